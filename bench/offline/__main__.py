@@ -1,0 +1,130 @@
+"""How long `sluice plan` takes for a repository of 1,000 jobs, and `sluice explain --history` for a log of 10,000 commits.
+
+./dev run python -m bench.offline          # CPU time and time on the clock, each part by itself
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from time import perf_counter, process_time
+from typing import TypeVar
+
+from sluice.offline import plain
+from sluice.offline.history import read_log, replayed
+from sluice.offline.plan import planned
+from sluice.offline.workspace import opened
+
+JOBS = 1_000
+COMMITS = 10_000
+TABLES = 20
+
+T = TypeVar("T")
+
+
+def write_jobs(folder: Path) -> None:
+    """One file a job: merges, deletes, appends and compactions of one day, some without a pin."""
+    random = Random(7)  # noqa: S311 - the same folder each time
+    for number in range(JOBS):
+        table = f"s3://lake/t{random.randrange(TABLES)}"
+        day = f"DATE '2026-11-{1 + random.randrange(28):02}'"
+        pin = "" if random.random() < 0.2 else f" AND t.date = {day}"
+        sql = random.choice(
+            (
+                f"INSERT INTO delta.`{table}` SELECT id, amount, {day} AS date FROM delta.`s3://lake/raw`",
+                f"DELETE FROM delta.`{table}` WHERE date = {day} AND id = {number}",
+                f"OPTIMIZE delta.`{table}` WHERE date = {day}",
+                f"MERGE INTO delta.`{table}` t\n"
+                f"USING (SELECT * FROM delta.`s3://lake/raw` WHERE date = {day}) s\n"
+                f"ON t.id = s.id{pin}\nWHEN MATCHED THEN UPDATE SET amount = s.amount\n"
+                f"WHEN NOT MATCHED THEN INSERT *",
+            )
+        )
+        body = f"kind: DeltaWriteJob\nmetadata: {{name: job-{number}}}\nspec:\n  sql: {json.dumps(sql)}\n"
+        (folder / f"job-{number}.yaml").write_text(body, encoding="utf-8")
+    for number in range(TABLES):
+        facts = {
+            "path": f"s3://lake/t{number}",
+            "schema": [
+                {"name": name, "type": kind}
+                for name, kind in (("id", "bigint"), ("amount", "int"), ("date", "date"))
+            ],
+            "partitionColumns": ["date"],
+            "dialect": {"name": "oss", "version": "4.4.0"},
+        }
+        (folder / f"facts-{number}.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def write_log(table: Path) -> None:
+    """Writers of all kinds, up to four beside one another, with the statistics that make real logs large."""
+    random = Random(11)  # noqa: S311 - the same log each time
+    log = table / "_delta_log"
+    log.mkdir()
+    metadata = {"metaData": {"partitionColumns": ["date"], "schemaString": "{}", "configuration": {}}}
+    stats = json.dumps({"numRecords": 1, "minValues": {f"c{n}": n for n in range(30)}})
+    for version in range(COMMITS):
+        kind = random.choice(("append", "append", "merge", "pinned", "delete", "optimize"))
+        days = [f"2026-11-{1 + random.randrange(28):02}" for _ in range(random.choice((1, 1, 1, 3)))]
+        operation, parameters = {
+            "append": ("WRITE", {"mode": "Append", "partitionBy": "[]"}),
+            "merge": ("MERGE", {"predicate": '["(id#12 = id#40)"]'}),
+            "pinned": ("MERGE", {"predicate": f'["((id#12 = id#40) AND (date#13 = {days[0]}))"]'}),
+            "delete": ("DELETE", {"predicate": f'["(date#13 IN ({",".join(days)}))"]'}),
+            "optimize": ("OPTIMIZE", {"predicate": "[]", "auto": "false"}),
+        }[kind]
+        info = {
+            "timestamp": 1_790_000_000_000 + version * 20_000,
+            "operation": operation,
+            "operationParameters": parameters,
+            "readVersion": max(0, version - random.randint(1, 4)),
+            "isBlindAppend": kind == "append",
+            "userMetadata": f"{kind}-{random.randrange(3)} run {version}",
+        }
+        touched = days[:1] if kind == "pinned" else days
+        files = [
+            {
+                "path": f"date={day}/part-{version}-{n}.parquet",
+                "partitionValues": {"date": day},
+                "stats": stats,
+            }
+            for day in touched
+            for n in range(4)
+        ]
+        actions = [{"commitInfo": info}, *([metadata] if version == 0 else [])]
+        actions += [{"add": file} for file in files if kind != "delete"]
+        actions += [{"remove": file} for file in files if kind != "append"]
+        text = "\n".join(map(json.dumps, actions)) + "\n"
+        (log / f"{version:020}.json").write_text(text, encoding="utf-8")
+
+
+def timed(what: str, work: Callable[[], T]) -> T:
+    clock, cpu = perf_counter(), process_time()
+    found = work()
+    sys.stdout.write(f"{what:40} {perf_counter() - clock:7.2f} s ({process_time() - cpu:.2f} s of CPU)\n")
+    return found
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_jobs(folder)
+        workspace = timed(f"read {JOBS:,} manifests", lambda: opened([folder]))
+        plan = timed("hold them against each other", lambda: planned(workspace))
+        timed("write the plan as JSON", lambda: json.dumps(plain.plan_json(plan)))
+        sys.stdout.write(
+            f"  {len(plan.jobs):,} jobs, {len(plan.edges):,} conflicts, {len(plan.widest.members)} together "
+            f"(at most {plan.widest.at_most}), {len(plan.savings):,} pieces of advice\n"
+        )
+    with tempfile.TemporaryDirectory() as name:
+        write_log(Path(name))
+        log = timed(f"read a log of {COMMITS:,} commits", lambda: read_log(Path(name)))
+        history = timed("replay it", lambda: replayed(log))
+        sys.stdout.write(
+            f"  {history.overlaps:,} overlaps, {len(history.collisions)} pairs of writers that met\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

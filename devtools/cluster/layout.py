@@ -1,0 +1,67 @@
+"""Where everything of one cluster lies, and the addresses that it uses inside of its network namespace."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import which
+
+from devenv.errors import DevError
+
+POD_NET = "10.244.0"
+SERVICE_NET = "10.96.0"
+API_ADDRESS = f"{POD_NET}.1"
+API_PORT = 6443
+API_SERVER = f"https://{API_ADDRESS}:{API_PORT}"
+NODE = "node1"
+
+PROGRAMS = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl",
+    "containerd", "containerd-shim-runc-v2", "ctr",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layout:
+    folder: Path
+    path: str
+
+    @classmethod
+    def of(cls, folder: Path) -> Layout:
+        """The programs are found where ./dev puts them."""
+        path = os.environ.get("SLUICE_CLUSTER_PATH", "")
+        missing = [name for name in PROGRAMS if which(name, path=path) is None]
+        if missing:
+            raise DevError(f"SLUICE_CLUSTER_PATH leads to no {', '.join(missing)}: run this through ./dev.")
+        return cls(folder.resolve(), path)
+
+    def program(self, name: str) -> Path:
+        found = which(name, path=self.path)
+        if found is None:
+            raise DevError(f"SLUICE_CLUSTER_PATH leads to no {name}: run this through ./dev.")
+        return Path(found)
+
+    @property
+    def certificates(self) -> Path:
+        return self.folder / "pki"
+
+    @property
+    def logs(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.certificates / "admin.conf"
+
+    @property
+    def containerd_socket(self) -> Path:
+        return self.folder / "containerd.sock"
+
+    @property
+    def ready(self) -> Path:
+        return self.folder / "ready"
+
+    @property
+    def process(self) -> Path:
+        return self.folder / "process.json"

@@ -1,0 +1,167 @@
+"""The commands of ./dev."""
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from devenv import locks, sections, testing
+from devenv.demo import demo
+from devenv.environment import NEEDS, Prepared, for_people, python_variables
+from devenv.errors import DevError
+from devenv.local_stack import LocalStack
+from devenv.processes import adopt_orphans, spawn, stop_everything
+from devenv.progress import say
+from devenv.project import ROOT
+from devenv.toolchain import cache, ensure_stack_tools
+
+HELP = """\
+./dev sets up what it needs by itself, in one cache folder ($SLUICE_CACHE, by default ~/.cache/sluice).
+
+  ./dev test [SECTION...] [PYTEST OPTION...]  run all tests that this machine can, or some sections:
+                                              lint unit protocol contract runner integration e2e
+                                              (--long adds the tests that take minutes)
+  ./dev demo [--jobs N] [--keep] [--context C]  watch jobs that would abort one another run side by side or in turn
+  ./dev lint                                  the same as ./dev test lint
+  ./dev run CMD...                            run a command in the project's environment
+  ./dev up [NAME]                             start a local Kubernetes API and Redis, with our CRDs
+  ./dev down [NAME]                           stop them
+  ./dev crds                                  write CRDs, docs/api.md and docs/conflict-rules.md anew from the code
+  ./dev lock                                  lock the newest Python packages that pyproject.toml allows
+  ./dev setup [NEED...]                       only install: python spark spark35 stack cluster
+  ./dev help                                  this page
+"""
+
+
+def up(arguments: Sequence[str]) -> int:
+    store = cache()
+    local = LocalStack(store, _name_in("up", arguments))
+    local.up(ensure_stack_tools(store))
+    sys.stdout.write(f"export KUBECONFIG={local.kubeconfig}\nexport SLUICE_REDIS_URL={local.redis_url}\n")
+    when = " where these are exported" if arguments else ""
+    say(f"    ./dev run kubectl ... talks to it{when}; {' '.join(('./dev down', *arguments))} stops it")
+    return 0
+
+
+def down(arguments: Sequence[str]) -> int:
+    stopped = LocalStack(cache(), _name_in("down", arguments)).down()
+    say(f"    stopped {stopped} processes" if stopped else "    nothing was running")
+    return 0
+
+
+def run(arguments: Sequence[str]) -> int:
+    if not arguments:
+        raise DevError("./dev run needs a command, such as: ./dev run pytest tests/unit")
+    variables = for_people(cache())
+    adopt_orphans(False)
+    try:
+        os.execvpe(arguments[0], list(arguments), variables)  # noqa: S606 - this is what the command is for
+    except FileNotFoundError as error:
+        raise DevError(f"There is no program {arguments[0]} in the project's environment.") from error
+
+
+def test(arguments: Sequence[str]) -> int:
+    names: list[str] = []
+    options = list(arguments)
+    while options and not options[0].startswith("-"):
+        names.append(options.pop(0))
+    chosen = sections.choose(names)
+    began = time.monotonic()
+    prepared = Prepared(cache(), [need for section in chosen for need in section.needs])
+    set_up_seconds = time.monotonic() - began
+    return testing.summarise(testing.run_sections(chosen, prepared, options), set_up_seconds)
+
+
+def lint(arguments: Sequence[str]) -> int:
+    _takes_nothing("lint", arguments)
+    return test(["lint"])
+
+
+def show_demo(arguments: Sequence[str]) -> int:
+    return demo(cache(), arguments)
+
+
+def crds(arguments: Sequence[str]) -> int:
+    _takes_nothing("crds", arguments)
+    variables = python_variables(cache())
+    return max(spawn(command, environment=variables, folder=ROOT).wait() for command in sections.generators())
+
+
+def lock(arguments: Sequence[str]) -> int:
+    _takes_nothing("lock", arguments)
+    locks.rewrite(cache())
+    return 0
+
+
+def setup(arguments: Sequence[str]) -> int:
+    unknown = [name for name in arguments if name not in NEEDS]
+    if unknown:
+        raise DevError(f"./dev setup does not know {', '.join(unknown)}; it knows {', '.join(NEEDS)}.")
+    needs = list(arguments or NEEDS)
+    Prepared(cache(), needs).variables(*needs)
+    return 0
+
+
+def show_help(_arguments: Sequence[str]) -> int:
+    sys.stdout.write(HELP)
+    return 0
+
+
+COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
+    "test": test,
+    "lint": lint,
+    "run": run,
+    "up": up,
+    "down": down,
+    "demo": show_demo,
+    "crds": crds,
+    "lock": lock,
+    "setup": setup,
+    "help": show_help,
+    "--help": show_help,
+    "-h": show_help,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one command; however it ends, no process stays that it didn't mean to leave."""
+    name = arguments[0] if arguments else "help"
+    command = COMMANDS.get(name)
+    if command is None:
+        sys.stderr.write(f"./dev has no command {name}; ./dev help lists them.\n")
+        return 2
+    if not sys.platform.startswith("linux"):
+        sys.stderr.write("./dev runs on Linux.\n")
+        return 1
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    adopt_orphans()
+    try:
+        code = command(arguments[1:])
+    except DevError as error:
+        stop_everything()
+        sys.stderr.write(f"./dev: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        stop_everything()
+        sys.stderr.write("./dev: interrupted; what it had started has been stopped.\n")
+        return 130
+    except BaseException:
+        stop_everything()
+        raise
+    if name != "up":
+        stop_everything()
+    return code
+
+
+def _name_in(command: str, arguments: Sequence[str]) -> str | None:
+    if len(arguments) > 1 or any(not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) for name in arguments):
+        raise DevError(f"./dev {command} takes one name in lower case, but got: {' '.join(arguments)}")
+    return arguments[0] if arguments else None
+
+
+def _takes_nothing(command: str, arguments: Sequence[str]) -> None:
+    if arguments:
+        raise DevError(f"./dev {command} takes no arguments, but got: {' '.join(arguments)}")

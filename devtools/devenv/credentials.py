@@ -1,0 +1,56 @@
+"""What the local API server trusts: a token for its one administrator and a key for service account tokens.
+
+Its serving certificate is its own doing: it writes a self-signed one, whose file is the kubeconfig's authority.
+"""
+
+import base64
+import json
+import secrets
+from pathlib import Path
+
+# An elliptic curve private key (SEC 1) on P-256: version 1, 32 bytes of the secret number, the curve's name.
+_KEY_HEAD = bytes.fromhex("30310201010420")
+_KEY_TAIL = bytes.fromhex("a00a06082a8648ce3d030107")
+
+
+def write_signing_key(file: Path) -> None:
+    """A fresh private key; its first bit is left out, so the number is always below the curve's order."""
+    number = (secrets.randbits(255) | 1).to_bytes(32, "big")
+    body = base64.b64encode(_KEY_HEAD + number + _KEY_TAIL).decode("ascii")
+    file.touch(mode=0o600)
+    lines = "\n".join(body[start : start + 64] for start in range(0, len(body), 64))
+    file.write_text(
+        f"-----BEGIN EC PRIVATE KEY-----\n{lines}\n-----END EC PRIVATE KEY-----\n", encoding="ascii"
+    )
+
+
+def write_token(file: Path) -> str:
+    """A token file with one administrator."""
+    token = secrets.token_hex(24)
+    file.touch(mode=0o600)
+    file.write_text(f'{token},admin,admin,"system:masters"\n', encoding="ascii")
+    return token
+
+
+def write_kubeconfig(file: Path, server: str, authority: bytes, token: str) -> None:
+    """JSON is YAML, and the standard library writes it."""
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "sluice",
+        "clusters": [
+            {
+                "name": "sluice",
+                "cluster": {
+                    "server": server,
+                    "certificate-authority-data": base64.b64encode(authority).decode("ascii"),
+                },
+            }
+        ],
+        "users": [{"name": "admin", "user": {"token": token}}],
+        "contexts": [
+            {"name": "sluice", "context": {"cluster": "sluice", "user": "admin", "namespace": "default"}}
+        ],
+    }
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(content, indent=1), encoding="utf-8")

@@ -1,0 +1,39 @@
+"""Debian's packages, for what the system lacks: only as root, only where apt is."""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+
+from devenv.cache import Cache
+from devenv.processes import run
+from devenv.progress import step
+
+
+def can_install() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def install(cache: Cache, packages: Sequence[str], present: Callable[[], bool]) -> None:
+    """Installs the packages, unless what they bring is `present` by the time that it is our turn.
+
+    No service that they bring is started: the run level says that the machine isn't up for services.
+    """
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    names = " ".join(packages)
+    log = cache.log("apt")
+    with cache.locked("apt"):
+        if present():
+            return
+        with step(f"Installing {names} with apt"):
+            run(
+                ["apt-get", "-q", "update"],
+                log,
+                failure="apt-get update failed: check this machine's package sources.",
+                environment=environment,
+            )
+            run(
+                ["apt-get", "-q", "-y", "--no-install-recommends", "install", *packages],
+                log,
+                failure=f"apt-get could not install {names}: install them by hand and run ./dev again.",
+                environment=environment,
+            )

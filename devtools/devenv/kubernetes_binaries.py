@@ -1,0 +1,75 @@
+"""Kubernetes, etcd, containerd and Helm compiled from Go modules.
+
+The go.mod and go.sum files under gomodules/ pin every module with its hash, so nothing is resolved at set-up.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from devenv.cache import Cache, key_of
+from devenv.golang import ensure_go, environment
+from devenv.processes import run
+from devenv.progress import step
+
+MODULES = Path(__file__).parent / "gomodules"
+
+
+@dataclass(frozen=True)
+class Build:
+    """Programs of one pinned Go module that are compiled together."""
+
+    name: str
+    module: str
+    packages: tuple[str, ...]
+    tags: str = ""
+
+    def key(self) -> str:
+        folder = MODULES / self.module
+        return key_of(folder / "go.mod", folder / "go.sum", *self.packages, self.tags)
+
+
+KUBE = "k8s.io/kubernetes/cmd"
+CONTAINERD = "github.com/containerd/containerd/v2/cmd"
+
+ETCD = Build("etcd", "etcd", ("go.etcd.io/etcd/server/v3",))
+CONTROL_PLANE = Build(
+    "control-plane",
+    "kubernetes",
+    (f"{KUBE}/kube-apiserver", f"{KUBE}/kube-controller-manager", f"{KUBE}/kubectl"),
+)
+NODE = Build("node", "kubernetes", (f"{KUBE}/kube-scheduler", f"{KUBE}/kubelet"))
+CONTAINERS = Build(
+    "containerd",
+    "containerd",
+    (f"{CONTAINERD}/containerd", f"{CONTAINERD}/containerd-shim-runc-v2", f"{CONTAINERD}/ctr"),
+    tags="no_btrfs,no_zfs,no_devmapper",
+)
+HELM = Build("helm", "helm", ("helm.sh/helm/v3/cmd/helm",))
+
+
+def find(cache: Cache, build: Build) -> Path | None:
+    """The folder of the programs, if they have been compiled."""
+    return cache.find(build.name, build.key())
+
+
+def ensure(cache: Cache, build: Build) -> Path:
+    """The folder of the programs, named as their packages are."""
+    return cache.ensure(build.name, build.key(), lambda folder: _compile(cache, build, folder))
+
+
+def _compile(cache: Cache, build: Build, folder: Path) -> None:
+    go = ensure_go(cache)
+    module = MODULES / build.module
+    flags = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w", f"-tags={build.tags}"]
+    log = cache.log(build.name)
+    log.unlink(missing_ok=True)
+    # A single program is named after its build; several are named by Go after their packages.
+    target = f"{folder}/" if len(build.packages) > 1 else f"{folder}/{build.name}"
+    with step(f"Compiling {build.name}"):
+        run(
+            [go, "build", *flags, "-o", target, *build.packages],
+            log,
+            failure=f"Compiling {build.name} failed: check the network and the free space, then try again.",
+            environment=environment(),
+            folder=module,
+        )

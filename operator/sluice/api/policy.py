@@ -1,0 +1,263 @@
+"""DeltaTablePolicy: what one table shall be, and how writes to it are admitted."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictBool
+
+from sluice.api.base import Model
+from sluice.api.job import Retry
+from sluice.api.policy_status import DeltaTablePolicyStatus
+from sluice.api.rules import Checked, Rule, matching
+from sluice.api.values import (
+    EACH_ONCE,
+    NOT_BLANK,
+    NOT_EMPTY,
+    Column,
+    Duration,
+    Int32,
+    Limit,
+    NamespaceName,
+    ObjectName,
+    Predicate,
+    Properties,
+    Retention,
+    Risk,
+    SemanticVersion,
+    TableName,
+    TablePath,
+    bounded_int,
+)
+
+
+class PolicyTable(Model):
+    """The table: its path, its catalog name, or both, which binds the name to the path."""
+
+    path: TablePath | None = None
+    """Location of the table, such as s3://lake/orders."""
+    name: TableName | None = None
+    """Name in the catalog, such as sales.orders."""
+
+    rules = (
+        Rule(
+            "has(self.path) || has(self.name)",
+            "name the table by path, by name, or by both, which binds the name to the path",
+            lambda table: table.path is not None or table.name is not None,
+        ),
+    )
+
+
+class DialectName(StrEnum):
+    OSS = "oss"
+    DATABRICKS = "databricks"
+    DELTA_RS = "delta-rs"
+
+
+class Dialect(Model):
+    """Whose conflict rules hold for writers that do not say so themselves."""
+
+    name: DialectName
+    """oss (open-source Delta Lake on Spark), databricks, or delta-rs (the deltalake package for Python and Rust): their
+    conflict rules differ."""
+    version: SemanticVersion | None = None
+    """With oss: version of Delta Lake, such as 4.4.0; with delta-rs: of deltalake. Absent: only what is true in every
+    version."""
+    runtime: SemanticVersion | None = None
+    """With databricks: version of the runtime, such as 15.4."""
+    photon: StrictBool | None = None
+    """With databricks: whether Photon is on."""
+
+    rules = (
+        Rule(
+            "self.name == 'databricks' || (!has(self.runtime) && !has(self.photon))",
+            "runtime and photon belong to the dialect databricks: set name: databricks, or remove them",
+            lambda d: d.name is DialectName.DATABRICKS or (d.runtime is None and d.photon is None),
+        ),
+        Rule(
+            "self.name != 'databricks' || !has(self.version)",
+            "version belongs to the dialects oss and delta-rs: for databricks set runtime",
+            lambda d: d.name is not DialectName.DATABRICKS or d.version is None,
+        ),
+    )
+
+
+class IsolationLevel(StrEnum):
+    SERIALIZABLE = "Serializable"
+    WRITE_SERIALIZABLE = "WriteSerializable"
+
+
+class LogStoreKind(StrEnum):
+    SAFE = "Safe"
+    S3_SINGLE_DRIVER = "S3SingleDriver"
+    S3_DYNAMODB = "S3DynamoDB"
+
+
+class Enforcement(StrEnum):
+    ENFORCE = "Enforce"
+    OBSERVE = "Observe"
+
+
+class UnknownFootprint(StrEnum):
+    EXCLUSIVE = "Exclusive"
+    REJECT = "Reject"
+
+
+class PolicyAdmission(Model):
+    """How writes to the table are admitted."""
+
+    max_writers: Annotated[Int32, bounded_int(1, 10000)] | None = None
+    """Most jobs that may write the table at a time. Absent: as many as cannot conflict."""
+    risk: Risk = Risk.STRICT
+    """Strict (the default): jobs that may conflict wait for one another. Optimistic: jobs that may conflict run
+    together, and the one that loses is retried; only those that will conflict wait. What would lose data is never let
+    through."""
+    unknown_footprint: UnknownFootprint = UnknownFootprint.EXCLUSIVE
+    """What becomes of a job whose footprint on this table cannot be understood: it runs alone (Exclusive, the
+    default), or is refused
+    with the reason (Reject)."""
+    default_timeout: Limit | None = None
+    """Longest wait in the queue of jobs that set no admission.timeout of their own. Absent: no limit."""
+    age_after: Duration | None = None
+    """A job that has waited this long, such as 30m, passes priorities and is overtaken no more by what conflicts with
+    it. Absent: as the operator's configuration says."""
+
+
+def _cron_field(value: str) -> str:
+    item = rf"([*]|{value}(-{value})?)(/[1-9][0-9]?)?"
+    return f"{item}(,{item})*"
+
+
+_CRON = "(?i)^(@(hourly|daily|weekly|monthly)|{})$".format(
+    " +".join(
+        _cron_field(value)
+        for value in (
+            "([0-5]?[0-9])",
+            "([01]?[0-9]|2[0-3])",
+            "(0?[1-9]|[12][0-9]|3[01])",
+            "(0?[1-9]|1[0-2]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)",
+            "([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)",
+        )
+    )
+)
+
+
+class Maintenance(Model):
+    """A job that the policy runs on a schedule."""
+
+    schedule: Annotated[
+        str,
+        Field(max_length=128),
+        Checked(
+            matching(
+                _CRON,
+                "must be a cron schedule of minute, hour, day, month and day of the week such as '0 3 * * *', "
+                "or @hourly, @daily, @weekly or @monthly",
+            )
+        ),
+    ]
+    """When, as cron has it (minute, hour, day, month, day of the week), such as "0 3 * * *", or @hourly, @daily,
+    @weekly or @monthly."""
+    time_zone: Annotated[
+        str,
+        Field(max_length=64),
+        Checked(
+            matching(
+                r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$",
+                "must be a time zone by its name, such as UTC or Europe/Berlin",
+            )
+        ),
+    ] = "UTC"
+    """Time zone of the schedule, such as Europe/Berlin. Absent: UTC."""
+
+
+class Optimize(Maintenance):
+    """Compacts files."""
+
+    where: Predicate | None = None
+    """Which partitions, as a predicate; :today is the date of the run in timeZone, such as "date < :today". Absent: the
+    whole table, which then waits for every other writer that changes files."""
+
+
+class Vacuum(Maintenance):
+    """Deletes files that no version within the retention needs."""
+
+    retention: Retention = "168h"
+    """Keeps files of versions younger than this, by default 168h (a week): nobody can read or restore older ones
+    afterwards, and a job or reader that runs longer would lose its files."""
+
+
+class MaintenancePlan(Model):
+    """Jobs that the policy creates on a schedule; they queue like any other."""
+
+    optimize: Optimize | None = None
+    """Compaction of small files."""
+    vacuum: Vacuum | None = None
+    """Removal of files that no younger version needs."""
+
+
+Columns = Annotated[tuple[Column, ...], Field(max_length=32), Checked(EACH_ONCE)]
+Features = Annotated[
+    tuple[Annotated[str, Field(max_length=64), Checked(NOT_BLANK)], ...],
+    Field(max_length=32),
+    Checked(NOT_EMPTY, EACH_ONCE),
+]
+Namespaces = Annotated[tuple[NamespaceName, ...], Field(max_length=256), Checked(NOT_EMPTY, EACH_ONCE)]
+
+
+class DeltaTablePolicySpec(Model):
+    """One table: facts about it that are checked against its log, what it shall be, how writes are admitted."""
+
+    table: PolicyTable
+    """The table, by path, by catalog name, or by both, which binds the name to the path for all jobs."""
+    partition_by: Columns | None = None
+    """Fact, checked against the log: the partition columns, in order. Empty: unpartitioned."""
+    dialect: Dialect | None = None
+    """Fact: whose conflict rules hold for writers that do not say so themselves (runtime.deltaVersion of a job, or of its
+    profile, does). Absent: only what is true under all of them."""
+    isolation_level: IsolationLevel | None = None
+    """Fact, checked against the log: the isolation level. Under Serializable a blind append can make others abort."""
+    log_store: LogStoreKind | None = None
+    """Fact: how writers commit. Safe: the store lets one of two writers win. S3DynamoDB: S3 with Delta's DynamoDB log
+    store. S3SingleDriver: S3 without one, where two drivers at once lose data, so that only one job at a time runs."""
+    properties: Properties | None = None
+    """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
+    features: Features | None = None
+    """Wanted: table features, such as deletionVectors. They upgrade the protocol: see allowIrreversible."""
+    cluster_by: Columns | None = None
+    """Wanted: columns of liquid clustering. Empty: none. Not together with partitionBy."""
+    enforcement: Enforcement = Enforcement.OBSERVE
+    """Observe (the default) reports in status.drift what differs from what is wanted; Enforce also creates the jobs
+    that change it."""
+    allow_irreversible: StrictBool = False
+    """true lets Enforce make changes that cannot be taken back, such as a protocol upgrade."""
+    runtime_ref: ObjectName | None = None
+    """Profile of the operator's configuration for the jobs that the policy creates. Absent: the profile named
+    default."""
+    allowed_namespaces: Namespaces | None = None
+    """Namespaces whose jobs may write the table; leases hold across all namespaces in any case. Absent: all."""
+    admission: PolicyAdmission = PolicyAdmission()
+    """How writes to the table are admitted: how many, at which risk, and how long they wait."""
+    retry: Retry | None = None
+    """How jobs that write the table are retried if they do not say so themselves."""
+    maintenance: MaintenancePlan | None = None
+    """Jobs that the policy creates on a schedule: compaction and clean-up."""
+
+    rules = (
+        Rule(
+            "!has(self.partitionBy) || size(self.partitionBy) == 0 || !has(self.clusterBy) || size(self.clusterBy) == 0",
+            "a table is partitioned or clustered, never both: remove partitionBy or clusterBy",
+            lambda spec: not (spec.partition_by and spec.cluster_by),
+        ),
+    )
+
+
+class DeltaTablePolicy(Model):
+    """What one Delta table is and shall be, and how writes to it are admitted. One policy a table."""
+
+    api_version: Literal["sluice.dev/v1alpha1"]
+    kind: Literal["DeltaTablePolicy"]
+    metadata: dict[str, Any]
+    spec: DeltaTablePolicySpec
+    """The table, facts about it that are checked against its log, what it shall be, and how writes are admitted."""
+    status: DeltaTablePolicyStatus | None = None
+    """What Sluice found."""

@@ -1,0 +1,125 @@
+"""How manifests name a table and bring data: shared by both kinds."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from sluice.api.base import Model, exactly_one
+from sluice.api.rules import Checked, Rule, matching, never_matching
+from sluice.api.values import NOT_BLANK, ObjectName, Options, Sql, TableName, TablePath
+
+
+class TableRef(Model):
+    """A Delta table, by its location or by its name in the catalog."""
+
+    path: (
+        Annotated[
+            TablePath,
+            Checked(
+                never_matching(
+                    r"/_delta_log(/|$)", "names a folder within a table: name the one that holds _delta_log"
+                ),
+                never_matching(r"[*]", "must name one table: * stands for nothing here"),
+            ),
+        ]
+        | None
+    ) = None
+    """Location of the table, such as s3://lake/orders. However it is spelled it is one table: s3, s3a and s3n, doubled
+    or trailing slashes, percent-encoding. No credentials in it: whoever may read the job could read them."""
+    name: TableName | None = None
+    """Name in the catalog, such as lake.sales.orders. Until a DeltaTablePolicy binds it to its path it may be any path:
+    jobs by name and jobs by path then wait for each other."""
+
+    rules = (exactly_one(("path", "name"), "name the table by exactly one of path and name"),)
+
+
+class SecretKeyRef(Model):
+    """A key of a Secret in the job's namespace."""
+
+    name: ObjectName
+    """Name of the Secret."""
+    key: Annotated[
+        str,
+        Field(max_length=253),
+        Checked(matching(r"^[A-Za-z0-9._-]+$", "must be a Secret's key: letters, digits, '.', '_' and '-'")),
+    ]
+    """Key within the Secret."""
+
+
+class OptionFrom(Model):
+    """One option whose value comes from a Secret."""
+
+    option: Annotated[str, Field(max_length=256), Checked(NOT_BLANK)]
+    """Name of the reader's option, such as password."""
+    secret_key_ref: SecretKeyRef
+    """Where the value is."""
+
+
+OptionsFrom = Annotated[
+    tuple[OptionFrom, ...],
+    Field(max_length=32),
+    Checked(
+        Rule(
+            "self.all(a, self.exists_one(b, a.option == b.option))",
+            "an option must be named once: remove the repeated one",
+            lambda refs: len({ref.option for ref in refs}) == len(refs),
+        )
+    ),
+]
+
+Format = Annotated[str, Field(max_length=128), Checked(NOT_BLANK)]
+
+_EACH_OPTION_ONCE = Rule(
+    "!has(self.options) || !has(self.optionsFrom) || self.optionsFrom.all(ref, !(ref.option in self.options))",
+    "an option stands under options or under optionsFrom, never under both: remove one",
+    lambda source: not any(ref.option in (source.options or {}) for ref in source.options_from or ()),
+)
+
+
+class Source(Model):
+    """What is written: the rows of a query, or of files or another system."""
+
+    sql: Sql | None = None
+    """A query in Spark SQL whose rows are written. Exactly one of sql and format."""
+    format: Format | None = None
+    """Format of the data source, such as parquet, json, csv, delta or jdbc."""
+    path: TablePath | None = None
+    """Location that the format reads from, such as s3://incoming/orders. Not for formats such as jdbc and kafka."""
+    options: Options | None = None
+    """Options of the format, such as header: "true". Everyone who may read the job reads them: secrets go under
+    optionsFrom, and names or values that look like secrets are refused."""
+    options_from: OptionsFrom | None = None
+    """Options whose values come from Secrets in the job's namespace, such as a password."""
+
+    rules = (
+        exactly_one(("sql", "format"), "a source needs exactly one of sql and format"),
+        Rule(
+            "!has(self.sql) || (!has(self.path) && !has(self.options) && !has(self.optionsFrom))",
+            "path, options and optionsFrom belong to format: remove them beside sql",
+            lambda source: (
+                source.sql is None
+                or (source.path is None and source.options is None and source.options_from is None)
+            ),
+        ),
+        _EACH_OPTION_ONCE,
+    )
+
+
+class StreamSource(Model):
+    """What a stream reads from: the rows appear as the view `source` (or, by micro-batch, `batch`)."""
+
+    format: Format
+    """Format of the stream's source, such as delta, kafka or parquet."""
+    path: TablePath | None = None
+    """Location that the format reads from, such as s3://lake/raw/orders. Not for formats such as kafka."""
+    options: Options | None = None
+    """Options of the format, such as maxFilesPerTrigger: "100". Everyone who may read the job reads them: secrets go under
+    optionsFrom, and names or values that look like secrets are refused."""
+    options_from: OptionsFrom | None = None
+    """Options whose values come from Secrets in the job's namespace, such as a password."""
+    schema_: Annotated[
+        Annotated[str, Field(max_length=32768), Checked(NOT_BLANK)] | None, Field(alias="schema")
+    ] = None
+    """Schema as DDL, for formats that ask for one, such as 'id BIGINT, date DATE'."""
+
+    rules = (_EACH_OPTION_ONCE,)

@@ -1,0 +1,157 @@
+"""`sluice`: what the oracle says, offline: on a laptop, in a pull request. Also `kubectl sluice`."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluice.cli import footprint_text, history_text, outputs, pair_text, plan_text
+from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
+from sluice.offline import batch, plain
+from sluice.offline.history import LogNotFoundError, read_log, replayed
+from sluice.offline.history.plain import history_json
+from sluice.offline.pairs import explained
+from sluice.offline.plan import planned
+from sluice.offline.workspace import opened
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+
+_TABLE = typer.Option("--table", help="Facts about a table as YAML or JSON. May be given several times.")
+_TABLE_PATH = typer.Option(
+    "--table-path",
+    help="A table whose log is read, as LOCATION or TABLE=LOCATION. May be given several times.",
+)
+_OUTPUT = typer.Option("--output", "-o", help="How the answer is written.")
+_FAIL_ON = typer.Option("--fail-on", help="End with exit code 1 if a verdict is this bad, or worse.")
+_ALL = typer.Option("--all", help="List everything, however much it is.")
+_JOBS = typer.Argument(help="Files or folders with the jobs; - for standard input.")
+
+
+@app.callback()
+def sluice() -> None:
+    """Says what Delta writes touch, and which of them may run together."""
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what is not understood is said with its place
+
+
+@app.command()
+def explain(
+    files: Annotated[list[Path] | None, _JOBS] = None,
+    *,
+    table: Annotated[list[Path] | None, _TABLE] = None,
+    table_path: Annotated[list[str] | None, _TABLE_PATH] = None,
+    output: Annotated[Format, _OUTPUT] = Format.TEXT,
+    fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
+    batch_: Annotated[
+        bool, typer.Option("--batch", help="Read pairs of jobs as JSON lines, answer one line each.")
+    ] = False,
+    history: Annotated[
+        Path | None,
+        typer.Option(help="Replay the log of this table (a folder) instead: who wrote, who met whom."),
+    ] = None,
+    within: Annotated[
+        float,
+        typer.Option(min=0, help="With --history: minutes within which commits count as close together."),
+    ] = 10,
+    everything: Annotated[bool, _ALL] = False,
+) -> None:
+    """Says whether two jobs may run together, in which order they may commit, who would lose, and why."""
+    if batch_:
+        _answer_batch(files or [])
+        return
+    if history is not None:
+        if files or fail_on:
+            raise typer.BadParameter(
+                "--history is about one table's log: it takes neither jobs nor --fail-on"
+            )
+        _replay(history, within, output, everything=everything)
+        return
+    if not files:
+        raise typer.BadParameter("name the manifests of two jobs, such as: sluice explain a.yaml b.yaml")
+    found = opened(files, table or (), table_path or ())
+    outputs.print_troubles(found.troubles)
+    if len(found.jobs) != 2:
+        names = ", ".join(job.name for job in found.jobs) or "none"
+        typer.echo(f"explain compares two jobs, but understood {len(found.jobs)} ({names})", err=True)
+        raise typer.Exit(Exit.INCOMPLETE if found.troubles else Exit.USAGE)
+    explanation = explained(found.jobs[0], found.jobs[1], found.knowledge)
+    if output is Format.JSON:
+        outputs.print_json(plain.explanation_json(explanation))
+    else:
+        pair_text.show(explanation, outputs.console())
+    outputs.leave(found.troubles, explanation.level, fail_on)
+
+
+def _replay(table: Path, within: float, output: Format, *, everything: bool) -> None:
+    try:
+        found = replayed(read_log(table), within * 60)
+    except LogNotFoundError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(Exit.INCOMPLETE) from error
+    if output is Format.JSON:
+        outputs.print_json(history_json(found))
+    else:
+        history_text.show(found, outputs.console(), most=None if everything else history_text.MOST)
+    if found.log.unreadable:
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+def _answer_batch(files: list[Path]) -> None:
+    if len(files) > 1:
+        raise typer.BadParameter("--batch reads one file of JSON lines, or standard input")
+    try:
+        with files[0].open(encoding="utf-8") if files else sys.stdin as lines:
+            for answer in batch.answers(lines):
+                sys.stdout.write(answer + "\n")
+                sys.stdout.flush()
+    except FileNotFoundError as error:
+        typer.echo(f"{files[0]}: there is no such file", err=True)
+        raise typer.Exit(Exit.INCOMPLETE) from error
+
+
+@app.command()
+def plan(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders or files with jobs, policies and facts about tables.")
+    ],
+    *,
+    table: Annotated[list[Path] | None, _TABLE] = None,
+    table_path: Annotated[list[str] | None, _TABLE_PATH] = None,
+    output: Annotated[PlanFormat, _OUTPUT] = PlanFormat.TEXT,
+    fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
+    everything: Annotated[bool, _ALL] = False,
+) -> None:
+    """Holds all jobs of some folders against each other: for pull requests, without a cluster."""
+    found = planned(opened(folders, table or (), table_path or ()))
+    outputs.print_troubles(found.troubles)
+    if output is PlanFormat.JSON:
+        outputs.print_json(plain.plan_json(found))
+    elif output is PlanFormat.MERMAID:
+        typer.echo(plan_text.as_mermaid(found))
+    else:
+        plan_text.show(found, outputs.console(), most=None if everything else plan_text.MOST)
+    outputs.leave(found.troubles, found.worst, fail_on)
+
+
+@app.command()
+def footprint(
+    files: Annotated[list[Path], _JOBS],
+    table: Annotated[list[Path] | None, _TABLE] = None,
+    table_path: Annotated[list[str] | None, _TABLE_PATH] = None,
+    output: Annotated[Format, _OUTPUT] = Format.TEXT,
+) -> None:
+    """Prints what Sluice understood of a job: the tables and partitions that it reads and writes."""
+    found = opened(files, table or (), table_path or ())
+    outputs.print_troubles(found.troubles)
+    if not found.jobs and not found.troubles:
+        typer.echo("there is no DeltaWriteJob in it", err=True)
+        raise typer.Exit(Exit.INCOMPLETE)
+    if found.jobs:
+        jobs = [(job.name, job.footprint) for job in found.jobs]
+        typer.echo(footprint_text.as_json(jobs) if output is Format.JSON else footprint_text.as_text(jobs))
+    outputs.leave(found.troubles)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,134 @@
+"""`sluice explain A B`, for people: the verdict first, then why, then which line to change."""
+
+from textwrap import wrap
+
+from rich.console import Console
+from rich.text import Text
+
+from sluice.conflicts import Level, Order, Verdict
+from sluice.offline.advice import Change
+from sluice.offline.pairs import Explanation, Remedy, Understood
+
+COLOURS = {
+    Level.NEVER: "green",
+    Level.MAY: "yellow",
+    Level.WILL: "red",
+    Level.UNSAFE: "bold red",
+}
+_LEVELS = {
+    Level.NEVER: "cannot abort",
+    Level.MAY: "may abort",
+    Level.WILL: "will abort",
+    Level.UNSAFE: "may lose data silently",
+}
+_NO_NEWS = "isn't a column of this table"
+"""Every MERGE compares with columns of its source."""
+
+
+def hanging(label: str, text: str, width: int, colour: str = "") -> Text:
+    """Further lines below the text, and not below its label."""
+    indent = " " * min(len(label), 12)
+    lines = wrap(
+        label + text,
+        max(40, width),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    style = f"bold {colour}".strip() if label.strip() else ""
+    return Text.assemble((label, style), "\n".join(lines)[len(label) :])
+
+
+def show(explanation: Explanation, out: Console) -> None:
+    first, second = explanation.first, explanation.second
+    out.print(hanging("", _headline(explanation), out.width), style=f"bold {COLOURS[explanation.level]}")
+    out.print()
+    for loser, winner, verdict, table in explanation.directions:
+        _show_direction(loser, winner, verdict, table, out)
+    if explanation.pair.together:
+        return
+    _show_widened((first, second), out)
+    _show_advice(explanation, out)
+    for assumption in explanation.assumptions:
+        out.print(f"Assumed: {assumption}. --table or --table-path make sure.", style="dim")
+
+
+def _headline(explanation: Explanation) -> str:
+    first, second = explanation.first.name, explanation.second.name
+    if explanation.perhaps_one is not None and explanation.order is not Order.ANY:
+        one, other = explanation.perhaps_one
+        return f"✗ {first} and {second} wait for each other as long as {one} and {other} may be one table."
+    if explanation.level is Level.UNSAFE:
+        return f"✗ {first} and {second} must never run together: data could be lost without any error."
+    if explanation.order is Order.ANY:
+        return f"✓ {first} and {second} may run together."
+    if explanation.order is Order.NONE:
+        return f"✗ {first} and {second} wait for each other: whichever commits second may abort."
+    if explanation.order is Order.SECOND_THEN_FIRST:
+        first, second = second, first
+    return f"✗ {first} and {second} wait for each other: safe only while {first} commits before {second}."
+
+
+def _show_direction(
+    loser: Understood, winner: Understood, verdict: Verdict, table: str, out: Console
+) -> None:
+    out.print(f"  If {winner.name} commits while {loser.name} runs:")
+    line = f"    {loser.name} {_LEVELS[verdict.level]}"
+    if verdict.exception is not None and verdict.level > Level.NEVER:
+        line += f" with {verdict.exception}"
+    out.print(line, style=COLOURS[verdict.level], soft_wrap=True)
+    for name, text in _details(verdict, table):
+        out.print(hanging(f"    {name:8}", text, out.width))
+    out.print()
+
+
+def _details(verdict: Verdict, table: str) -> list[tuple[str, str]]:
+    found = [("why", f"{verdict.reason} [{verdict.rule}]")]
+    if verdict.level > Level.NEVER:
+        found.append(("table", table))
+        if verdict.overlap is not None:
+            where = "all of the table" if verdict.overlap == "true" else verdict.overlap
+            found.append(("where", where))
+    if verdict.readers is not None:
+        found.append(("readers", verdict.readers))
+    return found
+
+
+def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
+    for job in jobs:
+        reasons = [reason for reason in job.widened if not reason.endswith(_NO_NEWS)]
+        for reason in reasons[:4]:
+            text = f"{job.name} is taken to touch more than it may: {reason}"
+            out.print(hanging("  ", text, out.width), style="dim")
+        if reasons:
+            out.print()
+
+
+def _show_advice(explanation: Explanation, out: Console) -> None:
+    for remedy in explanation.remedies[:4]:
+        _show_remedy(remedy, out)
+    if not any(remedy.helps_fully for remedy in explanation.remedies):
+        for hint in explanation.hints:
+            out.print(hanging("Advice: ", hint, out.width))
+        if not explanation.remedies and not explanation.hints:
+            out.print("No change is known that keeps them apart with the same result: one has to wait.")
+
+
+def _show_remedy(remedy: Remedy, out: Console) -> None:
+    change = remedy.change
+    then = "then they may run together" if remedy.helps_fully else "then less can go wrong"
+    out.print(Text.assemble((f"Change {change.job}", "bold"), f", {then}:"))
+    show_change(change, out)
+    out.print()
+
+
+def show_change(change: Change, out: Console) -> None:
+    for line in change.lines:
+        out.print(f"  {line.place}", style="dim", soft_wrap=True)
+        if line.before:
+            out.print(Text(f"  - {line.before}", style="red"), soft_wrap=True)
+        out.print(Text(f"  + {line.after}", style="green"), soft_wrap=True)  # to be copied as one line
+    label = "Same result" if change.keeps_result else "A promise, check it first"
+    colour = "green" if change.keeps_result else "yellow"
+    out.print(hanging(f"  {label}: ", f"{change.because}.", out.width, colour))

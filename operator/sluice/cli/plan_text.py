@@ -1,0 +1,134 @@
+"""`sluice plan`, for people: what can run together, who is in whose way, and which change is worth most."""
+
+from collections import Counter
+
+from rich.console import Console
+from rich.text import Text
+
+from sluice.cli.pair_text import COLOURS, hanging, show_change
+from sluice.conflicts import Level, Order
+from sluice.offline.plan import Edge, Plan, Saving
+
+MOST = 10
+"""Conflicts, and pieces of advice, that are shown unless all are asked for."""
+_MOST_EDGES_ON_GITHUB = 500
+
+
+def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
+    _show_summary(plan, out)
+    _show_widest(plan, out)
+    _show_conflicts(plan, out, most)
+    _show_savings(plan, out, most)
+    for assumption in plan.assumptions:
+        out.print(hanging("Assumed: ", f"{assumption}. --table or --table-path make sure.", out.width))
+
+
+def _show_summary(plan: Plan, out: Console) -> None:
+    if not plan.jobs:
+        out.print("0 jobs: there is no DeltaWriteJob here that is understood.", style="yellow")
+        return
+    tables = {key for job in plan.jobs for key in job.footprint.keys}
+    levels = Counter(edge.level for edge in plan.edges)
+    counted = ", ".join(f"{levels[level]} {level}" for level in sorted(levels, reverse=True))
+    out.print(
+        Text.assemble(
+            (f"{_count(len(plan.jobs), 'job')} on {_count(len(tables), 'table')}", "bold"),
+            f": {len(plan.edges)} of {_count(plan.pairs, 'pair')} must wait for each other",
+            (f" ({counted})" if counted else "", COLOURS[plan.worst]),
+            ".",
+        )
+    )
+    if plan.troubles:
+        out.print(f"{_count(len(plan.troubles), 'place')} could not be used: see above.", style="yellow")
+
+
+def _show_widest(plan: Plan, out: Console) -> None:
+    widest = plan.widest
+    if not plan.edges:
+        return
+    how = "no more can" if widest.exact else f"a greedy search found them; more than {widest.at_most} cannot"
+    names = [plan.jobs[number].name for number in widest.members]
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    out.print(hanging(f"{len(names)} can run together ({how}): ", shown, out.width))
+
+
+def _show_conflicts(plan: Plan, out: Console, most: int | None) -> None:
+    edges = sorted(plan.edges, key=lambda edge: (edge.perhaps is not None, -edge.level))
+    if edges:
+        out.print()
+        out.print("Who is in whose way", style="bold")
+    for edge in edges[:most]:
+        _show_edge(plan, edge, out)
+    if most is not None and len(edges) > most:
+        out.print(f"  and {len(edges) - most} more: --all lists them", style="dim")
+
+
+def _show_edge(plan: Plan, edge: Edge, out: Console) -> None:
+    first, second = plan.jobs[edge.first].name, plan.jobs[edge.second].name
+    if edge.pair.order is Order.SECOND_THEN_FIRST:
+        first, second = second, first
+    between = "and" if edge.pair.order is Order.NONE else "before"
+    line = Text("  ")
+    line.append(f"{edge.level!s:7}", style=COLOURS[edge.level])
+    line.append(f"{first} {between} {second}")
+    where = f"on {edge.table}" if edge.perhaps is None else f"if {edge.table} is {edge.perhaps}"
+    what = f"{edge.what} {where}"
+    fits = line.cell_len + 2 + len(what) <= out.width
+    line.append(f"  {what}" if fits else f"\n{' ' * 9}{what}", style="dim")
+    out.print(line, soft_wrap=True)
+
+
+def _show_savings(plan: Plan, out: Console, most: int | None) -> None:
+    if not plan.savings:
+        return
+    out.print()
+    out.print("What would help, most first", style="bold")
+    changes = [saving for saving in plan.savings if saving.change is not None]
+    hints = [saving for saving in plan.savings if saving.change is None]
+    for saving in changes[:most]:
+        _show_saving(saving, out)
+    for saving in hints[:most]:
+        names = ", ".join(saving.jobs[:6]) + (" ..." if len(saving.jobs) > 6 else "")
+        label = f"Up to {_count(saving.pairs, 'pair')} fewer: "
+        out.print(hanging(label, f"{saving.hint} ({names})", out.width))
+    left = sum(max(0, len(some) - most) for some in (changes, hints)) if most is not None else 0
+    if left:
+        out.print(f"  and {left} more: --all lists them", style="dim")
+
+
+def _show_saving(saving: Saving, out: Console) -> None:
+    if saving.change is None:
+        return
+    out.print(
+        Text.assemble(
+            (f"Change {saving.change.job}", "bold"), f": {_count(saving.pairs, 'pair')} fewer must wait"
+        )
+    )
+    show_change(saving.change, out)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def as_mermaid(plan: Plan) -> str:
+    """A line between two jobs that wait for each other; an arrow from the one that may safely commit first."""
+    lines = ["graph LR"]
+    if len(plan.edges) > _MOST_EDGES_ON_GITHUB:
+        lines.insert(0, f'%%{{init: {{"maxEdges": {len(plan.edges)}}}}}%%')
+    chosen = set(plan.widest.members)
+    for number, job in enumerate(plan.jobs):
+        label = job.name.replace('"', "#quot;")
+        lines.append(f'  j{number}["{label}"]{":::together" if number in chosen else ""}')
+    for edge in plan.edges:
+        first, second = edge.first, edge.second
+        if edge.pair.order is Order.SECOND_THEN_FIRST:
+            first, second = second, first
+        arrow = "---" if edge.pair.order is Order.NONE else "-->"
+        label = f"{edge.level}: {edge.what}"
+        lines.append(f'  j{first} {arrow}|"{label}"| j{second}')
+    worse = [str(n) for n, edge in enumerate(plan.edges) if edge.level > Level.MAY]
+    if worse:
+        lines.append(f"  linkStyle {','.join(worse)} stroke:#c00,stroke-width:2px")
+    lines.append("  classDef together fill:#dfd,stroke:#080")
+    return "\n".join(lines)

@@ -1,0 +1,132 @@
+"""Rules of the table's store and of runs, whatever engine commits: asked before any of Delta's own."""
+
+from sluice.api.job import Operation
+from sluice.conflicts.meeting import Meeting, Rule
+from sluice.conflicts.verdict import Level, Verdict
+from sluice.footprint.model import EVERYTHING, Follows, JobFootprint, TableFootprint
+from sluice.tables import LogStore, TableKey
+
+_WEEK = 168.0
+_SAME_ROWS = frozenset({Operation.OPTIMIZE, Operation.ALTER, Operation.VACUUM})
+"""Whatever files they write anew hold the rows that were there before."""
+_REWRITES = frozenset({Operation.UPDATE, Operation.DELETE, Operation.MERGE})
+_ALL = (EVERYTHING, EVERYTHING)
+_RETAIN = "retain longer (RETAIN 168 HOURS), or give the other job a shorter activeDeadlineSeconds"
+
+
+def lost_commits(meeting: Meeting) -> Verdict | None:
+    """Some stores let a commit overwrite another one of the same version, without any exception. delta-conflicts E,
+    "Storage facts"."""
+    mine, theirs = meeting.loser.log_store, meeting.winner.log_store
+    if not mine.loses_beside(theirs):
+        return None
+    if LogStore.UNKNOWN in (mine, theirs):
+        table = meeting.loser.table if mine is LogStore.UNKNOWN else meeting.winner.table
+        advice = f"say in a DeltaTablePolicy where {table} lies (table.path), or through what it is committed (logStore)"
+        reason = f"nothing says where {table} lies: on S3, as it comes, one of two drivers can overwrite the other's commit"
+    elif LogStore.S3_SINGLE_DRIVER in (mine, theirs):
+        advice = (
+            "let every writer commit through io.delta.storage.S3DynamoDBLogStore (spark.delta.logStore.s3a.impl), "
+            "or run one at a time"
+        )
+        reason = "on S3 without S3DynamoDBLogStore one of two drivers can overwrite the other's commit"
+    elif meeting.loser.table.text.startswith("file:") or LogStore.RENAME in (mine, theirs):
+        advice = "set spark.delta.logStore.file.impl to dev.sluice.delta.LinkLogStore in the runtime of both"
+        reason = (
+            "one of the two commits to a file: table with a LogStore that can overwrite the other's commit"
+        )
+    else:
+        advice = "let both commit through the same log store"
+        reason = f"one commits through the log store {mine}, the other through {theirs}: neither sees the other's lock"
+    return Verdict(Level.UNSAFE, "lost-commits", reason, None, advice, _ALL)
+
+
+def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:
+    """VACUUM deletes files that no version within its retention needs, also those that a running writer has written but
+    not committed, or reads. delta-conflicts A.4 (VACUUM) and E (#1470)."""
+    for one, other, job in (
+        (meeting.winner, meeting.loser, meeting.losing_job),
+        (meeting.loser, meeting.winner, meeting.winning_job),
+    ):
+        if one.retention_hours is None or other.retention_hours is not None:
+            continue
+        lifetime = _lifetime(job)
+        if one.retention_hours < lifetime:
+            return Verdict(
+                Level.UNSAFE,
+                "vacuum-under-a-run",
+                f"VACUUM keeps files of {one.retention_hours:g} hours, but the other may run for {lifetime:g}",
+                None,
+                _RETAIN,
+                _ALL,
+            )
+    return None
+
+
+def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | None:
+    """VACUUM deletes files of a table that a running job only reads, or may read: a query, a MERGE's source, a stream.
+    delta-conflicts A.4 (VACUUM) and E ("retention > max runtime of any in-flight writer + stream lag")."""
+    lifetime = _lifetime(job)
+    hours = vacuum.retention_hours
+    if hours is None or hours >= lifetime:
+        return None
+    candidates = [key for key in job.reads.tables if key.may_equal(vacuum.table)]
+    read = vacuum.table if vacuum.table in candidates else next(iter(candidates), None)
+    if read is None and not job.reads.any_table:
+        return None
+    what = (
+        f"reads {read}"
+        if read == vacuum.table
+        else f"may read {vacuum.table}" + (f" as {read}" if read else "")
+    )
+    return Verdict(
+        Level.MAY if read is None else Level.UNSAFE,
+        "vacuum-under-a-run",
+        f"VACUUM keeps files of {hours:g} hours, but the other, which {what}, may run for {lifetime:g}",
+        None,
+        _RETAIN,
+        _ALL,
+    )
+
+
+def streamed_rows(stream: JobFootprint, source: TableKey, winner: TableFootprint) -> Verdict | None:
+    """A stream fails for good at a commit that rewrites or deletes rows of the table that it reads, unless its source's
+    options say skipChangeCommits or ignoreChanges; ignoreDeletes only helps where no file is written again, and
+    compaction and changes of the table's metadata touch no row. docs.delta.io, Table streaming reads and writes, Ignore
+    updates and deletes."""
+    if winner.operation in _SAME_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
+        return None
+    if stream.follows is Follows.CHANGES or (stream.follows is Follows.DELETES and winner.adds.is_empty):
+        return None
+    sure = source == winner.table and stream.streams_surely and winner.operation in _REWRITES
+    return Verdict(
+        Level.WILL if sure else Level.MAY,
+        "streamed-rows",
+        f"{winner.operation} may rewrite or delete rows of {source}, which the stream reads: a stream takes appends only, "
+        "and starting it again does not help",
+        None,
+        'set the option skipChangeCommits: "true" under spec.stream.source.options, if such changes need not be followed',
+        _ALL,
+    )
+
+
+def _lifetime(job: JobFootprint) -> float:
+    """In hours; of what has no end, a week."""
+    return _WEEK if job.deadline_seconds is None else job.deadline_seconds / 3600
+
+
+def same_checkpoint(meeting: Meeting) -> Verdict | None:
+    """Two streams on one checkpoint: the second one to commit a batch aborts. delta-measured 16."""
+    if meeting.loser.checkpoint is None or meeting.loser.checkpoint != meeting.winner.checkpoint:
+        return None
+    return Verdict(
+        Level.WILL,
+        "same-checkpoint",
+        f"both streams use the checkpoint {meeting.loser.checkpoint}",
+        "ConcurrentTransactionException",
+        "give each stream a checkpoint of its own",
+        _ALL,
+    )
+
+
+RULES: tuple[Rule, ...] = (lost_commits, vacuum_under_a_run, same_checkpoint)

@@ -1,0 +1,33 @@
+"""What meets in one verdict: a loser's and a winner's statement on one table, or on two that may be one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sluice.conflicts.verdict import Verdict
+from sluice.footprint.model import JobFootprint, TableFootprint
+from sluice.predicates import Region, disjoint
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The loser began, then the winner committed."""
+
+    loser: TableFootprint
+    winner: TableFootprint
+    losing_job: JobFootprint
+    winning_job: JobFootprint
+    on_one_table: bool
+    """False for two that may be one."""
+
+    def meet(self, one: Region, other: Region) -> bool:
+        """Whether the two have a partition in common; only of one and the same table can conditions be compared."""
+        if one.is_empty or other.is_empty:
+            return False
+        return not self.on_one_table or not disjoint(one, other)
+
+    @property
+    def sure(self) -> bool:
+        return self.on_one_table and self.loser.certain and self.winner.certain
+
+
+Rule = Callable[[Meeting], Verdict | None]

@@ -1,0 +1,78 @@
+"""When Databricks tells conflicts row by row, as a table of its runtimes.
+
+It decides what a verdict says, never that it is `never`: the documents promise less conflicts, not none ("o gravador
+prioriza a latência em vez da resolução de conflitos").
+"""
+
+from dataclasses import dataclass
+
+from sluice.api.job import Operation
+from sluice.conflicts.meeting import Meeting
+from sluice.footprint.model import TableFootprint
+from sluice.tables import Dialect, TableFacts
+
+_VECTORS = "delta.enableDeletionVectors"
+_BY_ROW = frozenset({Operation.UPDATE, Operation.DELETE, Operation.MERGE, Operation.APPEND, Operation.STREAM})
+_MERGES = frozenset({Operation.MERGE, Operation.APPEND, Operation.STREAM})
+"""An INSERT that reads its own table goes by the rules of MERGE."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """From a runtime on."""
+
+    since: tuple[int, int]
+    unpartitioned: bool
+    """Also on tables without clustering, if they have deletion vectors."""
+    preview: bool
+    """There, too, if the session asks for the preview."""
+    without_photon: frozenset[Operation]
+    place: str
+
+
+_HEAD = "seed 000, Gravar conflitos com simultaneidade no nível de linha"
+_LEGACY = "seed 000, Comportamento de pré-visualização (herdado)"
+SUPPORT = (
+    Support((14, 2), True, False, _BY_ROW - _MERGES, _HEAD),
+    Support((14, 0), False, True, frozenset({Operation.DELETE}), _LEGACY),
+    Support((13, 3), False, False, frozenset({Operation.DELETE}), _LEGACY),
+)
+
+
+def why_not(meeting: Meeting) -> str | None:
+    """Why the pair's conflicts are told by files; None if they are told by rows."""
+    loser, winner = meeting.loser, meeting.winner
+    return _why_not(loser, meeting.losing_job.dialect) or _why_not(winner, meeting.winning_job.dialect)
+
+
+def _why_not(statement: TableFootprint, dialect: Dialect | None) -> str | None:  # noqa: PLR0911 - one limit a line
+    facts = statement.facts
+    if facts is None:
+        return "nothing is known of the table"
+    if statement.operation not in _BY_ROW:
+        return f"{statement.operation} is none of UPDATE, DELETE and MERGE"
+    if facts.columns.partition_columns:
+        return "the table is partitioned"
+    if not (has_deletion_vectors(statement) or (facts.clustering_columns and not _disabled(facts))):
+        return "the table has no deletion vectors"
+    if dialect is None or not dialect.is_databricks or dialect.version is None:
+        return "the runtime is unknown"
+    support = next((one for one in SUPPORT if dialect.version >= one.since), None)
+    if support is None:
+        return "the runtime is older than 13.3"
+    if not (facts.clustering_columns or support.unpartitioned):
+        if not support.preview:
+            return "this runtime does so on tables with liquid clustering only"
+        if not statement.previews_rows:
+            return "this runtime does so only with spark.databricks.delta.rowLevelConcurrencyPreview = true"
+    if not dialect.photon and statement.operation not in support.without_photon:
+        return f"{statement.operation} needs Photon for it"
+    return statement.not_by_row
+
+
+def has_deletion_vectors(statement: TableFootprint) -> bool:
+    return statement.facts is not None and statement.facts.enabled(_VECTORS)
+
+
+def _disabled(facts: TableFacts) -> bool:
+    return facts.properties.get(_VECTORS, "").lower() == "false"

@@ -1,0 +1,39 @@
+"""What an oracle says of an ordered pair: the loser began, then the winner committed, then the loser tries to."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from sluice.predicates import Region, overlap, to_sql
+
+
+class Level(IntEnum):
+    """How sure the conflict is; the higher, the worse."""
+
+    NEVER = 0
+    MAY = 1
+    WILL = 2
+    UNSAFE = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    level: Level
+    rule: str
+    reason: str
+    exception: str | None = None
+    advice: str | None = None
+    meeting: tuple[Region, Region] | None = None
+    """Partitions of the two that meet."""
+    readers: str | None = None
+    """What readers may see that the table's history says never existed, though nobody aborts."""
+
+    @property
+    def overlap(self) -> str | None:
+        """Where they meet, as a condition; worked out only when somebody asks."""
+        if self.meeting is None:
+            return None
+        text = to_sql(overlap(*self.meeting), shorten=True)
+        return text.lower() if text in ("TRUE", "FALSE") else text

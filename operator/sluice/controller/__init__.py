@@ -1,0 +1,1 @@
+"""The operator: watches, one admission loop, one status writer, leadership, rebuild."""

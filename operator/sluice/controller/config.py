@@ -1,0 +1,57 @@
+"""The operator's configuration: one file, read once; every mistake in it is named before anything starts."""
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from pydantic import Field, ValidationError
+
+from sluice.api.base import Model
+from sluice.engines.profile import Profiles
+
+REDIS_URL = r"^(rediss?|unix)://"
+
+
+class ConfigError(Exception):
+    """What is wrong with the configuration, and where."""
+
+
+class OperatorConfig(Model):
+    deployment: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$")] = "sluice"
+    """Names this installation: its Lease object and its keys in Redis."""
+    namespace: str = "default"
+    """Where the operator keeps its own objects, the leader's Lease among them."""
+    watch_namespaces: tuple[str, ...] = ()
+    """Namespaces whose jobs it runs; empty: all."""
+    redis_url: Annotated[str, Field(pattern=REDIS_URL)] = "redis://127.0.0.1:6379/0"
+    """Redis, as redis://, rediss:// or unix://. The environment variable SLUICE_REDIS_URL wins."""
+    runtimes: Profiles
+    """Runtime profiles; `default` serves jobs that name none."""
+
+
+def load(path: Path) -> OperatorConfig:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        config = OperatorConfig.model_validate(content)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text: {error}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not YAML: {error}") from error
+    except ValidationError as error:
+        places = "; ".join(
+            f"{'.'.join(str(part) for part in problem['loc']) or 'the file'}: {problem['msg']}"
+            for problem in error.errors()
+        )
+        raise ConfigError(f"{path}: {places}") from error
+    if "default" not in config.runtimes:
+        raise ConfigError(f"{path}: runtimes.default: is missing: jobs without runtimeRef run on it")
+    url = os.environ.get("SLUICE_REDIS_URL")
+    if url and re.match(REDIS_URL, url) is None:
+        raise ConfigError(
+            "the environment variable SLUICE_REDIS_URL must begin with redis://, rediss:// or unix://"
+        )
+    return config.model_copy(update={"redis_url": url}) if url else config

@@ -1,0 +1,33 @@
+"""What the policies of the cluster declare, by table."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.problems import problems_of
+from sluice.tables import Declarations, Policy, declarations_of
+
+Json = dict[str, Any]
+
+
+def declarations(bodies: Iterable[Json]) -> tuple[Declarations, tuple[str, ...]]:
+    """And which policies do not count, and why."""
+    policies, ignored = [], []
+    for body in bodies:
+        metadata = body["metadata"]
+        try:
+            spec = DeltaTablePolicySpec.model_validate(body["spec"])
+        except ValidationError as error:
+            policy = f"{metadata['namespace']}/{metadata['name']}"
+            why = problems_of(error, most=1)
+            ignored.append(f"policy {policy} is not understood and does not count: {why}")
+            continue
+        policies.append(Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"]))
+    found = declarations_of(policies)
+    ignored += [
+        f"policy {policy.key} does not count: {older} is older and about the same table"
+        for policy, older in found.left_out
+    ]
+    return found, tuple(ignored)

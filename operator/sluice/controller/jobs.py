@@ -1,0 +1,172 @@
+"""A job as the operator sees it: the object, and what was understood of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from json import dumps
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
+from sluice.api.problems import problems_of
+from sluice.engines import RuntimeProfile
+from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.tables import TableFacts, TableKey
+
+_BY_SPEC = ("spec", "profile", "unaided", "spec_hash")
+_BY_FACTS = ("_aided", "footprint")
+_MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
+
+
+@dataclass(frozen=True)
+class JobView:
+    """One version of one job. Made anew whenever the object changes, or what is known of its tables, so that nothing in it
+    can be stale."""
+
+    body: dict[str, Any]
+    profiles: dict[str, RuntimeProfile]
+    arrived_at: datetime
+    facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
+    """What is known of all tables, now. It decides beside whom the job may run, not what it does."""
+
+    def now(self, body: dict[str, Any]) -> "JobView":
+        """The object after a change. What was understood stays understood as long as the spec is the same: large SQL
+        takes seconds to read, and the status of a job changes many times."""
+        view = replace(self, body=body)
+        return view._keeping(self, *_BY_SPEC, *_BY_FACTS) if view.generation == self.generation else view
+
+    def judged_anew(self) -> "JobView":
+        """After what is known of its tables has changed."""
+        return replace(self)._keeping(self, *_BY_SPEC)
+
+    def depends_on(self, table: TableKey) -> bool:
+        """Whether anything was concluded from what is known of the table."""
+        return "_aided" in self.__dict__ and table in self.tables
+
+    def _keeping(self, other: "JobView", *names: str) -> "JobView":
+        self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
+        return self
+
+    @property
+    def uid(self) -> str:
+        return str(self.body["metadata"]["uid"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.body["metadata"]["namespace"])
+
+    @property
+    def name(self) -> str:
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def identity(self) -> dict[str, str]:
+        return {"namespace": self.namespace, "name": self.name, "uid": self.uid}
+
+    @property
+    def generation(self) -> int:
+        return int(self.body["metadata"]["generation"])
+
+    @property
+    def resource_version(self) -> str:
+        return str(self.body["metadata"]["resourceVersion"])
+
+    @property
+    def queued_at(self) -> datetime:
+        """Jobs created within one second keep their order: what counts is when each was first seen."""
+        return self.status.queued_at or self.arrived_at
+
+    @property
+    def is_deleted(self) -> bool:
+        return "deletionTimestamp" in self.body["metadata"]
+
+    @cached_property
+    def status(self) -> DeltaWriteJobStatus:
+        return DeltaWriteJobStatus.model_validate(self.body.get("status") or {})
+
+    @property
+    def phase(self) -> Phase | None:
+        return self.status.phase
+
+    @property
+    def is_finished(self) -> bool:
+        return self.phase is not None and self.phase.is_terminal
+
+    @property
+    def open_attempt(self) -> Attempt | None:
+        """The attempt that was granted and has not ended."""
+        attempts = self.status.attempts
+        return attempts[-1] if attempts and attempts[-1].outcome is None else None
+
+    @cached_property
+    def spec(self) -> DeltaWriteJobSpec:
+        try:
+            return DeltaWriteJobSpec.model_validate(self.body["spec"])
+        except ValidationError as error:
+            raise NotUnderstoodError(problems_of(error, most=1)) from error
+
+    @cached_property
+    def profile(self) -> RuntimeProfile:
+        name = self.spec.runtime_ref or "default"
+        if name not in self.profiles:
+            raise NotUnderstoodError(
+                f"spec.runtimeRef: there is no runtime profile {name!r}; the operator has {', '.join(sorted(self.profiles))}"
+            )
+        return self.profiles[name].with_overrides(self.spec.runtime)
+
+    @cached_property
+    def unaided(self) -> JobFootprint:
+        """As far as it can be told without its tables."""
+        for kind in ("stream", "application"):
+            if getattr(self.spec, kind) is not None:
+                raise NotUnderstoodError(f"spec.{kind}: this version of Sluice runs sql and write jobs only")
+        return footprint_of(self.spec, self.profile.spark_conf, delta_version=self.profile.delta_version)
+
+    @property
+    def tables(self) -> tuple[TableKey, ...]:
+        """Those that it writes."""
+        return self.unaided.keys
+
+    @cached_property
+    def _aided(self) -> JobFootprint | NotUnderstoodError:
+        try:
+            return self._footprint({key: self.facts[key] for key in self.tables if key in self.facts})
+        except NotUnderstoodError as error:
+            return error
+
+    @property
+    def refusal(self) -> str | None:
+        """Why it cannot run on its tables as they are now. Another job may still change them."""
+        self.unaided  # noqa: B018 - what is wrong in the spec alone is an error
+        return str(self._aided) if isinstance(self._aided, NotUnderstoodError) else None
+
+    @cached_property
+    def footprint(self) -> JobFootprint:
+        """With what is known of its tables. A job that they refuse may touch all of them, as they will be then."""
+        if not isinstance(self._aided, NotUnderstoodError):
+            return self._aided
+        why = str(self._aided)
+        return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
+
+    def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
+        return footprint_of(
+            self.spec, self.profile.spark_conf, facts=facts, delta_version=self.profile.delta_version
+        )
+
+    @property
+    def run_key(self) -> str:
+        return self.spec.run_key or self.uid
+
+    @cached_property
+    def spec_hash(self) -> str:
+        """Changes with everything that decides what a run does, and with nothing else."""
+        work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
+        return sha256(dumps([work, self.unaided.identity], sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,183 @@
+"""Kubernetes as plain objects: the few verbs that the operator needs, over the official client's connection."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio import client, config
+
+Json = dict[str, Any]
+
+REQUEST_TIMEOUT = 15
+WATCH_SECONDS = 240
+
+
+class ApiError(Exception):
+    """What the API server answered, or that it did not."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+
+    @property
+    def is_definite(self) -> bool:
+        """The server understood and refused: nothing was changed, and asking again changes nothing."""
+        return 400 <= self.status < 500 and self.status not in (408, 409, 429)
+
+
+class NotFoundError(ApiError):
+    pass
+
+
+class ConflictError(ApiError):
+    pass
+
+
+@dataclass(frozen=True)
+class Resource:
+    api: str
+    plural: str
+
+    def path(self, namespace: str | None = None, name: str | None = None, sub: str | None = None) -> str:
+        parts = [self.api]
+        if namespace:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, sub) if part]
+        return "/".join(parts)
+
+
+JOBS = Resource("/apis/sluice.dev/v1alpha1", "deltawritejobs")
+POLICIES = Resource("/apis/sluice.dev/v1alpha1", "deltatablepolicies")
+APPLICATIONS = Resource("/apis/sparkoperator.k8s.io/v1beta2", "sparkapplications")
+PODS = Resource("/api/v1", "pods")
+EVENTS = Resource("/api/v1", "events")
+LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
+
+_MERGE_PATCH = "application/merge-patch+json"
+
+
+class Kube:
+    def __init__(self, api: client.ApiClient) -> None:
+        self._api = api
+
+    @classmethod
+    async def connect(cls) -> Self:
+        await config.load_config()  # type: ignore[no-untyped-call]
+        return cls(client.ApiClient())
+
+    async def close(self) -> None:
+        await self._api.close()  # type: ignore[no-untyped-call]
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+        return await self._request("GET", resource.path(namespace, name))
+
+    async def list(self, resource: Resource, namespace: str | None, selector: str = "") -> Json:
+        return await self._request("GET", resource.path(namespace), query={"labelSelector": selector})
+
+    async def create(self, resource: Resource, namespace: str, body: Json) -> Json:
+        return await self._request("POST", resource.path(namespace), body=body)
+
+    async def patch(
+        self, resource: Resource, namespace: str, name: str, body: Json, *, sub: str | None = None
+    ) -> Json:
+        return await self._request("PATCH", resource.path(namespace, name, sub), body=body, kind=_MERGE_PATCH)
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Json) -> Json:
+        return await self._request("PUT", resource.path(namespace, name), body=body)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, body: Json | None = None) -> None:
+        await self._request("DELETE", resource.path(namespace, name), body=body)
+
+    async def watch(
+        self, resource: Resource, namespace: str | None, version: str, selector: str = ""
+    ) -> AsyncIterator[Json]:
+        """Events until the server ends the watch; a lost connection ends it, too."""
+        query = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": version,
+            "labelSelector": selector,
+            "timeoutSeconds": str(WATCH_SECONDS),
+        }
+        response = await self._call("GET", resource.path(namespace), query=query, patience=WATCH_SECONDS + 30)
+        stream = response.response
+        try:
+            if response.status >= 400:
+                raise _error(response.status, await response.read())
+            async for line in _lines(stream.content):
+                event: Json = json.loads(line)
+                if event["type"] == "ERROR":
+                    status = event["object"]
+                    raise ApiError(
+                        status.get("code", 500), status.get("reason", ""), status.get("message", "")
+                    )
+                yield event
+        finally:
+            stream.close()
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Json | None = None,
+        kind: str = "application/json",
+    ) -> Json:
+        response = await self._call(method, path, query=query, body=body, kind=kind)
+        try:
+            data = await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ApiError(
+                0, "NoAnswer", f"{method} {path}: the API server's answer was lost: {error!r}"
+            ) from error
+        if response.status >= 400:
+            raise _error(response.status, data)
+        answer: Json = json.loads(data)
+        return answer
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, str] | None = None,
+        body: Json | None = None,
+        patience: float = REQUEST_TIMEOUT,
+        kind: str = "application/json",
+    ) -> Any:
+        url = self._api.configuration.host + path + (f"?{urlencode(query)}" if query else "")
+        headers = {"Accept": "application/json", "Content-Type": kind}
+        await self._api.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
+        try:
+            return await self._api.call_api(method, url, headers, body, _request_timeout=patience)
+        except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
+            raise ApiError(
+                0, "NoAnswer", f"{method} {path}: no answer from the API server: {error!r}"
+            ) from error
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Whole lines of any length: aiohttp's own reader gives up on lines such as a large SparkApplication's."""
+    parts: list[bytes] = []
+    async for chunk in content.iter_any():
+        *ended, begun = chunk.split(b"\n")
+        for end in ended:
+            yield b"".join((*parts, end))
+            parts = []
+        parts.append(begun)
+
+
+def _error(status: int, data: bytes) -> ApiError:
+    try:
+        answer = json.loads(data)
+        reason, message = answer.get("reason", ""), answer.get("message", "")
+    except ValueError:
+        reason, message = "", data.decode(errors="replace")
+    kinds: dict[int, type[ApiError]] = {404: NotFoundError, 409: ConflictError}
+    return kinds.get(status, ApiError)(status, reason, message)

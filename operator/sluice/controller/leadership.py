@@ -1,0 +1,148 @@
+"""One leader at a time, by a Lease object, which also keeps the epoch: it rises by one with every takeover.
+
+A leader that cannot renew in time stops acting before another one may start. Only this process's own clock is
+used: another's Lease is over when it has not changed for its whole duration while we watched.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from sluice.api import names
+from sluice.controller.kube import LEASES, ApiError, ConflictError, Kube, NotFoundError
+
+logger = logging.getLogger(__name__)
+
+DURATION = 10.0
+RENEW_EVERY = 2.5
+GIVE_UP_AFTER = 7.0
+
+ANNOTATION_EPOCH = f"{names.GROUP}/epoch"
+
+
+class LostLeadershipError(Exception):
+    """Another process leads."""
+
+
+class Leadership:
+    def __init__(self, kube: Kube, namespace: str, deployment: str) -> None:
+        self._kube = kube
+        self._namespace = namespace
+        self._name = f"{deployment}-leader"
+        self.identity = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
+        self._lease: dict[str, Any] = {}
+        self._renewed = 0.0
+
+    def leads(self) -> bool:
+        return bool(self._lease) and time.monotonic() - self._renewed < GIVE_UP_AFTER
+
+    @property
+    def epoch(self) -> int:
+        return int(self._lease["metadata"].get("annotations", {}).get(ANNOTATION_EPOCH, 0))
+
+    async def acquire(self) -> None:
+        """Returns when this process leads."""
+        seen_version, seen_at = "", time.monotonic()
+        while True:
+            try:
+                lease = await self._read_or_create()
+                holder = lease["spec"].get("holderIdentity") or ""
+                version = lease["metadata"]["resourceVersion"]
+                if version != seen_version:
+                    if holder not in ("", self.identity):
+                        logger.info(
+                            "%s leads; waiting until it lets go or is silent for %.0f s", holder, DURATION
+                        )
+                    seen_version, seen_at = version, time.monotonic()
+                if holder in ("", self.identity) or time.monotonic() - seen_at > DURATION:
+                    await self._write(lease, self.identity)
+                    logger.info("leading as %s", self.identity)
+                    return
+            except ConflictError:
+                continue
+            except ApiError as error:
+                logger.warning("cannot read the Lease %s/%s: %s", self._namespace, self._name, error)
+            await asyncio.sleep(0.5)
+
+    async def keep(self) -> None:
+        """Renews until leadership is lost, then returns."""
+        while self.leads():
+            await asyncio.sleep(RENEW_EVERY)
+            try:
+                await self._update()
+            except LostLeadershipError as error:
+                logger.warning("leadership is lost: %s", error)
+                break
+            except NotFoundError:
+                logger.warning("leadership is lost: the Lease %s/%s is gone", self._namespace, self._name)
+                break
+            except ApiError as error:
+                logger.warning("cannot renew the Lease %s/%s: %s", self._namespace, self._name, error)
+        self._lease = {}
+
+    async def raise_epoch(self, at_least: int) -> int:
+        """A new epoch, higher than every one that was ever seen."""
+        return await self._update(at_least=at_least)
+
+    async def _update(self, *, at_least: int | None = None) -> int:
+        """Renews, and raises the epoch if asked to. A conflict is our own other write, or another leader's."""
+        while True:
+            if not self._lease:
+                raise LostLeadershipError("it was not renewed in time")
+            epoch = None if at_least is None else max(at_least, self.epoch) + 1
+            try:
+                await self._write(self._lease, self.identity, epoch=epoch)
+            except ConflictError:
+                current = await self._kube.get(LEASES, self._namespace, self._name)
+                if current["spec"].get("holderIdentity") != self.identity:
+                    raise LostLeadershipError(f"{current['spec'].get('holderIdentity')} leads now") from None
+                self._lease = current
+            else:
+                return self.epoch
+
+    async def release(self) -> None:
+        if self._lease:
+            try:
+                await self._write(self._lease, "")
+            except ApiError as error:
+                logger.warning("cannot give up the Lease %s/%s: %s", self._namespace, self._name, error)
+            self._lease = {}
+
+    async def _read_or_create(self) -> dict[str, Any]:
+        try:
+            return await self._kube.get(LEASES, self._namespace, self._name)
+        except NotFoundError:
+            body = {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": self._name, "namespace": self._namespace},
+                "spec": {"holderIdentity": "", "leaseDurationSeconds": int(DURATION)},
+            }
+            return await self._kube.create(LEASES, self._namespace, body)
+
+    async def _write(self, lease: dict[str, Any], holder: str, *, epoch: int | None = None) -> None:
+        annotations = lease["metadata"].get("annotations", {})
+        if epoch is not None:
+            annotations = annotations | {ANNOTATION_EPOCH: str(epoch)}
+        asked = time.monotonic()
+        self._lease = await self._kube.replace(
+            LEASES,
+            self._namespace,
+            self._name,
+            lease
+            | {
+                "metadata": lease["metadata"] | {"annotations": annotations},
+                "spec": lease["spec"]
+                | {
+                    "holderIdentity": holder,
+                    "leaseDurationSeconds": int(DURATION),
+                    "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+                },
+            },
+        )
+        self._renewed = asked

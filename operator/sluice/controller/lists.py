@@ -1,0 +1,31 @@
+"""Full lists, straight from the API server: what a rebuild rests on, where watches may lag."""
+
+from typing import Any
+
+from sluice.controller.kube import APPLICATIONS, JOBS, PODS, POLICIES, Kube, NotFoundError
+from sluice.controller.watching import OURS
+from sluice.controller.world import World
+
+Json = dict[str, Any]
+
+
+class Lists:
+    def __init__(self, kube: Kube, world: World, namespaces: tuple[str | None, ...]) -> None:
+        self._kube = kube
+        self._world = world
+        self._namespaces = namespaces
+
+    async def refresh(self) -> None:
+        for namespace in self._namespaces:
+            self._world.policies_listed(await self._kube.list(POLICIES, namespace), namespace)
+            self._world.jobs_listed(await self._kube.list(JOBS, namespace), namespace)
+            for resource, known in ((APPLICATIONS, self._world.applications), (PODS, self._world.pods)):
+                self._world.replace_all(known, await self._kube.list(resource, namespace, OURS), namespace)
+
+    async def job(self, namespace: str, name: str, uid: str) -> Json | None:
+        """The job as it is now; None if it is gone, or another one bears its name."""
+        try:
+            body = await self._kube.get(JOBS, namespace, name)
+        except NotFoundError:
+            return None
+        return body if body["metadata"]["uid"] == uid else None

@@ -1,0 +1,136 @@
+"""The running operator: kopf and the watches mark what changed, on every replica; the leader alone acts."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import kopf
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+
+from sluice.api import names
+from sluice.controller.acting import Acting
+from sluice.controller.applications import Applications
+from sluice.controller.config import OperatorConfig
+from sluice.controller.events import EventWriter
+from sluice.controller.kube import APPLICATIONS, PODS, Kube
+from sluice.controller.leadership import Leadership
+from sluice.controller.lists import Lists
+from sluice.controller.status import StatusWriter
+from sluice.controller.table_reader import TableReader
+from sluice.controller.watching import Watcher
+from sluice.controller.world import World
+from sluice.leases import LeaseStore
+from sluice.tables.open_tables import OpenTables
+
+logger = logging.getLogger(__name__)
+
+REDIS_PATIENCE = 3.0
+
+
+async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
+    kube = await Kube.connect()
+    redis = Redis.from_url(
+        config.redis_url,
+        decode_responses=True,
+        socket_timeout=REDIS_PATIENCE,
+        socket_connect_timeout=REDIS_PATIENCE,
+        retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),
+    )
+    world = World(config.runtimes)
+    namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
+    tables = TableReader(world, OpenTables().facts)
+    leadership = Leadership(kube, config.namespace, config.deployment)
+    watchers = [
+        Watcher(kube, world, resource, namespace)
+        for resource in (APPLICATIONS, PODS)
+        for namespace in namespaces
+    ]
+    tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
+    tasks.append(asyncio.create_task(_kopf(config, world, stop), name="kopf"))
+
+    def acting() -> Acting:
+        return Acting(
+            world=world,
+            lists=Lists(kube, world, namespaces),
+            leases=LeaseStore(redis, config.deployment),
+            leadership=leadership,
+            statuses=StatusWriter(kube, world),
+            applications=Applications(kube, world),
+            events=EventWriter(kube, leadership.identity),
+            tables=tables,
+        )
+
+    tasks.append(asyncio.create_task(_lead(leadership, acting), name="lead"))
+    stopping = asyncio.create_task(stop.wait(), name="stop")
+    try:
+        done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
+        for task in done - {stopping}:
+            task.result()  # a task that ends by itself has failed: say how
+    finally:
+        for task in (*tasks, stopping):
+            task.cancel()
+        await asyncio.gather(*tasks, stopping, return_exceptions=True)
+        await leadership.release()
+        tables.close()
+        await redis.aclose()
+        await kube.close()
+
+
+async def _lead(leadership: Leadership, acting: Callable[[], Acting]) -> None:
+    """Whoever leads begins with nothing remembered from an earlier time."""
+    while True:
+        await leadership.acquire()
+        renewing = asyncio.create_task(leadership.keep(), name="renew")
+        try:
+            await acting().run()
+        finally:
+            renewing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await renewing
+        logger.warning("no longer leading; waiting to lead again")
+
+
+async def _kopf(config: OperatorConfig, world: World, stop: asyncio.Event) -> None:
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_via_client(**kwargs)
+
+    @kopf.on.startup(registry=registry)
+    def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
+        settings.posting.enabled = False  # events are written by the acting task
+        settings.watching.server_timeout = 240
+        settings.watching.client_timeout = 270
+        settings.watching.connect_timeout = 15
+        settings.networking.request_timeout = 15
+        settings.persistence.finalizer = f"{names.GROUP}/kopf"
+        settings.scanning.disabled = bool(config.watch_namespaces)
+
+    @kopf.on.event(names.GROUP, names.VERSION, names.JOB_PLURAL, registry=registry)
+    def job_event(event: kopf.RawEvent, **_: Any) -> None:
+        body: dict[str, Any] = dict(event["object"])
+        if event["type"] == "DELETED":
+            world.job_gone(body["metadata"]["uid"])
+        else:
+            world.job_seen(body)
+
+    @kopf.on.event(names.GROUP, names.VERSION, names.POLICY_PLURAL, registry=registry)
+    def policy_event(event: kopf.RawEvent, **_: Any) -> None:
+        body: dict[str, Any] = dict(event["object"])
+        if event["type"] == "DELETED":
+            world.policy_gone(body["metadata"]["uid"])
+        else:
+            world.policy_seen(body)
+
+    await kopf.operator(
+        registry=registry,
+        namespaces=config.watch_namespaces,
+        clusterwide=not config.watch_namespaces,
+        standalone=True,
+        stop_flag=stop,
+    )

@@ -1,0 +1,57 @@
+"""Watches of applications and driver pods, by label on the server: kopf would pull every pod of the cluster."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import aiohttp
+
+from sluice.api import names
+from sluice.controller.kube import APPLICATIONS, PODS, ApiError, Kube, Resource
+from sluice.controller.world import World
+
+Json = dict[str, Any]
+
+logger = logging.getLogger(__name__)
+
+OURS = names.LABEL_JOB_UID
+
+
+class Watcher:
+    """Keeps one kind of object in the world up to date, for ever."""
+
+    def __init__(self, kube: Kube, world: World, resource: Resource, namespace: str | None) -> None:
+        self._kube = kube
+        self._world = world
+        self._resource = resource
+        self._namespace = namespace
+
+    async def run(self) -> None:
+        while True:
+            try:
+                version = await self.list()
+                await self._follow(version)
+            except (ApiError, aiohttp.ClientError, OSError, ValueError) as error:
+                logger.warning("watching %s: %s; listing again in a second", self._resource.plural, error)
+                await asyncio.sleep(1)
+
+    async def list(self) -> str:
+        answer = await self._kube.list(self._resource, self._namespace, OURS)
+        objects = self._world.applications if self._resource is APPLICATIONS else self._world.pods
+        self._world.replace_all(objects, answer, self._namespace)
+        return str(answer["metadata"]["resourceVersion"])
+
+    async def _follow(self, version: str) -> None:
+        seen, gone = self._callbacks()
+        async for event in self._kube.watch(self._resource, self._namespace, version, OURS):
+            match event["type"]:
+                case "ADDED" | "MODIFIED":
+                    seen(event["object"])
+                case "DELETED":
+                    gone(event["object"])
+
+    def _callbacks(self) -> tuple[Callable[[Json], None], Callable[[Json], None]]:
+        if self._resource is PODS:
+            return self._world.pod_seen, self._world.pod_gone
+        return self._world.application_seen, self._world.application_gone

@@ -1,0 +1,39 @@
+"""One attempt of a job, as the engines need it: a plain record, made by the controller."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from sluice.engines.profile import RuntimeProfile
+
+_LONGEST_NAME = 63 - len("-driver")
+
+
+@dataclass(frozen=True)
+class AttemptRun:
+    namespace: str
+    job: str
+    job_uid: str
+    number: int
+    token: int
+    writer_epoch: int
+    lease: str
+    profile: RuntimeProfile
+    arguments: tuple[str, ...]
+    environment: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def application(self) -> str:
+        return application_name(self.job, self.job_uid, self.number)
+
+
+def application_name(job: str, uid: str, number: int) -> str:
+    """Fixed before anything is created, unlike any other attempt's, and a name that Services could bear (DNS-1035)."""
+    tail = f"-{sha256(uid.encode()).hexdigest()[:8]}-{number}"
+    head = job.replace(".", "-")
+    head = head if head[0].isalpha() else f"j-{head}"
+    return head[: _LONGEST_NAME - len(tail)].rstrip("-") + tail
+
+
+def driver_pod_name(application: str) -> str:
+    return f"{application}-driver"

@@ -1,0 +1,132 @@
+"""SparkApplication manifests for kubeflow's spark-operator (sparkoperator.k8s.io/v1beta2)."""
+
+from typing import Any
+
+from sluice.api import names
+from sluice.engines.attempt import AttemptRun, driver_pod_name
+
+GROUP = "sparkoperator.k8s.io"
+VERSION = "v1beta2"
+PLURAL = "sparkapplications"
+DRIVER_CONTAINER = "spark-kubernetes-driver"
+EXECUTOR_CONTAINER = "spark-kubernetes-executor"
+
+
+def application(run: AttemptRun) -> dict[str, Any]:
+    """The body of the create request. It carries the lease and our finalizer from its first moment, so that
+    whatever happens to the operator after this request, the lease can be found again."""
+    profile = run.profile
+    labels = {
+        names.LABEL_JOB: run.job[:63].rstrip("-."),
+        names.LABEL_JOB_UID: run.job_uid,
+        names.LABEL_ATTEMPT: str(run.number),
+    }
+    lease = {names.ANNOTATION_TOKEN: str(run.token), names.ANNOTATION_LEASE: run.lease}
+    spec = {
+        "type": "Python",
+        "mode": "cluster",
+        "image": profile.image,
+        "imagePullPolicy": profile.image_pull_policy,
+        "sparkVersion": profile.spark_version,
+        "mainApplicationFile": profile.main_application_file,
+        "arguments": list(run.arguments),
+        "sparkConf": profile.spark_conf,
+        "restartPolicy": {"type": "Never"},
+        "driver": {
+            "cores": profile.driver.cores,
+            "memory": profile.driver.memory,
+            "serviceAccount": profile.service_account,
+            "podName": driver_pod_name(run.application),
+            "labels": labels,
+            "template": _driver_template(run, labels, lease),
+        },
+        "executor": {
+            "instances": profile.executor.instances,
+            "cores": profile.executor.cores,
+            "memory": profile.executor.memory,
+            "template": _executor_template(profile.executor_pod) if profile.executor_pod else None,
+        },
+    }
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "SparkApplication",
+        "metadata": {
+            "name": run.application,
+            "namespace": run.namespace,
+            "labels": labels,
+            "annotations": lease | {names.ANNOTATION_WRITER_EPOCH: str(run.writer_epoch)},
+            "finalizers": [names.FINALIZER_LEASE],
+            "ownerReferences": [
+                {
+                    "apiVersion": names.API_VERSION,
+                    "kind": names.JOB_KIND,
+                    "name": run.job,
+                    "uid": run.job_uid,
+                    "controller": True,
+                    "blockOwnerDeletion": False,
+                }
+            ],
+        },
+        "spec": _without_nones(spec),
+    }
+
+
+def _driver_template(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) -> dict[str, Any]:
+    """The profile's own template, with what proves the driver's end put in: our finalizer keeps the pod until its
+    termination message is read, and the lease can be told from it even when the application is gone."""
+    template = run.profile.driver_pod
+    metadata = template.get("metadata", {})
+    spec = template.get("spec", {})
+    containers = list(spec.get("containers", []))
+    given = next((c for c in containers if c.get("name") == DRIVER_CONTAINER), {"name": DRIVER_CONTAINER})
+    others = [c for c in containers if c.get("name") != DRIVER_CONTAINER]
+    driver: dict[str, Any] = given | {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    if run.environment:
+        driver["env"] = [*driver.get("env", []), *run.environment]
+    return template | {
+        "metadata": metadata
+        | {
+            "labels": metadata.get("labels", {}) | labels,
+            "annotations": metadata.get("annotations", {}) | lease,
+            "finalizers": [*metadata.get("finalizers", []), names.FINALIZER_LEASE],
+        },
+        "spec": spec | {"containers": [driver, *others]},
+    }
+
+
+def _executor_template(template: dict[str, Any]) -> dict[str, Any]:
+    """The profile's own template; a pod's spec must name a container."""
+    spec = template.get("spec", {})
+    return template | {
+        "spec": spec | {"containers": spec.get("containers") or [{"name": EXECUTOR_CONTAINER}]}
+    }
+
+
+def placeholder(application: dict[str, Any]) -> dict[str, Any]:
+    """A pod that never starts, under the driver's name: while it is there, no driver of this application can start. It has
+    no owner: a submission that is under way outlives its application, and would find the name free again."""
+    metadata = application["metadata"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": driver_pod_name(metadata["name"]),
+            "namespace": metadata["namespace"],
+            "labels": {
+                name: value
+                for name, value in metadata["labels"].items()
+                if name in (names.LABEL_JOB_UID, names.LABEL_ATTEMPT)
+            }
+            | {names.LABEL_PLACEHOLDER: "true"},
+        },
+        "spec": {
+            "schedulingGates": [{"name": names.SCHEDULING_GATE}],
+            "containers": [{"name": "never-starts", "image": "sluice.dev/never-starts"}],
+        },
+    }
+
+
+def _without_nones(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nones(inner) for key, inner in value.items() if inner is not None}
+    return value

@@ -1,0 +1,113 @@
+"""What an application and its driver pod say about an attempt.
+
+The pod's container is believed before anything else: it alone proves that the driver has ended, and it alone
+carries the runner's result. An application's own state tells of starts and of submissions that failed.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sluice.api import names
+from sluice.engines.kubeflow import DRIVER_CONTAINER
+
+_UNDER_WAY = "its driver is being started"
+
+_TERMINAL = frozenset({"COMPLETED", "FAILED"})
+
+
+class Stage(StrEnum):
+    NOT_CREATED = "NotCreated"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    ENDED = "Ended"
+    NO_DRIVER = "NoDriver"
+    """The application will start no driver by itself any more, and none is known: this must still be proved."""
+    NEVER_STARTS = "NeverStarts"
+    """Proved: the driver's name is taken by a pod that cannot start."""
+    LOST = "Lost"
+    """A driver was there, and nothing will tell how it ended: nothing proves that the process has ended."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    stage: Stage
+    detail: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    exit_code: int | None = None
+    message: str | None = None
+
+
+def observe(
+    application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
+) -> Observation:
+    if pod is not None and names.LABEL_PLACEHOLDER in pod["metadata"].get("labels", {}):
+        return Observation(Stage.NEVER_STARTS, detail=_error_of(application))
+    if pod is not None:
+        return _of_pod(pod)
+    if driver_seen:
+        return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
+    if application is None:
+        return Observation(Stage.NOT_CREATED)
+    state = _state_of(application)
+    if state in _TERMINAL or "deletionTimestamp" in application["metadata"]:
+        return Observation(Stage.NO_DRIVER, detail=_error_of(application))
+    return Observation(Stage.STARTING, detail=_UNDER_WAY)
+
+
+def _of_pod(pod: dict[str, Any]) -> Observation:
+    status = pod.get("status", {})
+    container = next(
+        (c for c in status.get("containerStatuses", []) if c.get("name") == DRIVER_CONTAINER), None
+    )
+    state = (container or {}).get("state", {})
+    if "terminated" in state:
+        terminated = state["terminated"]
+        return Observation(
+            Stage.ENDED,
+            detail=terminated.get("reason", ""),
+            started_at=_time(terminated.get("startedAt")),
+            ended_at=_time(terminated.get("finishedAt")),
+            exit_code=terminated.get("exitCode"),
+            message=terminated.get("message"),
+        )
+    if "running" in state:
+        return Observation(Stage.RUNNING, started_at=_time(state["running"].get("startedAt")))
+    if "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):
+        return Observation(Stage.NEVER_STARTS, detail="the driver's pod was deleted before it had a node")
+    if status.get("phase") in ("Failed", "Succeeded"):
+        words = (f"the driver's pod is {status['phase']}", status.get("reason"), status.get("message"))
+        detail = f"{': '.join(word for word in words if word)}, without a word about its container"
+        return Observation(Stage.LOST, detail=detail)
+    return Observation(Stage.STARTING, detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY)
+
+
+def _obstacle(status: dict[str, Any], waiting: dict[str, Any]) -> str | None:
+    """What keeps a driver's pod from running, if it is more than the usual steps of a start."""
+    if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+        return "the driver's container waits: " + _joined(waiting)
+    for condition in status.get("conditions", []):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return "the driver's pod has no node: " + _joined(condition)
+    return None
+
+
+def _joined(said: dict[str, Any]) -> str:
+    return ": ".join(said[name] for name in ("reason", "message") if said.get(name))
+
+
+def _state_of(application: dict[str, Any]) -> str:
+    return str(application.get("status", {}).get("applicationState", {}).get("state", ""))
+
+
+def _error_of(application: dict[str, Any] | None) -> str:
+    if application is None:
+        return "the application is gone"
+    state = application.get("status", {}).get("applicationState", {})
+    return str(state.get("errorMessage") or state.get("state") or "the application was deleted")
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

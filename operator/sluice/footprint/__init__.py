@@ -1,0 +1,33 @@
+"""What a job touches, read from its manifest before anything runs."""
+
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.job import footprint_of
+from sluice.footprint.model import (
+    EVERYTHING,
+    NOTHING,
+    Follows,
+    JobFootprint,
+    Metadata,
+    Protocol,
+    TableFootprint,
+    unknown_footprint,
+)
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
+from sluice.footprint.statements import Statement, split
+
+__all__ = [
+    "ANY_SOURCES",
+    "EVERYTHING",
+    "NOTHING",
+    "NO_SOURCES",
+    "Follows",
+    "JobFootprint",
+    "Metadata",
+    "NotUnderstoodError",
+    "Protocol",
+    "Statement",
+    "TableFootprint",
+    "footprint_of",
+    "split",
+    "unknown_footprint",
+]

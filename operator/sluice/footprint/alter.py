@@ -1,0 +1,154 @@
+"""ALTER TABLE and COMMENT ON, by what their commit carries: metadata, protocol, or a domain of its own."""
+
+from sluice.api.job import Operation
+from sluice.footprint.insert import CLUSTERING, refuse_unknown
+from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.reading import Reading
+from sluice.footprint.words import QUOTED, properties, words
+
+ENABLING = {
+    "delta.enabledeletionvectors": ("true", "deletionVectors"),
+    "delta.enablerowtracking": ("true", "rowTracking"),
+    "delta.columnmapping.mode": ("name", "columnMapping"),
+    "delta.checkpointpolicy": ("v2", "v2Checkpoint"),
+    "delta.enableincommittimestamps": ("true", "inCommitTimestamp"),
+}
+"""Settings by which a feature begins, and which later versions of Delta let others commit through."""
+
+_ONLY_WRITTEN = ("delta.feature.", "delta.minreaderversion", "delta.minwriterversion")
+_MAPPING = "delta.columnmapping.mode"
+_CHANGES = (
+    ("ADD", "COLUMN"),
+    ("ADD", "COLUMNS"),
+    ("ADD", "("),
+    ("RENAME", "COLUMN"),
+    ("DROP", "COLUMN"),
+    ("DROP", "COLUMNS"),
+)
+_MAY_CHANGE = (
+    ("ALTER",),
+    ("CHANGE",),
+    ("REPLACE", "COLUMNS"),
+    ("DROP", "CONSTRAINT"),
+    ("SET", "TBLPROPERTIES"),
+)
+
+
+def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a line
+    rest = " ".join(words(reading.statement.tokens[reading.end :])).split()
+    if rest[:2] == ["SET", "TBLPROPERTIES"]:
+        return _set_properties(reading)
+    if rest[:2] == ["UNSET", "TBLPROPERTIES"]:
+        return _unset_properties(reading)
+    if rest[:2] == ["CLUSTER", "BY"]:
+        return _cluster_by(reading)
+    if rest[:2] == ["ADD", "CONSTRAINT"]:
+        return reading.footprint(
+            Operation.ALTER,
+            adds=NOTHING,
+            removes=NOTHING,
+            metadata=Metadata.CHANGES,
+            protocol=Protocol.MAY_ADD,
+            reads_advice="a new constraint is checked against all rows, so any new file is in its way",
+        )
+    if rest[:2] == ["DROP", "FEATURE"]:
+        return reading.footprint(
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.REMOVES, single_attempt=False
+        )
+    if rest[-2:] == ["SYNC", "IDENTITY"]:
+        return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
+    for beginning in _CHANGES:
+        if tuple(rest[: len(beginning)]) == beginning:
+            return _metadata_only(reading, Metadata.CHANGES)
+    for kind in _MAY_CHANGE:
+        if tuple(rest[: len(kind)]) == kind:
+            protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE
+            return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
+    raise reading.refused(
+        f"ALTER TABLE ... {' '.join(word for word in rest[:2] if word != QUOTED)}: Sluice does not know what it does; "
+        "declare it in spec.footprint"
+    )
+
+
+def comment(reading: Reading) -> TableFootprint:
+    return _metadata_only(reading, Metadata.MAY_CHANGE)
+
+
+def _metadata_only(
+    reading: Reading, metadata: Metadata, protocol: Protocol = Protocol.NONE, **more: object
+) -> TableFootprint:
+    fields: dict[str, object] = {
+        "reads": NOTHING,
+        "reads_files": NOTHING,
+        "adds": NOTHING,
+        "removes": NOTHING,
+        "certain": metadata in (Metadata.CHANGES, Metadata.SAME),
+        **more,
+    }
+    return reading.footprint(Operation.ALTER, metadata=metadata, protocol=protocol, **fields)
+
+
+def _set_properties(reading: Reading) -> TableFootprint:
+    given = properties(reading.statement.tokens[reading.end + 2 :])
+    if not given:
+        raise reading.refused("SET TBLPROPERTIES needs ('key' = 'value', ...)")
+    wanted = {key.lower(): (value or "") for key, value in given.items()}
+    known = _known(reading)
+    if known is not None and all(known.get(key) == value for key, value in wanted.items()):
+        return _metadata_only(reading, Metadata.SAME)
+    if _rewrites_files(wanted, known):
+        return reading.footprint(Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
+    if all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items()):
+        enables = frozenset(ENABLING[key][1] for key in wanted)
+        return _metadata_only(reading, Metadata.ENABLES, Protocol.MAY_ADD, enables=enables, certain=True)
+    protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in wanted) else Protocol.NONE
+    if known is None or any(key.startswith(_ONLY_WRITTEN) for key in wanted):
+        return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
+    return _metadata_only(reading, Metadata.CHANGES, protocol)
+
+
+def _unset_properties(reading: Reading) -> TableFootprint:
+    tokens = reading.statement.tokens
+    start = next((k for k in range(reading.end + 2, len(tokens)) if tokens[k].text == "("), len(tokens))
+    given = [key.lower() for key in properties(tokens[start:])]
+    known = _known(reading)
+    protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in given) else Protocol.NONE
+    if _MAPPING in given:
+        return reading.footprint(Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
+    if known is None:
+        return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
+    changes = any(key in known for key in given)
+    return _metadata_only(reading, Metadata.CHANGES if changes else Metadata.SAME, protocol)
+
+
+def _known(reading: Reading) -> dict[str, str] | None:
+    facts = reading.facts
+    return None if facts is None else {key.lower(): value for key, value in facts.properties.items()}
+
+
+def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> bool:
+    """Taking column mapping away writes all files anew."""
+    if wanted.get(_MAPPING, "").lower() != "none":
+        return False
+    return known is None or known.get(_MAPPING, "none").lower() != "none"
+
+
+def _may_add_a_feature(key: str) -> bool:
+    beginnings = ("delta.enable", "delta.feature.", "delta.appendonly", "delta.min", "delta.universalformat")
+    return key in ENABLING or key.startswith(beginnings)
+
+
+def _cluster_by(reading: Reading) -> TableFootprint:
+    """Of a clustered table it is a domain alone; the first one changes metadata and protocol, too."""
+    facts = reading.facts
+    tokens = reading.statement.tokens[reading.end :]
+    if any(token.text == "(" for token in tokens):
+        refuse_unknown(reading, (token.text for token in tokens if token.text.isidentifier()))
+    clustered = facts is not None and bool(facts.clustering_columns)
+    return _metadata_only(
+        reading,
+        Metadata.NONE if clustered else Metadata.MAY_CHANGE,
+        Protocol.NONE if clustered else Protocol.MAY_ADD,
+        domains=frozenset({CLUSTERING}),
+        certain=clustered,
+    )

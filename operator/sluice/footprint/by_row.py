@@ -1,0 +1,53 @@
+"""Which statements an engine that tells conflicts row by row does so for: those with plain conditions.
+
+The limits are those that Databricks documents (seed 000, "Limitações de simultaneidade no nível de linha").
+"""
+
+from collections.abc import Collection, Iterable
+
+from sqlglot import exp
+
+from sluice.footprint.builtins import BUILTIN_FUNCTIONS
+from sluice.footprint.cells import conjuncts
+from sluice.footprint.reading import Reading
+from sluice.predicates.reasons import is_volatile
+
+_COMPLEX = ("struct", "array", "map")
+
+
+def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str | None:
+    """Why the statement's conditions are too complex; None if they are not."""
+    for condition in conditions:
+        if condition is None:
+            continue
+        if condition.find(exp.Query) is not None:
+            return "its condition has a subquery"
+        for function in condition.find_all(exp.Func):
+            name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
+            if is_volatile(name) or (isinstance(function, exp.Anonymous) and name not in BUILTIN_FUNCTIONS):
+                return f"its condition calls {name}(), which may be non-deterministic"
+        if condition.find(exp.Dot, exp.Bracket) is not None or any(
+            _is_complex(column, reading) for column in condition.find_all(exp.Column)
+        ):
+            return "its condition is about a struct, an array or a map"
+    return None
+
+
+def filters_target(on: exp.Expr, names: Collection[str]) -> bool:
+    """Whether a part of a MERGE's condition is about the target's columns alone."""
+    folded = {name.lower() for name in names}
+    for part in conjuncts(on):
+        columns = list(part.find_all(exp.Column))
+        if columns and all(column.table.lower() in folded for column in columns):
+            return True
+    return False
+
+
+def _is_complex(column: exp.Column, reading: Reading) -> bool:
+    if column.args.get("db"):
+        return True  # a.b.c may be a field of a struct as well as a column of a table
+    facts = reading.facts
+    if facts is None:
+        return False
+    found = (facts.columns.find(name) for name in (column.name, column.table) if name)
+    return any(one is not None and one.type.text.lower().startswith(_COMPLEX) for one in found)

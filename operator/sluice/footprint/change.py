@@ -1,0 +1,141 @@
+"""DELETE, UPDATE and TRUNCATE: what they look at, which files they rewrite, and where an UPDATE moves rows."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from sluice.api.job import Operation
+from sluice.footprint.by_row import against_rows
+from sluice.footprint.cells import Constant, says
+from sluice.footprint.insert import evolution, pin_advice, refuse_unknown
+from sluice.footprint.model import EVERYTHING, NOTHING, TableFootprint
+from sluice.footprint.query import reads_of
+from sluice.footprint.reading import Reading, partitions, there
+from sluice.footprint.regions import united, without
+from sluice.predicates import (
+    Atom,
+    Predicate,
+    Region,
+    conjunction,
+    from_whole,
+    overlap,
+)
+from sluice.predicates import (
+    Constant as Always,
+)
+from sluice.predicates.tree import leaves
+from sluice.tables import TableFacts
+
+
+def delete(reading: Reading) -> TableFootprint:
+    if reading.unread is not None:
+        return reading.footprint(Operation.DELETE, widened=(reading.unread,))
+    tree = reading.tree
+    if not isinstance(tree, exp.Delete) or tree.args.get("using"):
+        raise reading.refused("the DELETE is not understood: write it as DELETE FROM table WHERE condition")
+    where = tree.args.get("where")
+    if where is None:
+        return emptied(reading)
+    source = reads_of(where, reading)
+    predicate = reading.predicate(where.this, names_of(tree.this, reading))
+    reads = united([recorded(reading, predicate), source.region])
+    matching = there(predicate)
+    whole_files = _speaks_of_partitions(predicate)
+    return reading.footprint(
+        Operation.DELETE,
+        reads=reads,
+        reads_files=reads,
+        adds=NOTHING if whole_files else matching,
+        removes=matching,
+        not_by_row=against_rows(reading, [where]),
+        widened=source.widened,
+        reads_advice=pin_advice(reading, matching) if reads.is_everything else None,
+    )
+
+
+def emptied(reading: Reading) -> TableFootprint:
+    """DELETE without WHERE, TRUNCATE."""
+    return reading.footprint(Operation.DELETE, adds=NOTHING)
+
+
+def update(reading: Reading) -> TableFootprint:
+    if reading.unread is not None:
+        return reading.footprint(Operation.UPDATE, widened=(reading.unread,))
+    tree = reading.tree
+    if not isinstance(tree, exp.Update):
+        raise reading.refused(
+            "the UPDATE is not understood: write it as UPDATE table SET column = value WHERE ..."
+        )
+    where = tree.args.get("where")
+    names = names_of(tree.this, reading)
+    source = reads_of(tree, reading, written=tree.this)
+    if where is None:
+        reads = matching = EVERYTHING
+    else:
+        predicate = reading.predicate(where.this, names)
+        reads = united([recorded(reading, predicate), source.region])
+        matching = there(predicate)
+    return reading.footprint(
+        Operation.UPDATE,
+        reads=reads,
+        reads_files=reads,
+        adds=united([matching, moved(reading, matching, assignments(tree.expressions, reading))]),
+        removes=matching,
+        metadata=evolution(reading),
+        not_by_row=against_rows(reading, [where]),
+        widened=source.widened,
+        reads_advice=pin_advice(reading, matching) if reads.is_everything else None,
+    )
+
+
+def assignments(nodes: Iterable[exp.Expr], reading: Reading) -> dict[str, exp.Expr]:
+    """Columns and their new values."""
+    found = {node.this.name: node.expression for node in nodes if isinstance(node, exp.EQ)}
+    refuse_unknown(reading, (node.this.name for node in nodes if _is_plain_column(node)))
+    return found
+
+
+def _is_plain_column(node: exp.Expr) -> bool:
+    return isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and not node.this.args.get("db")
+
+
+def moved(reading: Reading, matching: Region, changed: Mapping[str, exp.Expr]) -> Region:
+    """Where rows go whose partition columns are set."""
+    facts = reading.facts
+    if facts is None:
+        return EVERYTHING
+    new = {name.lower(): node for name, node in changed.items()}
+    follow = [column.name for column in facts.columns.partition_columns if follows(facts, column.name, new)]
+    columns = [column for column in facts.columns.partition_columns if column.name.lower() in new]
+    if not columns:
+        return without(matching, follow) if follow else NOTHING
+    values = conjunction(says(Constant(new[column.name.lower()]), column, reading) for column in columns)
+    freed = without(matching, [*follow, *(column.name for column in columns)])
+    return overlap(freed, partitions(values))
+
+
+def follows(facts: TableFacts, column: str, changed: Iterable[str]) -> bool:
+    """Whether the column is generated from one of those that change."""
+    expressions = {name.lower(): text for name, text in facts.generated_columns.items()}
+    words = set(re.findall(r"\w+", expressions.get(column.lower(), "").lower()))
+    return any(name.lower() in words for name in changed)
+
+
+def recorded(reading: Reading, predicate: Predicate) -> Region:
+    if reading.around.cautious:
+        return reading.recorded(predicate)
+    return reading.scanned(from_whole(predicate, simplified=True))
+
+
+def names_of(table: exp.Expr, reading: Reading) -> tuple[str, ...]:
+    alias = table.args.get("alias")
+    return (alias.name,) if alias is not None and alias.name else reading.own_names
+
+
+def _speaks_of_partitions(predicate: Predicate) -> bool:
+    """Then whole files go, and none is rewritten."""
+    return all(
+        isinstance(leaf, Always) or (isinstance(leaf, Atom) and leaf.column.is_partition)
+        for leaf in leaves(predicate)
+    )

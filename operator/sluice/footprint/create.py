@@ -1,0 +1,146 @@
+"""CREATE, REPLACE, CLONE and CONVERT: the first commit of a table, or one that makes it anew."""
+
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from sluice.api.job import Operation
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.insert import CLUSTERING
+from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.naming import key_of_parts, table_at
+from sluice.footprint.reading import Reading
+from sluice.footprint.rows import surely_some
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, sources_of
+from sluice.footprint.words import outside_parentheses, words
+from sluice.tables import TableKey, key_of_path
+
+_BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM"})
+
+
+def create(reading: Reading) -> TableFootprint:
+    """A table that is there already stays as it is."""
+    if _clones(reading):
+        return clone(reading)
+    if _is_there(reading):
+        return reading.footprint(
+            Operation.CREATE, reads=NOTHING, reads_files=NOTHING, adds=NOTHING, removes=NOTHING
+        )
+    return reading.footprint(
+        Operation.CREATE,
+        removes=NOTHING,
+        reads=NOTHING,
+        reads_files=NOTHING,
+        metadata=Metadata.MAY_CHANGE,
+        protocol=Protocol.MAY_ADD,
+        creates=True,
+        sources=_selected(reading),
+    )
+
+
+def replace_table(reading: Reading) -> TableFootprint:
+    if _clones(reading):
+        return clone(reading)
+    return reading.footprint(
+        Operation.REPLACE,
+        metadata=Metadata.CHANGES,
+        protocol=Protocol.NONE if reading.facts is not None and reading.facts.exists else Protocol.MAY_ADD,
+        domains=frozenset({CLUSTERING}),
+        replaces=True,
+        certain=_certain(reading),
+        sources=_selected(reading),
+    )
+
+
+def clone(reading: Reading) -> TableFootprint:
+    """One attempt only."""
+    return reading.footprint(
+        Operation.CLONE,
+        metadata=Metadata.MAY_CHANGE,
+        protocol=Protocol.MAY_ADD,
+        replaces=True,
+        creates=reading.statement.tokens[1].text.upper() == "TABLE",
+        single_attempt=True,
+        sources=_cloned(reading),
+    )
+
+
+def convert(reading: Reading) -> TableFootprint:
+    """Writes the first commit over files that are there."""
+    return reading.footprint(
+        Operation.CREATE,
+        metadata=Metadata.MAY_CHANGE,
+        protocol=Protocol.MAY_ADD,
+        creates=True,
+        single_attempt=True,
+    )
+
+
+def _is_there(reading: Reading) -> bool:
+    """IF NOT EXISTS, and it does. A name that is given to a LOCATION may be new, though the location isn't."""
+    conditional = words(reading.statement.tokens[2:5]) == ["IF", "NOT", "EXISTS"]
+    located = any(word == "LOCATION" for _, word in outside_parentheses(reading.statement.tokens))
+    return conditional and not located and reading.facts is not None and reading.facts.exists
+
+
+def _clones(reading: Reading) -> bool:
+    found = [word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])]
+    return any(word in ("SHALLOW", "DEEP", "CLONE") for word in found[:3])
+
+
+def _selected(reading: Reading) -> Sources:
+    """What is not parsed may select from any table; of other statements nothing depends on it."""
+    found = {word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])}
+    if not found & _BEGINS_A_QUERY:
+        return NO_SOURCES
+    if reading.unread is not None or reading.statement.tokens[0].text.upper() != "CREATE":
+        return ANY_SOURCES  # the parser does not know REPLACE TABLE
+    try:
+        tree = reading.tree
+    except NotUnderstoodError:
+        return ANY_SOURCES
+    return sources_of(tree, reading.around.views) if isinstance(tree, exp.Create) else ANY_SOURCES
+
+
+def _cloned(reading: Reading) -> Sources:
+    tokens = reading.statement.tokens
+    for position, word in outside_parentheses(tokens):
+        if word == "CLONE" and position >= reading.end:
+            named = table_at(tokens, position + 1)
+            return ANY_SOURCES if named is None else Sources((named.key,))
+    return ANY_SOURCES
+
+
+def _certain(reading: Reading) -> bool:
+    if reading.unread is not None or reading.statement.tokens[0].text.upper() != "CREATE":
+        return False  # the parser does not know REPLACE TABLE
+    tree = reading.tree
+    query = tree.args.get("expression") if isinstance(tree, exp.Create) else None
+    return query is not None and surely_some(query)  # without a query, a table at a path stays as it is
+
+
+def location(reading: Reading) -> TableKey | None:
+    """Where a table is created, if the statement says so: its name will be bound to that location."""
+    depth = 0
+    rest = reading.statement.tokens[reading.end :]
+    for token, after in pairwise(rest):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        word = token.text.upper()
+        if depth == 0 and word in ("AS", "SELECT"):
+            return None
+        if depth == 0 and word == "LOCATION" and after.token_type is TokenType.STRING:
+            return key_of_path(after.text)
+        if depth == 0 and word == "OPTIONS":
+            raise reading.refused(
+                f"OPTIONS (line {token.line}) may place the table somewhere: use LOCATION and TBLPROPERTIES instead"
+            )
+    return None
+
+
+def converted(reading: Reading) -> TableKey:
+    """CONVERT TO DELTA parquet.`/folder` makes the folder a Delta table."""
+    parts = [token.text for token in reading.statement.tokens[3:6]]
+    if len(parts) == 3 and parts[0].lower() == "parquet" and parts[1] == ".":
+        return key_of_parts(["delta", parts[2]])
+    return reading.key

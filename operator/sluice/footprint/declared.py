@@ -1,0 +1,76 @@
+"""A footprint that the job declares: its word is taken for it, by the rules of the operation that it names."""
+
+from sluice.api.job import DeclaredFootprint, Operation
+from sluice.footprint.insert import CLUSTERING
+from sluice.footprint.maintenance import table_retention
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.naming import key_of
+from sluice.footprint.reading import Reading, Surroundings
+from sluice.footprint.statements import Statement
+from sluice.predicates import Region
+
+_ADDS_ONLY = frozenset({Operation.APPEND, Operation.STREAM})
+_METADATA = {
+    Operation.ALTER: Metadata.MAY_CHANGE,
+    Operation.CREATE: Metadata.MAY_CHANGE,
+    Operation.REPLACE: Metadata.CHANGES,
+    Operation.RESTORE: Metadata.RESTORES,
+    Operation.CLONE: Metadata.MAY_CHANGE,
+}
+
+
+def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> TableFootprint:
+    statement = Statement(number=1, text="", line=1, tokens=())
+    reading = Reading(statement, key_of(declared.table), around, field="spec.footprint")
+    operation = declared.operation
+    if operation is Operation.VACUUM:
+        return reading.footprint(
+            operation,
+            reads=NOTHING,
+            reads_files=NOTHING,
+            adds=NOTHING,
+            removes=NOTHING,
+            data_change=False,
+            retention_hours=table_retention(reading),
+        )
+    reads = _region(reading, declared.reads, NOTHING if operation in _ADDS_ONLY else EVERYTHING)
+    writes = _region(reading, declared.writes, EVERYTHING)
+    removes = NOTHING if operation in _ADDS_ONLY else reads
+    if operation is Operation.OVERWRITE_PARTITIONS:
+        reads = removes = writes
+    metadata = Metadata.MAY_CHANGE if declared.metadata else _METADATA.get(operation, Metadata.NONE)
+    return reading.footprint(
+        operation,
+        reads=NOTHING if operation is Operation.OPTIMIZE else reads,
+        reads_files=_files(operation, reads, reading),
+        adds=writes,
+        removes=EVERYTHING if removes.is_empty and operation not in _ADDS_ONLY else removes,
+        blind=operation in _ADDS_ONLY and reads.is_empty,
+        data_change=operation is not Operation.OPTIMIZE,
+        metadata=metadata,
+        protocol=Protocol.MAY_ADD if metadata is not Metadata.NONE else Protocol.NONE,
+        domains=frozenset({CLUSTERING} if operation in (Operation.REPLACE, Operation.OVERWRITE) else ()),
+        single_attempt=operation in (Operation.RESTORE, Operation.CLONE),
+        replaces=operation in (Operation.REPLACE, Operation.CLONE),
+        creates=operation in (Operation.CREATE, Operation.CLONE),
+        not_by_row="its conditions are declared, not read",
+        retries_itself=operation is Operation.OPTIMIZE,
+        checkpoint=declared.checkpoint,
+        txn_app_id=declared.txn_app_id,
+    )
+
+
+def _region(reading: Reading, text: str | None, absent: Region) -> Region:
+    if text is None:
+        return absent
+    plain = text.strip().lower()
+    if plain in ("true", "false"):
+        return EVERYTHING if plain == "true" else NOTHING
+    return reading.recorded(reading.predicate(text))
+
+
+def _files(operation: Operation, reads: Region, reading: Reading) -> Region:
+    """Dynamic overwrite does not record the files that it replaces; with nothing known it may replace them all."""
+    if operation is Operation.OVERWRITE_PARTITIONS:
+        return NOTHING if reading.facts is not None else EVERYTHING
+    return reads

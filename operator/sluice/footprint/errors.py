@@ -1,0 +1,14 @@
+"""A manifest that cannot be understood is refused with the place and the reason."""
+
+from sluice.predicates import PredicateError
+
+
+class NotUnderstoodError(Exception):
+    """What, where and why."""
+
+
+def at(place: str, error: PredicateError) -> NotUnderstoodError:
+    """The same complaint, with the statement it is about."""
+    if error.line is None:
+        return NotUnderstoodError(f"{place}: {error.message}")
+    return NotUnderstoodError(f"{place}, line {error.line}, column {error.column}: {error.message}")

@@ -1,0 +1,298 @@
+"""INSERT: what it reads (nothing, if it is blind), where its rows land, and which rows it takes away."""
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from sluice.api.job import Operation
+from sluice.footprint.cells import Cell, Constant, says
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, TableFootprint
+from sluice.footprint.query import Reads, reads_of
+from sluice.footprint.reading import Reading, partitions, there
+from sluice.footprint.regions import united
+from sluice.footprint.rows import Row, rows_of, surely_some
+from sluice.footprint.sources import ANY_SOURCES
+from sluice.predicates import (
+    Anything,
+    Predicate,
+    Region,
+    conjunction,
+    disjunction,
+    from_whole,
+)
+
+CLUSTERING = "delta.clustering"
+_PROMISE = "say where its rows land: spec.writes, such as \"date = DATE '2026-11-19'\""
+
+
+def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of INSERT a line
+    if reading.unread is not None:
+        source = Reads(EVERYTHING, (reading.unread,))
+        return overwrite(reading, EVERYTHING, source, certain=False, identity=adds_identity(reading, None))
+    if _replaces_by_rows(reading):
+        metadata = evolution(reading, identity=adds_identity(reading, None))
+        return reading.footprint(Operation.OVERWRITE, metadata=metadata, sources=ANY_SOURCES)
+    tree = reading.tree
+    if not isinstance(tree, exp.Insert) or tree.find(exp.Command) is not None:
+        raise reading.refused("the INSERT is not understood: write it plainly, or declare spec.footprint")
+    table = tree.this.find(exp.Table)
+    source = reads_of(tree, reading, written=table)
+    static, dynamic = _partition_clause(table)
+    names = [node.name for node in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
+    refuse_unknown(reading, [*names, *static])
+    query = tree.args.get("expression") or tree.args.get("source")
+    columns = _columns(reading, names, static, by_name=bool(tree.args.get("by_name")), dynamic=dynamic)
+    lands = landing(reading, query, columns, static)
+    defaults = _uses_defaults(tree)
+    written = columns if columns is not None else output_names(query, reading)
+    identity = adds_identity(reading, None if defaults else written)
+    sure = surely_some(query) and not (defaults and identity)
+    if tree.args.get("where") is not None:
+        return replace_where(reading, tree.args["where"], lands, source, certain=sure, identity=identity)
+    if not tree.args.get("overwrite"):
+        return append(reading, lands, source, certain=sure, identity=identity)
+    if reading.around.settings.overwrites_partitions and _is_partitioned(reading):
+        return overwrite_partitions(reading, lands, source, identity=identity)
+    if static:
+        return _replaced(reading, _fixed(reading, static), lands, source, certain=sure, identity=identity)
+    return overwrite(reading, lands, source, certain=sure, identity=identity)
+
+
+def append(
+    reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False, **fields: object
+) -> TableFootprint:
+    fields = {"metadata": evolution(reading, identity=identity), **fields}
+    return reading.footprint(
+        Operation.APPEND,
+        reads=source.region,
+        reads_files=source.region,
+        adds=lands,
+        removes=NOTHING,
+        blind=source.nothing,
+        certain=certain,
+        adds_surely=certain,
+        widened=source.widened,
+        writes_advice=_PROMISE if lands.is_everything else None,
+        **fields,
+    )
+
+
+def overwrite(
+    reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False
+) -> TableFootprint:
+    """All rows go: whatever anyone adds or removes meanwhile is a conflict."""
+    clustered = reading.facts is None or reading.facts.clustering_columns != ()
+    return reading.footprint(
+        Operation.OVERWRITE,
+        adds=lands,
+        keeps_no_row=True,
+        certain=certain,
+        adds_surely=certain,
+        metadata=evolution(reading, identity=identity),
+        domains=frozenset({CLUSTERING} if clustered else ()),
+        widened=source.widened,
+        reads_advice="if it only replaces some rows, name them: REPLACE WHERE, or spec.write.replaceWhere",
+    )
+
+
+def overwrite_partitions(
+    reading: Reading, lands: Region, source: Reads, *, identity: bool = False
+) -> TableFootprint:
+    """Delta records the partitions that it writes as read, but not their files."""
+    if reading.facts is None:
+        return reading.footprint(
+            Operation.OVERWRITE_PARTITIONS, metadata=evolution(reading), widened=source.widened
+        )
+    return reading.footprint(
+        Operation.OVERWRITE_PARTITIONS,
+        reads=united([lands, source.region]),
+        reads_files=source.region,
+        adds=lands,
+        removes=lands,
+        metadata=evolution(reading, identity=identity),
+        widened=source.widened,
+        writes_advice=_PROMISE if lands.is_everything else None,
+    )
+
+
+def replace_where(
+    reading: Reading,
+    condition: str | exp.Expr,
+    lands: Region,
+    source: Reads,
+    *,
+    certain: bool,
+    identity: bool = False,
+) -> TableFootprint:
+    node = condition.this if isinstance(condition, exp.Where) else condition
+    predicate = reading.predicate(node, names=reading.own_names)
+    return _replaced(reading, predicate, lands, source, certain=certain, identity=identity)
+
+
+def _replaced(
+    reading: Reading, predicate: Predicate, lands: Region, source: Reads, *, certain: bool, identity: bool
+) -> TableFootprint:
+    """Rows that match go, and new ones, which must match, come."""
+    whole = from_whole(predicate, simplified=False)
+    recorded = reading.recorded(predicate) if reading.around.cautious else reading.scanned(whole)
+    matching = partitions(predicate)
+    reads = united([recorded, source.region])
+    outside = any(
+        key.startswith("spark.databricks.delta.replacewhere") for key in reading.around.settings.conf
+    )
+    return reading.footprint(
+        Operation.OVERWRITE,
+        reads=reads,
+        reads_files=reads,
+        adds=united([matching, lands]) if outside else matching,
+        removes=there(predicate),
+        certain=certain,
+        adds_surely=certain,
+        metadata=evolution(reading, identity=identity),
+        widened=source.widened,
+        reads_advice=pin_advice(reading, matching) if recorded.is_everything else None,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ where rows land
+
+
+def landing(
+    reading: Reading,
+    query: exp.Expr | None,
+    columns: list[str] | None,
+    static: Mapping[str, exp.Expr],
+) -> Region:
+    """`columns`: those that the query's output goes to, in order; None: by name."""
+    facts = reading.facts
+    if facts is None:
+        return partitions(
+            Anything(
+                f"nothing is known of {reading.key}, so rows may land anywhere{reading.around.missing(reading.key)}"
+            )
+        )
+    rows = rows_of(query, reading) if query is not None else None
+    if rows is None:
+        rows = (Row(()),)
+        columns = []
+    predicate = disjunction(
+        conjunction(
+            says(_cell(row, column.name, columns, static), column, reading)
+            for column in facts.columns.partition_columns
+        )
+        for row in rows
+    )
+    return partitions(predicate)
+
+
+def _cell(row: Row, name: str, columns: list[str] | None, static: Mapping[str, exp.Expr]) -> Cell:
+    for given, node in static.items():
+        if given.lower() == name.lower():
+            return Constant(node)
+    if columns is None:
+        return row.named(name)
+    folded = [column.lower() for column in columns]
+    return row.at(folded.index(name.lower())) if name.lower() in folded else None
+
+
+def _columns(
+    reading: Reading, names: list[str], static: Mapping[str, exp.Expr], *, by_name: bool, dynamic: bool
+) -> list[str] | None:
+    """Those that the query's output goes to, in order; None: by name. After PARTITION (column) it is only known where
+    the partition columns are the table's last."""
+    if by_name or reading.facts is None:
+        return None
+    if names:
+        return names
+    fixed = {name.lower() for name in static}
+    columns = [c for c in reading.facts.columns.columns if c.name.lower() not in fixed]
+    in_order = not dynamic or columns == sorted(columns, key=lambda column: column.is_partition)
+    return [column.name for column in columns] if in_order else []
+
+
+def _partition_clause(table: exp.Expr | None) -> tuple[dict[str, exp.Expr], bool]:
+    """Columns with a value, and whether others are named without one."""
+    clause = table.args.get("partition") if table is not None else None
+    static: dict[str, exp.Expr] = {}
+    dynamic = False
+    for part in clause.expressions if clause is not None else ():
+        if isinstance(part, exp.EQ):
+            static[part.this.name] = part.expression
+        else:
+            dynamic = True
+    return static, dynamic
+
+
+def _fixed(reading: Reading, static: Mapping[str, exp.Expr]) -> Predicate:
+    facts = reading.facts
+    if facts is None:
+        return Anything(f"nothing is known of {reading.key}")
+    columns = [(facts.columns.find(name), node) for name, node in static.items()]
+    return conjunction(
+        says(Constant(node), column, reading) for column, node in columns if column is not None
+    )
+
+
+def _is_partitioned(reading: Reading) -> bool:
+    return reading.facts is None or bool(reading.facts.columns.partition_columns)
+
+
+def _replaces_by_rows(reading: Reading) -> bool:
+    """REPLACE USING and REPLACE ON, which compare with all rows."""
+    words = [token.text.upper() for token in reading.statement.tokens[reading.end : reading.end + 40]]
+    return any(words[at : at + 2] in (["REPLACE", "USING"], ["REPLACE", "ON"]) for at in range(len(words)))
+
+
+# ------------------------------------------------------------------------------------------------ what all writes share
+
+
+def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
+    """What a write does to the metadata. `identity`: it generates values of an identity column, whose mark rises."""
+    second = [token.text.upper() for token in reading.statement.tokens[1:2]]
+    if second == ["WITH"] or reading.around.settings.evolves:
+        return Metadata.MAY_CHANGE
+    return Metadata.IDENTITY if identity else Metadata.NONE
+
+
+def pin_advice(reading: Reading, understood: Region | None = None) -> str | None:
+    """`understood`: what was made of the condition, with the reasons for which it isn't more."""
+    facts = reading.facts
+    for reason in understood.reasons if understood is not None else ():
+        if any(known in reason for known in _CURABLE):
+            return reason
+    if facts is None or not facts.columns.partition_columns:
+        return None
+    names = " and ".join(column.name for column in facts.columns.partition_columns)
+    return f"if it is only about some partitions, say so with a condition on {names} beside the others (AND)"
+
+
+_CURABLE = ("bind its value as a parameter", "mean nothing without spark.sql.session.timeZone")
+
+
+def refuse_unknown(reading: Reading, names: Iterable[str]) -> None:
+    facts = reading.facts
+    if facts is None or not facts.columns.columns or reading.around.settings.evolves:
+        return
+    for name in names:
+        if facts.columns.find(name) is None:
+            listed = ", ".join(column.name for column in facts.columns.columns)
+            raise reading.refused(f"there is no column {name}; the table has {listed}")
+
+
+def _uses_defaults(tree: exp.Expr) -> bool:
+    return any(column.name.upper() == "DEFAULT" for column in tree.find_all(exp.Column))
+
+
+def output_names(query: exp.Expr | None, reading: Reading) -> list[str] | None:
+    """The names of the query's columns; None if they aren't known."""
+    rows = rows_of(query, reading) if query is not None else None
+    if not rows or rows[0].star is not None:
+        return None
+    return [name for name, _ in rows[0].cells]
+
+
+def adds_identity(reading: Reading, row_names: Iterable[str] | None) -> bool:
+    facts = reading.facts
+    if facts is None or not facts.identity_columns:
+        return False
+    return row_names is None or not facts.identity_columns <= {name.lower() for name in row_names}

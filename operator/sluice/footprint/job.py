@@ -1,0 +1,159 @@
+"""From a job's spec to its footprint: read from SQL, from a write or a stream, or declared."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from sluice.api.job import DeltaWriteJobSpec, Operation
+from sluice.footprint.bindings import bound, statements_of
+from sluice.footprint.declared import declared_footprint
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.model import EVERYTHING, NOTHING, Follows, JobFootprint, TableFootprint
+from sluice.footprint.promise import promised
+from sluice.footprint.reading import Reading, Surroundings, with_more
+from sluice.footprint.session import Settings, refuse_settings
+from sluice.footprint.sources import NO_SOURCES, Sources, together
+from sluice.footprint.sql import Script
+from sluice.footprint.statements import Statement
+from sluice.footprint.write import (
+    follows,
+    is_delta,
+    read_by_stream,
+    stream_footprints,
+    streamed_tables,
+    write_footprint,
+)
+from sluice.tables import Dialect, TableFacts, TableKey, oss
+
+
+def footprint_of(
+    spec: DeltaWriteJobSpec,
+    spark_conf: Mapping[str, str],
+    *,
+    facts: Mapping[TableKey, TableFacts] | None = None,
+    delta_version: str | None = None,
+) -> JobFootprint:
+    """`spark_conf` and `delta_version`: what the job will run under, its runtime profile included."""
+    refuse_settings(spark_conf)
+    settings = Settings.of(spark_conf)
+    facts = facts or {}
+    dialect = _dialect(spec, delta_version, facts, settings)
+    around = Surroundings(
+        settings=settings,
+        parameters=bound(spec.parameters),
+        facts=facts,
+        cautious=dialect is None or not dialect.is_oss,
+    )
+    tables = _tables(spec, around)
+    if not tables:
+        raise NotUnderstoodError("spec.sql has no statement that writes a table")
+    if spec.writes is not None:
+        tables = _promised(tables, spec.writes, around)
+    if settings.changes_what_is_touched is not None:
+        why = f"{settings.changes_what_is_touched} may change what is read and written anew"
+        tables = tuple(_widest(footprint, why) for footprint in tables)
+    return JobFootprint(
+        tables=tuple(_with_compaction(tables)),
+        dialect=dialect,
+        streams_from=streamed_tables(spec.stream) if spec.stream is not None else (),
+        follows=follows(spec.stream.source) if spec.stream is not None else Follows.APPENDS,
+        streams_surely=spec.stream is not None and is_delta(spec.stream.source),
+        reads=_only_read(spec, tables),
+        deadline_seconds=spec.active_deadline_seconds,
+    )
+
+
+def _dialect(
+    spec: DeltaWriteJobSpec,
+    delta_version: str | None,
+    facts: Mapping[TableKey, TableFacts],
+    settings: Settings,
+) -> Dialect | None:
+    """The job's own version beats what is known of its tables; settings that bend the rules leave none."""
+    if settings.changes_commit_rules is not None:
+        return None
+    own = spec.runtime.delta_version if spec.runtime is not None else None
+    version = own or delta_version
+    if version is not None:
+        return oss(version)
+    found = {known.dialect for known in facts.values()}
+    return found.pop() if len(found) == 1 else None
+
+
+def _only_read(spec: DeltaWriteJobSpec, tables: tuple[TableFootprint, ...]) -> Sources:
+    """Its own word is taken for a declared footprint: what it does not name is not read."""
+    streamed = Sources(read_by_stream(spec.stream)) if spec.stream is not None else NO_SOURCES
+    found = together([*(footprint.sources for footprint in tables), streamed])
+    written = {footprint.table for footprint in tables if footprint.operation is not Operation.VACUUM}
+    return replace(found, tables=tuple(key for key in found.tables if key not in written))
+
+
+def _tables(spec: DeltaWriteJobSpec, around: Surroundings) -> tuple[TableFootprint, ...]:
+    if spec.footprint is not None:
+        return tuple(declared_footprint(declared, around) for declared in spec.footprint)
+    texts = statements_of(spec)
+    if spec.sql is not None:
+        script = Script(around)
+        for statement in texts["spec.sql"]:
+            script = script.then(statement)
+        return script.tables
+    if spec.write is not None:
+        return (write_footprint(spec.write, around),)
+    if spec.stream is not None:
+        return stream_footprints(spec.stream, around)
+    raise NotUnderstoodError("spec.application needs spec.footprint: declare which tables it writes")
+
+
+def _promised(
+    tables: tuple[TableFootprint, ...], promise: tuple[str, ...], around: Surroundings
+) -> tuple[TableFootprint, ...]:
+    if len({footprint.table for footprint in tables}) > 1:
+        raise NotUnderstoodError(
+            "spec.writes is about one table, but the job writes several: use spec.footprint"
+        )
+    found = []
+    for footprint in tables:
+        statement = Statement(footprint.statement, "", 1, ())
+        reading = Reading(statement, footprint.table, around, field="spec.writes")
+        found.append(promised(footprint, reading, promise))
+    return tuple(found)
+
+
+def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
+    """All of the table, of what touches some of it; blind appends and changes of metadata stay what they are."""
+    touched = (footprint.reads, footprint.adds, footprint.removes)
+    if footprint.blind or not footprint.data_change or all(region.is_empty for region in touched):
+        return footprint
+    return with_more(
+        replace(
+            footprint,
+            reads=EVERYTHING,
+            reads_files=EVERYTHING,
+            adds=NOTHING if footprint.adds.is_empty else EVERYTHING,
+            removes=EVERYTHING,
+            reads_advice=None,
+            writes_advice=None,
+        ),
+        why,
+    )
+
+
+def _with_compaction(tables: tuple[TableFootprint, ...]) -> Iterator[TableFootprint]:
+    """Auto-compaction rewrites, after a job's own commit, small files of the partitions that it wrote."""
+    for footprint in tables:
+        yield footprint
+        if footprint.compacts and footprint.data_change and not footprint.adds.is_empty:
+            yield replace(
+                footprint,
+                operation=Operation.OPTIMIZE,
+                reads=NOTHING,
+                reads_files=footprint.adds,
+                removes=footprint.adds,
+                data_change=False,
+                blind=False,
+                hook=True,
+                certain=False,
+                adds_surely=False,
+                txn_app_id=None,
+                checkpoint=None,
+                single_attempt=False,
+            )

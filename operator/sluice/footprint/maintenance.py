@@ -1,0 +1,120 @@
+"""OPTIMIZE, REORG, VACUUM and RESTORE, which the SQL parser does not read."""
+
+import re
+
+from sqlglot.tokenizer_core import TokenType
+
+from sluice.api.job import Operation
+from sluice.footprint.insert import refuse_unknown
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.reading import Reading, there
+from sluice.footprint.words import outside_parentheses, words
+from sluice.predicates import Region
+
+_WEEK = 168.0
+_HOURS = {"second": 1 / 3600, "minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0}
+_DATA_RETENTION = "delta.deletedFileRetentionDuration"
+
+
+def optimize(reading: Reading) -> TableFootprint:
+    """Rewrites the same rows: it ignores added files, and begins again after most changes of metadata."""
+    rest = reading.statement.tokens[reading.end :]
+    sorts = next((position for position, word in outside_parentheses(rest) if word == "ZORDER"), None)
+    if sorts is None:
+        return rewrite(reading, _where(reading))
+    names = [
+        token.text for token in rest[sorts + 2 :] if token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+    ]
+    if not any(token.token_type is TokenType.DOT for token in rest[sorts:]):
+        refuse_unknown(reading, names)
+    return rewrite(reading, _where(reading), not_by_row="it uses ZORDER BY")
+
+
+def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) -> TableFootprint:
+    return reading.footprint(
+        Operation.OPTIMIZE,
+        reads=NOTHING,
+        reads_files=region,
+        adds=region,
+        removes=region,
+        data_change=False,
+        retries_itself=True,
+        not_by_row=not_by_row,
+        reads_advice="name the partitions to compact: OPTIMIZE table WHERE ..."
+        if region.is_everything
+        else None,
+    )
+
+
+def reorg(reading: Reading) -> TableFootprint:
+    """APPLY (PURGE) rewrites files as OPTIMIZE does; the other kinds change the protocol, too."""
+    rest = words(reading.statement.tokens[reading.end :])
+    if "PURGE" in rest:
+        return rewrite(reading, _where(reading), not_by_row="it is REORG, of which no document says more")
+    return reading.footprint(Operation.OPTIMIZE, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
+
+
+def _where(reading: Reading) -> Region:
+    if reading.unread is not None:
+        return Region(EVERYTHING.boxes, {}, (reading.unread,))
+    tokens, start, end = reading.statement.tokens, None, len(reading.statement.tokens)
+    for position, word in outside_parentheses(tokens):
+        if position < reading.end:
+            continue
+        if word == "WHERE" and start is None:
+            start = position + 1
+        elif word in ("ZORDER", "APPLY"):
+            end = min(end, position)
+    if start is None or start >= end:
+        return EVERYTHING
+    return there(reading.predicate(reading.condition(start, end), reading.own_names))
+
+
+def vacuum(reading: Reading) -> TableFootprint:
+    """Commits nothing that others could lose to; what it can do is delete the files of who still writes or reads."""
+    rest = words(reading.statement.tokens[reading.end :])
+    return reading.footprint(
+        Operation.VACUUM,
+        reads=NOTHING,
+        reads_files=NOTHING,
+        adds=NOTHING,
+        removes=NOTHING,
+        data_change=False,
+        retention_hours=None if rest[-2:] == ["DRY", "RUN"] else _retention(reading, rest),
+    )
+
+
+def _retention(reading: Reading, rest: list[str]) -> float:
+    if "RETAIN" in rest:
+        place = reading.end + rest.index("RETAIN") + 1
+        number = reading.statement.tokens[place].text if place < len(reading.statement.tokens) else ""
+        try:
+            return float(number)
+        except ValueError:
+            raise reading.refused(f"VACUUM ... RETAIN needs a number of hours, not {number!r}") from None
+    return table_retention(reading)
+
+
+def table_retention(reading: Reading) -> float:
+    """Hours for which the table keeps files that no version needs any more."""
+    facts = reading.facts
+    kept = facts.properties.get(_DATA_RETENTION) if facts is not None else None
+    return _WEEK if kept is None else _hours(kept)
+
+
+def _hours(interval: str) -> float:
+    """0 for what is not understood: then nothing may run beside."""
+    text = interval.strip().lower().removeprefix("interval").strip()
+    parts = re.findall(r"(\d+)\s+(second|minute|hour|day|week)s?", text)
+    rest = re.sub(r"(\d+)\s+(second|minute|hour|day|week)s?", "", text).strip()
+    return 0.0 if rest or not parts else sum(int(number) * _HOURS[unit] for number, unit in parts)
+
+
+def restore(reading: Reading) -> TableFootprint:
+    """One attempt only; brings back the files, the metadata and the protocol of another version."""
+    return reading.footprint(
+        Operation.RESTORE,
+        metadata=Metadata.RESTORES,
+        protocol=Protocol.MAY_ADD,
+        single_attempt=True,
+    )

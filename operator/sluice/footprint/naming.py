@@ -1,0 +1,81 @@
+"""How SQL names a table: by catalog, schema and name, or as delta.`/location`."""
+
+import re
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.api.tables import TableRef
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.tables import TableKey, key_of_name, key_of_path
+
+_UNQUOTED = re.compile(r"[A-Za-z0-9_]+")
+_TIME_TRAVEL = re.compile(r"@(v\d+|\d{17})$")
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A table as a statement names it, and the position of the token after it."""
+
+    key: TableKey
+    end: int
+
+
+def table_at(tokens: tuple[Token, ...], position: int) -> Named | None:
+    """The table that is named from `position` on; None if none is, or only by an expression such as IDENTIFIER(...)."""
+    parts: list[str] = []
+    while position < len(tokens) and _is_part(tokens[position]):
+        parts.append(tokens[position].text)
+        position += 1
+        if position >= len(tokens) or tokens[position].token_type is not TokenType.DOT:
+            named = not _is_call(parts, tokens, position)
+            return Named(key_of_parts(parts), position) if named else None
+        position += 1
+    return None
+
+
+def key_of_parts(parts: list[str]) -> TableKey:
+    """Raises NotUnderstoodError for a location that is another one on each machine."""
+    if len(parts) == 2 and parts[0].lower() == "delta":
+        location = _TIME_TRAVEL.sub("", parts[1])
+        if _ABSOLUTE.match(location) is None:
+            raise NotUnderstoodError(
+                f"delta.`{parts[1]}` is a relative location, which means another folder on each machine: "
+                "write an absolute one"
+            )
+        return key_of_path(location)
+    return key_of_name(".".join(parts))
+
+
+def _is_part(token: Token) -> bool:
+    return token.token_type is TokenType.IDENTIFIER or (
+        token.token_type is not TokenType.STRING and _UNQUOTED.fullmatch(token.text) is not None
+    )
+
+
+def _is_call(parts: list[str], tokens: tuple[Token, ...], position: int) -> bool:
+    return (
+        [part.upper() for part in parts] == ["IDENTIFIER"]
+        and position < len(tokens)
+        and tokens[position].token_type is TokenType.L_PAREN
+    )
+
+
+def names_table(node: exp.Table, key: TableKey) -> bool:
+    """Whether a table of a parsed query is surely this one."""
+    if not all(isinstance(part, exp.Identifier) for part in node.parts):
+        return False
+    try:
+        return key_of_parts([part.name for part in node.parts]) == key
+    except NotUnderstoodError:
+        return False
+
+
+def key_of(table: TableRef) -> TableKey:
+    if table.path is not None:
+        return key_of_path(table.path)
+    if table.name is not None:
+        return key_of_name(table.name)
+    raise NotUnderstoodError("a table needs a path or a name")

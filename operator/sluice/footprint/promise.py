@@ -1,0 +1,36 @@
+"""spec.writes: a promise that all rows which a job adds obey. It bounds what the statement leaves open, nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sluice.api.job import Operation
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.model import NOTHING, TableFootprint
+from sluice.footprint.reading import Reading, partitions
+from sluice.footprint.regions import united
+from sluice.predicates import conjunction, disjoint, overlap, to_sql
+
+
+def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]) -> TableFootprint:
+    """Rows that are only rewritten stay where they are; so do those of OPTIMIZE."""
+    if not footprint.data_change or footprint.adds.is_empty:
+        return footprint
+    region = partitions(conjunction(reading.predicate(text) for text in promise))
+    if disjoint(region, footprint.adds):
+        raise NotUnderstoodError(
+            f"spec.writes promises {to_sql(region, shorten=True)}, but statement {footprint.statement} adds rows where "
+            f"{to_sql(footprint.adds, shorten=True)}: one of them is wrong"
+        )
+    if footprint.operation is Operation.OVERWRITE_PARTITIONS and not footprint.removes.is_empty:
+        lands = overlap(footprint.adds, region)
+        return replace(
+            footprint,
+            adds=lands,
+            removes=lands,
+            reads=overlap(footprint.reads, region),
+            widened=(),
+            writes_advice=None,
+        )
+    new = overlap(footprint.adds, region)
+    rewritten = NOTHING if footprint.keeps_no_row else footprint.removes
+    return replace(footprint, adds=united([rewritten, new]), writes_advice=None)

@@ -1,0 +1,129 @@
+"""What a query reads of the table that a statement writes.
+
+An append is blind only if nothing that it selects from can be that table, or a view or a function over it. Where it does
+read the table, Delta records for each scan the conditions beside it that speak of partition columns alone.
+"""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sluice.footprint.cells import conjuncts
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.naming import key_of_parts, names_table
+from sluice.footprint.reading import Reading
+from sluice.footprint.regions import EVERYTHING, NOTHING, united
+from sluice.footprint.sources import is_common_table, is_table_function, may_be_a_users, names_files
+from sluice.predicates import Region, conjunction, from_conjuncts
+
+_NAMING = frozenset({"this", "db", "catalog", "alias", "version"})
+_MANY_VIEWS = 64
+
+
+@dataclass(frozen=True)
+class Reads:
+    region: Region = NOTHING
+    widened: tuple[str, ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        return self.region.is_empty
+
+
+def reads_of(
+    tree: exp.Expr, reading: Reading, *, written: exp.Expr | None = None, seen: dict[str, Reads] | None = None
+) -> Reads:
+    """`written`: the node that names the table as a target, not as a source. `seen`: views that were looked through
+    already, so that views upon views cost no more than their texts."""
+    seen = {} if seen is None else seen
+    for function in tree.find_all(exp.Func):
+        if may_be_a_users(function):
+            name = function.name or function.sql_name()
+            return _everything(f"{name}(): may be a function over {reading.key}")
+    found = [
+        scan
+        for table in tree.find_all(exp.Table)
+        if table is not written and (scan := _scan(table, reading, seen)) is not None
+    ]
+    return Reads(united(scan.region for scan in found), tuple(why for scan in found for why in scan.widened))
+
+
+def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
+    if is_common_table(table) or names_files(table) or is_table_function(table):
+        return None
+    if len(table.parts) == 1 and table.name.lower() in reading.around.views:
+        return _through_view(table.name.lower(), reading, seen)
+    if not names_table(table, reading.key):
+        why = _may_be(table, reading)
+        return None if why is None else _everything(why)
+    if table.args.get("version") is not None and not reading.around.cautious:
+        return None  # an older version is another snapshot, which open-source Delta does not take for a read
+    return Reads(_pinned(table, reading))
+
+
+def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
+    query = reading.around.views[name]
+    if query is None:
+        return None
+    if name not in seen:
+        seen[name] = _everything(f"{name}: views upon views, too deep to be looked through")
+        if len(seen) <= _MANY_VIEWS:
+            seen[name] = reads_of(query, reading, seen=seen)
+    return seen[name]
+
+
+def _may_be(table: exp.Table, reading: Reading) -> str | None:
+    target = reading.key
+    if not all(isinstance(part, exp.Identifier) for part in table.parts):
+        return f"{table.sql('spark')}: may read any table"
+    try:
+        source = key_of_parts([part.name for part in table.parts])
+    except NotUnderstoodError as error:
+        return str(error)
+    if source.is_name:
+        return f"{source}: may be a view over {target}, so all of it may be read"
+    return f"{source}: may be the table that is written" if source.may_equal(target) else None
+
+
+def _pinned(table: exp.Table, reading: Reading) -> Region:
+    """The partitions that a scan is recorded for: by the WHERE right around it."""
+    query = _query_around(table)
+    where = query.args.get("where") if query is not None else None
+    if query is None or where is None or query.args.get("laterals"):
+        return EVERYTHING
+    alias = table.alias_or_name
+    names = (alias, *(() if table.alias else reading.own_names))
+    predicate = conjunction(
+        reading.predicate(condition, names=[name for name in names if name], others=None)
+        for condition in conjuncts(where.this)
+    )
+    if reading.around.cautious:
+        return reading.recorded(predicate)
+    return reading.scanned(from_conjuncts(predicate, simplified=True))
+
+
+def _query_around(table: exp.Table) -> exp.Select | None:
+    """The SELECT whose WHERE surely filters the rows of this table before anything else does."""
+    holder = table.parent
+    query = holder.parent if holder is not None else None
+    if not isinstance(query, exp.Select) or not is_plain(table):
+        return None
+    joins = query.args.get("joins") or []
+    if isinstance(holder, exp.From):
+        return query if all(join.side in ("", "LEFT") for join in joins) else None
+    if isinstance(holder, exp.Join) and all(
+        join.side == "" and join.kind in ("", "INNER", "CROSS") for join in joins
+    ):
+        return query
+    return None
+
+
+def is_plain(table: exp.Table) -> bool:
+    """Nothing stands beside its name that comes before a WHERE (TABLESAMPLE, PIVOT, joins) or names its columns anew."""
+    beside = {name for name, value in table.args.items() if value} - _NAMING
+    alias = table.args.get("alias")
+    return not beside and not (isinstance(alias, exp.TableAlias) and alias.columns)
+
+
+def _everything(why: str) -> Reads:
+    return Reads(EVERYTHING, (why,))

@@ -1,0 +1,285 @@
+"""One statement while it is read: its text and tree, the table that it writes, and what is known around it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import Token
+
+from sluice.api.job import Operation
+from sluice.footprint.errors import NotUnderstoodError, at
+from sluice.footprint.model import EVERYTHING, TableFootprint
+from sluice.footprint.session import Settings
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, sources_of
+from sluice.footprint.statements import Statement
+from sluice.footprint.words import outside_parentheses, word
+from sluice.predicates import (
+    Anything,
+    Parameter,
+    Predicate,
+    PredicateError,
+    Region,
+    compiled,
+    from_conjuncts,
+    parse,
+)
+from sluice.predicates.limits import excess
+from sluice.predicates.syntax import SPARK
+from sluice.tables import LogStore, TableFacts, TableKey, log_store_of
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is known when a statement begins."""
+
+    settings: Settings = field(default_factory=Settings)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
+    views: Mapping[str, exp.Expr | None] = field(default_factory=dict)
+    """Temporary views by lower-cased name, with their query; None where it reads no Delta table that matters."""
+    changed: frozenset[TableKey] = frozenset()
+    """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
+    moved: bool = False
+    """A USE came before: names are looked up elsewhere."""
+    cautious: bool = False
+    """The engine is not surely open-source Delta, whose way of reading conditions was measured."""
+
+    def known(self, table: TableKey) -> TableFacts | None:
+        if (self.moved and table.is_name) or any(table.may_equal(key) for key in self.changed):
+            return None
+        facts = self.facts.get(table)
+        return facts if facts is not None and facts.unread is None else None
+
+    def location_of(self, table: TableKey) -> TableKey:
+        """Where it lies; the name itself if that is not known."""
+        facts = None if self.moved and table.is_name else self.facts.get(table)
+        return table if facts is None or facts.location is None else facts.location
+
+    def declared_store(self, table: TableKey) -> LogStore | None:
+        """No table's log says so, and no change of its metadata changes it."""
+        facts = None if self.moved and table.is_name else self.facts.get(table)
+        return facts.log_store if facts is not None else None
+
+    def missing(self, table: TableKey) -> str:
+        """Why nothing is known of a table."""
+        facts = self.facts.get(table)
+        return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
+
+
+def place(statement: Statement) -> str:
+    return f"statement {statement.number} (line {statement.line})"
+
+
+@dataclass(frozen=True)
+class Reading:
+    statement: Statement
+    key: TableKey
+    around: Surroundings
+    end: int = 0
+    """Position of the token after the table's name."""
+    field: str | None = None
+    """Where in the spec the text stands; None: it is a statement of a script."""
+
+    @property
+    def place(self) -> str:
+        return place(self.statement) if self.field is None else self.field
+
+    def refused(self, why: str) -> NotUnderstoodError:
+        return NotUnderstoodError(f"{self.place}: {why}")
+
+    @cached_property
+    def facts(self) -> TableFacts | None:
+        return self.around.known(self.key)
+
+    @cached_property
+    def unread(self) -> str | None:
+        """Why the statement is too large to be read; None if it isn't."""
+        return excess(self.statement.tokens)
+
+    @cached_property
+    def tree(self) -> exp.Expr:
+        """Only to be asked for if the statement is not `unread`. Its nodes know their lines in the whole script."""
+        try:
+            found = SPARK.parser().parse(_parsed(self.statement.tokens), self.statement.text)
+        except ParseError as error:
+            raise self.refused(_where(error)) from error
+        except (SqlglotError, RecursionError) as error:
+            raise self.refused(f"the SQL cannot be read: {error}") from error
+        if len(found) != 1 or found[0] is None:
+            raise self.refused("the SQL is not one statement")
+        return found[0]
+
+    @cached_property
+    def rows_known(self) -> dict[int, tuple[exp.Expr, Any]]:
+        """What was found of the rows of queries within the statement, by their nodes' identity."""
+        return {}
+
+    def condition(self, start: int, end: int) -> exp.Expr:
+        """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
+        try:
+            tokens = list(self.statement.tokens[start:end])
+            found = SPARK.parser().parse_into(exp.Condition, tokens, self.statement.text)
+        except ParseError as error:
+            raise self.refused(_where(error)) from error
+        except (SqlglotError, RecursionError) as error:
+            raise self.refused(f"the SQL cannot be read: {error}") from error
+        if len(found) != 1 or found[0] is None:
+            raise self.refused("the condition is not one condition")
+        return found[0]
+
+    # -------------------------------------------------------------------------------------------------- conditions
+
+    def predicate(
+        self,
+        condition: str | exp.Expr,
+        names: Collection[str] = (),
+        others: Collection[str] | None = (),
+    ) -> Predicate:
+        if self.facts is None or not self.facts.columns.columns:
+            return Anything(
+                f"nothing is known of {self.key}, whose partition columns are needed to tell writes apart"
+                f"{self.around.missing(self.key)}"
+            )
+        if self.around.settings.legacy is not None:
+            return Anything(f"{self.around.settings.legacy} may change what conditions mean")
+        try:
+            return parse(
+                condition,
+                self.facts.columns,
+                parameters=self.around.parameters,
+                session=self.around.settings.session,
+                names=names,
+                others=others,
+            )
+        except PredicateError as error:
+            raise at(self.place, error) from error
+
+    def recorded(self, predicate: Predicate) -> Region:
+        """What is surely no more than an engine of which little is known takes from a condition."""
+        return self.scanned(from_conjuncts(predicate, simplified=False))
+
+    def scanned(self, predicate: Predicate) -> Region:
+        """The partitions that Delta records for a scan: without partition columns it is everything, even `WHERE false`.
+        It asks of the partitions' values as the log has them, so that '' is never one of them."""
+        facts = self.facts
+        if facts is not None and not facts.columns.partition_columns:
+            return EVERYTHING
+        return compiled(predicate, stored=False).on_partitions()
+
+    @property
+    def _compacts(self) -> bool:
+        """As the session says here, or the table; it may if an earlier statement changed the table."""
+        if self.around.settings.compacts:
+            return True
+        if self.facts is None:
+            return any(self.key.may_equal(key) for key in self.around.changed)
+        return any(self.facts.properties.get(name, "false").lower() != "false" for name in _COMPACT)
+
+    def _sources(self, operation: Operation) -> Sources:
+        if operation in _SELECTING and self.unread is not None:
+            return ANY_SOURCES
+        return sources_of(self.tree, self.around.views) if "tree" in self.__dict__ else NO_SOURCES
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """How the statement may call its table without an alias."""
+        return (self.key.text, self.key.text.rpartition(".")[2]) if self.key.is_name else ()
+
+    # -------------------------------------------------------------------------------------------------- results
+
+    def footprint(self, operation: Operation, **fields: Any) -> TableFootprint:
+        facts = self.facts
+        store = log_store_of(self.around.location_of(self.key), self.around.settings.conf)
+        declared = self.around.declared_store(self.key)
+        if declared is not None and store not in _CHOSEN_BY_THE_JOB:
+            store = declared
+        widened = tuple(dict.fromkeys((*fields.pop("widened", ()), *_reasons(fields))))
+        if facts is not None and not facts.exists:
+            fields = {**fields, "creates": True}
+        if facts is None and fields.get("reads_advice") is None:
+            fields = {**fields, "reads_advice": _how_to_know(self.key)}
+        fields.setdefault("sources", self._sources(operation))
+        return TableFootprint(
+            table=self.key,
+            statement=self.statement.number,
+            operation=operation,
+            write_serializable=facts is not None and facts.write_serializable,
+            facts=facts,
+            previews_rows=self.around.settings.previews_rows,
+            compacts=self._compacts,
+            log_store=store,
+            widened=widened[:16],
+            **fields,
+        )
+
+
+_SELECTING = frozenset(
+    {
+        Operation.APPEND,
+        Operation.OVERWRITE,
+        Operation.OVERWRITE_PARTITIONS,
+        Operation.UPDATE,
+        Operation.DELETE,
+    }
+    | {Operation.MERGE, Operation.CREATE, Operation.REPLACE}
+)
+_COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
+
+
+def _how_to_know(table: TableKey) -> str:
+    if table.is_name:
+        return f"add a DeltaTablePolicy that says the path of {table} (table.name and table.path)"
+    return (
+        f"let the operator read the log of {table}: then conditions on its partition columns tell jobs apart"
+    )
+
+
+_CHOSEN_BY_THE_JOB = (LogStore.LINK, LogStore.S3_DYNAMODB)
+_UNPARSED = (["WITH", "SCHEMA", "EVOLUTION"], ["IF", "NOT", "EXISTS"])
+
+
+def _parsed(tokens: tuple[Token, ...]) -> list[Token]:
+    """Without words that the parser does not know and that change no rows' place: after the verb, or after PARTITION (...)."""
+    if [word(token) for token in tokens[1:4]] == _UNPARSED[0]:
+        return [tokens[0], *tokens[4:]]
+    if tokens and word(tokens[0]) == "INSERT":
+        outside = list(islice(outside_parentheses(tokens), 16))
+        for number in range(len(outside) - 2):
+            if [text for _, text in outside[number : number + 3]] == _UNPARSED[1]:
+                start = outside[number][0]
+                return [*tokens[:start], *tokens[start + 3 :]]
+    return list(tokens)
+
+
+def _where(error: ParseError) -> str:
+    found: dict[str, Any] = error.errors[0] if error.errors else {}
+    why = str(found.get("description") or error)
+    if why.startswith("Required keyword"):
+        why = "something is missing here"
+    return (
+        f"the SQL cannot be read at line {found.get('line') or 1}, column {found.get('col') or 1}: {why}. "
+        "If Spark understands it, declare what it touches in spec.footprint"
+    )
+
+
+def _reasons(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    regions = (fields.get(name) for name in ("reads", "reads_files", "adds", "removes"))
+    return tuple(reason for region in regions if isinstance(region, Region) for reason in region.reasons)
+
+
+def partitions(predicate: Predicate) -> Region:
+    """Where new rows land that match."""
+    return compiled(predicate).on_partitions()
+
+
+def there(predicate: Predicate) -> Region:
+    """Where rows of the table are that match: '' was written as NULL, and is not found any more."""
+    return compiled(predicate, stored=False).on_partitions()
+
+
+def with_more(footprint: TableFootprint, *widened: str) -> TableFootprint:
+    return replace(footprint, widened=tuple(dict.fromkeys((*footprint.widened, *widened)))[:16])

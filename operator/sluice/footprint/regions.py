@@ -1,0 +1,32 @@
+"""Sets of partitions, as footprints hold them: unions, and what is left of one when a column may take any value."""
+
+from collections.abc import Iterable
+
+from sluice.predicates import Region
+
+EVERYTHING = Region(({},), {})
+NOTHING = Region((), {})
+
+_MANY = 64
+
+
+def united(regions: Iterable[Region]) -> Region:
+    parts = [region for region in regions if not region.is_empty]
+    if len(parts) == 1:
+        return parts[0]
+    boxes = tuple({frozenset(box.items()): box for region in parts for box in region.boxes}.values())
+    reasons = tuple(dict.fromkeys(reason for region in parts for reason in region.reasons))
+    if any(not box for box in boxes) or len(boxes) > _MANY:
+        return Region(({},), {}, reasons)
+    columns = {axis: column for region in parts for axis, column in region.columns.items()}
+    return Region(boxes, columns, reasons)
+
+
+def without(region: Region, names: Iterable[str]) -> Region:
+    """The same region, bounded no more in these columns."""
+    freed = {name.lower() for name in names}
+    boxes = tuple(
+        {axis: side for axis, side in box.items() if region.columns[axis].name.lower() not in freed}
+        for box in region.boxes
+    )
+    return Region(boxes, region.columns, region.reasons)

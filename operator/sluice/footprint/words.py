@@ -1,0 +1,52 @@
+"""Statements that the SQL parser takes for opaque text are read word by word."""
+
+from collections.abc import Iterator
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+QUOTED = "`"
+"""Stands for a quoted name, which is no keyword whatever it says."""
+
+
+def word(token: Token) -> str:
+    return QUOTED if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else token.text.upper()
+
+
+def words(tokens: tuple[Token, ...]) -> list[str]:
+    return [word(token) for token in tokens]
+
+
+def starts_with(tokens: tuple[Token, ...], expected: tuple[str, ...]) -> bool:
+    return len(tokens) > len(expected) and all(
+        word(token) == keyword for token, keyword in zip(tokens, expected, strict=False)
+    )
+
+
+def outside_parentheses(tokens: tuple[Token, ...]) -> Iterator[tuple[int, str]]:
+    """Words with their positions."""
+    depth = 0
+    for position, token in enumerate(tokens):
+        depth -= token.token_type is TokenType.R_PAREN
+        if depth == 0 and token.token_type is not TokenType.R_PAREN:
+            yield position, word(token)
+        depth += token.token_type is TokenType.L_PAREN
+
+
+def properties(tokens: tuple[Token, ...]) -> dict[str, str | None]:
+    """`('key' = 'value', key.with.dots = true)`, from the opening parenthesis on; None for a key without a value."""
+    found: dict[str, str | None] = {}
+    key, value, after_equals = "", None, False
+    for token in tokens[1:]:
+        if token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            if key:
+                found[key] = value
+            key, value, after_equals = "", None, False
+            if token.token_type is TokenType.R_PAREN:
+                return found
+        elif token.token_type is TokenType.EQ:
+            after_equals = True
+        elif after_equals:
+            value = (value or "") + token.text
+        else:
+            key += token.text
+    return found

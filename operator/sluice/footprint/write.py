@@ -1,0 +1,185 @@
+"""A DataFrame write and a stream: what the runner does with them, read as the statements that they amount to."""
+
+from dataclasses import replace
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from sluice.api.job import Operation, Stream, Write, WriteMode
+from sluice.api.tables import Source, StreamSource
+from sluice.footprint import insert
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.model import EVERYTHING, Follows, Metadata, TableFootprint
+from sluice.footprint.naming import key_of
+from sluice.footprint.query import Reads, reads_of
+from sluice.footprint.reading import Reading, Surroundings
+from sluice.footprint.rows import surely_some
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, sources_of
+from sluice.footprint.sql import Script
+from sluice.footprint.statements import Statement, split
+from sluice.predicates import PredicateError, too_complex
+from sluice.tables import TableKey, key_of_path
+
+_BEGINS_A_QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
+_PASSES_OVER_CHANGES = frozenset({"skipchangecommits", "ignorechanges", "readchangefeed", "readchangedata"})
+_CHANGES = frozenset({"INSERT", "DELETE", "UPDATE", "MERGE"})
+
+
+def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
+    key = key_of(write.table)
+    query = _query(write.source.sql, "spec.write.source.sql") if write.source.sql is not None else None
+    statement = Statement(number=1, text=write.replace_where or "", line=1, tokens=())
+    reading = Reading(statement, key, around, field="spec.write")
+    source = _read_by(write.source, query, reading)
+    lands = insert.landing(reading, query, None, {})
+    certain = query is not None and surely_some(query)
+    identity = insert.adds_identity(reading, insert.output_names(query, reading))
+    if write.mode is WriteMode.APPEND:
+        found = insert.append(reading, lands, source, certain=certain, identity=identity)
+    elif write.replace_where is not None:
+        found = insert.replace_where(
+            reading, write.replace_where, lands, source, certain=certain, identity=identity
+        )
+    elif write.mode is WriteMode.OVERWRITE_PARTITIONS and _is_partitioned(reading):
+        found = insert.overwrite_partitions(reading, lands, source, identity=identity)
+    else:
+        found = insert.overwrite(reading, lands, source, certain=certain, identity=identity)
+    if write.schema_evolution:
+        found = replace(found, metadata=Metadata.MAY_CHANGE)
+    return replace(found, txn_app_id=write.txn_app_id, sources=_sources(write.source, query, around))
+
+
+def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootprint, ...]:
+    """The stream's rows are the view `source`, a batch of them the view `batch`."""
+    around = replace(
+        around, views={**around.views, "source": _view(stream.source), "batch": _view(stream.source)}
+    )
+    checkpoint = key_of_path(stream.checkpoint).text
+    if stream.sql is not None:
+        script = Script(around)
+        for statement in split(stream.sql, "spec.stream.sql"):
+            script = script.then(statement)
+        return tuple(replace(found, checkpoint=checkpoint, certain=False) for found in script.tables)
+    if stream.table is None:
+        raise NotUnderstoodError("spec.stream needs table or sql")
+    query = _query(stream.query or "SELECT * FROM source", "spec.stream.query")
+    statement = Statement(number=1, text="", line=1, tokens=())
+    reading = Reading(statement, key_of(stream.table), around, field="spec.stream")
+    reads = (
+        reads_of(query, reading)
+        if query is not None
+        else Reads(EVERYTHING, ("the query is too large to be read",))
+    )
+    if not reads.nothing:
+        reads = Reads(EVERYTHING, reads.widened)  # a stream that reads its own table reads all of it
+    lands = insert.landing(reading, query, None, {})
+    identity = insert.adds_identity(reading, insert.output_names(query, reading))
+    found = insert.append(reading, lands, reads, certain=False, identity=identity)
+    sources = sources_of(query, around.views) if query is not None else ANY_SOURCES
+    return (replace(found, operation=Operation.STREAM, checkpoint=checkpoint, sources=sources),)
+
+
+def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:
+    source = stream.source
+    own = source.path is not None and is_delta(source)
+    found = [key_of_path(source.path)] if own and source.path is not None else []
+    return tuple(dict.fromkeys([*found, *(key_of(table) for table in stream.reads_tables or ())]))
+
+
+def is_delta(source: StreamSource) -> bool:
+    return "delta" in source.format.lower()
+
+
+def follows(source: StreamSource) -> Follows:
+    """Spark takes names of options in any case. What a Secret holds is not known, so it does not count."""
+    given = {
+        name.lower() for name, value in (source.options or {}).items() if value.strip().lower() == "true"
+    }
+    if given & _PASSES_OVER_CHANGES:
+        return Follows.CHANGES
+    return Follows.DELETES if "ignoredeletes" in given else Follows.APPENDS
+
+
+def read_by_stream(stream: Stream) -> tuple[TableKey, ...]:
+    """Also files, which may be those of a Delta table."""
+    path = stream.source.path
+    return tuple(dict.fromkeys([*([] if path is None else [key_of_path(path)]), *streamed_tables(stream)]))
+
+
+def _view(source: StreamSource) -> exp.Expr | None:
+    """None if it can't be a Delta table."""
+    if not is_delta(source):
+        return None
+    if source.path is None:
+        return sqlglot.parse_one("SELECT * FROM unknown_source", read="spark")
+    table = exp.Table(
+        this=exp.to_identifier(source.path, quoted=True), db=exp.to_identifier("delta", quoted=True)
+    )
+    return exp.select("*").from_(table)
+
+
+def _query(sql: str, place: str) -> exp.Expr | None:
+    """Of a query that stands alone; None if it's too large. What is no query is refused: Spark would carry it out."""
+    statements = split(sql, place)
+    if len(statements) > 1:
+        raise NotUnderstoodError(f"{place} holds more than one statement: it must be one query")
+    tokens = statements[0].tokens
+    first = tokens[0].text.upper()
+    if first not in _BEGINS_A_QUERY:
+        raise NotUnderstoodError(
+            f"{place} begins with {tokens[0].text!r}, not as a query does: use spec.sql for other statements"
+        )
+    if first in ("WITH", "FROM"):
+        for token in tokens:
+            if token.text.upper() in _CHANGES and token.token_type not in (
+                TokenType.STRING,
+                TokenType.IDENTIFIER,
+            ):
+                raise NotUnderstoodError(
+                    f"{place} holds {token.text!r} (line {token.line}), so it may be more than a query: "
+                    "use spec.sql, or put names that are such words into backticks"
+                )
+    try:
+        if too_complex(sql) is not None:
+            return None
+        tree = sqlglot.parse_one(statements[0].text, read="spark")
+    except PredicateError as error:
+        raise NotUnderstoodError(f"{place}: {error}") from error
+    except ParseError as error:
+        found = error.errors[0] if error.errors else {}
+        raise NotUnderstoodError(
+            f"{place}, line {found.get('line')}, column {found.get('col')}: the query cannot be read: "
+            f"{found.get('description')}. If Spark understands it, declare what it touches in spec.footprint"
+        ) from error
+    except (SqlglotError, RecursionError) as error:
+        raise NotUnderstoodError(f"{place} cannot be read: {error}") from error
+    if not isinstance(tree, exp.Query | exp.Table | exp.Values):
+        raise NotUnderstoodError(f"{place} is not understood as a query")
+    return tree
+
+
+def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
+    table: TableKey = reading.key
+    if source.sql is not None:
+        if query is None:
+            return Reads(EVERYTHING, ("the query is too large to be read",))
+        return reads_of(query, reading)
+    if "delta" not in str(source.format).lower():
+        return Reads()  # reads no Delta log, so Delta does not take it for a reader of the table
+    if source.path is not None and not key_of_path(source.path).may_equal(table):
+        return Reads()
+    return Reads(EVERYTHING, (f"the source of format {source.format} may read {table}",))
+
+
+def _sources(source: Source, query: exp.Expr | None, around: Surroundings) -> Sources:
+    if source.sql is not None:
+        return ANY_SOURCES if query is None else sources_of(query, around.views)
+    if source.path is not None:
+        return Sources((key_of_path(source.path),))
+    return ANY_SOURCES if "delta" in str(source.format).lower() else NO_SOURCES
+
+
+def _is_partitioned(reading: Reading) -> bool:
+    return reading.facts is None or bool(reading.facts.columns.partition_columns)

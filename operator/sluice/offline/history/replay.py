@@ -1,0 +1,154 @@
+"""Replays a log: which commits ran side by side, whose would be in each other's way, and what would have kept them apart.
+
+A log holds winners only: a commit that lost has left no trace. So two kinds of pairs are looked at: commits that overlapped
+(one began from a version before the other's), and commits of different writers shortly after one another, which is what a
+retry, a queue or luck makes of those that can't overlap.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from sluice.offline.history.log import Commit, Log
+
+_MOST_BACK = 100
+"""Commits before each one that it is held against."""
+
+
+class Fate(IntEnum):
+    """What becomes of two commits' writers if they run side by side; the higher, the harder to cure."""
+
+    APART = 0
+    """Delta lets them pass: what one wrote is outside of what the other said that it reads."""
+    PIN = 1
+    """They touched different partitions, but one did not say so: a condition on the partition column frees them."""
+    SPLIT = 2
+    """One touched more partitions than they share: as one job a partition most of it is free."""
+    SAME = 3
+    """They touched the same partitions, or one changed the table's metadata: they have to wait."""
+
+
+@dataclass
+class Writer:
+    name: str
+    commits: int = 0
+    without_pin: int = 0
+    """Commits that read all of the table by what they said, but touched only some of its partitions."""
+    partitions: int = 0
+    """Touched by all its commits together."""
+
+
+@dataclass
+class Collision:
+    """Two writers, and how their commits met."""
+
+    writers: tuple[str, str]
+    side_by_side: Counter[Fate] = field(default_factory=Counter)
+    close_together: Counter[Fate] = field(default_factory=Counter)
+    example: tuple[int, int] | None = None
+    """The versions of the last two that met."""
+
+    @property
+    def met(self) -> int:
+        return sum(
+            n for fates in (self.side_by_side, self.close_together) for fate, n in fates.items() if fate
+        )
+
+    def of(self, fate: Fate) -> int:
+        return self.side_by_side[fate] + self.close_together[fate]
+
+
+@dataclass
+class History:
+    log: Log
+    within_seconds: float
+    writers: list[Writer]
+    collisions: list[Collision]
+    """Those that met most often first."""
+    overlapping: int = 0
+    """Commits that ran beside another one."""
+    overlaps: int = 0
+    widest: int = 0
+    without_read_version: int = 0
+
+    def total(self, fate: Fate) -> int:
+        return sum(collision.of(fate) for collision in self.collisions)
+
+
+def replayed(log: Log, within_seconds: float = 600) -> History:
+    commits = log.commits
+    collisions: dict[tuple[str, str], Collision] = {}
+    found = History(log, within_seconds, _writers(commits), [])
+    for position, loser in enumerate(commits):
+        if loser.read_version is None:
+            found.without_read_version += 1
+        beside = 0
+        for winner in _before(commits, position, within_seconds * 1000):
+            together = loser.read_version is not None and winner.version > loser.read_version
+            if not together and winner.writer == loser.writer:
+                continue
+            beside += together
+            names = (min(winner.writer, loser.writer), max(winner.writer, loser.writer))
+            collision = collisions.setdefault(names, Collision(names))
+            _count(collision, loser, winner, log.partition_columns, together=together)
+        found.overlapping += beside > 0
+        found.overlaps += beside
+        found.widest = max(found.widest, beside + 1)
+    met = [collision for collision in collisions.values() if collision.met]
+    found.collisions = sorted(met, key=lambda one: (-one.met, one.writers))
+    return found
+
+
+def _before(commits: Sequence[Commit], position: int, window: float) -> Iterator[Commit]:
+    """Those that overlapped, and those that came shortly before."""
+    own = commits[position]
+    for winner in reversed(commits[max(0, position - _MOST_BACK) : position]):
+        overlapped = own.read_version is not None and winner.version > own.read_version
+        close = own.timestamp > 0 and abs(own.timestamp - winner.timestamp) <= window
+        if not overlapped and not close:
+            return
+        yield winner
+
+
+def _count(
+    collision: Collision, loser: Commit, winner: Commit, columns: tuple[str, ...], *, together: bool
+) -> None:
+    if together:
+        fate = fate_of(loser, winner, columns)
+        collision.side_by_side[fate] += 1
+    else:  # either could have been the second
+        fate = max(fate_of(loser, winner, columns), fate_of(winner, loser, columns))
+        collision.close_together[fate] += 1
+    if fate is not Fate.APART:
+        collision.example = (winner.version, loser.version)
+
+
+def fate_of(loser: Commit, winner: Commit, columns: tuple[str, ...]) -> Fate:
+    if winner.metadata:
+        return Fate.SAME
+    if loser.reads is None:
+        return Fate.APART
+    wrote = winner.touches if loser.data_change else winner.removes
+    reads = loser.reads
+    if not any(reads.hold(partition, columns) for partition in wrote):
+        return Fate.APART
+    shared = loser.touches & wrote
+    if not shared:
+        return Fate.PIN
+    return Fate.SPLIT if len(loser.touches) > len(shared) else Fate.SAME
+
+
+def _writers(commits: Sequence[Commit]) -> list[Writer]:
+    found: dict[str, Writer] = {}
+    touched: dict[str, set[object]] = defaultdict(set)
+    everywhere = {partition for commit in commits for partition in commit.touches}
+    for commit in commits:
+        writer = found.setdefault(commit.writer, Writer(commit.writer))
+        writer.commits += 1
+        touched[commit.writer] |= commit.touches
+        if commit.reads is not None and commit.reads.is_everything and commit.touches:
+            writer.without_pin += len(commit.touches) < len(everywhere)
+    for name, writer in found.items():
+        writer.partitions = len(touched[name])
+    return sorted(found.values(), key=lambda writer: (-writer.commits, writer.name))

@@ -1,0 +1,109 @@
+"""What documents say: jobs, policies and facts about tables, each checked as the API server would."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.problems import problems_of
+from sluice.offline.manifests import Document, Documents, Trouble
+from sluice.tables import Policy
+
+_GROUP = "sluice.dev/"
+_VERSION = "sluice.dev/v1alpha1"
+
+
+@dataclass(frozen=True)
+class Job:
+    name: str
+    """With its namespace, if the manifest says one."""
+    place: str
+    spec: DeltaWriteJobSpec
+
+    @property
+    def conf(self) -> dict[str, str]:
+        return dict(self.spec.runtime.spark_conf or {}) if self.spec.runtime is not None else {}
+
+
+@dataclass
+class Manifests:
+    jobs: list[Job] = field(default_factory=list)
+    policies: list[tuple[Policy, str]] = field(default_factory=list)
+    """Each with its place."""
+    facts: list[Document] = field(default_factory=list)
+    """Documents without a kind that have a schema: facts about a table."""
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+def manifests_of(documents: Documents) -> Manifests:
+    found = Manifests(troubles=list(documents.troubles))
+    places: dict[tuple[str, str], str] = {}
+    for document in documents.found:
+        kind = document.body.get("kind")
+        if kind is None and "schema" in document.body:
+            found.facts.append(document)
+        elif kind in ("DeltaWriteJob", "DeltaTablePolicy") and _is_ours(document, found.troubles):
+            _keep(document, kind, places, found)
+        elif kind is None and ("spec" in document.body or "apiVersion" in document.body):
+            found.troubles.append(Trouble(document.place, "says no kind: DeltaWriteJob or DeltaTablePolicy"))
+    return found
+
+
+def _is_ours(document: Document, troubles: list[Trouble]) -> bool:
+    version = document.body.get("apiVersion", _VERSION)
+    if version == _VERSION:
+        return True
+    if str(version).startswith(_GROUP):
+        troubles.append(Trouble(document.place, f"apiVersion {version} is not known here: use {_VERSION}"))
+    return False
+
+
+def _keep(document: Document, kind: str, places: dict[tuple[str, str], str], found: Manifests) -> None:
+    name = _name(document)
+    if (kind, name) in places:
+        first = places[kind, name]
+        found.troubles.append(
+            Trouble(document.place, f"{kind} {name} is already in {first}: rename one; this one is left out")
+        )
+        return
+    places[kind, name] = document.place
+    spec = document.body.get("spec")
+    try:
+        if kind == "DeltaWriteJob":
+            found.jobs.append(Job(name, document.place, DeltaWriteJobSpec.model_validate(spec)))
+        else:
+            found.policies.append((_policy(document, spec), document.place))
+    except ValidationError as error:
+        found.troubles.append(Trouble(document.place, f"{name}: {problems_of(error)}"))
+
+
+def _policy(document: Document, spec: object) -> Policy:
+    metadata = _metadata(document)
+    created = metadata.get("creationTimestamp")
+    if isinstance(created, datetime):  # YAML reads it as one where it stands without quotes
+        created = f"{created:%Y-%m-%dT%H:%M:%SZ}"
+    return Policy(
+        _own_name(document),
+        str(metadata.get("namespace") or ""),
+        DeltaTablePolicySpec.model_validate(spec),
+        None if created is None else str(created),
+    )
+
+
+def _name(document: Document) -> str:
+    namespace = _metadata(document).get("namespace")
+    return f"{namespace}/{_own_name(document)}" if namespace else _own_name(document)
+
+
+def _own_name(document: Document) -> str:
+    """Those that get their name when they are created are told apart by their place."""
+    metadata = _metadata(document)
+    return str(metadata.get("name") or f"{metadata.get('generateName', '')}({document.place})")
+
+
+def _metadata(document: Document) -> dict[str, Any]:
+    metadata = document.body.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}

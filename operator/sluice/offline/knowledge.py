@@ -1,0 +1,184 @@
+"""What is known of tables without a cluster: given facts, a table's own log, and what policies declare, in this order."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from sluice.api.policy import IsolationLevel
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.offline.assumed import Assumption, assumption_of
+from sluice.offline.batch import BadLineError, facts_of
+from sluice.offline.jobs import Job
+from sluice.offline.manifests import Document, Trouble
+from sluice.predicates import PredicateError
+from sluice.tables import (
+    Declarations,
+    Declared,
+    Policy,
+    TableFacts,
+    TableKey,
+    declarations_of,
+    drift,
+    key_of_name,
+    key_of_path,
+    unread,
+)
+
+_FACTS = (
+    *("path", "name", "schema", "partitionColumns", "clusteringColumns", "properties", "identityColumns"),
+    *("generatedColumns", "isolationLevel", "dialect", "logStore"),
+)
+NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install "sluice[tables]"'
+
+
+@dataclass
+class Knowledge:
+    facts: dict[TableKey, TableFacts] = field(default_factory=dict)
+    of_any_table: TableFacts | None = None
+    """Facts that name no table: they are about whatever table is asked for."""
+    declarations: Declarations = field(default_factory=Declarations)
+    """What policies say."""
+    assumed: dict[TableKey, Assumption] = field(default_factory=dict)
+    troubles: list[Trouble] = field(default_factory=list)
+
+    @property
+    def assumptions(self) -> list[str]:
+        return [f"{key}: {assumption}" for key, assumption in sorted(self.assumed.items())]
+
+    def location_of(self, key: TableKey) -> TableKey:
+        return self.declarations.location_of(key)
+
+    def declared(self, key: TableKey) -> Declared:
+        return self.declarations.declared(key) or Declared()
+
+    def about(self, key: TableKey, job: Job) -> TableFacts | None:
+        place = self.location_of(key)
+        found = self.facts.get(place, self.of_any_table)
+        if found is None and place in self.assumed:
+            found = self.assumed[place].facts_for(job)
+            found = found if found is None else _at_level(found, self.declared(place))
+        declared = self.declared(place)
+        location = None if place == key else place
+        if found is None:
+            if declared.dialect is None and declared.log_store is None and location is None:
+                return None
+            found = unread("neither facts nor its log are given")
+        return replace(
+            found,
+            location=location,
+            dialect=declared.dialect or found.dialect,
+            log_store=declared.log_store or found.log_store,
+        )
+
+    def footprint(self, job: Job) -> JobFootprint:
+        """Raises NotUnderstoodError or PredicateError, with the place in the job."""
+        plain = footprint_of(job.spec, job.conf)
+        facts = {key: known for key in plain.keys if (known := self.about(key, job)) is not None}
+        found = footprint_of(job.spec, job.conf, facts=facts) if facts else plain
+        for key in dict.fromkeys((*found.keys, *found.streams_from, *found.reads.tables)):
+            found = found.renamed(key, self.location_of(key))
+        return found
+
+
+def knowledge_of(
+    policies: Iterable[tuple[Policy, str]],
+    facts: Iterable[Document],
+    jobs: Iterable[Job],
+    logs: Iterable[str] = (),
+) -> Knowledge:
+    """`policies`: each with its place. `logs`: locations of tables whose logs are read, or TABLE=LOCATION for a copy of
+    the table."""
+    places = dict(policies)
+    found = Knowledge(declarations=declarations_of(places))
+    for policy, counts in found.declarations.left_out:
+        why = f"{policy.key}: another policy is about the same table: {counts} counts, this one is left out"
+        found.troubles.append(Trouble(places[policy], why))
+    for document in facts:
+        _add_facts(document, found)
+    for log in logs:
+        _read_log(log, found)
+    for key, known in found.facts.items():
+        for one in drift(known, found.declared(key)):
+            why = f"a policy says {one.field}: {one.wanted}, but the table has {one.found}, which counts"
+            found.troubles.append(Trouble(str(key), why))
+    _assume(list(jobs), found)
+    return found
+
+
+def _at_level(facts: TableFacts, declared: Declared) -> TableFacts:
+    level = declared.isolation_level
+    weak = level is IsolationLevel.WRITE_SERIALIZABLE
+    return replace(facts, write_serializable=weak, serializable=level is IsolationLevel.SERIALIZABLE)
+
+
+def _add_facts(document: Document, found: Knowledge) -> None:
+    unknown = [name for name in document.body if name not in _FACTS]
+    if unknown:
+        meant = get_close_matches(unknown[0], _FACTS, n=1)
+        why = f"{unknown[0]} is none of the facts about a table" + (f": {meant[0]}?" if meant else "")
+        found.troubles.append(Trouble(document.place, f"{why}; these facts are left out"))
+        return
+    try:
+        facts = facts_of(document.body)
+    except (BadLineError, PredicateError) as error:
+        found.troubles.append(Trouble(document.place, str(error)))
+        return
+    key = _table_of(document)
+    if key is None:
+        found.of_any_table = facts
+    else:
+        found.facts[found.location_of(key)] = facts
+
+
+def _table_of(document: Document) -> TableKey | None:
+    path, name = document.body.get("path"), document.body.get("name")
+    if path is not None:
+        return key_of_path(str(path))
+    return key_of_name(str(name)) if name is not None else None
+
+
+def _read_log(log: str, found: Knowledge) -> None:
+    table, location = _table_and_location(log)
+    if not _is_address(location) and not Path(location).is_dir():
+        found.troubles.append(Trouble(location, "there is no Delta table here"))
+        return
+    try:
+        from sluice.tables.open_tables import OpenTables  # noqa: PLC0415 - an extra
+    except ImportError:
+        found.troubles.append(Trouble(location, NO_DELTALAKE))
+        return
+    key = key_of_path(location if _is_address(location) else str(Path(location).resolve()))
+    facts = OpenTables().facts(key)
+    if facts.unread is not None or not facts.exists:
+        found.troubles.append(Trouble(location, facts.unread or "there is no Delta table here"))
+        return
+    found.facts[_key(table) if table else key] = facts
+
+
+def _table_and_location(log: str) -> tuple[str, str]:
+    """Locations often have `=` in them, such as s3://lake/env=prod/orders: not every one follows a table."""
+    table, _, location = log.rpartition("=")
+    is_location = _is_address(location) or location.startswith((".", "/")) or Path(location).is_dir()
+    return (table, location) if is_location and not Path(log).is_dir() else ("", log)
+
+
+def _key(table: str) -> TableKey:
+    return key_of_path(table) if table.startswith("/") or _is_address(table) else key_of_name(table)
+
+
+def _is_address(location: str) -> bool:
+    return ":/" in location
+
+
+def _assume(jobs: list[Job], found: Knowledge) -> None:
+    """Types of the partition columns that policies name, for tables of which nothing better is known."""
+    for key, declaration in found.declarations.by_table.items():
+        declared = declaration.declared
+        if (
+            declared.partition_by
+            and key == found.location_of(key)
+            and key not in found.facts
+            and found.of_any_table is None
+        ):
+            found.assumed[key] = assumption_of(declared.partition_by, jobs)

@@ -1,0 +1,198 @@
+"""Reads files of manifests as they lie around in repositories: one bad document never hides the others.
+
+A file is cut into its documents before YAML sees it, because a parser that fails on one of them gives up the rest.
+"""
+
+import codecs
+import os
+import re
+import sys
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # PyYAML without libyaml: slower, otherwise the same
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+STANDARD_INPUT = Path("-")
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_MOST_BYTES = 64 * 2**20
+_SEPARATOR = re.compile(r"^---(?:[ \t]|$)|^\.\.\.[ \t]*$")
+_TEMPLATE = re.compile(r"\{\{|\$\{")
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What could not be used, and why; the rest was."""
+
+    place: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Document:
+    place: str
+    """The file, and the line that the document begins in if there are several."""
+    body: dict[str, Any]
+
+
+@dataclass
+class Documents:
+    found: list[Document] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+def read_files(paths: Iterable[Path]) -> Documents:
+    """All documents of these files, and of all YAML and JSON files below these folders."""
+    documents = Documents()
+    seen: set[Path] = set()
+    for path in paths:
+        if path == STANDARD_INPUT:
+            _read_text(_decoded(sys.stdin.buffer.read()), "standard input", documents)
+            continue
+        for file in _files(path, documents.troubles):
+            if file.resolve() not in seen:
+                seen.add(file.resolve())
+                before = len(documents.found) + len(documents.troubles)
+                _read_file(file, documents)
+                if file == path and before == len(documents.found) + len(documents.troubles):
+                    documents.troubles.append(Trouble(str(file), "holds no manifest"))
+    return documents
+
+
+def _files(path: Path, troubles: list[Trouble]) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    files = sorted(file for file in _below(path, troubles) if file.suffix.lower() in SUFFIXES)
+    if not files:
+        troubles.append(Trouble(str(path), "no YAML or JSON files in this folder"))
+    for file in files:
+        if file.is_file() or not file.exists():  # reading a pipe or a device would wait for ever
+            yield file
+
+
+def _below(folder: Path, troubles: list[Trouble]) -> Iterator[Path]:
+    """Links to folders are followed, each folder once."""
+
+    def not_read(error: OSError) -> None:
+        troubles.append(Trouble(str(error.filename), f"cannot be read: {error.strerror}"))
+
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, onerror=not_read, followlinks=True):
+        if os.path.realpath(place) in seen:
+            folders.clear()
+            continue
+        seen.add(os.path.realpath(place))
+        folders[:] = sorted(name for name in folders if not _is_no_manifest(name))
+        yield from (Path(place, name) for name in files if not _is_no_manifest(name))
+
+
+def _is_no_manifest(name: str) -> bool:
+    return name.startswith(".") or name == "_delta_log"
+
+
+def _read_file(file: Path, documents: Documents) -> None:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            documents.troubles.append(Trouble(str(file), "is too large for manifests (over 64 MiB)"))
+            return
+        text = _decoded(file.read_bytes())
+    except FileNotFoundError:
+        why = "is a link that leads nowhere" if file.is_symlink() else "there is no such file or folder"
+        documents.troubles.append(Trouble(str(file), why))
+    except UnicodeDecodeError as error:
+        why = f"is no text in UTF-8 (byte {error.start + 1}): save it as UTF-8"
+        documents.troubles.append(Trouble(str(file), why))
+    except OSError as error:
+        documents.troubles.append(Trouble(str(file), f"cannot be read: {error.strerror or error}"))
+    else:
+        _read_text(text, str(file), documents)
+
+
+def _decoded(content: bytes) -> str:
+    """Editors on Windows write byte order marks, and sometimes UTF-16 behind them."""
+    for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        if content.startswith(mark):
+            return content.decode("utf-16")
+    return content.decode("utf-8-sig")
+
+
+def _read_text(text: str, file: str, documents: Documents) -> None:
+    parts = list(_documents(text.replace("\r\n", "\n").removeprefix("\ufeff")))
+    for line, part in parts:
+        place = file if len(parts) == 1 else f"{file}, line {line}"
+        try:
+            body = yaml.load(part, _StrictLoader)  # noqa: S506 - a safe loader, stricter about keys
+        except yaml.YAMLError as error:
+            documents.troubles.append(Trouble(*_unreadable(error, part, line, file)))
+            continue
+        except (RecursionError, ValueError) as error:
+            documents.troubles.append(Trouble(place, f"cannot be read as YAML: {error}"))
+            continue
+        if body is not None:
+            _keep(body, place, documents)
+
+
+def _keep(body: object, place: str, documents: Documents) -> None:
+    if not isinstance(body, dict):
+        what = type(body).__name__
+        documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is a {what}"))
+    elif isinstance(body.get("items"), list) and str(body.get("kind", "")).endswith("List"):
+        for number, item in enumerate(body["items"], start=1):
+            _keep(item, f"{place}, item {number}", documents)
+    else:
+        documents.found.append(Document(place, body))
+
+
+def _documents(text: str) -> Iterator[tuple[int, str]]:
+    """Each document with the line that it begins in. In YAML the marker counts wherever it begins a line."""
+    lines: list[str] = []
+    begins = 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        if _SEPARATOR.match(line) is None:
+            lines.append(line)
+            continue
+        if _has_content(lines):
+            yield begins, "\n".join(lines)
+        rest = line[3:].strip()
+        lines, begins = ([rest], number) if rest and not line.startswith("...") else ([], number + 1)
+    if _has_content(lines):
+        yield begins, "\n".join(lines)
+
+
+def _has_content(lines: list[str]) -> bool:
+    return any(line.strip() and not line.lstrip().startswith(("#", "%")) for line in lines)
+
+
+def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tuple[str, str]:
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{file}, line {begins}", f"is no YAML: {str(error).splitlines()[0]}"
+    problem = getattr(error, "problem", None) or "cannot be read"
+    lines = part.split("\n")
+    near = "\n".join(lines[max(0, mark.line - 1) : mark.line + 1])
+    if _TEMPLATE.search(near):
+        problem = f"{problem} (a template? render it first)"
+    return f"{file}, line {begins + mark.line}, column {mark.column + 1}", f"is no YAML: {problem}"
+
+
+class _StrictLoader(_Loader):
+    """YAML lets a repeated key win silently, as kubectl does not."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
+        for position, (key, _) in enumerate(node.value):
+            if isinstance(key, yaml.ScalarNode) and key.value in keys[:position] and key.value != "<<":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key.value} is given twice: remove one", key.start_mark
+                )
+        return super().construct_mapping(node, deep)

@@ -1,0 +1,151 @@
+"""A pair of jobs, explained: both directions, where they meet, and which changed line would keep them apart."""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
+from sluice.conflicts.oracle import worst_for
+from sluice.footprint import JobFootprint
+from sluice.offline.advice import Change, changes_of
+from sluice.offline.jobs import Job
+from sluice.offline.knowledge import Knowledge
+from sluice.tables import TableKey
+
+_MAYBE_A_VIEW = "may be a view over"
+_SAY_THE_STORE = "if their commits are safe already, say so: logStore in the table's DeltaTablePolicy, or in the facts of --table"
+_BY_LOCATION = (
+    "read sources by their location, such as delta.`s3://lake/corrections`: behind a name there may be a view "
+    "over the table that is written"
+)
+
+
+@dataclass(frozen=True)
+class Understood:
+    job: Job
+    footprint: JobFootprint
+
+    @property
+    def name(self) -> str:
+        return self.job.name
+
+    @property
+    def widened(self) -> tuple[str, ...]:
+        """What was not understood, and is therefore taken to touch more."""
+        return tuple(dict.fromkeys(reason for table in self.footprint.tables for reason in table.widened))
+
+
+@dataclass(frozen=True)
+class Remedy:
+    change: Change
+    order: Order
+    """In which order the two may commit after it."""
+
+    @property
+    def helps_fully(self) -> bool:
+        return self.order is Order.ANY
+
+
+@dataclass(frozen=True)
+class Explanation:
+    first: Understood
+    second: Understood
+    pair: Pair
+    tables: tuple[str, str]
+    """Where the first would lose, and where the second."""
+    remedies: tuple[Remedy, ...] = ()
+    assumptions: tuple[str, ...] = field(default=())
+
+    @property
+    def order(self) -> Order:
+        return self.pair.order
+
+    @property
+    def level(self) -> Level:
+        return max(self.pair.first_loses.level, self.pair.second_loses.level)
+
+    @property
+    def directions(self) -> tuple[tuple[Understood, Understood, Verdict, str], ...]:
+        """The loser, the winner, what would happen, and on which table."""
+        return (
+            (self.first, self.second, self.pair.first_loses, self.tables[0]),
+            (self.second, self.first, self.pair.second_loses, self.tables[1]),
+        )
+
+    @property
+    def perhaps_one(self) -> tuple[TableKey, TableKey] | None:
+        return perhaps_one(self.first, self.second)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        return hints_of(self.first, self.second, self.pair)
+
+
+def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ...]:
+    """What the rules advise in words."""
+    losers = [
+        (loser, verdict)
+        for loser, verdict in ((first, pair.first_loses), (second, pair.second_loses))
+        if verdict.level > Level.NEVER
+    ]
+    names = perhaps_one(first, second)
+    if names is not None:
+        found = [
+            f"{names[0]} and {names[1]} may be one table: bind the name to its path in a DeltaTablePolicy"
+        ]
+    else:
+        found = [verdict.advice for _, verdict in losers if verdict.advice]
+        found += [_SAY_THE_STORE for _, verdict in losers if verdict.rule == "lost-commits"]
+    if any(_MAYBE_A_VIEW in reason for loser, _ in losers for reason in loser.widened):
+        found.append(_BY_LOCATION)
+    return tuple(dict.fromkeys(found))
+
+
+def perhaps_one(first: Understood, second: Understood) -> tuple[TableKey, TableKey] | None:
+    """Two tables that may be one, where that is all that two jobs have in common."""
+    keys = [(*one.footprint.keys, *one.footprint.streams_from) for one in (first, second)]
+    if not set(keys[0]).isdisjoint(keys[1]) or _checkpoints(first) & _checkpoints(second):
+        return None
+    mine, theirs = first.footprint, second.footprint
+    pairs = [
+        *product(*keys),
+        *product(mine.reads.tables, [vacuum.table for vacuum in theirs.vacuums]),
+        *product([vacuum.table for vacuum in mine.vacuums], theirs.reads.tables),
+    ]
+    if any(one == other for one, other in pairs):
+        return None
+    return next(((one, other) for one, other in pairs if one.may_equal(other)), None)
+
+
+def _checkpoints(job: Understood) -> set[str]:
+    return {table.checkpoint for table in job.footprint.tables if table.checkpoint is not None}
+
+
+def explained(first: Understood, second: Understood, knowledge: Knowledge) -> Explanation:
+    pair = pair_of(first.footprint, second.footprint)
+    tables = (
+        str(worst_for(first.footprint, second.footprint)[0]),
+        str(worst_for(second.footprint, first.footprint)[0]),
+    )
+    remedies = () if pair.together else tuple(_remedies(first, second, pair, knowledge))
+    return Explanation(first, second, pair, tables, remedies, tuple(knowledge.assumptions))
+
+
+def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: Knowledge) -> list[Remedy]:
+    found = []
+    for mine, other in ((first, second), (second, first)):
+        for change in changes_of(mine.job, mine.footprint, knowledge):
+            changed = (
+                pair_of(change.footprint, other.footprint)
+                if mine is first
+                else pair_of(other.footprint, change.footprint)
+            )
+            if is_better(changed, pair):
+                found.append(Remedy(change, changed.order))
+    return sorted(found, key=lambda remedy: (not remedy.helps_fully, not remedy.change.keeps_result))
+
+
+def is_better(changed: Pair, before: Pair) -> bool:
+    """Not worse in any direction, and better in one."""
+    new = (changed.first_loses.level, changed.second_loses.level)
+    old = (before.first_loses.level, before.second_loses.level)
+    return all(a <= b for a, b in zip(new, old, strict=True)) and new != old

@@ -1,0 +1,167 @@
+"""All jobs of some folders, held against each other: who is in whose way, who can run together, and what would help most."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sluice.conflicts import Level, Order, Pair, pair_of
+from sluice.conflicts.oracle import worst_for
+from sluice.footprint import NO_SOURCES
+from sluice.offline.advice import Change, changes_of
+from sluice.offline.graph import Widest, widest_set
+from sluice.offline.knowledge import Knowledge
+from sluice.offline.manifests import Trouble
+from sluice.offline.pairs import Understood, hints_of, is_better, perhaps_one
+from sluice.offline.workspace import Workspace
+from sluice.tables import TableKey
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Two jobs that can't run together, by their positions."""
+
+    first: int
+    second: int
+    pair: Pair
+    table: str
+    perhaps: str | None
+    """The other's table, if it is only possible that it is the same one."""
+
+    @property
+    def level(self) -> Level:
+        return max(self.pair.first_loses.level, self.pair.second_loses.level)
+
+    @property
+    def what(self) -> str:
+        """Happens to one of them: the exception, or where there is none the rule's id."""
+        worst = max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
+        return worst.exception or worst.rule
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What one change, or one piece of advice, is worth."""
+
+    pairs: int
+    """Pairs that need not wait for each other any more; for a hint: at most so many."""
+    change: Change | None
+    hint: str
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    jobs: tuple[Understood, ...]
+    edges: tuple[Edge, ...]
+    widest: Widest
+    savings: tuple[Saving, ...]
+    assumptions: tuple[str, ...]
+    troubles: tuple[Trouble, ...]
+
+    @property
+    def worst(self) -> Level:
+        return max((edge.level for edge in self.edges), default=Level.NEVER)
+
+    @property
+    def pairs(self) -> int:
+        return len(self.jobs) * (len(self.jobs) - 1) // 2
+
+
+def planned(workspace: Workspace) -> Plan:
+    jobs = tuple(workspace.jobs)
+    edges = tuple(_edges(jobs))
+    widest = widest_set(len(jobs), [(edge.first, edge.second) for edge in edges])
+    savings = tuple(_savings(jobs, edges, workspace.knowledge))
+    return Plan(
+        jobs, edges, widest, savings, tuple(workspace.knowledge.assumptions), tuple(workspace.troubles)
+    )
+
+
+def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
+    for first, second in sorted(_that_may_meet(jobs)):
+        mine, theirs = jobs[first].footprint, jobs[second].footprint
+        pair = pair_of(mine, theirs)
+        if pair.order is not Order.ANY:
+            loses = pair.first_loses.level >= pair.second_loses.level
+            table = worst_for(mine, theirs)[0] if loses else worst_for(theirs, mine)[0]
+            tables = perhaps_one(jobs[first], jobs[second]) or ()
+            perhaps = next((str(key) for key in tables if key != table), None)
+            yield Edge(first, second, pair, str(table), perhaps)
+
+
+def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
+    """Pairs with a table or a checkpoint in common, or with two that may be one."""
+    by_table: dict[TableKey, list[int]] = defaultdict(list)
+    by_checkpoint: dict[str, set[int]] = defaultdict(set)
+    for number, job in enumerate(jobs):
+        for key in dict.fromkeys((*job.footprint.keys, *job.footprint.streams_from)):
+            by_table[key].append(number)
+        for table in job.footprint.tables:
+            if table.checkpoint is not None:
+                by_checkpoint[table.checkpoint].add(number)
+    found = {pair for numbers in by_table.values() for pair in combinations(numbers, 2)}
+    found |= {pair for numbers in by_checkpoint.values() for pair in combinations(sorted(numbers), 2)}
+    for one, other in combinations(by_table, 2):
+        if one.may_equal(other):
+            found |= {(min(a, b), max(a, b)) for a in by_table[one] for b in by_table[other] if a != b}
+    return found | set(_whose_reads_are_vacuumed(jobs))
+
+
+def _whose_reads_are_vacuumed(jobs: Sequence[Understood]) -> Iterator[tuple[int, int]]:
+    readers = [number for number, job in enumerate(jobs) if job.footprint.reads != NO_SOURCES]
+    for number, job in enumerate(jobs):
+        if job.footprint.vacuums:
+            yield from ((min(number, reader), max(number, reader)) for reader in readers if reader != number)
+
+
+def _savings(jobs: Sequence[Understood], edges: Sequence[Edge], knowledge: Knowledge) -> list[Saving]:
+    around: dict[int, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        around[edge.first].append(edge)
+        around[edge.second].append(edge)
+    found = []
+    freed: set[tuple[int, int]] = set()
+    for number, own in around.items():
+        for change in changes_of(jobs[number].job, jobs[number].footprint, knowledge):
+            helped = [edge for edge in own if _helps(change, number, edge, jobs)]
+            if helped:
+                freed.update((edge.first, edge.second) for edge in helped)
+                found.append(Saving(len(helped), change, change.because, (jobs[number].name,)))
+    found += _hints(jobs, [edge for edge in edges if (edge.first, edge.second) not in freed])
+    return sorted(found, key=_most_worth_first)
+
+
+def _most_worth_first(saving: Saving) -> tuple[object, ...]:
+    keeps = saving.change is not None and saving.change.keeps_result
+    return (saving.change is None, -saving.pairs, not keeps, saving.jobs)
+
+
+def _helps(change: Change, number: int, edge: Edge, jobs: Sequence[Understood]) -> bool:
+    if number == edge.first:
+        changed = pair_of(change.footprint, jobs[edge.second].footprint)
+    else:
+        changed = pair_of(jobs[edge.first].footprint, change.footprint)
+    return changed.together and is_better(changed, edge.pair)
+
+
+def _hints(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Saving]:
+    """What the rules advise in words, by how many pairs it is said of."""
+    pairs: dict[str, int] = defaultdict(int)
+    about: dict[str, dict[str, None]] = defaultdict(dict)
+    for edge in edges:
+        first, second = jobs[edge.first], jobs[edge.second]
+        for hint in dict.fromkeys(_general(hint) for hint in hints_of(first, second, edge.pair)):
+            pairs[hint] += 1
+            about[hint].update({first.name: None, second.name: None})
+    for hint, count in pairs.items():
+        yield Saving(count, None, hint, tuple(about[hint]))
+
+
+def _general(hint: str) -> str:
+    """Of a name that may be any table, once and not for each of these tables."""
+    tables, bind, _ = hint.partition(" may be one table: bind the name")
+    names = [key.text for key in map(TableKey.parse, tables.split(" and ")) if key.is_name] if bind else []
+    if len(names) != 1:
+        return hint
+    return f"bind {names[0]} to its path in a DeltaTablePolicy: until then it may be any table"

@@ -1,0 +1,261 @@
+"""Statements with a condition more: what their text implies about partitions, said so that Delta heeds it.
+
+Delta takes from a DELETE's, UPDATE's or MERGE's condition only those parts, joined by AND, that speak of partition columns
+alone. Much that a condition implies is therefore lost on it: `(date = a AND id = 1) OR (date = a AND id = 2)` reads the whole
+table. What a condition implies may be added to it: it is true of every row that matched before.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.footprint.bindings import bound, statements_of
+from sluice.footprint.cells import Cell, Constant, FromTable, conjuncts, says
+from sluice.footprint.change import names_of
+from sluice.footprint.naming import table_at
+from sluice.footprint.reading import Reading, Surroundings
+from sluice.footprint.rows import Row, rows_of
+from sluice.footprint.session import Settings
+from sluice.footprint.statements import Statement, split
+from sluice.footprint.words import word
+from sluice.offline.jobs import Job
+from sluice.predicates import (
+    Column,
+    Kind,
+    Predicate,
+    Region,
+    compiled,
+    conjunction,
+    disjunction,
+    to_sql,
+)
+from sluice.tables import TableFacts, TableKey
+
+_LONGEST = 2000
+_AFTER_ON = frozenset({"WHEN"})
+_COMPARED_ALIKE = frozenset({Kind.DATE, Kind.BOOLEAN})
+"""Kinds for which a = b and b = c say a = c, whatever type b is converted from. Large numbers pass through DOUBLE."""
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    sql: str
+    """The whole text of the job with one condition more."""
+    keeps_result: bool
+    because: str
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A condition's place in the text of all statements."""
+
+    tokens: Sequence[Token]
+
+    @property
+    def start(self) -> int:
+        return int(self.tokens[0].start)
+
+    @property
+    def end(self) -> int:
+        return int(self.tokens[-1].end) + 1
+
+    @property
+    def joins_by_or(self) -> bool:
+        depth = 0
+        for token in self.tokens:
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            if depth == 0 and token.token_type is TokenType.OR:
+                return True
+        return False
+
+
+def rewrites_of(job: Job, about: Callable[[TableKey], TableFacts | None]) -> Iterator[Rewrite]:
+    if job.spec.sql is None:
+        return
+    settings = Settings.of(job.conf)
+    statements_of(job.spec)  # refuses what the oracle refuses
+    for statement in split(job.spec.sql):
+        table = table_at(statement.tokens, _table_position(statement))
+        facts = about(table.key) if table is not None else None
+        if table is None or facts is None or not facts.columns.partition_columns:
+            continue
+        around = Surroundings(
+            settings=settings, parameters=bound(job.spec.parameters), facts={table.key: facts}
+        )
+        reading = Reading(statement, table.key, around, table.end)
+        if reading.unread is None:
+            yield from _of_statement(reading, facts, job.spec.sql)
+
+
+def _table_position(statement: Statement) -> int:
+    """Of DELETE FROM table, UPDATE table, MERGE INTO table."""
+    second = word(statement.tokens[1]) if len(statement.tokens) > 1 else ""
+    return 2 if second in ("FROM", "INTO") else 1
+
+
+def _of_statement(reading: Reading, facts: TableFacts, sql: str) -> Iterator[Rewrite]:
+    first = word(reading.statement.tokens[0])
+    if first in ("DELETE", "UPDATE"):
+        yield from _with_implied(
+            reading, reading.tree, _span(reading.statement.tokens, "WHERE", frozenset()), sql
+        )
+    elif first == "MERGE" and isinstance(reading.tree, exp.Merge):
+        yield from _of_merge(reading, reading.tree, facts, sql)
+
+
+def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, sql: str) -> Iterator[Rewrite]:
+    where = tree.args.get("where")
+    if span is None or where is None:
+        return
+    predicate = reading.predicate(where.this, names_of(tree.this, reading))
+    condition = _worth_saying(compiled(predicate, stored=False).on_partitions(), reading)
+    if condition is not None:
+        yield Rewrite(
+            _joined(sql, span, condition, first=True),
+            keeps_result=True,
+            because="the condition already implies it, but Delta does not see that",
+        )
+
+
+def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, sql: str) -> Iterator[Rewrite]:
+    span = _span(reading.statement.tokens, "ON", _AFTER_ON)
+    source, on = tree.args["using"], tree.args.get("on")
+    names = names_of(tree.this, reading)
+    if span is None or on is None or not names:
+        return
+    own = reading.predicate(on, names, [source.alias_or_name])
+    rows = rows_of(source, reading) or ()
+    through = _through_source(reading, on, source.alias_or_name, names, rows)
+    implied = compiled(conjunction([own, *through]), stored=False).on_partitions()
+    condition = _worth_saying(implied, reading, names[0])
+    if condition is not None:
+        what = "the source holds no other rows" if through else "ON already implies it"
+        yield Rewrite(
+            _joined(sql, span, condition),
+            keeps_result=True,
+            because=f"{what}, but Delta does not see that",
+        )
+    elif rows:
+        yield from _pinned_by_promise(reading, facts, names[0], rows, span=span, sql=sql)
+
+
+def _through_source(
+    reading: Reading, on: exp.Expr, source: str, names: Sequence[str], rows: Sequence[Row]
+) -> list[Predicate]:
+    """What `t.date = s.date` says of t.date where the source's query bounds s.date."""
+    found = []
+    for condition in conjuncts(on):
+        if not isinstance(condition, exp.EQ) or not rows:
+            continue
+        for mine, theirs in (
+            (condition.this, condition.expression),
+            (condition.expression, condition.this),
+        ):
+            column = _partition_column(mine, reading, names)
+            if column is None or not _is_of(theirs, source):
+                continue
+            cells = [row.named(theirs.name) for row in rows]
+            written = column.type.kind is Kind.STRING and all(isinstance(cell, Constant) for cell in cells)
+            if written or column.type.kind in _COMPARED_ALIKE:
+                found.append(disjunction(says(cell, column, reading) for cell in cells))
+    return found
+
+
+def _partition_column(node: exp.Expr, reading: Reading, names: Sequence[str]) -> Column | None:
+    if not isinstance(node, exp.Column) or node.table.lower() not in (name.lower() for name in names):
+        return None
+    column = reading.facts.columns.find(node.name) if reading.facts is not None else None
+    return column if column is not None and column.is_partition else None
+
+
+def _is_of(node: exp.Expr, source: str) -> bool:
+    return isinstance(node, exp.Column) and node.table.lower() == source.lower()
+
+
+def _pinned_by_promise(
+    reading: Reading, facts: TableFacts, name: str, rows: Sequence[Row], *, span: _Span, sql: str
+) -> Iterator[Rewrite]:
+    """The usual case: the source is one day's rows, and rows never change their day. The last is for its author to know."""
+    bounded = []
+    for column in facts.columns.partition_columns:
+        cells = [row.named(column.name) for row in rows]
+        if all(cell is not None and not (isinstance(cell, FromTable) and cell.own) for cell in cells):
+            bounded.append(disjunction(says(_promised(cell, column), column, reading) for cell in cells))
+    region = compiled(conjunction(bounded), stored=False).on_partitions()
+    condition, plain = _worth_saying(region, reading, name), _worth_saying(region, reading)
+    if condition is not None:
+        yield Rewrite(
+            _joined(sql, span, condition),
+            keeps_result=False,
+            because=f"every row of the table that the rest of ON matches has {plain}",
+        )
+
+
+def _promised(cell: Cell, column: Column) -> Cell:
+    """A source's text may be stored as another text (CHAR pads it); that it is not is part of the promise."""
+    if isinstance(cell, FromTable) and column.type.kind is Kind.STRING:
+        return replace(cell, own=True)
+    return cell
+
+
+def _worth_saying(region: Region, reading: Reading, name: str | None = None) -> str | None:
+    if region.is_everything or region.is_empty:
+        return None
+    text = _by_parameter(to_sql(region), reading)
+    if len(text) > _LONGEST or not _says(text, region, reading):
+        return None
+    if name is not None:
+        text = _qualified(text, name, {column.name.lower() for column in region.columns.values()})
+    return f"({text})" if " OR " in text else text
+
+
+def _by_parameter(condition: str, reading: Reading) -> str:
+    """A job that gets its day as a parameter shall get the advised line's from there, too."""
+    for name, parameter in reading.around.parameters.items():
+        if parameter.kind == "date":
+            condition = condition.replace(f"DATE '{parameter.value}'", f":{name}")
+    return condition
+
+
+def _says(text: str, region: Region, reading: Reading) -> bool:
+    """Whether the text, read again, is exactly the region: else it would be another condition."""
+    return compiled(reading.predicate(text), stored=False).on_partitions().boxes == region.boxes
+
+
+def _qualified(condition: str, name: str, columns: set[str]) -> str:
+    """With the table's name before each column."""
+    tokens = split(condition, "a condition")[0].tokens
+    places = [
+        token.start
+        for number, token in enumerate(tokens)
+        if token.token_type is not TokenType.STRING
+        and token.text.lower() in columns
+        and (number + 1 == len(tokens) or tokens[number + 1].token_type is not TokenType.STRING)
+    ]
+    for place in reversed(places):
+        condition = f"{condition[:place]}{name}.{condition[place:]}"
+    return condition
+
+
+def _span(tokens: Sequence[Token], begins: str, ends: frozenset[str]) -> _Span | None:
+    """What stands outside of parentheses between the first word `begins` and one of `ends`."""
+    depth, start = 0, None
+    for position, token in enumerate(tokens):
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth != 0:
+            continue
+        if start is None and word(token) == begins:
+            start = position + 1
+        elif start is not None and word(token) in ends:
+            return _Span(tokens[start:position]) if position > start else None
+    return _Span(tokens[start:]) if start is not None and start < len(tokens) and not ends else None
+
+
+def _joined(sql: str, span: _Span, condition: str, *, first: bool = False) -> str:
+    old = sql[span.start : span.end]
+    if span.joins_by_or:
+        old = f"({old})"
+    new = f"{condition} AND {old}" if first or span.joins_by_or else f"{old} AND {condition}"
+    return sql[: span.start] + new + sql[span.end :]

@@ -1,0 +1,51 @@
+"""Everything that was given, read once: the jobs that are understood, what is known of their tables, and what is not usable."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sluice.footprint import NotUnderstoodError
+from sluice.offline.jobs import Manifests, manifests_of
+from sluice.offline.knowledge import Knowledge, knowledge_of
+from sluice.offline.manifests import Documents, Trouble, read_files
+from sluice.offline.pairs import Understood
+from sluice.predicates import PredicateError
+
+_NO_FACTS = (
+    "holds no facts about a table: its columns are missing, such as schema: [{name: id, type: bigint}]"
+)
+
+
+@dataclass
+class Workspace:
+    jobs: list[Understood]
+    knowledge: Knowledge
+    manifests: Manifests
+    troubles: list[Trouble] = field(default_factory=list)
+
+
+def opened(
+    manifests: Iterable[Path], tables: Iterable[Path] = (), table_paths: Iterable[str] = ()
+) -> Workspace:
+    """`tables`: files of facts. `table_paths`: tables whose logs are read, as LOCATION or TABLE=LOCATION."""
+    return workspace_of(read_files(manifests), read_files(tables), table_paths)
+
+
+def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[str] = ()) -> Workspace:
+    found = manifests_of(documents)
+    known = manifests_of(facts)
+    troubles = [*found.troubles, *known.troubles]
+    troubles += [Trouble(job.place, "holds a job, not facts about a table") for job in known.jobs]
+    used = {one.place for some in (known.jobs, known.facts, known.troubles) for one in some}
+    used |= {place for _, place in known.policies}
+    troubles += [Trouble(one.place, _NO_FACTS) for one in facts.found if one.place not in used]
+    policies = [*found.policies, *known.policies]
+    knowledge = knowledge_of(policies, [*found.facts, *known.facts], found.jobs, table_paths)
+    troubles += knowledge.troubles
+    understood = []
+    for job in found.jobs:
+        try:
+            understood.append(Understood(job, knowledge.footprint(job)))
+        except (NotUnderstoodError, PredicateError) as error:
+            troubles.append(Trouble(job.place, f"{job.name}: {error}"))
+    return Workspace(understood, knowledge, found, troubles)

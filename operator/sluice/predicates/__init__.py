@@ -1,0 +1,99 @@
+"""Three-valued predicate logic over a table's columns: what a Spark SQL condition says, and whether two can meet.
+
+    table = Table.of({"date": "date", "region": "string", "k": "int"}, partition_columns=["date", "region"])
+    p = parse("date = :d AND k > 5", table, parameters={"d": Parameter("date", "2026-11-19")}, session=Session("UTC", ansi=True))
+    r = compiled(p).on_partitions()            # a Region: compile once, ask often
+    disjoint(r, compiled(parse("date = DATE '2026-11-20'", table)))    # True: no row can match both
+    to_sql(overlap(r, r))                      # "date = DATE '2026-11-19'"
+
+The one promise: **an answer that forbids is never wrong.** `disjoint` and `covers` say True only if it holds for every row that
+Spark could ever see; `False` means "can't be shown". Whatever isn't understood is `Anything(reason)`, and `reasons(p)` (or
+`Region.reasons`) tells people why. A condition that can't be meant at all (unknown column, `date = 'banana'`, left-over
+template, missing parameter) raises `PredicateError` with line, column and message, and nothing else is raised for bad input.
+
+For those who write footprints:
+
+- Parse whole statements yourself with sqlglot (dialect "spark"), after `too_complex(sql)` said None and `refuse_templates(sql)`
+  returned, and hand the condition's node to `parse`. Never call sqlglot's optimizer: it is unsound here.
+- `names` are the table's own names in the statement (alias, or dotted name), `others` those of every other relation in scope (a
+  MERGE's source; `None` if unknown). Their columns become `Anything`. In `WHEN NOT MATCHED` only the source's columns
+  are in scope: parse that condition with the *source's* columns as the table.
+- What a transaction **reads** is what Delta makes of the text, not what the text implies:
+  `from_whole(p, simplified=True)` for DELETE and UPDATE, `from_whole(p, simplified=False)` for replaceWhere,
+  `from_conjuncts(p, simplified=True)` for MERGE's ON and for scans (INSERT ... SELECT from the target, subqueries on it),
+  `from_conjuncts(p, simplified=False)` for each condition of a MERGE's clauses. Then `compiled`.
+- Where rows may **land** is what's implied: `compiled(p).on_partitions()`.
+- `conjunction`, `disjunction` and `Not` build predicates from predicates (ON and the OR of the clauses); `ALWAYS`, `NEVER` and
+  `Anything("why")` stand for everything, nothing and don't know.
+- `covers(outer, inner)` checks a promise: every row of `inner` is one of `outer`.
+- Rows with '' in a string partition column land in the NULL partition (Delta can't tell them apart); `compiled` knows.
+- Confs that change what text means (`spark.sql.legacy.*`, escapedStringLiterals, doubleQuotedIdentifiers):
+  don't parse, take `Anything`.
+- Timestamps are compared only between sessions of one time zone; without a zone they are `Anything`.
+
+Layers: values < columns < literals < coercion < tree < atoms < nnf < region < text; syntax < reasons < scope < plain < parse;
+project beside nnf.
+Pure: no I/O, no clock, no globals; limits count nodes, so the same text always gives the same answer.
+"""
+
+from sluice.predicates.columns import Column, ColumnType, Kind, Table, parse_type
+from sluice.predicates.errors import PredicateError
+from sluice.predicates.literals import Parameter
+from sluice.predicates.parse import parse
+from sluice.predicates.project import from_conjuncts, from_whole
+from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
+from sluice.predicates.session import Session
+from sluice.predicates.syntax import refuse_templates, too_complex
+from sluice.predicates.text import to_sql
+from sluice.predicates.tree import (
+    ALWAYS,
+    NEVER,
+    And,
+    Anything,
+    Atom,
+    Constant,
+    IsNull,
+    IsTrue,
+    Not,
+    Or,
+    Predicate,
+    conjunction,
+    disjunction,
+    reasons,
+)
+
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "And",
+    "Anything",
+    "Atom",
+    "Column",
+    "ColumnType",
+    "Constant",
+    "IsNull",
+    "IsTrue",
+    "Kind",
+    "Not",
+    "Or",
+    "Parameter",
+    "Predicate",
+    "PredicateError",
+    "Region",
+    "Session",
+    "Table",
+    "compiled",
+    "conjunction",
+    "covers",
+    "disjoint",
+    "disjunction",
+    "from_conjuncts",
+    "from_whole",
+    "overlap",
+    "parse",
+    "parse_type",
+    "reasons",
+    "refuse_templates",
+    "to_sql",
+    "too_complex",
+]

@@ -1,0 +1,44 @@
+"""Why size is limited by counting: a condition of ten thousand ORs must end in "may overlap", never in a hang.
+
+All limits count tokens, nodes or cuts, never time, so that the same text always gives the same answer. Nesting is limited
+because sqlglot's parser recurses about twenty Python frames a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import Token, TokenType
+
+MAX_TEXT = 200_000
+MAX_TOKENS = 20_000
+MAX_NESTING = 24
+MAX_BOXES = 32
+MAX_WORK = 200_000
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+
+
+def excess(tokens: Sequence[Token]) -> str | None:
+    """Why these tokens are too many or too deep to be parsed; None if they aren't."""
+    if len(tokens) > MAX_TOKENS:
+        return f"the condition has more than {MAX_TOKENS} tokens"
+    levels: list[int] = []
+    depth = prefixes = 0
+    for token in tokens:
+        kind = token.token_type
+        if kind in _PREFIXES:
+            prefixes += 1
+        elif kind in _OPENING:
+            levels.append(1 + prefixes)
+            depth += 1 + prefixes
+            prefixes = 0
+        else:
+            prefixes = 0
+            if kind in _CLOSING and levels:
+                depth -= levels.pop()
+        if depth + prefixes > MAX_NESTING:
+            return f"the condition is nested deeper than {MAX_NESTING} levels"
+    return None

@@ -1,0 +1,111 @@
+"""Why negations are moved down under four questions, not two: with NULL, "not TRUE" and "FALSE" are different rows.
+
+For every node one can ask where it is TRUE, FALSE, not TRUE or not FALSE; each question moves down through AND, OR, NOT and IS
+to the same questions about the parts, and ends at an atom as one set of column values. The result has no negation and no NULL:
+only ALL, ANY and sets. `Anything` answers every question with "maybe", so it's put in where no negation can turn it over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from sluice.predicates.columns import Column
+from sluice.predicates.tree import And, Anything, Atom, Constant, IsNull, IsTrue, Not, Or, Predicate
+from sluice.predicates.values import ValueSet, complement
+
+
+class Question(Enum):
+    TRUE = "where is it TRUE?"
+    FALSE = "where is it FALSE?"
+    NOT_TRUE = "where is it FALSE or NULL?"
+    NOT_FALSE = "where is it TRUE or NULL?"
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """Rows whose column has one of the values (NULL may be one)."""
+
+    column: Column
+    values: ValueSet
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    parts: tuple[Positive, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    parts: tuple[Positive, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """Any row may be meant."""
+
+    reason: str
+
+
+Positive: TypeAlias = In | All | Any | Maybe
+
+EVERY_ROW = All(())
+NO_ROW = Any(())
+
+_UNDER_NOT = {
+    Question.TRUE: Question.FALSE,
+    Question.FALSE: Question.TRUE,
+    Question.NOT_TRUE: Question.NOT_FALSE,
+    Question.NOT_FALSE: Question.NOT_TRUE,
+}
+_ALL_PARTS_OF_AND = (Question.TRUE, Question.NOT_FALSE)
+
+
+def positive(predicate: Predicate, question: Question = Question.TRUE) -> Positive:  # noqa: PLR0911 - one case a node
+    """The rows that answer the question, without any negation left."""
+    match predicate:
+        case Atom(column, true, false):
+            return In(column, _answer(true, false, question))
+        case Anything(reason):
+            return Maybe(reason)
+        case Constant(value):
+            return EVERY_ROW if _constant_answers(value, question) else NO_ROW
+        case Not(part):
+            return positive(part, _UNDER_NOT[question])
+        case And(parts):
+            asked = tuple(positive(part, question) for part in parts)
+            return All(asked) if question in _ALL_PARTS_OF_AND else Any(asked)
+        case Or(parts):
+            asked = tuple(positive(part, question) for part in parts)
+            return Any(asked) if question in _ALL_PARTS_OF_AND else All(asked)
+        case IsTrue(part):
+            return positive(part, Question.TRUE if question in _ALL_PARTS_OF_AND else Question.NOT_TRUE)
+        case IsNull(part):
+            if question in _ALL_PARTS_OF_AND:
+                return All((positive(part, Question.NOT_TRUE), positive(part, Question.NOT_FALSE)))
+            return Any((positive(part, Question.TRUE), positive(part, Question.FALSE)))
+
+
+def _answer(true: ValueSet, false: ValueSet, question: Question) -> ValueSet:
+    match question:
+        case Question.TRUE:
+            return true
+        case Question.FALSE:
+            return false
+        case Question.NOT_TRUE:
+            return complement(true)
+        case Question.NOT_FALSE:
+            return complement(false)
+
+
+def _constant_answers(value: bool | None, question: Question) -> bool:
+    match question:
+        case Question.TRUE:
+            return value is True
+        case Question.FALSE:
+            return value is False
+        case Question.NOT_TRUE:
+            return value is not True
+        case Question.NOT_FALSE:
+            return value is not False

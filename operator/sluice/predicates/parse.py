@@ -1,0 +1,420 @@
+"""Why sqlglot is only asked for syntax: what a condition *means* is decided here, node by node, by Spark's rules.
+
+Every node and every one of its arguments must be known; a single one that isn't makes its part `Anything`, with the reason.
+Names are checked even in parts that aren't understood, so that a misspelled column is refused and not just waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from sqlglot import exp
+
+from sluice.predicates import atoms, coercion, limits
+from sluice.predicates.columns import Column, Kind, Table
+from sluice.predicates.errors import PredicateError
+from sluice.predicates.literals import Literal, LiteralKind, Parameter, Widening, from_syntax
+from sluice.predicates.plain import plainly
+from sluice.predicates.reasons import position, reason
+from sluice.predicates.scope import Scope
+from sluice.predicates.session import Session
+from sluice.predicates.syntax import condition_in
+from sluice.predicates.tree import (
+    Anything,
+    Constant,
+    IsNull,
+    IsTrue,
+    Not,
+    Predicate,
+    conjunction,
+    disjunction,
+)
+
+_UNKNOWN_SESSION = Session()
+
+_COMPARISONS: Mapping[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+    exp.NullSafeNEQ: "<=>",
+}
+_NEGATED = (exp.NEQ, exp.NullSafeNEQ)
+_CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Like, exp.Escape, exp.Is)
+_NULL_TESTS = ("isnull", "isnotnull")
+_OWN_SCOPE = (exp.Query, exp.Lambda)
+
+
+def parse(
+    condition: str | exp.Expr,
+    table: Table,
+    *,
+    parameters: Mapping[str, Parameter] | None = None,
+    session: Session = _UNKNOWN_SESSION,
+    names: Collection[str] = (),
+    others: Collection[str] | None = (),
+) -> Predicate:
+    """The predicate that a Spark SQL condition states about rows of `table`.
+
+    `names`: how the statement may call the table (its alias, or its name, dotted). `others`: the names of other relations
+    in scope, such as a MERGE's source; None if they aren't known. Columns of those may have any value.
+    """
+    reader = _Reader(Scope(table, session, names, others), parameters or {}, session)
+    if isinstance(condition, str):
+        parsed = condition_in(condition)
+        return Anything(parsed) if isinstance(parsed, str) else reader.read(parsed)
+    return reader.read(condition)
+
+
+class _Reader:
+    def __init__(self, scope: Scope, parameters: Mapping[str, Parameter], session: Session) -> None:
+        self._scope = scope
+        self._parameters = parameters
+        self._session = session
+        self._budget = limits.MAX_TOKENS
+        self._depth = 0
+
+    def read(self, node: exp.Expr) -> Predicate:
+        try:
+            return conjunction([self._conjunct(part) for part in _conjuncts(node)])
+        except RecursionError:
+            return Anything("the condition is nested too deeply")
+
+    def _conjunct(self, node: exp.Expr) -> Predicate:
+        """As one part, whatever its plain form has parts: engines see the form that was written."""
+        plain = plainly(node, self._kind_of)
+        return self._predicate(node) if plain is None else IsTrue(self._predicate(plain))
+
+    def _kind_of(self, node: exp.Column) -> Kind | None:
+        column = self._scope.column(node)
+        return column.type.kind if isinstance(column, Column) else None
+
+    # ------------------------------------------------------------------------------------------------------- conditions
+
+    def _predicate(self, node: exp.Expr) -> Predicate:
+        self._budget -= 1
+        if self._budget < 0 or self._depth > 2 * limits.MAX_NESTING:
+            return Anything("the condition is too large")
+        self._depth += 1
+        try:
+            handler = _HANDLERS.get(type(node))
+            found = handler(self, node) if handler else None
+        finally:
+            self._depth -= 1
+        return self._anything(node) if found is None else found
+
+    def _group(self, node: exp.Expr) -> Predicate:
+        combine = conjunction if isinstance(node, exp.And) else disjunction
+        return combine([self._predicate(part) for part in _operands(node)])
+
+    def _paren(self, node: exp.Expr) -> Predicate | None:
+        return self._predicate(node.this) if _has_only(node, "this") else None
+
+    def _not(self, node: exp.Expr) -> Predicate | None:
+        return Not(self._predicate(node.this)) if _has_only(node, "this") else None
+
+    def _constant(self, node: exp.Expr) -> Predicate | None:
+        literal = self._literal(node)
+        if isinstance(literal, Literal) and literal.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL):
+            return Constant(None if literal.value is None else bool(literal.value))
+        return None
+
+    def _bare_column(self, node: exp.Expr) -> Predicate | None:
+        column = self._column(node)
+        return self._is_set(column) if isinstance(column, Column) else None
+
+    def _is_set(self, column: Column) -> Predicate | None:
+        return atoms.is_set(column) if column.type.kind is Kind.BOOLEAN else None
+
+    def _comparison(self, node: exp.Expr) -> Predicate | None:
+        if not _has_only(node, "this", "expression"):
+            return None
+        found = self._compared(node.this, _COMPARISONS[type(node)], node.expression)
+        return Not(found) if found is not None and isinstance(node, _NEGATED) else found
+
+    def _compared(self, left: exp.Expr, operator: str, right: exp.Expr) -> Predicate | None:
+        # Only parentheses on the left tell what is compared: sqlglot reads `s LIKE 'a%' = true` otherwise than Spark does,
+        # and puts parentheses of its own around conditions on the right.
+        is_grouped = isinstance(left, exp.Paren)
+        left, right = _bare(left), _bare(right)
+        literal = self._literal(right)
+        if literal is None:
+            literal = self._literal(left)
+            if literal is None or _is_condition(right):
+                return None
+            left, right, operator = right, left, atoms.FLIPPED[operator]
+        if isinstance(literal, Widening):
+            return self._widened(left, literal)
+        if _is_condition(left):
+            return self._condition_compared(left, operator, literal) if is_grouped else None
+        if isinstance(left, exp.Column):
+            return self._column_compared(left, operator, literal)
+        other = self._literal(left)
+        return _folded(other, operator, literal) if isinstance(other, Literal) else None
+
+    def _column_compared(self, node: exp.Column, operator: str, literal: Literal) -> Predicate:
+        column = self._scope.column(node)
+        if isinstance(column, Widening):
+            return Anything(column.reason)
+        if literal.kind is LiteralKind.NULL:
+            return atoms.with_null(column, operator)
+        try:
+            place = coercion.place(column, literal, self._session.time_zone, as_text=False)
+        except coercion.TypeNonsenseError as error:
+            raise PredicateError(str(error), *position(node)) from error
+        if isinstance(place, Widening):
+            return Anything(place.reason)
+        return atoms.comparison(column, operator, literal, place)
+
+    def _condition_compared(self, node: exp.Expr, operator: str, literal: Literal) -> Predicate | None:
+        """`(condition) = true` and the like."""
+        if literal.kind is LiteralKind.NULL:
+            return IsNull(self._predicate(node)) if operator == "<=>" else Constant(None)
+        if literal.kind is not LiteralKind.BOOLEAN or operator not in ("=", "<=>"):
+            return None
+        part = self._predicate(node)
+        if not literal.value:
+            part = Not(part)
+        return IsTrue(part) if operator == "<=>" else part
+
+    def _between(self, node: exp.Expr) -> Predicate | None:
+        if not _has_only(node, "this", "low", "high"):
+            return None
+        low = self._compared(node.this, ">=", node.args["low"])
+        high = self._compared(node.this, "<=", node.args["high"])
+        return None if low is None or high is None else conjunction([low, high])
+
+    def _in(self, node: exp.Expr) -> Predicate | None:
+        column = self._column(_bare(node.this))
+        if (
+            not isinstance(column, Column)
+            or not _has_only(node, "this", "expressions")
+            or not node.expressions
+        ):
+            return self._widened(node, column) if isinstance(column, Widening) else None
+        elements: list[Literal] = []
+        for element in node.expressions:
+            self._budget -= 1
+            literal = self._literal(element)
+            if not isinstance(literal, Literal):
+                return self._widened(node, literal) if literal else None
+            elements.append(literal)
+        values = [element for element in elements if element.kind is not LiteralKind.NULL]
+        try:
+            places = coercion.places(column, values, self._session.time_zone, ansi=self._session.ansi)
+        except coercion.TypeNonsenseError as error:
+            raise PredicateError(str(error), *position(node)) from error
+        if isinstance(places, Widening):
+            return Anything(places.reason)
+        has_null = len(values) < len(elements)
+        if column.type.kind is not Kind.FLOATING or atoms.FLOAT_ZERO not in places:
+            return atoms.membership(column, elements, places, has_null=has_null)
+        others = atoms.membership(
+            column, elements, [p for p in places if p != atoms.FLOAT_ZERO], has_null=has_null
+        )
+        zero = atoms.comparison(column, "=", Literal(LiteralKind.DOUBLE, 0.0), atoms.FLOAT_ZERO)
+        unsure = Anything(f"{column.name} IN a list with 0: Spark may or may not find -0.0 in it")
+        return disjunction([others, conjunction([zero, unsure])])
+
+    def _escape(self, node: exp.Expr) -> Predicate | None:
+        escape = self._literal(node.expression)
+        if (
+            not isinstance(node.this, exp.Like)
+            or not isinstance(escape, Literal)
+            or not isinstance(escape.value, str)
+        ):
+            return None
+        return self._pattern(node.this, escape.value) if _has_only(node, "this", "expression") else None
+
+    def _like(self, node: exp.Expr) -> Predicate | None:
+        return self._pattern(node, "\\")
+
+    def _pattern(self, node: exp.Expr, escape: str) -> Predicate | None:
+        column = self._column(_bare(node.this))
+        pattern = self._literal(node.expression)
+        if not isinstance(column, Column) or not isinstance(pattern, Literal):
+            return None
+        if column.type.kind is not Kind.STRING or not _has_only(node, "this", "expression", "negate"):
+            return None
+        if pattern.kind is LiteralKind.NULL:
+            found: Predicate = atoms.with_null(column, "LIKE")
+        else:
+            prefix = _prefix(str(pattern.value), escape) if isinstance(pattern.value, str) else None
+            if prefix is None:
+                return None
+            text, is_open = prefix
+            place = coercion.place(column, Literal(LiteralKind.STRING, text), None, as_text=False)
+            if isinstance(place, Widening):
+                return Anything(place.reason)
+            found = (
+                atoms.starts_with(column, text, pattern)
+                if is_open
+                else atoms.comparison(column, "=", pattern, place)
+            )
+        return Not(found) if node.args.get("negate") else found
+
+    def _is(self, node: exp.Expr) -> Predicate | None:
+        if not _has_only(node, "this", "expression"):
+            return None
+        subject, truth = _bare(node.this), node.expression
+        if isinstance(truth, exp.Null):
+            return self._null_test(subject)
+        if not isinstance(truth, exp.Boolean):
+            return None
+        part = self._predicate(subject)
+        return IsTrue(part if truth.this else Not(part))
+
+    def _null_test(self, subject: exp.Expr) -> Predicate | None:
+        if isinstance(subject, exp.Column):
+            column = self._scope.column(subject)
+            return Anything(column.reason) if isinstance(column, Widening) else atoms.is_null(column)
+        if _is_condition(subject):
+            return IsNull(self._predicate(subject))
+        literal = self._literal(subject)
+        return Constant(literal.kind is LiteralKind.NULL) if isinstance(literal, Literal) else None
+
+    def _function(self, node: exp.Expr) -> Predicate | None:
+        name = node.name.lower()
+        if name not in _NULL_TESTS or len(node.expressions) != 1:
+            return None
+        found = self._null_test(_bare(node.expressions[0]))
+        return Not(found) if found is not None and name == "isnotnull" else found
+
+    # ---------------------------------------------------------------------------------------------------------- scalars
+
+    def _literal(self, node: exp.Expr) -> Literal | Widening | None:
+        try:
+            return from_syntax(node, self._parameters)
+        except PredicateError as error:
+            raise PredicateError(error.message, *position(node)) from error
+
+    def _column(self, node: exp.Expr) -> Column | Widening | None:
+        return self._scope.column(node) if isinstance(node, exp.Column) else None
+
+    # ------------------------------------------------------------------------------------------------- what's not known
+
+    def _widened(self, node: exp.Expr, widening: Widening) -> Anything:
+        self._check_names(node)
+        return Anything(widening.reason)
+
+    def _anything(self, node: exp.Expr) -> Anything:
+        foreign = self._check_names(node)
+        return Anything(foreign or reason(node))
+
+    def _check_names(self, node: exp.Expr) -> str | None:
+        """Refuses unknown columns and parameters below `node`; tells of a column that belongs to another relation."""
+        foreign: str | None = None
+        for part in node.walk(prune=lambda n: isinstance(n, _OWN_SCOPE)):
+            self._budget -= 1
+            if self._budget < 0:
+                return "the condition is too large"
+            if isinstance(part, exp.Column):
+                found = self._scope.column(part)
+                foreign = found.reason if isinstance(found, Widening) else foreign
+            elif isinstance(part, exp.Placeholder):
+                self._literal(part)
+        return foreign
+
+
+_Handler = Callable[[_Reader, exp.Expr], Predicate | None]
+_HANDLERS: Mapping[type[exp.Expr], _Handler] = {
+    **dict.fromkeys(_COMPARISONS, _Reader._comparison),
+    exp.And: _Reader._group,
+    exp.Or: _Reader._group,
+    exp.Paren: _Reader._paren,
+    exp.Not: _Reader._not,
+    exp.Boolean: _Reader._constant,
+    exp.Null: _Reader._constant,
+    exp.Placeholder: _Reader._constant,
+    exp.Column: _Reader._bare_column,
+    exp.Between: _Reader._between,
+    exp.In: _Reader._in,
+    exp.Like: _Reader._like,
+    exp.Escape: _Reader._escape,
+    exp.Is: _Reader._is,
+    exp.Anonymous: _Reader._function,
+}
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _is_condition(node: exp.Expr) -> bool:
+    return isinstance(node, _CONDITIONS) or (
+        isinstance(node, exp.Anonymous) and node.name.lower() in _NULL_TESTS
+    )
+
+
+def _has_only(node: exp.Expr, *known: str) -> bool:
+    """No argument is set that the reader doesn't know the meaning of."""
+    return all(name in known or not value for name, value in node.args.items())
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    node = _bare(node)
+    if not isinstance(node, exp.And):
+        yield node
+        return
+    for part in _operands(node):
+        yield from _conjuncts(part) if isinstance(_bare(part), exp.And) else (part,)
+
+
+def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The operands of a chain of ANDs (or of ORs), from left to right, however deep sqlglot has nested it."""
+    kind = type(node)
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if type(current) is kind:
+            pending.append(current.args["expression"])
+            pending.append(current.this)
+        else:
+            yield current
+
+
+def _prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
+    """(text, ends with %) of a LIKE pattern that is only a prefix or a whole text; None for any other."""
+    text: list[str] = []
+    rest = iter(enumerate(pattern))
+    for i, char in rest:
+        if char == escape:
+            _, escaped = next(rest, (0, ""))
+            if escaped not in ("%", "_", escape):
+                return None
+            text.append(escaped)
+        elif char == "%":
+            return ("".join(text), True) if set(pattern[i:]) == {"%"} else None
+        elif char == "_":
+            return None
+        else:
+            text.append(char)
+    return "".join(text), False
+
+
+_COMPARABLE = (LiteralKind.INTEGER, LiteralKind.STRING, LiteralKind.BOOLEAN, LiteralKind.DATE)
+
+
+def _folded(left: Literal, operator: str, right: Literal) -> Predicate | None:
+    """A comparison of two constants, where no coercion is in play."""
+    nulls = [left, right].count(Literal(LiteralKind.NULL, None))
+    if nulls:
+        return Constant(nulls == 2) if operator == "<=>" else Constant(None)
+    a, b = left.value, right.value
+    if left.kind is not right.kind or left.kind not in _COMPARABLE:
+        return None
+    less, equal = a < b, a == b  # type: ignore[operator]
+    answers = {
+        "=": equal,
+        "<=>": equal,
+        "<": less,
+        "<=": less or equal,
+        ">": not (less or equal),
+        ">=": not less,
+    }
+    return Constant(answers[operator])

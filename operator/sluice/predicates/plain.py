@@ -1,0 +1,213 @@
+"""Conjuncts that say by a choice, a pair or a cast what comparisons say: told here by comparisons that mean the same.
+
+Only for whole conjuncts. Inside OR and NOT Spark's optimizer treats such forms otherwise than their plain ones, and what an
+engine records as read follows from the form. What is TRUE stays TRUE, and nothing else becomes so; FALSE and NULL may change
+places, which a conjunct that must be TRUE does not show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from sluice.predicates.columns import Kind
+
+KindOf = Callable[[exp.Column], Kind | None]
+
+MAX_CHOICES = 16
+"""Each is told together with the negation of all before it."""
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_TEXT, _NUMBER = "text", "number"
+_SORTS = {Kind.STRING: _TEXT, Kind.INTEGER: _NUMBER}
+_MIDNIGHT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[ T]00:00(?::00(?:\.0+)?)?)?")
+_INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
+
+
+def plainly(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
+    """The conjunct in comparisons; None if it is none of these forms."""
+    node = _bare(node)
+    match node:
+        case exp.If() | exp.Case():
+            return _chosen(node, lambda result: result)
+        case exp.In():
+            return _pairs(node, kind_of)
+        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+            return _compared(node, kind_of)
+    return None
+
+
+def _compared(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
+    left, right = _bare(node.this), node.expression
+    if _sort(right) is not None and isinstance(left, exp.Case | exp.If):
+        return _choice_compared(node, left)
+    if _sort(right) is not None and isinstance(left, exp.Coalesce):
+        return _default_compared(node, left, kind_of)
+    if isinstance(node, exp.EQ):
+        return _number_as_text(left, right, kind_of) or _date_as_timestamp(left, right, kind_of)
+    return None
+
+
+# --------------------------------------------------------------------------------------------------------------- choices
+
+
+def _choice_compared(node: exp.Expr, choice: exp.Expr) -> exp.Expr | None:
+    """CASE WHEN a THEN 'x' ELSE 'y' END = 'x': only of constants of one sort, so that nothing is cast."""
+    sort = _sort(node.expression)
+    if any(_sort(result) != sort for result in _results(choice)):
+        return None
+    return _chosen(choice, lambda result: type(node)(this=result, expression=node.expression.copy()))
+
+
+def _chosen(choice: exp.Expr, said: Callable[[exp.Expr], exp.Expr]) -> exp.Expr | None:
+    branches = _branches(choice)
+    if branches is None:
+        return None
+    alternatives = []
+    before: list[exp.Expr] = []
+    for condition, result in branches:
+        alternatives.append(_all_of([*before, _is_true(condition), said(result.copy())]))
+        before = [*before, exp.Not(this=exp.Paren(this=_is_true(condition)))]
+    otherwise = choice.args.get("false" if isinstance(choice, exp.If) else "default")
+    if otherwise is not None:
+        alternatives.append(_all_of([*before, said(otherwise.copy())]))
+    return reduce(lambda a, b: exp.Or(this=a, expression=b), alternatives)
+
+
+def _branches(choice: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]] | None:
+    ifs = [choice] if isinstance(choice, exp.If) else choice.args["ifs"]
+    if isinstance(choice, exp.Case) and choice.this is not None:
+        return None  # CASE x WHEN y compares
+    if len(ifs) > MAX_CHOICES or any(branch.args.get("true") is None for branch in ifs):
+        return None
+    return [(branch.this, branch.args["true"]) for branch in ifs]
+
+
+def _results(choice: exp.Expr) -> Sequence[exp.Expr]:
+    branches = [result for _, result in _branches(choice) or ()]
+    otherwise = choice.args.get("false" if isinstance(choice, exp.If) else "default")
+    return [*branches, *([] if otherwise is None else [otherwise])]
+
+
+def _default_compared(node: exp.Expr, call: exp.Coalesce, kind_of: KindOf) -> exp.Expr | None:
+    """coalesce(column, 'x') = 'x', where nothing is cast."""
+    column, defaults = call.this, call.expressions
+    if not isinstance(column, exp.Column) or len(defaults) != 1:
+        return None
+    sorts = {_sort_of(column, kind_of), _sort(defaults[0]), _sort(node.expression)}
+    if len(sorts) > 1 or None in sorts:
+        return None
+    missing = exp.Is(this=column.copy(), expression=exp.Null())
+    by_default = type(node)(this=defaults[0].copy(), expression=node.expression.copy())
+    return exp.Or(
+        this=type(node)(this=column.copy(), expression=node.expression.copy()),
+        expression=exp.And(this=missing, expression=by_default),
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------- pairs
+
+
+def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
+    """(a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and NULL in a field is no constant."""
+    if not isinstance(node.this, exp.Tuple) or not node.expressions or node.args.get("query"):
+        return None
+    columns = [_bare(column) for column in node.this.expressions]
+    alternatives = []
+    for element in node.expressions:
+        values = element.expressions if isinstance(element, exp.Tuple) else []
+        if len(values) != len(columns) or not values:
+            return None
+        if not all(
+            isinstance(column, exp.Column)
+            and _sort(value) is not None
+            and _sort_of(column, kind_of) == _sort(value)
+            for column, value in zip(columns, values, strict=True)
+        ):
+            return None
+        alternatives.append(
+            _all_of([_equal(column, value) for column, value in zip(columns, values, strict=True)])
+        )
+    return reduce(lambda a, b: exp.Or(this=a, expression=b), alternatives)
+
+
+# ----------------------------------------------------------------------------------------------------------------- casts
+
+
+def _number_as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
+    """CAST(n AS STRING) = '2': every whole number has one text."""
+    column = _cast_column(left, exp.DType.TEXT)
+    if (
+        column is None
+        or kind_of(column) is not Kind.INTEGER
+        or not (isinstance(right, exp.Literal) and right.is_string)
+    ):
+        return None
+    if not _INTEGER.fullmatch(right.name):
+        return None
+    return _equal(column, _whole(right.name))
+
+
+def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
+    """date = TIMESTAMP '2026-11-19 00:00:00': a date is its midnight, in the same time zone as the literal."""
+    if not isinstance(left, exp.Column) or kind_of(left) is not Kind.DATE:
+        return None
+    if not isinstance(right, exp.Cast) or not right.to.is_type(exp.DType.TIMESTAMPTZ):
+        return None
+    text = right.this.name if isinstance(right.this, exp.Literal) and right.this.is_string else ""
+    midnight = _MIDNIGHT.fullmatch(text)
+    if midnight is None:
+        return None
+    day = exp.Cast(this=exp.Literal.string(midnight.group(1)), to=exp.DataType(this=exp.DType.DATE))
+    return _equal(left, day)
+
+
+def _cast_column(node: exp.Expr, to: exp.DType) -> exp.Column | None:
+    if not isinstance(node, exp.Cast) or not node.to.is_type(to) or not isinstance(node.this, exp.Column):
+        return None
+    return node.this
+
+
+# --------------------------------------------------------------------------------------------------------------- helpers
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _is_true(condition: exp.Expr) -> exp.Expr:
+    return exp.Is(this=exp.Paren(this=condition.copy()), expression=exp.Boolean(this=True))
+
+
+def _equal(column: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """Of copies, as all that is made here: a node knows its parent, and the statement is still read."""
+    return exp.EQ(this=column.copy(), expression=value.copy())
+
+
+def _all_of(parts: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda a, b: exp.And(this=a.copy(), expression=b), parts)
+
+
+def _whole(text: str) -> exp.Expr:
+    number = exp.Literal.number(text.lstrip("-"))
+    return exp.Neg(this=number) if text.startswith("-") else number
+
+
+def _sort(node: exp.Expr) -> str | None:
+    """Of constants that are compared as they stand."""
+    node = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(node, exp.Literal):
+        return None
+    if node.is_string:
+        return _TEXT
+    return _NUMBER if node.name.isdigit() else None
+
+
+def _sort_of(column: exp.Column, kind_of: KindOf) -> str | None:
+    kind = kind_of(column)
+    return None if kind is None else _SORTS.get(kind)

@@ -1,0 +1,231 @@
+"""Why predicates are compiled into boxes: two regions are disjoint exactly if no box of one meets a box of the other.
+
+A box gives, for some columns, the values that its rows may have; a region is a union of boxes that holds **at least** all rows
+that match. Boxes are few (see limits): where a predicate would need more, its region grows to one box around them, which can
+only make regions meet that wouldn't. So `are_disjoint` may be believed, and a `False` only says "may overlap".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sluice.predicates import limits
+from sluice.predicates.atoms import as_stored
+from sluice.predicates.columns import Column
+from sluice.predicates.nnf import All, Any, In, Maybe, Positive, Question, positive
+from sluice.predicates.tree import Predicate
+from sluice.predicates.values import ValueSet, are_disjoint, intersection, union
+
+Box = Mapping[str, ValueSet]
+"""Values by axis. A column that isn't named may have any value; no box names a column without any value."""
+
+_EVERYWHERE: tuple[Box, ...] = ({},)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Rows that may match: no box means none, a box without sides means all."""
+
+    boxes: tuple[Box, ...]
+    columns: Mapping[str, Column]
+    reasons: tuple[str, ...] = ()
+    """Why the region is wider than the predicate; empty if it's exact."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.boxes
+
+    @property
+    def is_everything(self) -> bool:
+        return any(not box for box in self.boxes)
+
+    def on_partitions(self) -> Region:
+        """The partitions in which the rows may lie: sides of other columns are left out."""
+        boxes = [{a: s for a, s in box.items() if self.columns[a].is_partition} for box in self.boxes]
+        return Region(tuple(_merged(boxes)), self.columns, self.reasons)
+
+    def may_hold(self, values: Mapping[str, object]) -> bool:
+        """Whether a row with these coded values, by axis, may match. For tests and for partitions read from a log."""
+        return any(
+            all(axis not in values or side.contains(values[axis]) for axis, side in box.items())  # type: ignore[arg-type]
+            for box in self.boxes
+        )
+
+
+def disjoint(a: Region, b: Region) -> bool:
+    """True only if no row can be in both."""
+    for box in a.boxes:
+        for other in b.boxes:
+            for axis, side in box.items():
+                opposite = other.get(axis)
+                if opposite is not None and are_disjoint(side, opposite):
+                    break
+            else:
+                return False
+    return True
+
+
+def overlap(a: Region, b: Region) -> Region:
+    """At least the rows that are in both."""
+    budget = _Budget()
+    boxes = _product(a.boxes, b.boxes, budget)
+    reasons = dict.fromkeys((*a.reasons, *b.reasons, *budget.reasons))
+    return Region(tuple(_merged(boxes)), {**a.columns, **b.columns}, tuple(reasons))
+
+
+def compiled(predicate: Predicate, question: Question = Question.TRUE, *, stored: bool = True) -> Region:
+    """The region of the rows that answer the question.
+
+    `stored`: as partitions keep them, where '' is NULL. Comparing two predicates about the same rows needs them as they are.
+    """
+    builder = _Builder(stored=stored)
+    boxes = builder.boxes(positive(predicate, question))
+    return Region(tuple(_merged(boxes)), builder.columns, tuple(builder.budget.reasons))
+
+
+def covers(outer: Predicate, inner: Predicate) -> bool:
+    """True only if every row that matches `inner` matches `outer`."""
+    outside = compiled(outer, Question.NOT_TRUE, stored=False)
+    return disjoint(outside, compiled(inner, stored=False))
+
+
+class _Budget:
+    """Counts the work of one compilation; once it's used up, everything left is widened."""
+
+    def __init__(self) -> None:
+        self.left = limits.MAX_WORK
+        self.reasons: dict[str, None] = {}
+
+    def spend(self, amount: int) -> bool:
+        self.left -= amount
+        if self.left < 0:
+            self.reasons["the condition is too large to be compared exactly"] = None
+        return self.left >= 0
+
+
+class _Builder:
+    def __init__(self, *, stored: bool) -> None:
+        self.budget = _Budget()
+        self.columns: dict[str, Column] = {}
+        self._stored = stored
+
+    def boxes(self, node: Positive) -> tuple[Box, ...]:
+        if not self.budget.spend(1):
+            return _EVERYWHERE
+        match node:
+            case In(column, values):
+                return self._side(column, values)
+            case Maybe(reason):
+                self.budget.reasons[reason] = None
+                return _EVERYWHERE
+            case Any(parts):
+                return self._any([box for part in parts for box in self.boxes(part)])
+            case All(parts):
+                return self._all([self.boxes(part) for part in parts])
+
+    def _side(self, column: Column, values: ValueSet) -> tuple[Box, ...]:
+        if self._stored:
+            values = as_stored(column, values)
+        values = column.type.bounded(values)
+        if values.is_empty:
+            return ()
+        if values.is_full:
+            return _EVERYWHERE
+        self.columns[column.axis] = column
+        return ({column.axis: values},)
+
+    def _any(self, boxes: Sequence[Box]) -> tuple[Box, ...]:
+        if not self.budget.spend(_size(boxes)):
+            return _EVERYWHERE
+        merged = _merged(boxes)
+        if len(merged) <= limits.MAX_BOXES:
+            return tuple(merged)
+        self.budget.reasons[f"the condition has more than {limits.MAX_BOXES} alternatives"] = None
+        return _around(merged)
+
+    def _all(self, regions: Sequence[tuple[Box, ...]]) -> tuple[Box, ...]:
+        """Single boxes first, in one sweep a column; then the unions, one after the other."""
+        single = [region[0] for region in regions if len(region) == 1]
+        if not all(regions):
+            return ()
+        if not self.budget.spend(_size(single)):
+            return _EVERYWHERE
+        common = _intersected(single)
+        if common is None:
+            return ()
+        result: tuple[Box, ...] = (common,)
+        for region in sorted((r for r in regions if len(r) > 1), key=len):
+            if not result:
+                return ()
+            result = self._any(_product(result, region, self.budget))
+        return result
+
+
+def _size(boxes: Iterable[Box]) -> int:
+    return sum(1 + len(side.cuts) for box in boxes for side in box.values())
+
+
+def _intersected(boxes: Sequence[Box]) -> Box | None:
+    """The one box of all that lies in each; None if nothing does."""
+    sides: dict[str, list[ValueSet]] = {}
+    for box in boxes:
+        for axis, side in box.items():
+            sides.setdefault(axis, []).append(side)
+    common = {axis: intersection(all_of_them) for axis, all_of_them in sides.items()}
+    return None if any(side.is_empty for side in common.values()) else common
+
+
+def _product(a: Sequence[Box], b: Sequence[Box], budget: _Budget) -> list[Box]:
+    """The boxes common to the two unions; once the budget is used up, the first ones stand for them."""
+    boxes: list[Box] = []
+    for box in a:
+        for other in b:
+            if not budget.spend(_size((box, other))):
+                return list(a)
+            common = _intersected((box, other))
+            if common is not None:
+                boxes.append(common)
+    return boxes
+
+
+def _merged(boxes: Sequence[Box]) -> list[Box]:
+    """The same union in fewer boxes: those that differ in one column only become one, until none do."""
+    if len(boxes) < 2:
+        return list(boxes)
+    if any(not box for box in boxes):
+        return [{}]
+    merged: dict[object, Box] = {
+        tuple(sorted((a, s.cuts, s.inside, s.null) for a, s in box.items())): box for box in boxes
+    }
+    current = list(merged.values())
+    for axis in sorted({axis for box in current for axis in box}):
+        groups: dict[object, list[Box]] = {}
+        for box in current:
+            rest = (
+                frozenset((a, s) for a, s in box.items() if a != axis) if axis in box else box_identity(box)
+            )
+            groups.setdefault((axis in box, rest), []).append(box)
+        current = [_joined(axis, group) for group in groups.values()]
+        if any(not box for box in current):
+            return [{}]
+    return current
+
+
+def box_identity(box: Box) -> frozenset[tuple[str, ValueSet]]:
+    return frozenset(box.items())
+
+
+def _joined(axis: str, group: Sequence[Box]) -> Box:
+    if len(group) == 1 or axis not in group[0]:
+        return group[0]
+    side = union([box[axis] for box in group])
+    rest = {a: s for a, s in group[0].items() if a != axis}
+    return rest if side.is_full else {**rest, axis: side}
+
+
+def _around(boxes: Sequence[Box]) -> tuple[Box, ...]:
+    """One box that holds them all: only columns that every box names stay bounded."""
+    shared = set(boxes[0]).intersection(*boxes)
+    hull = {axis: union([box[axis] for box in boxes]) for axis in sorted(shared)}
+    return ({axis: side for axis, side in hull.items() if not side.is_full},)

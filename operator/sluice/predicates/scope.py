@@ -1,0 +1,60 @@
+"""Why names are resolved in one place: whether `date` is this table's column decides everything, and a typo must be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sluice.predicates.coercion import zone_name
+from sluice.predicates.columns import Column, Kind, Table
+from sluice.predicates.errors import PredicateError, unknown_column
+from sluice.predicates.literals import Widening
+from sluice.predicates.reasons import is_volatile, position, volatile
+from sluice.predicates.session import Session
+
+
+class Scope:
+    """The columns that a condition may name, and how."""
+
+    def __init__(
+        self, table: Table, session: Session, names: Collection[str], others: Collection[str] | None
+    ) -> None:
+        self._table = table
+        self._session = session
+        self._names = [tuple(name.lower().split(".")) for name in names]
+        self._others = None if others is None else {tuple(name.lower().split(".")) for name in others}
+
+    def column(self, node: exp.Column) -> Column | Widening:
+        """The table's column that is named; a Widening for names of other relations and fields; raises for unknown ones."""
+        found = self._resolved(node)
+        if isinstance(found, Column) and found.type.kind is Kind.TIMESTAMP:
+            return replace(found, axis=f"{found.axis} in {zone_name(self._session.time_zone or 'no zone')}")
+        return found
+
+    def _resolved(self, node: exp.Column) -> Column | Widening:
+        name = node.name
+        qualifier = tuple(part.lower() for part in (node.catalog, node.db, node.table) if part)
+        if not qualifier or any(known[-len(qualifier) :] == qualifier for known in self._names):
+            found = self._find(name)
+            if found is not None:
+                return found
+            if not qualifier and (self._others is None or self._others):
+                return Widening(f"{name} isn't a column of this table")
+            if not qualifier and is_volatile(name):
+                return Widening(volatile(name))
+            if name.lower() != "_metadata":
+                raise unknown_column(name, (c.name for c in self._table.columns), *position(node))
+        dotted = ".".join((*qualifier, name))
+        if self._others is None or any(known[-len(qualifier) :] == qualifier for known in self._others):
+            return Widening(f"{dotted} isn't a column of this table")
+        if any(self._find(part) for part in qualifier) or "_metadata" in (*qualifier, name):
+            return Widening(f"{dotted} is a field within a column")
+        known = ", ".join(".".join(parts) for parts in self._names) or "no names"
+        raise PredicateError(
+            f"{dotted}: there is no table {'.'.join(qualifier)} here, but {known}", *position(node)
+        )
+
+    def _find(self, name: str) -> Column | None:
+        return self._table.find(name, case_sensitive=self._session.case_sensitive)

@@ -1,0 +1,24 @@
+"""Why a condition is read together with its session: the same text means different rows under other settings.
+
+Only what changes the meaning of the conditions understood here is listed. Legacy switches of Spark
+(`spark.sql.legacy.*`, `spark.sql.parser.escapedStringLiterals`, `spark.sql.ansi.doubleQuotedIdentifiers`) change it, too: whoever
+sees one set must not parse at all, but take `Anything`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Facts of the Spark session that runs the statement."""
+
+    time_zone: str | None = None
+    """spark.sql.session.timeZone; None if unknown: then timestamps aren't understood."""
+
+    ansi: bool | None = None
+    """spark.sql.ansi.enabled; None if unknown: then only what holds either way is believed."""
+
+    case_sensitive: bool = False
+    """spark.sql.caseSensitive"""

@@ -1,0 +1,52 @@
+"""Where delta-rs finds a table's log. It decodes some characters of a location once more than Hadoop does, and would then
+read another table's log: such locations are not read at all."""
+
+import re
+from pathlib import Path
+
+from sluice.tables.identity import TableKey
+
+_READ_BY_DELTA_RS = ("s3", "gs", "abfss", "hdfs")
+_PLAIN = re.compile(r"[A-Za-z0-9_.@:/=,+~-]*")
+
+
+class LogUnreadableError(Exception):
+    """Why a table's log could not be read."""
+
+
+def address_of(table: TableKey) -> str:
+    if table.is_name:
+        raise LogUnreadableError(f"{table} is a catalog name, and no DeltaTablePolicy says which path it has")
+    if any("=" in part for part in table.text.rpartition("/")[2:]):
+        raise LogUnreadableError(f"{table} looks like a partition's folder: name the table by its own")
+    if table.text.startswith("file:"):
+        if "%" in table.text:
+            raise _misread(table)
+        return table.text.removeprefix("file:")
+    scheme = table.text.partition(":")[0]
+    if scheme not in _READ_BY_DELTA_RS:
+        # delta-rs would take it for a folder of this machine, and find no table there
+        raise LogUnreadableError(f"{table}: delta-rs, which reads logs here, does not know {scheme}:")
+    if _PLAIN.fullmatch(table.text) is None:
+        raise _misread(table)
+    return table.text
+
+
+def must_be_around(table: TableKey, address: str) -> None:
+    """Of a file system, which may be another one than the drivers have: without the folder around, nothing is known."""
+    if table.text.startswith("file:") and not Path(address).parent.is_dir():
+        raise LogUnreadableError(f"the folder around {table} is not there where the operator runs")
+
+
+def _misread(table: TableKey) -> LogUnreadableError:
+    return LogUnreadableError(
+        f"{table}: characters of this location are read differently by Spark and by delta-rs, which reads logs here"
+    )
+
+
+def in_short(error: BaseException) -> str:
+    """What delta-rs says goes over many lines, with colours and backtraces."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip(" \t↳") for line in plain.splitlines() if line.strip(" \t↳")]
+    kept = [line for line in lines if re.match(r"\d+: |at ", line) is None][:3]
+    return ": ".join(kept)[:400] or type(error).__name__

@@ -1,0 +1,74 @@
+"""What a table's own log says of a run: the commits that carry its stamp. For runs that could not say it themselves.
+
+Also a program, for callers that go on meanwhile: delta-rs lets no other thread of Python run while it reads a history.
+"""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
+from sluice.tables.identity import TableKey
+
+__all__ = ["LogUnreadableError", "StampedCommit", "commits_of_run"]
+
+_LOOK_BACK = 1000
+
+
+@dataclass(frozen=True)
+class StampedCommit:
+    version: int
+    operation: str
+    statement: int
+
+
+def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> list[StampedCommit]:
+    """Commits of one attempt among the latest of a table; none if the table does not exist. If others have committed so
+    often since it began that the latest don't reach back to it, nothing is known."""
+    address = address_of(table)
+    try:
+        history = DeltaTable(address).history(_LOOK_BACK)
+    except TableNotFoundError:
+        must_be_around(table, address)
+        return []
+    except (DeltaError, OSError, ValueError) as error:
+        raise LogUnreadableError(f"{table}: its log cannot be read: {in_short(error)}") from error
+    if len(history) == _LOOK_BACK and history[-1].get("timestamp", 0) > begun.timestamp() * 1000:
+        raise LogUnreadableError(
+            f"{table}: there were more than {_LOOK_BACK} commits since, and no more are looked at"
+        )
+    found = []
+    for entry in history:
+        stamp = _stamp(entry.get("userMetadata"))
+        if stamp.get("uid") == uid and stamp.get("attempt") == attempt:
+            found.append(StampedCommit(entry["version"], entry["operation"], int(stamp.get("statement", 1))))
+    return sorted(found, key=lambda commit: commit.version)
+
+
+def _stamp(text: str | None) -> dict[str, Any]:
+    try:
+        content = json.loads(text or "{}")
+    except (ValueError, RecursionError):  # others may write any text there
+        return {}
+    stamp = content.get("sluice", {}) if isinstance(content, dict) else {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def main(table: str, uid: str, attempt: str, begun: str) -> None:
+    """Tells the commits as JSON, or why they could not be read."""
+    answer: dict[str, Any]
+    try:
+        found = commits_of_run(TableKey.parse(table), uid, int(attempt), datetime.fromisoformat(begun))
+        answer = {"commits": [asdict(commit) for commit in found]}
+    except LogUnreadableError as error:
+        answer = {"unreadable": str(error)}
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,52 @@
+"""How a job's commits reach a table's log: two writers lose data silently unless both leave it to something that lets one
+of them win. A fact of each job, not of the table."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from sluice.tables.identity import TableKey
+
+_LINK = "dev.sluice.delta.LinkLogStore"
+_DYNAMODB = "io.delta.storage.S3DynamoDBLogStore"
+_SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs", "oci", "cos"})
+
+
+class LogStore(StrEnum):
+    SAFE = "safe"
+    LINK = "link"
+    """Our own on `file:`: commits by link(2), which fails if the version exists."""
+    RENAME = "rename"
+    """Delta's own on `file:`: looks whether the version exists, then renames over it."""
+    S3_SINGLE_DRIVER = "s3-single-driver"
+    S3_DYNAMODB = "s3-dynamodb"
+    UNKNOWN = "unknown"
+
+    def loses_beside(self, other: "LogStore") -> bool:
+        """Whether one of two writers with these may overwrite the other's commit."""
+        if LogStore.UNKNOWN in (self, other):
+            return LogStore.SAFE not in (
+                self,
+                other,
+            )  # one location, one scheme: what is safe by itself is so for both
+        return self is not other or self in _ALONE
+
+
+_ALONE = frozenset({LogStore.RENAME, LogStore.S3_SINGLE_DRIVER})
+
+
+def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
+    """By the scheme of the table's location and the job's settings."""
+    if table.is_name:
+        return LogStore.UNKNOWN
+    scheme = table.text.partition(":")[0]
+    classes = {value for key, value in conf.items() if _names_log_store(key, scheme)}
+    if scheme == "file":
+        return LogStore.LINK if classes == {_LINK} else LogStore.RENAME
+    if scheme == "s3":
+        return LogStore.S3_DYNAMODB if classes == {_DYNAMODB} else LogStore.S3_SINGLE_DRIVER
+    return LogStore.SAFE if scheme in _SAFE_BY_THEMSELVES and not classes else LogStore.UNKNOWN
+
+
+def _names_log_store(key: str, scheme: str) -> bool:
+    schemes = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}.get(scheme, (scheme,))
+    return key.lower() in {"spark.delta.logstore.class", *(f"spark.delta.logstore.{s}.impl" for s in schemes)}

@@ -1,0 +1,129 @@
+"""Reads what tables' logs say, and keeps tables open, so that the next time only newer commits are read.
+
+An open table holds the names of all its files: how many are kept is bounded by tables and by files, and what was not used
+for longest goes first. May be called from many threads. A read may take as long as the store does: callers bound it.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from sluice.predicates import PredicateError
+from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
+from sluice.tables.facts import TableFacts, absent, unread
+from sluice.tables.identity import TableKey
+from sluice.tables.snapshot import facts_of
+
+MOST_TABLES = 512
+MOST_FILES = 200_000
+
+REOPEN_SECONDS = 60.0
+"""A table that was removed and made anew looks like a longer log to who reads newer commits only."""
+
+_Mark = tuple[int, int, int]
+_TROUBLE = (LogUnreadableError, DeltaError, OSError, ValueError, PredicateError)
+
+
+@dataclass
+class _Open:
+    table: DeltaTable
+    opened_at: float
+    files: int
+    mark: _Mark | None
+
+
+class OpenTables:
+    def __init__(
+        self,
+        most_tables: int = MOST_TABLES,
+        most_files: int = MOST_FILES,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most_tables = most_tables
+        self._most_files = most_files
+        self._now = now
+        self._open: OrderedDict[TableKey, _Open] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def facts(self, key: TableKey) -> TableFacts:
+        """As the log says now. There is always an answer: also that there is no table, or why it can't be read."""
+        try:
+            address = address_of(key)
+            if not _has_log(key, address):
+                self.forget(key)
+                return absent()
+            opened = self._newer(key) or self._opened(key, address)
+            facts = facts_of(opened.table)
+        except TableNotFoundError:
+            return absent()
+        except _TROUBLE as error:
+            why = str(error) if isinstance(error, LogUnreadableError) else in_short(error)
+            return unread(why if key.text in why else f"the log of {key} cannot be read: {why}")
+        self._keep(key, opened)
+        return facts
+
+    def forget(self, key: TableKey) -> None:
+        with self._lock:
+            self._open.pop(key, None)
+
+    def open_keys(self) -> tuple[TableKey, ...]:
+        """Those that stay open, the one that goes next first."""
+        with self._lock:
+            return tuple(self._open)
+
+    def _newer(self, key: TableKey) -> _Open | None:
+        """The open table after its newer commits; None if it has to be opened anew. Nobody else has it meanwhile."""
+        with self._lock:
+            opened = self._open.pop(key, None)
+        if opened is None or self._now() - opened.opened_at > REOPEN_SECONDS:
+            return None
+        if key.text.startswith("file:") and (opened.mark is None or _mark(opened.table, key) != opened.mark):
+            return None
+        try:
+            opened.table.update_incremental()
+        except (DeltaError, OSError, ValueError):
+            return None  # the error that counts is that of opening it
+        opened.mark = _mark(opened.table, key)
+        return opened
+
+    def _opened(self, key: TableKey, address: str) -> _Open:
+        opened_at = self._now()
+        table = DeltaTable(address)
+        files = table.get_add_actions().num_rows
+        return _Open(table, opened_at, files, _mark(table, key))
+
+    def _keep(self, key: TableKey, opened: _Open) -> None:
+        with self._lock:
+            self._open[key] = opened
+            files = sum(one.files for one in self._open.values())
+            while self._open and (len(self._open) > self._most_tables or files > self._most_files):
+                files -= self._open.popitem(last=False)[1].files
+
+
+def _has_log(key: TableKey, address: str) -> bool:
+    if not key.text.startswith("file:"):
+        return True
+    try:
+        Path(address, "_delta_log").stat()
+    except FileNotFoundError:
+        must_be_around(key, address)
+        return False
+    return True
+
+
+def _mark(table: DeltaTable, key: TableKey) -> _Mark | None:
+    """What tells a commit's file from another one in its place."""
+    folder = key.text.removeprefix("file:")
+    if folder == key.text:
+        return None
+    try:
+        seen = Path(folder, "_delta_log", f"{table.version():020}.json").stat()
+    except OSError:
+        return None
+    return seen.st_ino, seen.st_mtime_ns, seen.st_size

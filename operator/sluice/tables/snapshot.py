@@ -1,0 +1,57 @@
+"""Facts from a table as delta-rs has read it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from deltalake import DeltaTable
+
+from sluice.predicates import Table
+from sluice.tables.facts import TableFacts
+
+_CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_COLLATIONS = "__COLLATIONS"
+_GENERATED = "delta.generationExpression"
+_IDENTITY = "delta.identity."
+_CLUSTERING = "clustering"
+_ISOLATION = "delta.isolationlevel"
+
+
+def facts_of(table: DeltaTable) -> TableFacts:
+    """Raises ValueError or PredicateError for a log that contradicts itself."""
+    metadata = table.metadata()
+    fields: list[dict[str, Any]] = json.loads(table.schema().to_json())["fields"]
+    properties = dict(metadata.configuration)
+    isolation = {value.lower() for key, value in properties.items() if key.lower() == _ISOLATION}
+    return TableFacts(
+        columns=Table.of(
+            [(field["name"], spark_type(field)) for field in fields], metadata.partition_columns
+        ),
+        clustering_columns=None if _CLUSTERING in (table.protocol().writer_features or ()) else (),
+        properties=properties,
+        identity_columns=frozenset(
+            field["name"].lower()
+            for field in fields
+            if any(name.startswith(_IDENTITY) for name in field["metadata"])
+        ),
+        generated_columns={
+            field["name"]: str(field["metadata"][_GENERATED])
+            for field in fields
+            if _GENERATED in field["metadata"]
+        },
+        write_serializable=isolation == {"writeserializable"},
+        serializable=bool(isolation - {"writeserializable"}),
+        table_id=str(metadata.id),
+    )
+
+
+def spark_type(field: Mapping[str, Any]) -> str:
+    """The log calls char, varchar and strings with collations plain strings; how they compare stands beside."""
+    metadata, kind = field["metadata"], field["type"]
+    if not isinstance(kind, str):
+        return str(kind.get("type", "unknown"))
+    if _CHAR_OR_VARCHAR in metadata:
+        return str(metadata[_CHAR_OR_VARCHAR])
+    if kind == "string" and _COLLATIONS in metadata:
+        return "string collate otherwise"
+    return kind

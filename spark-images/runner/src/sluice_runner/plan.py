@@ -1,0 +1,219 @@
+"""What the operator asks for: decoded from the arguments, and refused as a whole if any part isn't understood.
+
+The plan comes as base64(zlib(JSON)) in pieces: Kubernetes would expand `$(X)` in plain arguments, and Linux takes no
+argument longer than 128 KiB.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sluice_runner.fields import Fields, PlanError
+from sluice_runner.parameters import Parameter, read_parameters
+
+VERSION = 1
+PREFIX = "--plan="
+MAX_JSON_BYTES = 16 * 1024 * 1024
+"""More than any manifest can hold, and little enough that a hostile plan can't fill the driver's memory."""
+
+MODES = ("Append", "Overwrite", "OverwritePartitions")
+
+
+@dataclass(frozen=True)
+class Job:
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    number: int
+    text: str
+    line: int | None
+
+
+@dataclass(frozen=True)
+class Sql:
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table by its path or by its name; exactly one is set."""
+
+    path: str | None
+    name: str | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of a query, or of a format; exactly one is set."""
+
+    sql: str | None
+    format: str | None
+    path: str | None
+    options: Mapping[str, str]
+    options_from_env: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Write:
+    table: Target
+    source: Source
+    mode: str
+    replace_where: str | None
+    schema_evolution: bool
+    txn_app_id: str | None
+    txn_version: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    job: Job
+    run_key: str
+    spec_hash: str
+    attempt: int
+    token: int
+    parameters: Mapping[str, Parameter]
+    work: Sql | Write
+
+
+def decode(arguments: Sequence[str]) -> Plan:
+    return _plan(Fields(_json(arguments), "plan"))
+
+
+def _json(arguments: Sequence[str]) -> Any:
+    if not arguments:
+        raise PlanError(f"no plan: expected arguments of the form {PREFIX}<chunk>")
+    for argument in arguments:
+        if not argument.startswith(PREFIX):
+            raise PlanError(f"unknown argument {argument[:80]!r}: expected {PREFIX}<chunk> only")
+    encoded = "".join(argument[len(PREFIX) :] for argument in arguments)
+    try:
+        packed = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise PlanError(f"the plan is not base64 ({error}): is a chunk missing?") from error
+    try:
+        unpacker = zlib.decompressobj()
+        raw = unpacker.decompress(packed, MAX_JSON_BYTES + 1)
+    except zlib.error as error:
+        raise PlanError(
+            f"the plan is not zlib data ({error}): is a chunk missing or out of order?"
+        ) from error
+    if len(raw) > MAX_JSON_BYTES:
+        raise PlanError(f"the plan is larger than {MAX_JSON_BYTES} bytes")
+    if not unpacker.eof:
+        raise PlanError("the plan's zlib data ends too early: is the last chunk missing?")
+    try:
+        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise PlanError(f"the plan is not JSON ({error})") from error
+    except RecursionError as error:
+        raise PlanError("the plan is nested too deeply") from error
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise PlanError(f"the plan has the field {key!r} twice in one object")
+        result[key] = value
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise PlanError(f"the plan holds {name}, which is no JSON number")
+
+
+def _plan(fields: Fields) -> Plan:
+    version = fields.integer("version")
+    if version != VERSION:
+        raise PlanError(
+            f"plan.version: this runner understands version {VERSION}, not {version}:"
+            " use an image of the operator's version"
+        )
+    job = fields.object("job")
+    plan = Plan(
+        job=Job(job.text("namespace"), job.text("name"), job.text("uid")),
+        run_key=fields.text("runKey"),
+        spec_hash=fields.text("specHash"),
+        attempt=fields.integer("attempt", minimum=1),
+        token=fields.integer("token", minimum=0),
+        parameters=read_parameters(fields.optional_objects_by_name("parameters")),
+        work=_work(fields),
+    )
+    job.end()
+    fields.end()
+    return plan
+
+
+def _work(fields: Fields) -> Sql | Write:
+    if fields.has("sql") == fields.has("write"):
+        raise PlanError(f"plan: expected exactly one of sql and write, found {', '.join(fields.names())}")
+    if fields.has("sql"):
+        return _sql(fields.object("sql"))
+    return _write(fields.object("write"))
+
+
+def _sql(fields: Fields) -> Sql:
+    statements = []
+    for item in fields.objects("statements"):
+        text = item.text("text")
+        if not text.strip():
+            raise PlanError(f"{item.place('text')}: is empty")
+        statements.append(Statement(item.integer("number", 1), text, item.optional_integer("line", 0, 2**31)))
+        item.end()
+    numbers = [statement.number for statement in statements]
+    if sorted(set(numbers)) != numbers:
+        raise PlanError(f"{fields.place('statements')}: numbers must rise, found {numbers}")
+    fields.end()
+    return Sql(tuple(statements))
+
+
+def _write(fields: Fields) -> Write:
+    write = Write(
+        table=_target(fields.object("table")),
+        source=_source(fields.object("source")),
+        mode=fields.one_of("mode", MODES, default="Append"),
+        replace_where=fields.optional_text("replaceWhere"),
+        schema_evolution=fields.optional_boolean("schemaEvolution"),
+        txn_app_id=fields.optional_text("txnAppId"),
+        txn_version=fields.optional_integer("txnVersion", 0, 2**63 - 1),
+    )
+    if write.replace_where is not None and write.mode != "Overwrite":
+        raise PlanError(f"{fields.place('replaceWhere')}: needs mode Overwrite, found {write.mode}")
+    if (write.txn_app_id is None) != (write.txn_version is None):
+        raise PlanError(f"{fields.place('txnAppId')}: txnAppId and txnVersion go together")
+    fields.end()
+    return write
+
+
+def _target(fields: Fields) -> Target:
+    target = Target(fields.optional_text("path"), fields.optional_text("name"))
+    if (target.path is None) == (target.name is None):
+        raise PlanError(f"{fields.place('path')}: expected exactly one of path and name")
+    fields.end()
+    return target
+
+
+def _source(fields: Fields) -> Source:
+    source = Source(
+        sql=fields.optional_text("sql"),
+        format=fields.optional_text("format"),
+        path=fields.optional_text("path"),
+        options=fields.optional_texts_by_name("options"),
+        options_from_env=fields.optional_texts_by_name("optionsFromEnv"),
+    )
+    if (source.sql is None) == (source.format is None):
+        raise PlanError(f"{fields.place('sql')}: expected exactly one of sql and format")
+    if source.sql is not None and (source.path or source.options or source.options_from_env):
+        raise PlanError(f"{fields.place('sql')}: path, options and optionsFromEnv belong to format")
+    fields.end()
+    return source

@@ -1,0 +1,83 @@
+"""Where a table is and whether it is one: names and paths become locations, folders of other things are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+from pyspark.errors import AnalysisException
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FILES_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+_DELTA_PACKAGE = "org.apache.spark.sql.delta."
+_PATH_FORMATS = ("delta", "parquet")
+"""Words before a quoted path: a Delta table, or one that CONVERT TO DELTA turns into one."""
+
+
+class NotADeltaTableError(Exception):
+    """A job for a folder or table of another kind."""
+
+
+def quoted(name: Sequence[str]) -> str:
+    return ".".join("`" + part.replace("`", "``") + "`" for part in name)
+
+
+def path_name(path: str) -> tuple[str, str]:
+    """The name under which SQL knows the table at a path."""
+    return ("delta", path)
+
+
+@dataclass(frozen=True)
+class Table:
+    location: str
+    """In the way Hadoop spells it."""
+    version: int
+
+
+def find(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
+    """The Delta tables behind a name, none while there is no such table; a view may stand for several."""
+    if len(name) == 2 and name[0].lower() in _PATH_FORMATS:
+        name = path_name(name[1])
+    try:
+        plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
+    except AnalysisException:
+        # Not there, or not yet: then the statement creates it, or fails and says so better than this look could.
+        return ()
+    leaves = plan.collectLeaves()
+    found = [_table(spark, leaves.apply(index)) for index in range(leaves.length())]
+    return tuple(dict.fromkeys(table for table in found if table is not None))
+
+
+def refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
+    """Delta would begin a table amid files of another kind; a folder that is absent or empty may become one."""
+    if len(name) != 2 or name[0].lower() != "delta":
+        return
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(name[1])
+    files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    if not files.exists(path) or files.exists(jvm.org.apache.hadoop.fs.Path(path, "_delta_log")):
+        return
+    if files.getFileStatus(path).isFile():
+        raise NotADeltaTableError(f"{name[1]} is a file, not a Delta table: name the table's folder")
+    if files.listStatusIterator(path).hasNext():
+        raise NotADeltaTableError(
+            f"{name[1]} is not a Delta table: the folder holds files but no _delta_log. Nothing was run;"
+            " turn it into one with CONVERT TO DELTA, or name another folder"
+        )
+
+
+def _table(spark: SparkSession, leaf: Any) -> Table | None:
+    """The Delta table that a leaf of an analysed plan reads."""
+    if leaf.getClass().getSimpleName() != "LogicalRelation":
+        return None
+    relation = leaf.relation()
+    if not is_instance_of(spark._sc._gateway, relation, _FILES_RELATION):
+        return None
+    index = relation.location()
+    if not index.getClass().getName().startswith(_DELTA_PACKAGE):
+        return None
+    return Table(index.rootPaths().apply(0).toString(), index.snapshotAtAnalysis().version())

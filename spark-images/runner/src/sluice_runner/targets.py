@@ -1,0 +1,141 @@
+"""Which tables a SQL statement may commit to, as Spark's own parser understands it.
+
+Asking Spark instead of reading the text means that comments, CTEs, quoting, and Delta's own statements are understood
+here exactly as they will be run. Where a statement has a target of its own, only that is taken; of any other statement
+every table that it names is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_TARGET_FIELD = {
+    "AppendData": "table",
+    "CloneTableStatement": "target",
+    "CreateTableAsSelect": "name",
+    "DeleteFromTable": "table",
+    "InsertIntoStatement": "table",
+    "MergeIntoTable": "targetTable",
+    "OverwriteByExpression": "table",
+    "OverwritePartitionsDynamic": "table",
+    "ReplaceTableAsSelect": "name",
+    "UpdateTable": "table",
+}
+
+_OPERATIONS = {
+    "AppendData": "WRITE",
+    "CloneTableStatement": "CLONE",
+    "DeleteFromTable": "DELETE",
+    "DeltaReorgTable": "REORG",
+    "InsertIntoStatement": "WRITE",
+    "MergeIntoTable": "MERGE",
+    "OptimizeTableCommand": "OPTIMIZE",
+    "OverwriteByExpression": "WRITE",
+    "OverwritePartitionsDynamic": "WRITE",
+    "RestoreTableStatement": "RESTORE",
+    "TruncateTable": "TRUNCATE",
+    "UpdateTable": "UPDATE",
+    "VacuumTableCommand": "VACUUM",
+}
+
+_PARTS = {
+    "UnresolvedIdentifier": "nameParts",
+    "UnresolvedRelation": "multipartIdentifier",
+    "UnresolvedTable": "multipartIdentifier",
+    "UnresolvedTableOrView": "multipartIdentifier",
+    "UnresolvedView": "multipartIdentifier",
+}
+
+_HIDING = {
+    "PlanWithUnresolvedIdentifier": "names its table by IDENTIFIER(...)",
+    "CompoundBody": "is a SQL script",
+    "ExecuteImmediateQuery": "is EXECUTE IMMEDIATE",
+    "ExecuteImmediateCommand": "is EXECUTE IMMEDIATE",
+}
+
+_PLAN = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
+_TIME_TRAVEL = "org.apache.spark.sql.catalyst.TimeTravel"
+_TABLE_IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
+_SEQUENCE = "scala.collection.Seq"
+
+
+class RefusedStatementError(Exception):
+    """The statement was not run, because what it would do can't be told beforehand."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a statement does, and the names of the tables that it may commit to."""
+
+    operation: str | None
+    """As Delta's history calls it, where that has one word for it."""
+    command: str
+    """As Spark's parser calls it."""
+    names: tuple[tuple[str, ...], ...]
+
+
+def analyse(spark: SparkSession, text: str) -> Statement:
+    plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
+    command = _command(plan)
+    return Statement(_OPERATIONS.get(command), command, tuple(dict.fromkeys(_Names(spark).of(plan))))
+
+
+def _command(plan: Any) -> str:
+    name = _simple_name(plan)
+    return _command(plan.child()) if name == "UnresolvedWith" else name
+
+
+def _simple_name(node: Any) -> str:
+    name: str = node.getClass().getSimpleName()
+    return name
+
+
+class _Names:
+    def __init__(self, spark: SparkSession) -> None:
+        self._gateway: Any = spark._sc._gateway
+
+    def of(self, plan: Any) -> Iterator[tuple[str, ...]]:
+        kind = _simple_name(plan)
+        if kind in _HIDING:
+            raise RefusedStatementError(
+                f"the statement {_HIDING[kind]}, which hides the table that it writes from Sluice: name it in the statement"
+            )
+        if kind in _PARTS:
+            yield _strings(getattr(plan, _PARTS[kind])())
+        elif kind in _TARGET_FIELD:
+            yield from self.of(getattr(plan, _TARGET_FIELD[kind])())
+        else:
+            yield from self._of_parts(plan)
+
+    def _of_parts(self, plan: Any) -> Iterator[tuple[str, ...]]:
+        parts = plan.productIterator()
+        while parts.hasNext():
+            yield from self._of_part(parts.next())
+
+    def _of_part(self, part: Any) -> Iterator[tuple[str, ...]]:
+        if not hasattr(part, "getClass"):
+            return
+        if self._is(part, _PLAN):
+            yield from self.of(part)
+        elif self._is(part, _TIME_TRAVEL):
+            yield from self.of(part.relation())
+        elif self._is(part, _TABLE_IDENTIFIER):
+            yield _strings(part.nameParts())
+        elif self._is(part, _SEQUENCE):
+            for index in range(part.length()):
+                yield from self._of_part(part.apply(index))
+
+    def _is(self, part: Any, java_class: str) -> bool:
+        found: bool = is_instance_of(self._gateway, part, java_class)
+        return found
+
+
+def _strings(sequence: Any) -> tuple[str, ...]:
+    return tuple(sequence.apply(index) for index in range(sequence.length()))

@@ -1,0 +1,61 @@
+"""Random pairs, decided by real Delta now, held against the oracle: whatever Delta aborts, it must have seen coming."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+
+from contract.harness.generated import pairs
+from contract.harness.race import Track
+from contract.harness.truth import in_product_terms
+from sluice.offline.batch import explained
+
+VERSION = "4.4.0"
+DIRECTIONS = ("firstLoses", "secondLoses")
+
+
+@pytest.mark.timeout(1800)
+def test_no_pair_that_delta_aborts_is_told_to_be_safe(
+    track: Track, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _hold_against_delta(60, track, capsys)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
+    track: Track, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _hold_against_delta(500, track, capsys)
+
+
+def _hold_against_delta(number: int, track: Track, capsys: pytest.CaptureFixture[str]) -> None:
+    seed = secrets.randbelow(2**32)
+    with capsys.disabled():
+        print(f"\n{number} random pairs: seed {seed}")
+    unsound, wrong_class, races, needless, passed = [], [], 0, 0, 0
+    for row in pairs(number, seed):
+        asked = in_product_terms(track.answer(row), VERSION)
+        verdicts = explained(asked)
+        for direction in DIRECTIONS:
+            if not asked["raced"][direction]:
+                continue
+            races += 1
+            outcome, verdict = asked["outcomes"][direction]["outcome"], verdicts[direction]
+            if outcome != "ok" and verdict["verdict"] == "never":
+                unsound.append((asked["first"], asked["second"], direction, outcome, verdict["reason"]))
+            if verdict["verdict"] == "will" and outcome != verdict["exception"]:
+                wrong_class.append(
+                    (asked["first"], asked["second"], direction, outcome, verdict["exception"])
+                )
+        if asked["populated"] and all(
+            asked["outcomes"][direction]["outcome"] == "ok" for direction in DIRECTIONS
+        ):
+            passed += 1
+            needless += not verdicts["together"]
+    with capsys.disabled():
+        print(f"{races} races; {passed} pairs passed in both orders, {needless} of them would have waited")
+    assert races > number
+    assert unsound == []
+    assert wrong_class == []

@@ -1,0 +1,40 @@
+"""Delta's own test cases: each is converted or left out by name, and those that can be raced come out here as there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from contract.harness import upstream
+from contract.harness.cells import rows
+from contract.harness.race import Track
+
+CASES = [json.loads(line) for line in upstream.CASES.read_text(encoding="utf-8").splitlines()]
+RACED = [case for case in CASES if "row" in case]
+ROWS = {row.id: row for row in rows("4.4.0")}
+
+
+def test_every_case_is_converted_or_left_out_with_a_reason(shared_folder: Path) -> None:
+    cases = upstream.read_cases(shared_folder)
+    converted, left_out = upstream.convert(cases)
+    assert {case["id"] for case in cases} == {case["id"] for case in converted} | {
+        name for name, _ in left_out
+    }
+    assert upstream.as_texts(cases) == (
+        upstream.CASES.read_text(encoding="utf-8"),
+        upstream.LEFT_OUT.read_text(encoding="utf-8"),
+    ), "run ./dev run python -m contract.harness.upstream"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("case", RACED, ids=[case["id"] for case in RACED])
+def test_a_case_comes_out_here_as_in_deltas_own_tests(case: dict[str, str], track: Track) -> None:
+    row = ROWS[case["row"]]
+    loser, winner = row.first, row.second
+    if case["direction"] == upstream.SECOND:
+        loser, winner = winner, loser
+    outcome, _ = track.race(row.layout, loser=loser, winner=winner)
+    assert outcome.raced
+    assert outcome.outcome == case["expect"]

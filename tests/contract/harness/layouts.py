@@ -1,0 +1,202 @@
+"""The tables on which operations meet: how each is made, and how it is told to `sluice explain --batch`.
+
+A layout is built once and its folder copied for each race, so every race begins from the same versions, files and rows.
+Days A to D have two files each (k 1 and 2, k 3 and 4): a compaction has something to do everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+DAYS = {"A": "2026-11-18", "B": "2026-11-19", "C": "2026-11-20", "D": "2026-11-21", "E": "2026-11-30"}
+"""E had rows once and has none now: a RESTORE can bring them back."""
+
+DAILY_COLUMNS = (("id", "bigint"), ("k", "int"), ("v", "string"), ("date", "date"))
+GRID_COLUMNS = (
+    ("id", "bigint"),
+    ("k", "int"),
+    ("v", "string"),
+    ("date", "date"),
+    ("region", "string"),
+    ("n", "int"),
+)
+GRID_DATES = ("2026-11-18", "2026-11-19", None)
+GRID_REGIONS = ("eu-west", "us", None)
+GRID_NUMBERS = (1, 2)
+
+
+@dataclass(frozen=True)
+class Layout:
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    build: tuple[str, ...]
+    """Statements that make the table at {table}; none for a path where there is no table."""
+    partition_columns: tuple[str, ...] = ()
+    clustering_columns: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What the table's log holds as configuration."""
+    identity_columns: tuple[str, ...] = ()
+    generated_columns: Mapping[str, str] = field(default_factory=dict)
+    write_serializable: bool = False
+    """Delta refuses to set this level, so it's written into the log, as other engines write it."""
+    versions: frozenset[str] = frozenset({"4.4.0", "3.3.3"})
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.build)
+
+    def described(self, version: str) -> dict[str, Any]:
+        """The table as a line of `sluice explain --batch` gives it."""
+        # What makes a feature supported stands in the protocol, not among the properties.
+        properties = {
+            key: value for key, value in self.properties.items() if not key.startswith("delta.feature.")
+        }
+        if self.write_serializable:
+            properties["delta.isolationLevel"] = "WriteSerializable"
+        return {
+            "schema": [{"name": name, "type": type_} for name, type_ in self.columns],
+            "partitionColumns": list(self.partition_columns),
+            "clusteringColumns": list(self.clustering_columns),
+            "properties": properties,
+            "dialect": {"name": "oss", "version": version},
+            "isolationLevel": "WriteSerializable" if self.write_serializable else "Serializable",
+            "logStore": "safe",
+            "identityColumns": list(self.identity_columns),
+        }
+
+
+def _columns(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} {type_.upper()}" for name, type_ in columns)
+
+
+def _properties(properties: Mapping[str, str]) -> str:
+    if not properties:
+        return ""
+    return " TBLPROPERTIES (" + ", ".join(f"'{key}' = '{value}'" for key, value in properties.items()) + ")"
+
+
+def _daily_rows(days: str, keys: Sequence[int]) -> str:
+    rows = [
+        f"({'ABCDE'.index(day) * 10 + k}L, {k}, 'base', DATE '{DAYS[day]}')" for day in days for k in keys
+    ]
+    return f"INSERT INTO delta.`{{table}}` VALUES {', '.join(rows)}"
+
+
+def _daily(name: str, partitioned: str, properties: Mapping[str, str] | None = None, **more: Any) -> Layout:
+    """Versions: 0 created, 1 the first files, 2 the second files and E, 3 without E."""
+    stored = {**(properties or {})}
+    return Layout(
+        name=name,
+        columns=DAILY_COLUMNS,
+        build=(
+            f"CREATE TABLE delta.`{{table}}` ({_columns(DAILY_COLUMNS)}) USING delta {partitioned}{_properties(stored)}",
+            _daily_rows("ABCD", (1, 2)),
+            _daily_rows("ABCDE", (3, 4)),
+            f"DELETE FROM delta.`{{table}}` WHERE date = DATE '{DAYS['E']}'",
+            *more.pop("then", ()),
+        ),
+        partition_columns=("date",) if "PARTITIONED" in partitioned else (),
+        clustering_columns=("date",) if "CLUSTER" in partitioned else (),
+        properties={**stored, **more.pop("also_stored", {})},
+        **more,
+    )
+
+
+def _grid() -> Layout:
+    def literal(value: object) -> str:
+        return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
+
+    rows = []
+    for date in GRID_DATES:
+        for region in GRID_REGIONS:
+            for n in GRID_NUMBERS:
+                for k in (1, 2):
+                    cell = f"CAST({literal(date)} AS DATE), {literal(region)}, CAST({literal(n)} AS INT)"
+                    rows.append(f"({len(rows)}L, {k}, 'base', {cell})")
+    return Layout(
+        name="grid",
+        columns=GRID_COLUMNS,
+        build=(
+            f"CREATE TABLE delta.`{{table}}` ({_columns(GRID_COLUMNS)}) USING delta PARTITIONED BY (date, region, n)",
+            f"INSERT INTO delta.`{{table}}` VALUES {', '.join(rows)}",
+        ),
+        partition_columns=("date", "region", "n"),
+    )
+
+
+def _generated() -> Layout:
+    columns = (("id", "bigint"), ("k", "int"), ("ts", "timestamp"), ("date", "date"))
+    rows = ", ".join(
+        f"({'ABCD'.index(day) * 10 + k}L, {k}, TIMESTAMP '{DAYS[day]} 0{k}:00:00')"
+        for day in "ABCD"
+        for k in (1, 2, 3, 4)
+    )
+    return Layout(
+        name="generated",
+        columns=columns,
+        build=(
+            "CREATE TABLE delta.`{table}` (id BIGINT, k INT, ts TIMESTAMP, date DATE GENERATED ALWAYS AS"
+            " (CAST(ts AS DATE))) USING delta PARTITIONED BY (date)",
+            f"INSERT INTO delta.`{{table}}` (id, k, ts) VALUES {rows}",
+        ),
+        partition_columns=("date",),
+        generated_columns={"date": "CAST(ts AS DATE)"},
+    )
+
+
+def _identity() -> Layout:
+    return Layout(
+        name="identity",
+        columns=(("id", "bigint"), ("k", "int"), ("date", "date")),
+        build=(
+            "CREATE TABLE delta.`{table}` (id BIGINT GENERATED BY DEFAULT AS IDENTITY, k INT, date DATE)"
+            " USING delta PARTITIONED BY (date) TBLPROPERTIES ('delta.feature.rowTracking' = 'supported')",
+            "INSERT INTO delta.`{table}` (k, date) VALUES "
+            + ", ".join(f"({k}, DATE '{DAYS[day]}')" for day in "ABCD" for k in (1, 2)),
+        ),
+        partition_columns=("date",),
+        properties={"delta.feature.rowTracking": "supported"},
+        identity_columns=("id",),
+    )
+
+
+BY_DAY = "PARTITIONED BY (date)"
+BY_CLUSTER = "CLUSTER BY (date)"
+_DV = {"delta.enableDeletionVectors": "true"}
+
+_ALL = (
+    _daily("daily", BY_DAY),
+    _daily("daily-dv", BY_DAY, _DV),
+    _daily("plain", ""),
+    _daily("plain-dv", "", _DV),
+    _daily("clustered", BY_CLUSTER),
+    _daily("clustered-dv", BY_CLUSTER, _DV),
+    _daily("write-serializable", BY_DAY, write_serializable=True),
+    _daily("auto-compact", BY_DAY, {"delta.autoOptimize.autoCompact": "true"}),
+    _daily("change-feed", BY_DAY, {"delta.enableChangeDataFeed": "true"}),
+    _daily("row-tracking", BY_DAY, {"delta.enableRowTracking": "true"}),
+    _daily(
+        "altered",
+        BY_DAY,
+        then=("ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('steward' = 'ops')",),
+        also_stored={"steward": "ops"},
+    ),
+    _daily(
+        "constrained",
+        BY_DAY,
+        then=("ALTER TABLE delta.`{table}` ADD CONSTRAINT small CHECK (k < 1000)",),
+        also_stored={"delta.constraints.small": "k < 1000"},
+    ),
+    _daily("mapped", BY_DAY, {"delta.columnMapping.mode": "name"}),
+    _daily("checkpoint-v2", BY_DAY, {"delta.checkpointPolicy": "v2"}),
+    _daily("commit-timestamps", BY_DAY, {"delta.enableInCommitTimestamps": "true"}),
+    _daily("tracking-supported", "", {"delta.feature.rowTracking": "supported"}),
+    _grid(),
+    _generated(),
+    _identity(),
+    Layout(name="absent", columns=(), build=()),
+)
+
+LAYOUTS: Mapping[str, Layout] = {layout.name: layout for layout in _ALL}

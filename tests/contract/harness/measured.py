@@ -1,0 +1,157 @@
+"""Matrices of an earlier measurement, which our truth must agree with where both say something.
+
+They lie outside the repository (SLUICE_SHARED/reference/delta-measured.md): for two kinds of operations the outcomes that
+were seen, without the statements. Kinds hide variants, so agreement means that what was recorded here is among what was
+seen there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract.harness.layouts import LAYOUTS
+from contract.harness.rows import Row
+
+SHORT = {
+    "ok": "ok",
+    "ConcurrentAppendException": "CA",
+    "ConcurrentDeleteReadException": "CDR",
+    "ConcurrentDeleteDeleteException": "CDD",
+    "ConcurrentTransactionException": "CT",
+    "ConcurrentWriteException": "CW",
+    "MetadataChangedException": "MC",
+    "ProtocolChangedException": "PC",
+}
+
+TOUCH_NOTHING = frozenset(
+    {
+        "append-none",
+        "delete-none",
+        "dynamic-none",
+        "enable-again",
+        "merge-elsewhere",
+        "merge-none",
+        "merge-update-only",
+        "optimize-none",
+        "purge",
+        "replace-table-empty",
+        "replace-where-empty",
+        "restore-current",
+        "set-same",
+        "unset-absent",
+        "unset-props",
+        "update-none",
+    }
+)
+"""They find nothing to do, as far as our layouts go; the matrices show their kinds at work."""
+
+TOUCH_ALL = frozenset(
+    {
+        "delete-all",
+        "delete-id",
+        "delete-or-open",
+        "delete-true",
+        "delete-unpinned",
+        "delete-year",
+        "merge-unpinned",
+        "replace-where-unpinned",
+        "self-read-anti",
+        "self-read-count",
+        "self-read-max",
+        "update-all",
+        "update-unpinned",
+    }
+)
+"""They read every partition, where the matrices show those that keep to one."""
+
+OTHERWISE = frozenset({"merge-insert-false", "merge-insert-one-is-two", "merge-insert-only", "merge-self"})
+"""MERGE ON false reads nothing, and one on its own table may add rows to another partition."""
+
+VARIANTS = TOUCH_NOTHING | TOUCH_ALL | OTHERWISE
+"""Operations that differ from all others of their kind, and whose kind the matrices show without them."""
+
+READING_STREAMS = "partitioned tables, disjoint partitions"
+"""Where streams lost to appends: they merged each batch. Ours append, and those read nothing."""
+
+Matrix = Mapping[tuple[str, str], frozenset[str]]
+"""(loser's kind, winner's kind) -> outcomes."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    row: str
+    loser: str
+    winner: str
+    recorded: str
+    measured: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.row}: {self.loser} lost to {self.winner} with {self.recorded}, measured {'/'.join(sorted(self.measured))}"
+
+
+def matrices(shared: Path) -> dict[tuple[str, str], Matrix]:
+    """By version and the title's topic, such as "partitioned tables, same partition"."""
+    text = (shared / "reference" / "delta-measured.md").read_text(encoding="utf-8")
+    found: dict[tuple[str, str], Matrix] = {}
+    for section in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = section.partition("\n")
+        topic = re.match(r"(4\.4\.0|3\.3\.3), (.*?) \(", title)
+        if topic is not None:
+            found[topic.group(1), topic.group(2)] = dict(_cells(body))
+    return found
+
+
+def topic_of(row: Row) -> str | None:
+    """Which matrix a row belongs to, if any has rows of its kind."""
+    if row.id.startswith("random/"):
+        return None
+    if row.layout == "absent":
+        return "first commits on an absent path"
+    if not LAYOUTS[row.layout].partition_columns:
+        return "unpartitioned and liquid tables"
+    if row.layout in {"daily", "daily-dv"}:
+        return (
+            "partitioned tables, disjoint partitions"
+            if "@C" in row.id
+            else "partitioned tables, same partition"
+        )
+    return None
+
+
+def differences(rows: Iterable[Row], version: str, shared: Path) -> tuple[int, list[Difference]]:
+    """How many outcomes were compared, and those that the matrices don't have."""
+    measured = matrices(shared)
+    compared, found = 0, []
+    for row in rows:
+        matrix = measured.get((version, topic_of(row) or ""))
+        if matrix is None or VARIANTS & {name.partition("@")[0] for name in row.id.split("/")}:
+            continue
+        for loser, winner, key in ((0, 1, "firstLoses"), (1, 0, "secondLoses")):
+            outcome = row.outcomes[key]
+            cell = matrix.get((row.kinds[loser], row.kinds[winner]))
+            if cell is None or not outcome.raced:
+                continue
+            if row.kinds[loser] == "stream" and topic_of(row) == READING_STREAMS:
+                continue
+            compared += 1
+            short = SHORT.get(outcome.outcome, "ERR")
+            if short not in cell:
+                found.append(Difference(row.id, row.kinds[loser], row.kinds[winner], short, cell))
+    return compared, found
+
+
+def _cells(body: str) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
+    lines = [line for line in body.splitlines() if line.startswith("|")]
+    winners = _parts(lines[0])[1:]
+    for line in lines[2:]:
+        loser, *outcomes = _parts(line)
+        for winner, text in zip(winners, outcomes, strict=True):
+            if text:
+                yield (loser.strip("*"), winner), frozenset(re.sub(r"\d+", "", word) for word in text.split())
+
+
+def _parts(line: str) -> list[str]:
+    return [part.strip() for part in line.strip().strip("|").split("|")]

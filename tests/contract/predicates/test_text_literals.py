@@ -1,0 +1,48 @@
+"""A text literal is the same text to us as it is to Spark, whatever is escaped in it."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from contract.predicates.real_spark import real_spark
+from sluice.predicates import Anything, Atom, PredicateError, Table, parse
+
+ESCAPES = [
+    *(f"\\{chr(code)}" for code in range(33, 127) if chr(code) != "'"),
+    *["\\101", "\\0", "\\00", "\\012", "\\377", "\\400", "\\777", "\\1", "\\12", "\\8"],
+    *["\\u0041", "\\u00e9", "\\u004", "\\U0001F600", "\\U0001F60", "\\ud83d\\ude00"],
+    *["\\ ", "\\\n", "\n", "\t", "%", "_", "\\\\%", "\\\\\\%", "\\%%", "é", "\U0001f600"],
+]
+LITERALS = [
+    *(f"'a{escape}b'" for escape in ESCAPES),
+    *["'a\\''", "'\\\\'", '"a\'b"', "'a\"b'", "r'a\\b'", "'it''s'", "'a' 'b'", "''"],
+]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    with real_spark() as running:
+        yield running.session
+
+
+@pytest.mark.timeout(300)
+def test_a_text_literal_means_what_it_means_to_spark(spark: SparkSession) -> None:
+    table = Table.of({"s": "string"})
+    understood = 0
+    for literal in LITERALS:
+        try:
+            truth = spark.sql(f"SELECT {literal}").collect()[0][0]
+        except PySparkException:
+            continue
+        try:
+            predicate = parse(f"s = {literal}", table)
+        except PredicateError:
+            continue
+        if not isinstance(predicate, Anything):
+            assert isinstance(predicate, Atom)
+            assert predicate.true.contains(truth), literal
+            assert next(predicate.true.intervals()) == (truth or None, truth + "\0"), literal
+            understood += 1
+    assert understood > 100

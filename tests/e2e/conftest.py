@@ -1,0 +1,288 @@
+"""One real cluster for all of these tests, with a Spark image, and whatever runs SparkApplications on it.
+
+That is the local engine in its cluster mode or, where SPARK_OPERATOR_BIN names its binary, the real spark-operator: the tests
+are the same. Everything runs inside of the cluster's network namespace.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deltalake import DeltaTable
+from deltalake.schema import Field, PrimitiveType, Schema
+
+from cluster.cluster import Cluster
+from cluster.image import Image, ensure_image
+from cluster.layout import API_ADDRESS, API_PORT, API_SERVER
+from devenv.errors import NotOnThisMachineError
+from devenv.processes import wait_until
+from devenv.project import ROOT
+from devenv.toolchain import cache
+
+Json = dict[str, Any]
+
+REAL_OPERATOR = "SPARK_OPERATOR_BIN"
+CRDS = (ROOT / "crds", ROOT / "devtools" / "localengine" / "crds")
+GRANTS = """
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: spark}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: spark}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{kind: ServiceAccount, name: spark, namespace: default}]
+"""
+# JVMs that live for a minute: compiled quickly rather than well.
+BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Without cluster DNS executors find the driver by its address, and the driver the API server by its.
+SPARK_CONF = {
+    "spark.kubernetes.executor.useDriverPodIP": "true",
+    "spark.kubernetes.driver.master": API_SERVER,
+    "spark.kubernetes.executor.deleteOnTermination": "false",
+    # Two drivers that each ask for a core would leave none for their executors on a machine of two.
+    "spark.kubernetes.driver.request.cores": "100m",
+    "spark.kubernetes.executor.request.cores": "100m",
+    "spark.driver.extraJavaOptions": BRIEF_JVM,
+    "spark.executor.extraJavaOptions": BRIEF_JVM,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.ui.enabled": "false",
+}
+
+
+@dataclass(frozen=True)
+class Kubernetes:
+    """The cluster as the tests talk to it: by the real kubectl."""
+
+    cluster: Cluster
+
+    def apply(self, manifest: str | Json) -> None:
+        text = manifest if isinstance(manifest, str) else json.dumps(manifest)
+        done = self.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+        assert done.returncode == 0, done.stderr
+
+    def get(self, *arguments: str) -> Json | None:
+        done = self.cluster.kubectl("get", *arguments, "-o", "json", "--ignore-not-found")
+        assert done.returncode == 0, done.stderr
+        found: Json | None = json.loads(done.stdout) if done.stdout.strip() else None
+        return found
+
+    def pods(self, selector: str) -> list[Json]:
+        found = self.get("pods", "-l", selector)
+        return [] if found is None else list(found["items"])
+
+    def release(self, kind: str, name: str) -> None:
+        """Takes all finalizers off, if the object is still there."""
+        done = self.cluster.kubectl(
+            "patch", kind, name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}'
+        )
+        assert done.returncode == 0 or "NotFound" in done.stderr, done.stderr
+
+    def delete(self, *arguments: str) -> None:
+        done = self.cluster.kubectl("delete", "--wait=false", *arguments)
+        assert done.returncode == 0, done.stderr
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that is to run as long as its test."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def must_run(self) -> None:
+        assert self.process.poll() is None, f"{self.name} ended by itself:\n{self.told()}"
+
+    def told(self) -> str:
+        return self.log.read_text()[-6000:]
+
+
+@pytest.fixture(scope="session")
+def image() -> Image:
+    jars = os.environ.get("SLUICE_SPARK_JARS", "").split(",")
+    return ensure_image(cache(), [Path(jar) for jar in jars if jar])
+
+
+@pytest.fixture(scope="session")
+def cluster(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    try:
+        cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    except NotOnThisMachineError as reason:
+        pytest.skip(str(reason))
+    with cluster:
+        cluster.up(image)
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kubernetes(cluster: Cluster) -> Kubernetes:
+    """With the CRDs served and an account that drivers may make executors with."""
+    kubernetes = Kubernetes(cluster)
+    for folder in CRDS:
+        for file in sorted(folder.glob("*.yaml")):
+            kubernetes.apply(file.read_text())
+    if REAL_OPERATOR in os.environ:
+        for kind in ("ScheduledSparkApplication/v1beta2", "SparkConnect/v1alpha1"):
+            kubernetes.apply(_loose_crd(*kind.split("/")))
+    done = cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    assert done.returncode == 0, done.stderr
+    kubernetes.apply(GRANTS)
+    return kubernetes
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that drivers and executors mount under its own path."""
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="session")
+def in_cluster(cluster: Cluster) -> Callable[..., Any]:
+    """Runs a long-running program inside; the test fails if it ends before its time."""
+
+    @contextmanager
+    def running(
+        name: str, command: list[str], environment: dict[str, str] | None = None
+    ) -> Iterator[Program]:
+        log = cluster.logs / name
+        # spark-submit would hand this machine's Python on to the drivers.
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+        variables = {**ours, "KUBECONFIG": str(cluster.kubeconfig), "SPARK_SUBMIT_OPTS": BRIEF_JVM}
+        variables |= environment or {}
+        process = cluster.popen(command, log, variables)
+        program = Program(name, process, log)
+        try:
+            yield program
+            program.must_run()
+        finally:
+            # nsenter waits for the program inside and doesn't pass signals on: the program itself is asked to end.
+            if process.poll() is None:
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                for child in children:
+                    os.kill(int(child), signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+    return running
+
+
+@pytest.fixture(scope="session")
+def spark_operator(
+    kubernetes: Kubernetes, in_cluster: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Whoever runs SparkApplications: `local engine` or `spark-operator`."""
+    spark_submit = shutil.which("spark-submit")
+    assert spark_submit is not None
+    real = os.environ.get(REAL_OPERATOR)
+    if real is None:
+        work = tmp_path_factory.mktemp("engine")
+        command = [sys.executable, "-m", "localengine", "--mode", "cluster", "--work", str(work)]
+        with in_cluster("local-engine", command):
+            yield "local engine"
+        return
+    command = [
+        *(
+            real,
+            "controller",
+            "start",
+            "--namespaces=default",
+            "--enable-ui-service=false",
+            "--enable-metrics=false",
+        ),
+        "--health-probe-bind-address=127.0.0.1:18081",
+    ]
+    environment = {
+        "SPARK_HOME": str(_spark_home()),
+        "KUBERNETES_SERVICE_HOST": API_ADDRESS,
+        "KUBERNETES_SERVICE_PORT": str(API_PORT),
+    }
+    with in_cluster("spark-operator", command, environment):
+        yield "spark-operator"
+
+
+@pytest.fixture(scope="session")
+def spark_conf() -> dict[str, str]:
+    return SPARK_CONF
+
+
+@pytest.fixture(scope="session")
+def volumes(data: Path) -> Callable[[str], Json]:
+    """The pod template's part that mounts the data folder into a container."""
+
+    def template(container: str) -> Json:
+        mount = {"name": "lake", "mountPath": str(data)}
+        return {
+            "containers": [{"name": container, "volumeMounts": [mount]}],
+            "volumes": [{"name": "lake", "hostPath": {"path": str(data)}}],
+        }
+
+    return template
+
+
+@pytest.fixture(scope="session")
+def table(data: Path) -> Callable[[str], Path]:
+    """Makes an empty Delta table (id bigint, day date), partitioned by day; its version is 0."""
+
+    def create(name: str) -> Path:
+        path = data / name
+        fields = [Field("id", PrimitiveType("long")), Field("day", PrimitiveType("date"))]
+        DeltaTable.create(str(path), Schema(fields), partition_by=["day"])
+        return path
+
+    return create
+
+
+@pytest.fixture
+def comes_true() -> Callable[[Callable[[], object], str, float], None]:
+    def check(condition: Callable[[], object], otherwise: str, seconds: float = 600) -> None:
+        assert wait_until(lambda: bool(condition()), seconds, 0.5), otherwise
+
+    return check
+
+
+def _loose_crd(kind: str, version: str) -> str:
+    """The real operator wants to watch these kinds, too; nobody makes one here."""
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    body = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"{plural}.sparkoperator.k8s.io",
+            "annotations": {"api-approved.kubernetes.io": "unapproved, only to be watched"},
+        },
+        "spec": {
+            "group": "sparkoperator.k8s.io",
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [{**served, "subresources": {"status": {}}}],
+        },
+    }
+    return yaml.safe_dump(body)
+
+
+def _spark_home() -> Path:
+    import pyspark  # noqa: PLC0415
+
+    assert pyspark.__file__ is not None
+    return Path(pyspark.__file__).parent

@@ -1,0 +1,140 @@
+"""Sluice as a process beside the cluster: jobs in, commits on a Delta table out, through real driver and executor pods."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deltalake import DeltaTable
+
+from cluster.image import Image
+from cluster.layout import NODE
+from devenv.redis import ensure_redis_server
+from devenv.toolchain import cache
+
+Json = dict[str, Any]
+
+pytestmark = pytest.mark.timeout(2400)
+
+REDIS_URL = "redis://127.0.0.1:6379/0"
+
+
+@pytest.fixture(scope="module")
+def sluice(
+    spark_operator: str,
+    in_cluster: Callable[..., Any],
+    configuration: Json,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Any]:
+    """Redis and the operator; gives the operator."""
+    folder = tmp_path_factory.mktemp("sluice")
+    config = folder / "operator.yaml"
+    config.write_text(yaml.safe_dump(configuration))
+    redis = [
+        str(ensure_redis_server(cache())),
+        "--port",
+        "6379",
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--dir",
+        str(folder),
+    ]
+    operator = [sys.executable, "-m", "sluice.controller", "--config", str(config)]
+    with in_cluster("redis", redis), in_cluster("sluice", operator) as program:
+        yield program
+
+
+@pytest.fixture(scope="module")
+def configuration(image: Image, spark_conf: dict[str, str], volumes: Callable[[str], Json]) -> Json:
+    profile = {
+        "image": image.name,
+        "imagePullPolicy": "IfNotPresent",
+        "sparkVersion": "4.2.0",
+        "deltaVersion": "4.4.0",
+        "serviceAccount": "spark",
+        "driver": {"cores": 1, "memory": "1g"},
+        "executor": {"instances": 1, "cores": 1, "memory": "1g"},
+        "sparkConf": spark_conf,
+        "driverPod": {"spec": volumes("spark-kubernetes-driver")},
+        "executorPod": {"spec": volumes("spark-kubernetes-executor")},
+    }
+    return {
+        "deployment": "sluice-e2e",
+        "namespace": "default",
+        "watchNamespaces": ["default"],
+        "redisUrl": REDIS_URL,
+        "runtimes": {"default": profile},
+    }
+
+
+def test_three_jobs_succeed_with_the_versions_that_they_committed(
+    sluice: Any, kubernetes: Any, table: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = table("orders")
+    t = f"delta.`{path}`"
+    jobs = {
+        "append-web": f"INSERT INTO {t} SELECT id, DATE '2026-11-19' FROM range(10)",
+        "append-shop": f"INSERT INTO {t} SELECT id + 100, DATE '2026-11-19' FROM range(10)",
+        "forget-five": f"DELETE FROM {t} WHERE id = 5",
+    }
+    for name, sql in jobs.items():
+        kubernetes.apply(
+            {
+                "apiVersion": "sluice.dev/v1alpha1",
+                "kind": "DeltaWriteJob",
+                "metadata": {"name": name, "namespace": "default"},
+                "spec": {"sql": sql},
+            }
+        )
+    roles: dict[str, set[str]] = {name: set() for name in jobs}
+    ended = _follow(kubernetes, list(jobs), roles, sluice)
+    assert {name: job["status"]["phase"] for name, job in ended.items()} == dict.fromkeys(
+        jobs, "Succeeded"
+    ), sluice.told()
+    commits = [commit for job in ended.values() for commit in job["status"]["attempts"][-1]["commits"]]
+    written = DeltaTable(path)
+    assert {commit["version"] for commit in commits} == set(range(1, written.version() + 1))
+    assert [len(job["status"]["attempts"]) for job in ended.values()] == [1, 1, 1]
+    assert all(seen == {"driver", "executor"} for seen in roles.values()), roles
+    with capsys.disabled():
+        for name, job in ended.items():
+            sys.stdout.write(f"\n{name}: {_times(job)}")
+
+
+def _follow(kubernetes: Any, names: list[str], roles: dict[str, set[str]], sluice: Any) -> dict[str, Json]:
+    """Waits for the jobs' ends and notes which pods ran for them on the node."""
+    deadline = time.monotonic() + 1800
+    while True:
+        jobs = {name: kubernetes.get("deltawritejob", name) for name in names}
+        by_uid = {job["metadata"]["uid"]: name for name, job in jobs.items()}
+        for pod in kubernetes.pods("sluice.dev/job-uid"):
+            labels = pod["metadata"]["labels"]
+            if pod["spec"].get("nodeName") == NODE and labels["sluice.dev/job-uid"] in by_uid:
+                roles[by_uid[labels["sluice.dev/job-uid"]]].add(labels.get("spark-role", "neither"))
+        if all(
+            job.get("status", {}).get("phase") in ("Succeeded", "Failed", "Skipped") for job in jobs.values()
+        ):
+            return jobs
+        sluice.must_run()
+        assert time.monotonic() < deadline, f"{jobs}\n{sluice.told()}"
+        time.sleep(0.5)
+
+
+def _times(job: Json) -> str:
+    applied = datetime.fromisoformat(job["metadata"]["creationTimestamp"])
+    attempt = job["status"]["attempts"][-1]
+    moments = {
+        "granted": attempt["grantedAt"],
+        "driver": attempt["startedAt"],
+        "done": job["status"]["finishedAt"],
+    }
+    return ", ".join(
+        f"{what} after {(datetime.fromisoformat(moment) - applied).total_seconds():.0f} s"
+        for what, moment in moments.items()
+    )

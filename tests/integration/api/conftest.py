@@ -1,0 +1,20 @@
+"""The API server as the tests of the resources ask it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kubernetes import client, config
+
+from integration.api.server import Server
+
+
+@pytest.fixture(scope="session")
+def resources(kubeconfig: Path) -> Iterator[client.CustomObjectsApi]:
+    with config.new_client_from_config(str(kubeconfig)) as connection:
+        yield client.CustomObjectsApi(connection)
+
+
+@pytest.fixture
+def server(resources: client.CustomObjectsApi, namespace: str) -> Server:
+    return Server(resources, namespace)

@@ -1,0 +1,106 @@
+"""The tables of manifests beside this file: read once for the API server and once for the models.
+
+Long values are written with tags: `!times [x, 5]` is xxxxx, `!list [2, {name: "t{n}"}]` repeats an item with its
+number, `!map [2, "k{n}", value]` does so with a key.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sluice.api import names
+from sluice.api.manifests import KubectlLoader, documents
+
+FOLDER = Path(__file__).parent
+EXAMPLES = FOLDER.parents[2] / "examples"
+
+
+class TableLoader(KubectlLoader):
+    """YAML as kubectl reads it, with tags for long values."""
+
+
+def _numbered(value: Any, number: int) -> Any:
+    if isinstance(value, str):
+        return value.replace("{n}", str(number))
+    if isinstance(value, dict):
+        return {key: _numbered(item, number) for key, item in value.items()}
+    return value
+
+
+def _times(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> str:
+    text, count = loader.construct_sequence(node)
+    return str(text) * int(count)
+
+
+def _list(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> list[Any]:
+    count, item = loader.construct_sequence(node, deep=True)
+    return [_numbered(item, number) for number in range(count)]
+
+
+def _map(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> dict[str, Any]:
+    count, key, value = loader.construct_sequence(node, deep=True)
+    return {_numbered(key, number): value for number in range(count)}
+
+
+TableLoader.add_constructor("!times", _times)
+TableLoader.add_constructor("!list", _list)
+TableLoader.add_constructor("!map", _map)
+
+
+@dataclass(frozen=True)
+class BadManifest:
+    """A manifest that must be refused at a field with a message."""
+
+    name: str
+    field: str
+    message: str
+    manifest: dict[str, Any] = field(repr=False)
+
+
+def load(file: Path) -> Any:
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=TableLoader)  # noqa: S506 - a SafeLoader
+
+
+def bad_manifests() -> list[BadManifest]:
+    return [
+        _bad_manifest(file.stem, case, kind=table["kind"])
+        for file, table in _tables()
+        for case in table["cases"]
+    ]
+
+
+def _tables() -> list[tuple[Path, Any]]:
+    return [(file, load(file)) for file in sorted((FOLDER / "bad").glob("*.yaml"))]
+
+
+def _bad_manifest(file: str, case: dict[str, Any], kind: str) -> BadManifest:
+    manifest = {
+        "apiVersion": names.API_VERSION,
+        "kind": kind,
+        "metadata": case.get("metadata", {"name": "bad"}),
+        **case.get("extra", {}),
+    }
+    if "spec" in case:
+        manifest["spec"] = case["spec"]
+    return BadManifest(f"{file}: {case['name']}", case["field"], case["message"], manifest)
+
+
+def good_manifests() -> list[dict[str, Any]]:
+    """The edges of what is taken, and all examples."""
+    examples = [
+        document
+        for file in sorted(EXAMPLES.glob("*.yaml"))
+        for document in documents(file.read_text(encoding="utf-8"))
+    ]
+    edges = [
+        {
+            "apiVersion": names.API_VERSION,
+            "kind": case["kind"],
+            "metadata": {"name": case["name"]},
+            "spec": case["spec"],
+        }
+        for case in load(FOLDER / "good.yaml")
+    ]
+    return examples + edges

@@ -1,0 +1,58 @@
+"""What is right is taken, stored as the models read it, and found unchanged when it is applied again."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from integration.api.manifest_tables import EXAMPLES, good_manifests
+from integration.conftest import Kubectl
+from sluice.api.manifests import parse
+
+MANIFESTS = good_manifests()
+
+
+@pytest.fixture(scope="module")
+def applied(kubectl: Kubectl) -> Iterator[list[str]]:
+    """All of them applied in one go, in a namespace of their own; the arguments that name them to kubectl again."""
+    namespace = "good-manifests"
+    assert kubectl("create", "namespace", namespace).returncode == 0
+    done = kubectl("apply", "--namespace", namespace, "-f", "-", stdin=_as_list(MANIFESTS))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(" created\n") == len(MANIFESTS)
+    yield ["--namespace", namespace, "-f", "-"]
+    assert kubectl("delete", "namespace", namespace, "--wait=false").returncode == 0
+
+
+def _as_list(manifests: list[dict[str, Any]]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
+
+
+def test_at_least_twenty_and_all_examples_are_tried() -> None:
+    assert len(MANIFESTS) >= 20 + len(list(EXAMPLES.glob("*.yaml")))
+
+
+def test_applied_again_nothing_changes(kubectl: Kubectl, applied: list[str]) -> None:
+    again = kubectl("apply", *applied, stdin=_as_list(MANIFESTS))
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.count(" unchanged\n") == len(MANIFESTS)
+
+
+def test_kubectl_diff_is_empty(kubectl: Kubectl, applied: list[str]) -> None:
+    differences = kubectl("diff", *applied, stdin=_as_list(MANIFESTS))
+    assert (differences.returncode, differences.stdout) == (0, "")
+
+
+def test_the_server_and_the_models_fill_in_the_same_defaults(kubectl: Kubectl, applied: list[str]) -> None:
+    stored = kubectl.json("get", "deltawritejobs,deltatablepolicies", *applied[:2])
+    specs = {(item["kind"], item["metadata"]["name"]): parse(item).spec for item in stored["items"]}  # type: ignore[attr-defined]
+    assert len(specs) == len(MANIFESTS)
+    for manifest in MANIFESTS:
+        stored_spec = specs[manifest["kind"], manifest["metadata"]["name"]]
+        assert stored_spec.model_dump() == parse(manifest).spec.model_dump(), manifest["metadata"]["name"]
+
+
+def test_the_examples_are_taken_as_the_files_that_they_are(kubectl: Kubectl, namespace: str) -> None:
+    done = kubectl("apply", "--namespace", namespace, "-f", str(EXAMPLES))
+    assert done.returncode == 0, done.stderr

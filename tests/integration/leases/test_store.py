@@ -1,0 +1,236 @@
+"""What the lease table promises, on a real Redis that is killed, emptied and set back."""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ConstantBackoff
+from redis.exceptions import RedisError
+
+from integration.leases.redis_process import RedisProcess
+from sluice.leases import Epochs, ForgottenError, Grant, Lease, LeaseStore, RefusedError, StaleError
+
+
+def lease(uid: str, *tables: str, attempt: int = 1, hash_: str = "h") -> Lease:
+    return Lease(uid, attempt, hash_, f"etl/{uid}", tables or ("file:/t",))
+
+
+async def state(redis: Redis) -> dict[str, Any]:
+    keys = sorted(await redis.keys("*"))
+    kinds = [await redis.type(key) for key in keys]
+    return {
+        key: await (redis.hgetall(key) if kind == "hash" else redis.get(key))
+        for key, kind in zip(keys, kinds, strict=True)
+    }
+
+
+async def test_a_grant_asked_for_twice_is_one_grant(store: LeaseStore, redis: Redis) -> None:
+    first = await store.grant(lease("a"))
+    before = await state(redis)
+    assert await store.grant(lease("a")) == first
+    assert await state(redis) == before
+    assert (await store.grant(lease("b"))).token > first.token
+
+
+async def test_a_grant_under_another_hash_is_refused_until_released(store: LeaseStore) -> None:
+    await store.grant(lease("a"))
+    with pytest.raises(RefusedError, match="etl/a"):
+        await store.grant(lease("a", hash_="other"))
+    await store.release(lease("a"))
+    await store.grant(lease("a", hash_="other"))
+
+
+async def test_a_release_asked_for_twice_is_one_release(store: LeaseStore, redis: Redis) -> None:
+    await store.grant(lease("a"))
+    await store.release(lease("a"))
+    before = await state(redis)
+    await store.release(lease("a"))
+    assert await state(redis) == before
+    assert store.held == []
+
+
+async def test_all_tables_or_none(store: LeaseStore, redis: Redis) -> None:
+    await store.grant(lease("a", "file:/1"))
+    await redis.hincrby("sluice:{test}:versions", "file:/2", 1)  # a version that this leader has not seen
+    before = await state(redis)
+    with pytest.raises(StaleError, match="file:/2"):
+        await store.grant(lease("b", "file:/1", "file:/2"))
+    assert await state(redis) == before
+    assert not store.holds("b", 1)
+
+
+async def test_a_token_of_a_later_epoch_is_always_higher(store: LeaseStore) -> None:
+    tokens = [(await store.grant(lease(str(number)))).token for number in range(3)]
+    await store.rebuild(2, [Grant(lease("0"), tokens[0])])
+    tokens.append((await store.grant(lease("3"))).token)
+    assert tokens == sorted(set(tokens))
+    assert Epochs.of(tokens[-1]) == 2
+
+
+async def test_a_rebuilt_lease_keeps_its_token(store: LeaseStore) -> None:
+    first = await store.grant(lease("a"))
+    await store.rebuild(2, [first])
+    assert await store.holders() == [first]
+    assert await store.grant(lease("a")) == first
+    assert (await store.grant(lease("b"))).token != first.token
+
+
+async def test_a_redis_that_was_emptied_grants_and_releases_nothing(store: LeaseStore, redis: Redis) -> None:
+    await store.grant(lease("a"))
+    await redis.flushall()
+    with pytest.raises(ForgottenError):
+        await store.grant(lease("b"))
+    with pytest.raises(ForgottenError):
+        await store.release(lease("a"))
+    with pytest.raises(ForgottenError):
+        await store.check_memory()
+    assert await state(redis) == {}
+    assert store.holds("a", 1)
+
+
+async def test_a_restarted_redis_is_noticed_even_if_it_kept_everything(
+    store: LeaseStore, server: RedisProcess
+) -> None:
+    await store.grant(lease("a"))
+    server.save("all")
+    await asyncio.to_thread(server.restart_from, "all")
+    with pytest.raises((ForgottenError, RedisError)):
+        await store.check_memory()
+    with pytest.raises(ForgottenError, match="restarted"):
+        await store.check_memory()
+
+
+async def test_an_older_snapshot_of_the_same_epoch_grants_nothing_on_what_it_forgot(
+    store: LeaseStore, server: RedisProcess
+) -> None:
+    await store.grant(lease("a"))
+    server.save("older")
+    await store.grant(lease("b"))
+    await store.release(lease("b"))
+    await asyncio.to_thread(server.restart_from, "older")
+    for _ in range(3):
+        with pytest.raises((StaleError, RedisError)):
+            await store.grant(lease("c"))
+    assert not store.holds("c", 1)
+
+
+async def test_a_token_is_never_given_twice_by_an_older_snapshot(
+    store: LeaseStore, server: RedisProcess
+) -> None:
+    await store.grant(lease("a", "file:/1"))
+    server.save("older")
+    await store.grant(lease("b", "file:/2"))
+    await asyncio.to_thread(server.restart_from, "older")
+    with pytest.raises((StaleError, RedisError)):
+        await store.grant(lease("c", "file:/3"))
+    with pytest.raises((StaleError, RedisError)):
+        await store.grant(lease("d", "file:/3"))
+    assert not store.holds("c", 1)
+    assert not store.holds("d", 1)
+
+
+async def test_a_release_notices_a_redis_that_went_back(store: LeaseStore, server: RedisProcess) -> None:
+    await store.grant(lease("a"))
+    server.save("older")
+    for name in ("b", "c"):
+        await store.grant(lease(name))
+    await asyncio.to_thread(server.restart_from, "older")
+    with pytest.raises((StaleError, RedisError)):
+        await store.release(lease("c"))
+    with pytest.raises((StaleError, RedisError)):
+        await store.release(lease("c"))
+
+
+async def test_an_older_snapshot_of_an_older_epoch_serves_only_the_older_leader(
+    store: LeaseStore, redis: Redis, server: RedisProcess
+) -> None:
+    server.save("epoch-1")
+    successor = LeaseStore(redis, "test")
+    await successor.rebuild(2, [])
+    await asyncio.to_thread(server.restart_from, "epoch-1")
+    with pytest.raises((ForgottenError, RedisError)):
+        await successor.grant(lease("a"))
+    with pytest.raises(ForgottenError, match="epoch 1"):
+        await successor.grant(lease("a"))
+    await successor.rebuild(3, [])
+    with pytest.raises(ForgottenError, match="epoch 3"):
+        await store.grant(lease("a"))
+
+
+async def test_of_two_leaders_only_the_later_one_is_served(store: LeaseStore, redis: Redis) -> None:
+    held = await store.grant(lease("a"))
+    successor = LeaseStore(redis, "test")
+    await successor.rebuild(2, [held])
+    before = await state(redis)
+    for stale in (store.grant(lease("b")), store.release(lease("a")), store.check_memory()):
+        with pytest.raises(ForgottenError):
+            await stale
+    with pytest.raises(ForgottenError, match="epoch 1 is over"):
+        await store.rebuild(1, [])
+    assert await state(redis) == before
+
+
+async def test_an_epoch_is_built_once(store: LeaseStore, redis: Redis) -> None:
+    """Two leaders that came to the same number, each without knowing of the other."""
+    await store.grant(lease("a"))
+    before = await state(redis)
+    with pytest.raises(ForgottenError):
+        await LeaseStore(redis, "test").rebuild(1, [])
+    assert await state(redis) == before
+
+
+async def test_deployments_share_a_redis_without_seeing_each_other(store: LeaseStore, redis: Redis) -> None:
+    await store.grant(lease("a"))
+    other = LeaseStore(redis, "other")
+    await other.rebuild(7, [])
+    await other.grant(lease("a", hash_="x"))
+    assert [grant.lease.hash for grant in await store.holders()] == ["h"]
+    await store.check_memory()
+
+
+async def test_no_lease_key_ever_expires(store: LeaseStore, redis: Redis) -> None:
+    await store.grant(lease("a"))
+    assert {await redis.ttl(key) for key in await redis.keys("*")} == {-1}
+
+
+async def test_a_redis_that_may_evict_leases_is_not_used(store: LeaseStore, redis: Redis) -> None:
+    await store.check_settings()
+    await redis.config_set("maxmemory-policy", "allkeys-lru")
+    with pytest.raises(ValueError, match="noeviction"):
+        await store.check_settings()
+
+
+async def test_scripts_that_redis_forgot_are_sent_again(store: LeaseStore, redis: Redis) -> None:
+    await redis.script_flush()
+    await store.grant(lease("a"))
+    await redis.script_flush()
+    await store.release(lease("a"))
+
+
+async def test_a_grant_whose_answer_came_too_late_is_the_same_grant(server: RedisProcess) -> None:
+    """Redis hangs, the client gives up and asks again: both requests are carried out, and are one grant."""
+    retry = Retry(ConstantBackoff(0.1), 10)
+    async with Redis.from_url(
+        server.url, decode_responses=True, socket_timeout=0.3, retry=retry
+    ) as impatient:
+        store = LeaseStore(impatient, "test")
+        await store.rebuild(1, [])
+        assert server.service.process is not None
+        os.kill(server.service.process.pid, signal.SIGSTOP)
+        asking = asyncio.create_task(store.grant(lease("a")))
+        await asyncio.sleep(1.0)
+        os.kill(server.service.process.pid, signal.SIGCONT)
+        first = await asking
+        assert await store.grant(lease("a")) == first
+        assert [grant.lease.uid for grant in await store.holders()] == ["a"]
+        await store.grant(lease("b"))
+
+
+async def test_many_leases_are_rebuilt_in_one_step(store: LeaseStore) -> None:
+    grants = [Grant(lease(str(n), f"s3://lake/{n}"), Epochs.token(1, n)) for n in range(5000)]
+    await store.rebuild(2, grants)
+    assert sorted(grant.token for grant in await store.holders()) == [grant.token for grant in grants]

@@ -1,0 +1,222 @@
+"""A local engine for each test, in a namespace of its own, and the applications that it is to run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from devenv.processes import wait_until
+
+Json = dict[str, Any]
+
+DEVTOOLS = Path(__file__).parents[3] / "devtools"
+
+# Writes down that it runs, waits until it is let go, leaves a termination message, ends as it is told.
+PROGRAM = """
+import os, sys, time
+from pathlib import Path
+here, code = Path(sys.argv[1]), int(sys.argv[2])
+with (here / "runs").open("a") as runs:
+    runs.write(f"{os.getpid()} {os.environ.get('GREETING')}\\n")
+while not (here / "go").exists():
+    time.sleep(0.05)
+print("the program ends now", flush=True)
+if code == 0:
+    Path(os.environ["SLUICE_TERMINATION_LOG"]).write_text("all is well")
+sys.exit(code)
+"""
+
+
+class KubectlLike(Protocol):
+    def __call__(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]: ...
+
+
+@dataclass
+class Engine:
+    """The engine as people start it; what it has done so far is in its log."""
+
+    kubeconfig: Path
+    namespace: str
+    work: Path
+    log: Path
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    def start(self, *options: str) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "localengine", "--namespace", self.namespace),
+                    *(
+                        "--kubeconfig",
+                        str(self.kubeconfig),
+                        "--work",
+                        str(self.work),
+                        "--stop-drivers",
+                        *options,
+                    ),
+                ],
+                env={**os.environ, "PYTHONPATH": str(DEVTOOLS)},
+                stdout=log,
+                stderr=log,
+            )
+
+    def end(self, how: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(how)
+        return self.process.wait(30)
+
+    def told(self) -> str:
+        return self.log.read_text()
+
+    def driver_processes(self) -> list[int]:
+        """Every process that some driver of this engine consists of, however it came to be."""
+        drivers = self.work / self.namespace / "drivers"
+        uids = [folder.name for folder in drivers.iterdir()] if drivers.exists() else []
+        return [
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit()
+            and any(f"LOCALENGINE_DRIVER={uid}" in _environment(entry) for uid in uids)
+        ]
+
+
+@dataclass(frozen=True)
+class Applications:
+    """Makes SparkApplications whose program is under the test's control, and looks at what became of them."""
+
+    kubectl: KubectlLike
+    namespace: str
+    folder: Path
+
+    def create(self, name: str, *, code: int = 0, finalizers: tuple[str, ...] = (), **changes: Any) -> None:
+        self._place(name).mkdir()
+        program = self.folder / "program.py"
+        program.write_text(PROGRAM)
+        variables = [{"name": "GREETING", "value": "hello"}]
+        container = {
+            "name": "spark-kubernetes-driver",
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+            "env": changes.pop("env", variables),
+        }
+        metadata = {"finalizers": list(finalizers), "annotations": {"sluice.dev/token": "7"}}
+        pod_spec = {"containers": [container], **changes.pop("pod_spec", {})}
+        spec = {
+            "type": "Python",
+            "mode": "cluster",
+            "sparkVersion": "4.2.0",
+            "mainApplicationFile": f"local://{program}",
+            "arguments": [str(self._place(name)), str(code)],
+            "restartPolicy": {"type": "Never"},
+            "driver": {"template": {"metadata": metadata, "spec": pod_spec}},
+            "executor": {"instances": 1},
+            **changes,
+        }
+        labels = {"sluice.dev/job": "some-job"}
+        self.apply(
+            {
+                "apiVersion": "sparkoperator.k8s.io/v1beta2",
+                "kind": "SparkApplication",
+                "metadata": {"name": name, "labels": labels, "finalizers": list(finalizers)},
+                "spec": spec,
+            }
+        )
+
+    def apply(self, body: Json) -> None:
+        done = self.kubectl("create", "-n", self.namespace, "-f", "-", stdin=json.dumps(body))
+        assert done.returncode == 0, done.stderr
+
+    def let_go(self, name: str) -> None:
+        (self._place(name) / "go").touch()
+
+    def runs(self, name: str) -> list[str]:
+        """A line for each time the program was started."""
+        record = self._place(name) / "runs"
+        return record.read_text().splitlines() if record.exists() else []
+
+    def delete(self, kind: str, name: str, *options: str) -> None:
+        done = self.kubectl("delete", kind, name, "-n", self.namespace, "--wait=false", *options)
+        assert done.returncode == 0, done.stderr
+
+    def release(self, kind: str, name: str) -> None:
+        patch = '{"metadata":{"finalizers":null}}'
+        done = self.kubectl("patch", kind, name, "-n", self.namespace, "--type=merge", "-p", patch)
+        assert done.returncode == 0, done.stderr
+
+    def get(self, kind: str, name: str) -> Json | None:
+        done = self.kubectl("get", kind, name, "-n", self.namespace, "-o", "json", "--ignore-not-found")
+        assert done.returncode == 0, done.stderr
+        found: Json | None = json.loads(done.stdout) if done.stdout.strip() else None
+        return found
+
+    def pod(self, name: str) -> Json | None:
+        return self.get("pod", f"{name}-driver")
+
+    def state(self, name: str) -> str | None:
+        application = self.get("sparkapplication", name)
+        return application and application.get("status", {}).get("applicationState", {}).get("state", "")
+
+    def terminated(self, name: str) -> Json | None:
+        """How the driver's container ended, if the pod says so."""
+        pod = self.pod(name) or {}
+        [container] = pod.get("status", {}).get("containerStatuses") or [{}]
+        ended: Json | None = container.get("state", {}).get("terminated")
+        return ended
+
+    def reaches(self, name: str, state: str, seconds: float = 60) -> Json:
+        """The application once it is in the state."""
+        assert wait_until(lambda: self.state(name) == state, seconds, 0.2), (
+            f"{name} is {self.state(name)!r}, not {state}"
+        )
+        application = self.get("sparkapplication", name)
+        assert application is not None
+        return application
+
+    def runs_its_program(self, name: str) -> None:
+        assert wait_until(lambda: len(self.runs(name)) > 0, 60), f"the program of {name} didn't start"
+
+    def _place(self, name: str) -> Path:
+        return self.folder / name
+
+
+@pytest.fixture
+def engine(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Engine]:
+    """Started by the test, so that it can choose the options; ended here with all its drivers."""
+    engine = Engine(kubeconfig, namespace, tmp_path / "work", tmp_path / "engine.log")
+    yield engine
+    if engine.process is None or engine.process.poll() is not None:
+        starts = engine.told().count("process mode") if engine.log.exists() else 0
+        engine.start()
+        # Before it says so it doesn't handle SIGTERM yet.
+        assert wait_until(lambda: engine.told().count("process mode") > starts, 60), engine.told()
+    code = engine.end(signal.SIGTERM)
+    told = engine.told()
+    assert code == 0, told
+    assert "Traceback" not in told, told
+    assert engine.driver_processes() == [], told
+
+
+@pytest.fixture
+def applications(kubectl: KubectlLike, namespace: str, tmp_path: Path) -> Applications:
+    return Applications(kubectl, namespace, tmp_path)
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object], str], None]:
+    def check(condition: Callable[[], object], otherwise: str) -> None:
+        assert wait_until(lambda: bool(condition()), 40, 0.1), otherwise
+
+    return check
+
+
+def _environment(process: Path) -> str:
+    try:
+        return (process / "environ").read_text(errors="replace")
+    except OSError:  # it has ended since the folder was listed
+        return ""

@@ -1,0 +1,363 @@
+"""A cluster as the operator sees it, in which the test itself is the Spark operator, the kubelet and the user.
+
+Every order of events can be made so, also those that real components show once in a thousand runs.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kubernetes import client, watch
+from redis import Redis
+
+from sluice.api import names
+
+Json = dict[str, Any]
+
+SPARK = ("sparkoperator.k8s.io", "v1beta2")
+PATIENCE = 60.0  # machines that run much else beside are slow
+
+
+def eventually(look: Callable[[], Any], what: str, *, seconds: float = PATIENCE) -> Any:
+    """What `look` says as soon as it is true; the test fails if it never is."""
+    end = time.monotonic() + seconds
+    while True:
+        seen = look()
+        if seen:
+            return seen
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds:.0f} s: {what}")
+        time.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Played:
+    api: client.ApiClient
+    namespace: str
+    redis_url: str
+
+    @property
+    def _custom(self) -> client.CustomObjectsApi:
+        return client.CustomObjectsApi(self.api)
+
+    @property
+    def _core(self) -> client.CoreV1Api:
+        return client.CoreV1Api(self.api)
+
+    def create_namespace(self) -> None:
+        self._core.create_namespace({"metadata": {"name": self.namespace}})
+        eventually(
+            lambda: self._core.list_namespaced_service_account(self.namespace).items, "its service account"
+        )
+
+    def delete_namespace(self) -> None:
+        self._core.delete_namespace(self.namespace)
+
+    # The user's side
+
+    def apply(self, name: str, spec: Json) -> str:
+        """Creates a job and gives its uid."""
+        body = {
+            "apiVersion": names.API_VERSION,
+            "kind": names.JOB_KIND,
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        created = self._custom.create_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, body
+        )
+        return str(created["metadata"]["uid"])
+
+    def declare(self, name: str, spec: Json) -> None:
+        """Creates a policy."""
+        body = {
+            "apiVersion": names.API_VERSION,
+            "kind": names.POLICY_KIND,
+            "metadata": {"name": name},
+            "spec": spec,
+        }
+        self._custom.create_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.POLICY_PLURAL, body
+        )
+
+    def change(self, name: str, patch: Json) -> None:
+        self._custom.patch_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, name, patch
+        )
+
+    def delete(self, name: str) -> None:
+        self._custom.delete_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, name
+        )
+
+    def job(self, name: str) -> Json | None:
+        return _if_there(
+            lambda: self._custom.get_namespaced_custom_object(
+                names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, name
+            )
+        )
+
+    def jobs(self) -> list[Json]:
+        listed = self._custom.list_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL
+        )
+        return list(listed["items"])
+
+    def status(self, name: str) -> Json:
+        return (self.job(name) or {}).get("status") or {}
+
+    def reaches(self, name: str, phase: str, *, seconds: float = PATIENCE) -> Json:
+        """The job's status once it is in this phase."""
+        try:
+            eventually(lambda: self.status(name).get("phase") == phase, phase, seconds=seconds)
+        except AssertionError:
+            raise AssertionError(f"{name} is not {phase} but {self.status(name)}") from None
+        return self.status(name)
+
+    def events_of(self, name: str) -> list[str]:
+        events = self._core.list_namespaced_event(
+            self.namespace, field_selector=f"involvedObject.name={name},involvedObject.kind={names.JOB_KIND}"
+        )
+        return [event.reason for event in events.items]
+
+    def holders(self) -> set[str]:
+        """Who holds leases, by Redis: uid/attempt."""
+        with Redis.from_url(self.redis_url, decode_responses=True) as redis:
+            return set(redis.hkeys("sluice:{sluice}:leases"))
+
+    def version(self) -> str:
+        """Of all that is stored, now."""
+        return str(self._core.list_namespaced_pod(self.namespace).metadata.resource_version)
+
+    def writes_since(self, version: str) -> list[str]:
+        """Every write to jobs, applications and pods since then, in words; whoever made it."""
+        ours = (names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL)
+        custom = self._custom.list_namespaced_custom_object
+        kinds: list[tuple[Any, tuple[str, ...]]] = [
+            (custom, ours),
+            (custom, (*SPARK, self.namespace, "sparkapplications")),
+            (self._core.list_namespaced_pod, (self.namespace,)),
+        ]
+        found = []
+        for list_them, arguments in kinds:
+            for event in watch.Watch().stream(
+                list_them, *arguments, resource_version=version, timeout_seconds=1
+            ):
+                body = event["raw_object"]
+                found.append(f"{event['type']} {body['kind']} {body['metadata']['name']}")
+        return found
+
+    # The Spark operator's side
+
+    def applications(self) -> list[Json]:
+        listed = self._custom.list_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications")
+        return list(listed["items"])
+
+    def applications_of(self, uid: str) -> list[Json]:
+        return [app for app in self.applications() if app["metadata"]["labels"][names.LABEL_JOB_UID] == uid]
+
+    def application(self, name: str) -> Json | None:
+        return _if_there(
+            lambda: self._custom.get_namespaced_custom_object(
+                *SPARK, self.namespace, "sparkapplications", name
+            )
+        )
+
+    def delete_application(self, name: str) -> None:
+        self._custom.delete_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", name)
+
+    def patch_application(self, name: str, patch: Json) -> None:
+        self._custom.patch_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", name, patch)
+
+    def application_is(self, name: str, state: str, error: str = "") -> None:
+        self._custom.patch_namespaced_custom_object_status(
+            *SPARK,
+            self.namespace,
+            "sparkapplications",
+            name,
+            {"status": {"applicationState": {"state": state, "errorMessage": error}, "driverInfo": {}}},
+        )
+
+    def submitted(self, job: str) -> "Driver":
+        """The job's application, once it is there, with a driver pod that waits for its node."""
+        application = eventually(lambda: self._latest_application(job), f"{job} has a SparkApplication")
+        return self.driver_for(application)
+
+    def driver_for(self, application: Json) -> "Driver":
+        name = application["metadata"]["name"]
+        self._core.create_namespaced_pod(self.namespace, _driver_pod(application))
+        self.application_is(name, "SUBMITTED")
+        return self.driver_named(name)
+
+    def driver_named(self, application: str) -> "Driver":
+        return Driver(self, application)
+
+    def _latest_application(self, job: str) -> Json | None:
+        attempts = self.status(job).get("attempts") or []
+        return self.application(attempts[-1]["application"]) if attempts else None
+
+    def start(self, job: str) -> "Driver":
+        driver = self.submitted(job)
+        driver.runs()
+        return driver
+
+    # The kubelet's side
+
+    def pod(self, name: str) -> Json | None:
+        pod = _if_there(lambda: self._core.read_namespaced_pod(name, self.namespace))
+        return None if pod is None else self.api.sanitize_for_serialization(pod)
+
+    def pods(self) -> list[Json]:
+        return [
+            self.api.sanitize_for_serialization(pod)
+            for pod in self._core.list_namespaced_pod(self.namespace).items
+        ]
+
+    def patch_pod_status(self, name: str, status: Json) -> None:
+        self._core.patch_namespaced_pod_status(name, self.namespace, {"status": status})
+
+    def patch_pod(self, name: str, patch: Json) -> None:
+        self._core.patch_namespaced_pod(name, self.namespace, patch)
+
+    def delete_pod(self, name: str) -> None:
+        self._core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
+
+    def bind(self, pod: str) -> None:
+        self._core.create_namespaced_pod_binding(
+            pod,
+            self.namespace,
+            {"metadata": {"name": pod}, "target": {"apiVersion": "v1", "kind": "Node", "name": "played"}},
+            _preload_content=False,
+        )
+
+
+@dataclass(frozen=True)
+class Driver:
+    cluster: Played
+    application: str
+
+    @property
+    def pod(self) -> str:
+        return f"{self.application}-driver"
+
+    def runs(self) -> None:
+        self.cluster.bind(self.pod)
+        self._container("Running", {"running": {"startedAt": _now()}})
+        self.cluster.application_is(self.application, "RUNNING")
+
+    def ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
+        self.container_ends(exit_code, message, reason=reason)
+        if self.cluster.application(self.application) is not None:
+            failed = f"driver container failed with ExitCode: {exit_code}, Reason: Error"
+            state = ("COMPLETED", "") if exit_code == 0 else ("FAILED", failed)
+            self.cluster.application_is(self.application, *state)
+
+    def container_ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
+        terminated = {
+            "exitCode": exit_code,
+            "reason": reason or ("Completed" if exit_code == 0 else "Error"),
+            "message": message,
+            "startedAt": _now(),
+            "finishedAt": _now(),
+        }
+        self._container("Succeeded" if exit_code == 0 else "Failed", {"terminated": terminated})
+
+    def succeeds(self, table: str, version: int = 1) -> None:
+        self.ends(0, committed(table, version))
+
+    def vanishes(self) -> None:
+        """As by `kubectl delete --force` and a finalizer taken off by hand: no word of how it ended."""
+        self.cluster.patch_pod(self.pod, {"metadata": {"finalizers": None}})
+        if self.cluster.pod(self.pod) is not None:
+            self.cluster.delete_pod(self.pod)
+
+    def _container(self, phase: str, state: Json) -> None:
+        container = {
+            "name": "spark-kubernetes-driver",
+            "image": "none",
+            "imageID": "none",
+            "ready": phase == "Running",
+            "restartCount": 0,
+            "state": state,
+        }
+        self.cluster.patch_pod_status(self.pod, {"phase": phase, "containerStatuses": [container]})
+
+
+def committed(table: str, version: int = 1, operation: str = "WRITE") -> str:
+    """What the runner leaves when all went well."""
+    return json.dumps(
+        {
+            "version": 1,
+            "outcome": "Succeeded",
+            "attempt": 1,
+            "statements": [
+                {
+                    "number": 1,
+                    "state": "Committed",
+                    "operation": operation,
+                    "commits": [
+                        {
+                            "table": table,
+                            "version": version,
+                            "operation": operation,
+                            "metrics": {"numFiles": 3},
+                        }
+                    ],
+                }
+            ],
+        }
+    )
+
+
+def append(table: str, **more: Any) -> Json:
+    return {"sql": f"INSERT INTO delta.`{table}` VALUES (1)", **more}
+
+
+def rewrite(table: str, **more: Any) -> Json:
+    return {"sql": f"DELETE FROM delta.`{table}` WHERE id = 1", **more}
+
+
+def _driver_pod(application: Json) -> Json:
+    metadata, driver = application["metadata"], application["spec"]["driver"]
+    template = driver.get("template", {})
+    given = template.get("metadata", {})
+    return {
+        "metadata": {
+            "name": driver["podName"],
+            "labels": {
+                **driver.get("labels", {}),
+                **given.get("labels", {}),
+                "spark-role": "driver",
+                "sparkoperator.k8s.io/app-name": metadata["name"],
+            },
+            "finalizers": given.get("finalizers", []),
+            "ownerReferences": [
+                {
+                    "apiVersion": "/".join(SPARK),
+                    "kind": "SparkApplication",
+                    "name": metadata["name"],
+                    "uid": metadata["uid"],
+                }
+            ],
+        },
+        "spec": {
+            "restartPolicy": "Never",
+            "containers": [{"name": "spark-kubernetes-driver", "image": "none"}],
+        },
+    }
+
+
+def _if_there(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except client.ApiException as error:
+        if error.status != 404:
+            raise
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

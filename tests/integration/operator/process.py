@@ -1,0 +1,83 @@
+"""The operator as people start it: a process with a configuration file."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+OPERATOR = Path(__file__).parents[3] / "operator"
+
+LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+
+
+@dataclass
+class OperatorProcess:
+    kubeconfig: Path
+    config: dict[str, Any]
+    folder: Path
+    name: str = "operator"
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"{self.name}.log"
+
+    def start(self) -> None:
+        file = self.folder / f"{self.name}.yaml"
+        file.write_text(yaml.safe_dump(self.config), encoding="utf-8")
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "sluice.controller", "--config", str(file)],
+                env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(self.kubeconfig)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(10)
+
+    def stop(self) -> int:
+        """As a deployment stops it."""
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(20)
+
+    def says(self, text: str, *, seconds: float = 90, times: int = 1) -> None:
+        end = time.monotonic() + seconds
+        while self.told().count(text) < times:
+            assert self.running, f"the operator ended:\n{self.told()[-3000:]}"
+            assert time.monotonic() < end, f"the operator never said {text!r}:\n{self.told()[-3000:]}"
+            time.sleep(0.05)
+
+    def told(self) -> str:
+        return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+
+
+def configuration(namespaces: list[str], redis_url: str, **more: Any) -> dict[str, Any]:
+    return {
+        "namespace": namespaces[0],
+        "watchNamespaces": namespaces,
+        "redisUrl": redis_url,
+        "runtimes": {
+            "default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": LINKING},
+            "unsafe": {"sparkVersion": "4.2.0"},
+        },
+        **more,
+    }

@@ -1,0 +1,97 @@
+"""A Redis that comes late, forgets, hangs or is not fit: nothing runs twice beside what it conflicts with."""
+
+from collections.abc import Callable
+
+import pytest
+
+from integration.leases.redis_process import RedisProcess
+from integration.operator.conftest import StartOperator
+from integration.operator.played import Played, append, eventually, rewrite
+from integration.operator.process import OperatorProcess
+
+
+def test_a_redis_that_comes_later_is_waited_for(
+    cluster: Played, operators: StartOperator, redis: RedisProcess
+) -> None:
+    redis.service.kill()
+    operators()
+    cluster.apply("early", append("/lake/early"))
+    status = eventually(
+        lambda: (s := cluster.status("early")).get("reason") == "LeasesUnavailable" and s,
+        "it says what it waits for",
+    )
+    assert "Redis" in status["message"]
+    assert str(redis.port) in status["message"]
+    assert cluster.applications() == []
+    redis.service.start()
+    cluster.start("early").succeeds("file:/lake/early")
+    cluster.reaches("early", "Succeeded")
+
+
+def _emptied(redis: RedisProcess) -> None:
+    with redis.client() as client:
+        client.flushall()
+
+
+def _restarted(redis: RedisProcess) -> None:
+    redis.restart_from(None)
+
+
+def _set_back(redis: RedisProcess) -> None:
+    redis.restart_from("before")
+
+
+@pytest.mark.parametrize("forget", [_emptied, _restarted, _set_back])
+def test_a_redis_that_forgets_in_the_middle_of_a_run_grants_nothing_twice(
+    cluster: Played, operator: OperatorProcess, redis: RedisProcess, forget: Callable[[RedisProcess], None]
+) -> None:
+    redis.save("before")
+    holder = cluster.apply("holder", rewrite("/lake/forgotten"))
+    driver = cluster.start("holder")
+    cluster.reaches("holder", "Running")
+    forget(redis)
+    waiter = cluster.apply("waiter", rewrite("/lake/forgotten"))
+    free = cluster.apply("free", rewrite("/lake/elsewhere"))
+    eventually(lambda: cluster.applications_of(free), "what conflicts with nobody goes on")
+    cluster.reaches("waiter", "Waiting")
+    assert cluster.applications_of(waiter) == []
+    assert f"{holder}/1" in cluster.holders()
+    operator.says("the lease table was rebuilt with 1 leases")
+    driver.succeeds("file:/lake/forgotten")
+    cluster.reaches("holder", "Succeeded")
+    cluster.start("waiter").succeeds("file:/lake/forgotten", 2)
+    cluster.reaches("waiter", "Succeeded")
+    assert len(cluster.applications()) == 3
+
+
+def test_a_redis_that_hangs_stops_grants_but_not_outcomes(
+    cluster: Played, operator: OperatorProcess, redis: RedisProcess
+) -> None:
+    uid = cluster.apply("runs", append("/lake/hang"))
+    driver = cluster.start("runs")
+    cluster.reaches("runs", "Running")
+    redis.service.freeze()
+    driver.succeeds("file:/lake/hang")
+    cluster.reaches("runs", "Succeeded")
+    late = cluster.apply("late", rewrite("/lake/hang"))
+    eventually(lambda: cluster.status("late").get("reason") == "LeasesUnavailable", "the status says so")
+    assert cluster.applications_of(late) == []
+    redis.service.thaw()
+    cluster.start("late").succeeds("file:/lake/hang", 2)
+    cluster.reaches("late", "Succeeded")
+    assert f"{uid}/1" not in cluster.holders()
+
+
+def test_a_redis_that_may_evict_leases_is_named_in_the_status(
+    cluster: Played, operators: StartOperator, redis: RedisProcess
+) -> None:
+    with redis.client() as client:
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        operators()
+        cluster.apply("evictable", append("/lake/evictable"))
+        eventually(
+            lambda: "noeviction" in cluster.status("evictable").get("message", ""), "the status says it"
+        )
+        client.config_set("maxmemory-policy", "noeviction")
+    cluster.start("evictable").succeeds("file:/lake/evictable")
+    cluster.reaches("evictable", "Succeeded")

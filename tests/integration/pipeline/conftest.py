@@ -1,0 +1,156 @@
+"""All real parts at once: API server, Redis, operator, local engine, runner, Spark, Delta."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from devenv.processes import wait_until
+from devenv.redis import ensure_redis_server
+from devenv.stack import Stack
+from devenv.toolchain import cache
+from integration.conftest import Kubectl
+from integration.leases.redis_process import RedisProcess, running_redis
+from integration.operator.process import OperatorProcess, configuration
+
+Json = dict[str, Any]
+
+ROOT = Path(__file__).parents[3]
+ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
+PATIENCE_SECONDS = 240.0
+
+SPARK_CONF = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
+    "spark.sql.shuffle.partitions": "1",
+    # JVMs that live for a minute: compiled quickly rather than well.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.ui.enabled": "false",
+}
+
+
+@dataclass
+class Pipeline:
+    kubectl: Kubectl
+    namespace: str
+    operator: OperatorProcess
+    redis: RedisProcess
+    engine: subprocess.Popen[bytes]
+    lake: Path
+    applied_at: dict[str, float] = field(default_factory=dict)
+
+    def apply(self, name: str, spec: Json) -> None:
+        manifest = {
+            "apiVersion": "sluice.dev/v1alpha1",
+            "kind": "DeltaWriteJob",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": spec,
+        }
+        self.applied_at[name] = time.time()
+        done = self.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
+        assert done.returncode == 0, done.stderr
+
+    def status(self, name: str) -> Json:
+        job = self.kubectl.json("get", "deltawritejob", name, "-n", self.namespace)
+        status = job.get("status", {})
+        assert isinstance(status, dict)
+        return status
+
+    def until(self, name: str, *phases: str) -> Json:
+        """The job's status once it is in one of these phases, or has ended."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            status = self.status(name)
+            if status.get("phase") in (phases or ENDED):
+                return status
+            assert status.get("phase") not in ENDED, f"{name} ended: {status}"
+            assert self.operator.running, f"the operator ended:\n{self.operator.told()[-3000:]}"
+            assert time.monotonic() < deadline, f"{name} is still {status}\n{self.operator.told()[-3000:]}"
+            time.sleep(0.3)
+
+    def driver(self, name: str) -> psutil.Process:
+        """The process of the job's driver: spark-submit's JVM."""
+        application = self.status(name)["attempts"][-1]["application"]
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for process in psutil.process_iter(["name", "environ"]):
+                log = (process.info["environ"] or {}).get("SLUICE_TERMINATION_LOG", "")
+                command = " ".join(_command(process))
+                if process.info["name"] == "java" and str(self.lake.parent) in log and application in command:
+                    return process
+            time.sleep(0.2)
+        raise AssertionError(f"no driver process of {application}")
+
+    def table(self, name: str) -> str:
+        return f"delta.`{self.lake / name}`"
+
+    def applications(self) -> list[Json]:
+        found = self.kubectl.json("get", "sparkapplications", "-n", self.namespace)["items"]
+        assert isinstance(found, list)
+        return found
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.fixture(scope="module")
+def pipeline(stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+    folder = tmp_path_factory.mktemp("pipeline")
+    lake = folder / "lake"
+    lake.mkdir()
+    namespace = "pipeline"
+    created = kubectl("create", "namespace", namespace)
+    assert created.returncode == 0, created.stderr
+    assert wait_until(
+        lambda: kubectl("get", "serviceaccount", "default", "-n", namespace).returncode == 0, 20
+    )
+    with running_redis(ensure_redis_server(cache()), folder / "redis") as redis:
+        operator = OperatorProcess(stack.kubeconfig, _configuration(namespace, redis.url), folder)
+        operator.start()
+        engine = _engine(stack.kubeconfig, namespace, folder)
+        try:
+            yield Pipeline(kubectl, namespace, operator, redis, engine, lake)
+        finally:
+            operator.kill()
+            engine.send_signal(signal.SIGTERM)
+            engine.wait(60)
+            kubectl("delete", "namespace", namespace, "--wait=false")
+
+
+def _configuration(namespace: str, redis_url: str) -> Json:
+    profile = {
+        "sparkVersion": "4.2.0",
+        "deltaVersion": "4.4.0",
+        "mainApplicationFile": f"local://{ROOT / 'spark-images' / 'runner' / 'run.py'}",
+        "driver": {"cores": 1, "memory": "1g"},
+        "sparkConf": SPARK_CONF,
+    }
+    return configuration([namespace], redis_url, runtimes={"default": profile})
+
+
+def _engine(kubeconfig: Path, namespace: str, folder: Path) -> subprocess.Popen[bytes]:
+    with (folder / "engine.log").open("ab") as log:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "localengine", "--namespace", namespace, "--stop-drivers"),
+                *("--kubeconfig", str(kubeconfig), "--work", str(folder / "engine"), "--drivers", "2"),
+            ],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "devtools")},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )

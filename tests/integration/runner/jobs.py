@@ -1,0 +1,149 @@
+"""Builds plans as the operator does, and runs them in a session of the test or in a driver of their own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from sluice_runner.plan import decode
+from sluice_runner.result import encode
+from sluice_runner.work import Progress, run
+
+Document = dict[str, Any]
+
+ENTRY = Path(__file__).parents[3] / "spark-images" / "runner" / "run.py"
+DELTA_SETTINGS: Mapping[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
+    # Two sessions of one JVM shall meet at a commit: with its lock, the one that is held would keep the other out.
+    "spark.databricks.delta.commitLock.enabled": "false",
+}
+SMALL_SETTINGS: Mapping[str, str] = {
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.session.timeZone": "UTC",
+    # Describing plans for nobody takes a quarter of the time.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "0",
+    "spark.sql.debug.maxToStringFields": "1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "700m",
+    # JVMs that live for a minute: compiled quickly rather than well, but kept, for which 48 MB are not enough.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+
+def spark_jars() -> str:
+    found = os.environ.get("SLUICE_SPARK_JARS")
+    if not found:
+        raise RuntimeError(
+            "SLUICE_SPARK_JARS names no jars: run this by ./dev test or ./dev run, which bring Delta and our LogStore"
+        )
+    return found
+
+
+def at(path: Path) -> str:
+    """The name under which SQL knows the table in a folder."""
+    return f"delta.`{path}`"
+
+
+def plan(work: Document, run_key: str = "run-1", **changes: object) -> Document:
+    document: Document = {
+        "version": 1,
+        "job": {"namespace": "sales", "name": "daily", "uid": "1d3f"},
+        "runKey": run_key,
+        "specHash": "abc",
+        "attempt": 1,
+        "token": 4294967297,
+        **work,
+    }
+    return {**document, **changes}
+
+
+def sql(*texts: str) -> Document:
+    return {"sql": {"statements": [{"number": n, "text": text} for n, text in enumerate(texts, 1)]}}
+
+
+def arguments(document: Document) -> list[str]:
+    encoded = base64.b64encode(zlib.compress(json.dumps(document).encode())).decode()
+    return [f"--plan={encoded[start : start + 200]}" for start in range(0, len(encoded), 200)]
+
+
+def run_here(spark: SparkSession, document: Document) -> Document:
+    """The result as the operator would read it."""
+    result: Document = json.loads(encode(run(spark, Progress(decode(arguments(document))))))
+    return result
+
+
+def run_sql(spark: SparkSession, *texts: str, run_key: str = "run-1", **changes: object) -> Document:
+    return run_here(spark, plan(sql(*texts), run_key, **changes))
+
+
+def statements(result: Document) -> list[tuple[str, str, list[int]]]:
+    """Operation, state and versions of each statement."""
+    return [
+        (item["operation"], item["state"], [commit["version"] for commit in item["commits"]])
+        for item in result["statements"]
+    ]
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver process: spark-submit and the Python that it starts, in a process group of their own."""
+
+    process: subprocess.Popen[str]
+    termination_log: Path
+
+    def result(self) -> Document:
+        content: Document = json.loads(self.termination_log.read_bytes())
+        return content
+
+
+def submit(folder: Path, document: Document, settings: Mapping[str, str]) -> Driver:
+    home = Path(pyspark.__file__).parent
+    options = [f"--conf={key}={value}" for key, value in {**SMALL_SETTINGS, **settings}.items()]
+    return _start(
+        [str(home / "bin" / "spark-submit"), "--master=local[1]", *options, str(ENTRY), *arguments(document)],
+        folder,
+        {"SPARK_HOME": str(home)},
+    )
+
+
+def start_python(folder: Path, parameters: Sequence[str], environment: Mapping[str, str]) -> Driver:
+    return _start([sys.executable, str(ENTRY), *parameters], folder, environment)
+
+
+def _start(command: list[str], folder: Path, environment: Mapping[str, str]) -> Driver:
+    log = folder / "termination-log"
+    log.touch()
+    ours = {"PYSPARK_PYTHON": sys.executable, "SLUICE_TERMINATION_LOG": str(log)}
+    with (folder / "stderr").open("w") as stderr:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **ours, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            start_new_session=True,
+        )
+    return Driver(process, log)

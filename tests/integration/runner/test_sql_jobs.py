@@ -1,0 +1,226 @@
+"""SQL jobs run in order, say what each statement committed, and stop at the first failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from integration.runner.jobs import at, run_sql, statements
+from sluice_runner import commits
+from sluice_runner.stamp import CONF
+
+
+def ids(spark: SparkSession, path: Path) -> list[int]:
+    return sorted(row["id"] for row in spark.sql(f"SELECT id FROM {at(path)}").collect())
+
+
+def test_each_statement_names_its_own_commits(spark: SparkSession, table: Path) -> None:
+    result = run_sql(
+        spark,
+        f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')",
+        f"/* of no row */ DELETE FROM {at(table)} WHERE id = 77",
+        f"WITH s AS (SELECT 1 AS id) MERGE INTO {at(table)} t USING s ON t.id = s.id AND t.date = DATE'2026-11-19'"
+        " WHEN MATCHED THEN UPDATE SET item = 'z'",
+        f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('team' = 'red')",
+        f"UPDATE {at(table)} SET item = 'y' WHERE id = 2",
+    )
+    assert result["outcome"] == "Succeeded"
+    assert statements(result) == [
+        ("WRITE", "Committed", [2]),
+        ("DELETE", "NoCommit", []),
+        ("MERGE", "Committed", [3]),
+        ("SET TBLPROPERTIES", "Committed", [4]),
+        ("UPDATE", "Committed", [5]),
+    ]
+    merge = result["statements"][2]["commits"][0]
+    assert merge["table"] == f"file:{table}"
+    assert merge["metrics"]["numTargetRowsUpdated"] == 1
+    assert spark.conf.get(CONF, None) is None
+
+
+def test_commits_of_others_are_told_apart_by_their_stamp(spark: SparkSession, table: Path) -> None:
+    name = ("delta", str(table))
+    before = commits.versions(spark, [name])
+    first = run_sql(spark, f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')", run_key="mine")
+    spark.sql(f"INSERT INTO {at(table)} VALUES (4, DATE'2026-11-21', 'foreign')")
+    second = run_sql(spark, f"INSERT INTO {at(table)} VALUES (5, DATE'2026-11-21', 'e')", run_key="other")
+    assert (statements(first)[0][2], statements(second)[0][2]) == ([2], [4])
+    found = list(commits.since(spark, [name], before))
+    assert [(commit.version, commit.user_metadata is None) for commit in found] == [
+        (2, False),
+        (3, True),
+        (4, False),
+    ]
+
+
+def test_history_is_read_in_pages_to_its_end(spark: SparkSession, table: Path) -> None:
+    for number in range(4):
+        spark.sql(f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('n' = '{number}')")
+    location = next(iter(commits.versions(spark, [("delta", str(table))])))
+    assert [commit.version for commit in commits.history(spark, location, page=1)] == [5, 4, 3, 2, 1, 0]
+    found = commits.since(spark, [("delta", str(table))], {location: 2})
+    assert [commit.version for commit in found] == [3, 4, 5]
+
+
+def test_the_first_failure_ends_the_job(spark: SparkSession, table: Path) -> None:
+    result = run_sql(
+        spark,
+        f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')",
+        f"UPDATE {at(table)} SET item = raise_error('broken')",
+        f"INSERT INTO {at(table)} VALUES (4, DATE'2026-11-21', 'd')",
+    )
+    assert result["outcome"] == "Failed"
+    assert statements(result) == [("WRITE", "Committed", [2]), ("UPDATE", "Failed", [])]
+    assert result["exception"]["statement"] == 2
+    assert "broken" in result["exception"]["message"]
+    assert ids(spark, table) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "error_class", "message"),
+    [
+        ("MERG INTO x", "PARSE_SYNTAX_ERROR", "MERG"),
+        ("INSERT INTO nowhere VALUES (1)", "TABLE_OR_VIEW_NOT_FOUND", "nowhere"),
+        ("DELETE FROM IDENTIFIER('a' || 'b')", None, "names its table by IDENTIFIER"),
+    ],
+)
+def test_a_statement_that_cannot_run_says_why(
+    spark: SparkSession, text: str, error_class: str | None, message: str
+) -> None:
+    result = run_sql(spark, text)
+    assert result["outcome"] == "Failed"
+    assert result["exception"]["errorClass"] == error_class
+    assert message in result["exception"]["message"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO {} VALUES (1)",
+        "DELETE FROM {} WHERE id = 1",
+        "CREATE OR REPLACE TABLE {} USING delta AS SELECT 1 AS id",
+        "OPTIMIZE {}",
+    ],
+)
+def test_a_folder_of_other_files_is_refused_and_left_alone(
+    spark: SparkSession, tmp_path: Path, text: str
+) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    (folder / "report.csv").write_text("id\n1\n")
+    result = run_sql(spark, text.format(at(folder)))
+    assert result["outcome"] == "Failed"
+    assert result["exception"]["class"] == "NotADeltaTableError"
+    assert f"{folder} is not a Delta table" in result["exception"]["message"]
+    assert [entry.name for entry in folder.iterdir()] == ["report.csv"]
+
+
+def test_a_folder_that_is_absent_or_empty_may_become_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    absent, empty = tmp_path / "absent", tmp_path / "empty"
+    empty.mkdir()
+    result = run_sql(
+        spark,
+        f"CREATE TABLE {at(absent)} USING delta AS SELECT 1L AS id",
+        f"CREATE TABLE {at(empty)} (id BIGINT) USING delta",
+    )
+    assert statements(result) == [
+        ("CREATE TABLE AS SELECT", "Committed", [0]),
+        ("CREATE TABLE", "Committed", [0]),
+    ]
+
+
+def test_a_table_of_the_catalog_and_a_view_over_one_are_followed_to_their_location(
+    spark: SparkSession,
+) -> None:
+    result = run_sql(
+        spark,
+        "CREATE TABLE ledger (id BIGINT) USING delta",
+        "INSERT INTO ledger VALUES (1), (2)",
+        "CREATE OR REPLACE TEMP VIEW entries AS SELECT * FROM ledger",
+        "DELETE FROM entries WHERE id = 1",
+        "DROP TABLE ledger",
+    )
+    assert result["outcome"] == "Succeeded"
+    assert statements(result)[:4] == [
+        ("CREATE TABLE", "Committed", [0]),
+        ("WRITE", "Committed", [1]),
+        ("CreateViewCommand", "NoCommit", []),
+        ("DELETE", "Committed", [2]),
+    ]
+    tables = {commit["table"] for item in result["statements"] for commit in item["commits"]}
+    assert len(tables) == 1
+    assert tables.pop().endswith("/ledger")
+
+
+def test_one_statement_may_commit_to_several_tables(spark: SparkSession, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    result = run_sql(
+        spark,
+        f"CREATE TABLE {at(first)} (id BIGINT) USING delta",
+        f"CREATE TABLE {at(second)} (id BIGINT) USING delta",
+        f"FROM (SELECT 1L AS id) INSERT INTO {at(first)} SELECT id INSERT INTO {at(second)} SELECT id",
+    )
+    commits_of_both = result["statements"][2]["commits"]
+    assert {Path(commit["table"].removeprefix("file:")) for commit in commits_of_both} == {first, second}
+
+
+def test_the_stamp_gives_way_to_what_the_application_had_set(spark: SparkSession, table: Path) -> None:
+    session = spark.newSession()
+    session.conf.set(CONF, "by the application")
+    run_sql(session, f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')")
+    assert session.conf.get(CONF) == "by the application"
+
+
+def test_parameters_arrive_as_the_types_that_they_were_given(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "typed"
+    names = ("s", "b", "i", "n", "f", "d", "t", "z")
+    result = run_sql(
+        spark,
+        f"CREATE TABLE {at(path)} USING delta AS SELECT " + ", ".join(f":{name} AS {name}" for name in names),
+        f"OPTIMIZE {at(path)}",
+        f"DELETE FROM {at(path)} WHERE s = :s AND i = :i AND d = :d AND t = :t AND n = :n",
+        parameters={
+            "s": {"string": "it's :d -- `ü"},
+            "b": {"boolean": True},
+            "i": {"integer": -(2**63)},
+            "n": {"decimal": "-12.50"},
+            "f": {"double": 1e-7},
+            "d": {"date": "0001-01-01"},
+            "t": {"timestamp": "2026-11-19T08:00:00.123456+02:00"},
+            "z": {"timestampNtz": "2026-11-19T08:00:00.5"},
+        },
+    )
+    assert result["outcome"] == "Succeeded", result
+    row = spark.sql(
+        f"SELECT *, CAST(t AS STRING) AS t_text, CAST(z AS STRING) AS z_text FROM {at(path)} VERSION AS OF 0"
+    ).collect()[0]
+    types = {field.name: field.dataType.simpleString() for field in spark.table(at(path)).schema}
+    assert types == {
+        "s": "string",
+        "b": "boolean",
+        "i": "bigint",
+        "n": "decimal(4,2)",
+        "f": "double",
+        "d": "date",
+        "t": "timestamp",
+        "z": "timestamp_ntz",
+    }
+    assert (row["s"], row["b"], row["i"], str(row["n"]), row["f"]) == (
+        "it's :d -- `ü",
+        True,
+        -(2**63),
+        "-12.50",
+        1e-7,
+    )
+    assert (str(row["d"]), row["t_text"], row["z_text"]) == (
+        "0001-01-01",
+        "2026-11-19 06:00:00.123456",
+        "2026-11-19 08:00:00.5",
+    )
+    assert ids_left(spark, path) == 0
+
+
+def ids_left(spark: SparkSession, path: Path) -> int:
+    return spark.table(at(path)).count()

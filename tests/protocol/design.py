@@ -1,0 +1,72 @@
+"""The protocol's steps as switches: a mutation is the design with one of them taken out."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Design:
+    # Grant
+    version_compared: bool = True  # the grant script refuses when a table's version moved since the decision
+    decision_void_after_change: bool = (
+        True  # with the version as the leader left it, not as the decision saw it
+    )
+    version_marked: bool = (
+        True  # by the change that made it, so that an old count reached again isn't the same
+    )
+    epoch_compared: bool = True  # every Redis script refuses another epoch than its caller's
+    grant_idempotent: bool = True  # the same grant asked for twice is the same grant
+    grant_names_decision: bool = True  # the same is: decided on the same version, not just for the same job
+    release_by_token: bool = True  # a release names the grant, not only the job and attempt
+    intent_before_create: bool = True
+    intent_precondition: bool = True  # the intent's patch holds the resourceVersion of the decision
+    # Takeover
+    epoch_from_everywhere: bool = True  # not from the Lease object alone
+    policy_on_creates: bool = True
+    policy_on_status: bool = True
+    policy_on_finalizers: bool = True
+    floor_raised: bool = True  # the policy's parameter goes up before the new leader lists
+    probed: bool = True  # and is seen to be in force before it lists
+    intents_mended: bool = True  # an intent without its application is made good or withdrawn
+    uncovered_taken_back: bool = True  # an intent that no lease in Redis covers is not made good
+    roll_forward: bool = True  # by the same create, not withdrawn
+    withdraw_if_edited: bool = True  # unless the spec is no longer what was leased
+    tombstones_listed_last: bool = True
+    # Release
+    hands_counted: bool = True  # the sweep spares what this leader is about to use
+    own_writes_seen: bool = True  # and what it has written, also where its watch doesn't show that yet
+    # Amnesia
+    amnesia_noticed: bool = True
+    # End and delete
+    finalizers: bool = True
+    death_proved: bool = True  # a terminal application alone frees nothing
+    phase_is_no_proof: bool = True  # PodGC's Failed isn't state.terminated
+    driverless_ended: bool = True  # a failed application without a driver is deleted and its name taken
+    name_occupied: bool = True
+    placeholder_kept: bool = True  # the gated pod stays while a submission may be under way
+    tombstone_first: bool = True  # before the finalizers go
+    epoch_step_after_unsure_create: bool = True
+    hold_if_not_fenceable: bool = True
+    success_tells_of_fence: bool = True  # that a retry has ended doesn't: it may have died before
+    # Fence and retry
+    fence: bool = True  # a retry begins with one
+    fence_before_log: bool = True
+    fence_every_table: bool = True
+    versions_from_token: bool = True  # not from what the log's highest version was when the driver started
+    missing_table_unfenceable: bool = True
+    later_statement_counts: bool = True
+    skip_noticed: bool = True
+    spec_hash_in_stamp: bool = True
+    closing_append: bool = True
+    closing_carries_hash: bool = True
+    lost_history_refused: bool = True  # a version without its stamp proves nothing
+    fence_tells_replaced: bool = True  # its stamp names the version before it
+    fence_tells_look: bool = True  # and the table's version when it looked: from there the log must be whole
+    set_transactions_kept: bool = True  # their retention outlives every driver
+    successor_waits: bool = True  # a run key or slot changes hands after death or fence
+    retry_keeps_slot: bool = True
+    tokens_survive_backup: bool = (
+        True  # the clock raises the epoch, too: a restored operator uses no token again
+    )
+
+
+DESIGN = Design()

@@ -1,0 +1,57 @@
+"""What must hold in every state, told by what really runs, not by what anybody believes."""
+
+from protocol.design import Design
+from protocol.grants.state import Key, Lease, State
+
+NO_DOUBLE_GRANT = "no double grant"
+REBUILD_FINDS_ALL = "whatever holds a lease is found by a rebuild"
+
+
+def violated(s: State, fenceable: bool) -> tuple[str, str] | None:
+    if s.missed:
+        return REBUILD_FINDS_ALL, s.missed
+    writers = [run for run in s.runs if run.writes]
+    for n, one in enumerate(writers):
+        for other in writers[n + 1 :]:
+            same_job = (
+                one.key[:2] == other.key[:2]
+            )  # whose newer attempt fences the older first, where it can
+            if one.spec == other.spec and not (same_job and fenceable):
+                return (
+                    NO_DOUBLE_GRANT,
+                    f"the drivers of {one.key} and {other.key} can both write, and they conflict",
+                )
+    leases = sorted(s.redis.leases)
+    for n, lease in enumerate(leases):
+        for rival in leases[n + 1 :]:
+            if lease.spec == rival.spec and lease.key[:2] != rival.key[:2]:
+                return NO_DOUBLE_GRANT, f"{lease.key} and {rival.key} hold leases together, and they conflict"
+    return None
+
+
+def missed_by(s: State, found: frozenset[Lease], design: Design) -> str:
+    """What can write, now or later, and isn't in a rebuilt lease table."""
+    tokens = {lease.token for lease in found}
+    for run in s.runs:
+        if run.may_write and run.token not in tokens:
+            return f"{run.key} (token {run.token}) can write and the rebuild doesn't know it"
+    for request in s.late:
+        if request.kind != "create" or request.token in tokens:
+            continue
+        there = s.run(Key(request.job, request.seen.uid, request.seen.attempt))
+        name_free = there is None or there.app == "gone"
+        if name_free and (not design.policy_on_creates or request.epoch >= s.enforced):
+            return f"a create for job{request.job} (token {request.token}) can still land and the rebuild doesn't know it"
+    return ""
+
+
+def unfinished(s: State) -> str | None:
+    for at, job in enumerate(s.jobs):
+        if job is not None and job.phase != "ended":
+            return f"job{at} is {job.phase}"
+    for run in s.runs:
+        if (run.held and run.app != "gone") or run.tombstone:
+            return f"{run.key} is still held"
+    for lease in s.redis.leases:
+        return f"the lease of {lease.key} is never released"
+    return None

@@ -1,0 +1,103 @@
+"""Redis and the API server: what they do with a request when it lands, atomically, and what they answer."""
+
+from protocol.design import Design
+from protocol.grants.state import (
+    Job,
+    Key,
+    Lease,
+    Redis,
+    Request,
+    Run,
+    State,
+    Token,
+    Version,
+    with_job,
+    with_run,
+)
+
+
+def land(s: State, r: Request, design: Design) -> tuple[State, str | Token]:
+    return {"grant": grant, "intent": intent, "create": create, "release": release}[r.kind](s, r, design)
+
+
+def bumped(version: Version, mark: str, design: Design) -> Version:
+    return Version(version.number + 1, mark if design.version_marked else "")
+
+
+def left_by_grant(lease_token: Token, key: Key, design: Design) -> Version:
+    """The version that a grant left, which its answer tells, also when it is asked for again."""
+    return bumped(Version(lease_token.number - 1), f"grant {key}", design)
+
+
+def grant(s: State, r: Request, design: Design) -> tuple[State, str | Token]:
+    """The grant script. It looks at keys only: whether two specs conflict was decided on a snapshot."""
+    redis = s.redis
+    if design.epoch_compared and redis.epoch != r.epoch:
+        return s, "other epoch"
+    key = Key(r.job, r.seen.uid, r.seen.attempt + 1)
+    if design.grant_idempotent:
+        for lease in redis.leases:
+            if lease.key == key:
+                same = lease.spec == r.seen.spec and (
+                    lease.on == r.version or not design.grant_names_decision
+                )
+                return s, lease.token if same else "other content"
+    if design.version_compared and redis.version != r.version:
+        return s, "version moved"
+    token = Token(r.epoch, redis.version.number + 1)
+    leases = redis.leases | {Lease(key, token, r.seen.spec, r.version)}
+    return s._replace(redis=Redis(redis.epoch, left_by_grant(token, key, design), leases)), token
+
+
+def release(s: State, r: Request, design: Design) -> tuple[State, str]:
+    redis = s.redis
+    if design.epoch_compared and redis.epoch != r.epoch:
+        return s, "other epoch"
+    key = Key(r.job, r.seen.uid, r.seen.attempt + 1)
+    match = {
+        lease
+        for lease in redis.leases
+        if (lease.token == r.token if design.release_by_token else lease.key == key)
+    }
+    if not match:
+        return s, "ok"
+    return s._replace(redis=without(redis, match, design)), "ok"
+
+
+def without(redis: Redis, leases: set[Lease], design: Design) -> Redis:
+    mark = "release " + ", ".join(sorted(str(lease.token) for lease in leases))
+    return Redis(redis.epoch, bumped(redis.version, mark, design), redis.leases - leases)
+
+
+def intended(r: Request) -> Job:
+    return r.seen._replace(phase="granted", attempt=r.seen.attempt + 1, token=r.token, leased=r.seen.spec)
+
+
+def intent(s: State, r: Request, design: Design) -> tuple[State, str]:
+    """The status patch that writes the intent, under the resourceVersion that the decision saw."""
+    if design.policy_on_status and r.epoch < s.enforced:
+        return s, "refused by policy"
+    now = s.jobs[r.job]
+    if now is None:
+        return s, "not found"
+    if now == r.seen:
+        return with_job(s, r.job, intended(r)), "ok"
+    if now.token == r.token:
+        return s, "ok"  # re-read after the conflict: our own patch has landed before
+    if not design.intent_precondition and now.phase == "waiting":
+        return with_job(s, r.job, intended(r)._replace(uid=now.uid, spec=now.spec)), "ok"
+    return s, "conflict"
+
+
+def create(s: State, r: Request, design: Design) -> tuple[State, str]:
+    """The application under its deterministic name; `seen` is the job as intended."""
+    if design.policy_on_creates and r.epoch < s.enforced:
+        return s, "refused by policy"
+    assert r.token is not None
+    key = Key(r.job, r.seen.uid, r.seen.attempt)
+    there = s.run(key)
+    if there is None:
+        return with_run(s, Run(key, r.token, r.seen.spec, held=design.finalizers)), "ok"
+    if there.app == "gone":  # the name is free again: the object is born once more
+        return with_run(s, there._replace(app="new", deleting=False, held=design.finalizers)), "ok"
+    return s, "ok" if there.token == r.token else "taken"

@@ -1,0 +1,224 @@
+"""`sluice plan`: every pair of a folder, and what is unusable named while the rest is planned."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.cli.folders import (
+    FACTS,
+    MERGE_BY_SOURCE,
+    ORDERS,
+    PINNED_DELETE,
+    UNPINNED_MERGE,
+    job,
+    policy,
+    sluice,
+    write,
+)
+
+OTHER_DAY = f"DELETE FROM {ORDERS} WHERE date = DATE '2026-11-17' AND id = 1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(
+        tmp_path,
+        facts=json.dumps(FACTS),
+        a=job("a", PINNED_DELETE),
+        b=job("b", OTHER_DAY),
+        c=job("c", MERGE_BY_SOURCE),
+    )
+    return tmp_path
+
+
+def planned(folder: Path, *more: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(sluice("plan", folder, "-o", "json", *more).stdout)
+    return found
+
+
+def test_every_pair_is_judged(folder: Path) -> None:
+    found = planned(folder)
+    assert found["pairs"] == 3
+    assert [(c["first"], c["second"]) for c in found["conflicts"]] == [("a", "c"), ("b", "c")]
+    assert found["runTogether"] == {"jobs": ["a", "b"], "atMost": 2, "exact": True}
+
+
+def test_a_vacuum_waits_for_whoever_reads_its_table(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        a=job("a", "INSERT INTO delta.`s3://lake/report` SELECT * FROM delta.`s3://lake/other`"),
+        b=job("b", "VACUUM delta.`s3://lake/other` RETAIN 0 HOURS"),
+        c=job("c", "INSERT INTO delta.`s3://lake/third` VALUES (1)"),
+    )
+    (found,) = planned(tmp_path)["conflicts"]
+    assert (found["first"], found["second"], found["table"]) == ("a", "b", "s3://lake/other")
+
+
+def test_advice_says_how_many_pairs_it_frees_the_most_first(folder: Path) -> None:
+    write(folder, d=job("d", UNPINNED_MERGE.replace("18", "16")))
+    advice = [one for one in planned(folder)["advice"] if one["change"]]
+    assert [one["pairs"] for one in advice] == sorted((one["pairs"] for one in advice), reverse=True)
+    assert advice[0]["change"]["job"] in ("c", "d")
+    assert advice[0]["pairs"] == 2
+
+
+def test_the_advised_line_frees_as_many_pairs_as_it_says(folder: Path) -> None:
+    before = planned(folder)
+    line = before["advice"][0]["change"]["lines"][0]
+    write(folder, c=job("c", MERGE_BY_SOURCE.replace(line["before"], line["after"])))
+    assert len(before["conflicts"]) - len(planned(folder)["conflicts"]) == before["advice"][0]["pairs"]
+
+
+def test_fail_on_is_for_pull_requests(folder: Path) -> None:
+    assert sluice("plan", folder).exit_code == 0
+    assert sluice("plan", folder, "--fail-on", "may").exit_code == 1
+    assert sluice("plan", folder, "--fail-on", "will").exit_code == 0
+    write(
+        folder,
+        x=job("x", f"ALTER TABLE {ORDERS} ADD COLUMNS (v INT)"),
+        y=job("y", f"INSERT INTO {ORDERS} VALUES (1, 2, DATE '2026-11-19')"),
+    )
+    assert sluice("plan", folder, "--fail-on", "will").exit_code == 1
+
+
+def test_mermaid_draws_each_job_and_each_conflict_once(folder: Path) -> None:
+    lines = sluice("plan", folder, "-o", "mermaid").stdout.splitlines()
+    assert lines[0] == "graph LR"
+    assert sum(' ---|"may: ConcurrentAppendException"| ' in line for line in lines) == 2
+    assert '  j0["a"]:::together' in lines
+
+
+def test_text_for_people_says_which_answer_is_exact(folder: Path) -> None:
+    shown = sluice("plan", folder).stdout
+    assert "3 jobs on 1 table: 2 of 3 pairs must wait for each other (2 may)." in shown
+    assert "2 can run together (no more can): a, b" in shown
+
+
+def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> None:
+    (folder / "half.yaml").write_text(f"{job('good', OTHER_DAY)}\n---\nkind: DeltaWriteJob\n  spec: [\n")
+    (folder / "again.yaml").write_text(job("a", OTHER_DAY))
+    (folder / "template.yaml").write_text("kind: DeltaWriteJob\nmetadata: {{ name }}\n")
+    (folder / "bytes.yaml").write_bytes(b"\x80\x81")
+    (folder / "list.yaml").write_text("- 1\n")
+    (folder / "twice.yaml").write_text(
+        "kind: DeltaWriteJob\nmetadata: {name: q}\nspec:\n  sql: x\n  sql: y\n"
+    )
+    (folder / "wrong.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: w}\nspec: {sqll: x}\n")
+    (folder / "deployment.yaml").write_text("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")
+    result = sluice("plan", folder, folder / "nowhere", "-o", "json")
+    assert result.exit_code == 3
+    found = json.loads(result.stdout)
+    assert [one["name"] for one in found["jobs"]] == ["a", "b", "c", "good"]
+    told = {Path(one["place"].partition(",")[0]).name: one["why"] for one in found["troubles"]}
+    assert set(told) == {
+        *("half.yaml", "template.yaml", "bytes.yaml", "list.yaml", "twice.yaml", "wrong.yaml", "nowhere"),
+        "again.yaml",
+    }
+    assert "a template? render it first" in told["template.yaml"]
+    assert "no text in UTF-8" in told["bytes.yaml"]
+    assert "sql is given twice" in told["twice.yaml"]
+    assert "spec.sqll" in told["wrong.yaml"]
+    assert "already in" in told["again.yaml"]
+    assert "there is no such file" in told["nowhere"]
+    assert next(t["place"] for t in found["troubles"] if "half" in t["place"]).endswith("line 4, column 7")
+
+
+def test_windows_files_and_many_documents_in_one_are_read(tmp_path: Path) -> None:
+    documents = (job("a", PINNED_DELETE), job("b", OTHER_DAY), json.dumps(FACTS))
+    text = "\r\n---\r\n".join(documents)
+    (tmp_path / "bom.yaml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    (tmp_path / "utf16.yml").write_bytes(job("c", MERGE_BY_SOURCE).encode("utf-16"))
+    block = "kind: DeltaWriteJob\r\nmetadata: {name: d}\r\nspec:\r\n  sql: |\r\n    " + OTHER_DAY.replace(
+        " WHERE", "\r\n    WHERE"
+    )
+    (tmp_path / "crlf.yaml").write_bytes(block.encode())
+    (tmp_path / "items.json").write_text(f'{{"kind": "List", "items": [{job("e", OTHER_DAY)}]}}')
+    result = sluice("plan", tmp_path, "-o", "json")
+    assert result.exit_code == 0, result.stderr
+    assert [one["name"] for one in json.loads(result.stdout)["jobs"]] == ["a", "b", "d", "e", "c"]
+
+
+def test_an_empty_folder_is_said_to_be_empty(tmp_path: Path) -> None:
+    result = sluice("plan", tmp_path)
+    assert result.exit_code == 3
+    assert "no YAML or JSON files" in result.stderr
+    assert "0 jobs" in result.stdout
+
+
+def test_a_table_without_facts_is_taken_to_be_touched_everywhere(tmp_path: Path) -> None:
+    store = policy("orders", table={"path": "s3://lake/orders"}, logStore="Safe")
+    write(tmp_path, a=job("a", PINNED_DELETE), b=job("b", OTHER_DAY), policy=store)
+    found = planned(tmp_path)
+    assert len(found["conflicts"]) == 1
+    assert found["conflicts"][0]["firstLoses"]["overlap"] == "true"
+
+
+def test_an_unbound_name_is_one_piece_of_advice_however_many_tables_it_may_be(tmp_path: Path) -> None:
+    names = {f"j{n}": job(f"j{n}", f"DELETE FROM delta.`hdfs://lake/t{n}` WHERE id = 1") for n in range(3)}
+    write(tmp_path, **names, named=job("named", "DELETE FROM sales.orders WHERE id = 1"))
+    found = planned(tmp_path)
+    hints = [
+        one for one in found["advice"] if (one["hint"] or "").startswith("bind sales.orders to its path")
+    ]
+    assert [one["pairs"] for one in hints] == [3]
+
+
+def test_two_policies_for_one_table_are_a_trouble(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        p=policy("p", table={"path": "s3://lake/orders"}),
+        q=policy("q", table={"path": "s3a://lake//orders/"}),
+    )
+    assert "another policy is about the same table" in sluice("plan", tmp_path).stderr
+
+
+def test_a_policy_that_the_table_contradicts_is_named(folder: Path) -> None:
+    write(folder, policy=policy("orders", table={"path": "s3://lake/orders"}, partitionBy=["region"]))
+    result = sluice("plan", folder)
+    assert "a policy says partitionBy: region, but the table has date" in result.stderr
+    assert result.exit_code == 3
+
+
+def test_the_log_of_a_copy_says_what_is_known_of_the_table(tmp_path: Path) -> None:
+    lake = pytest.importorskip("unit.tables.lake")
+    lake.orders(tmp_path / "copy")
+    write(tmp_path, a=job("a", PINNED_DELETE), b=job("b", OTHER_DAY))
+    write(tmp_path, policy=policy("orders", table={"path": "s3://lake/orders"}, logStore="Safe"))
+    found = planned(tmp_path, "--table-path", f"s3://lake/orders={tmp_path / 'copy'}")
+    assert found["conflicts"] == []
+    assert found["troubles"] == []
+
+
+def test_a_stream_that_only_reads_a_table_waits_for_its_changes_in_a_plan_too(tmp_path: Path) -> None:
+    stream = {
+        "source": {"format": "delta", "path": "s3://lake/orders"},
+        "table": {"path": "s3://lake/report"},
+        "checkpoint": "s3://lake/checkpoint",
+        "trigger": {"availableNow": True},
+    }
+    body = {"kind": "DeltaWriteJob", "metadata": {"name": "stream"}, "spec": {"stream": stream}}
+    stores = {
+        name: policy(
+            name,
+            table={"path": f"s3://lake/{name}"},
+            logStore="Safe",
+            dialect={"name": "databricks", "runtime": "15.4"},
+        )
+        for name in ("orders", "report")
+    }
+    alter = job("alter", f"ALTER TABLE {ORDERS} ADD COLUMNS (note STRING)")
+    write(tmp_path, stream=json.dumps(body), alter=alter, **stores)
+    (conflict,) = planned(tmp_path)["conflicts"]
+    assert conflict["secondLoses"]["rule"] == "streaming-read"
+    assert "streaming-read on s3://lake/orders" in sluice("plan", tmp_path).stdout
+
+
+def test_tables_that_only_may_be_one_come_after_those_that_are(tmp_path: Path) -> None:
+    write(tmp_path, a=job("a", "DELETE FROM sales.orders WHERE id = 1"))
+    write(tmp_path, b=job("b", PINNED_DELETE), c=job("c", PINNED_DELETE))
+    lines = [line.strip() for line in sluice("plan", tmp_path, terminal_width=200).stdout.splitlines()]
+    edges = [line for line in lines if line.startswith("unsafe ")]
+    assert edges[0] == "unsafe b and c  lost-commits on s3://lake/orders"
+    assert edges[1].endswith("if sales.orders is s3://lake/orders")

@@ -1,0 +1,50 @@
+"""Two spellings of one table are held against each other, as soon as its log says that it is one."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts import Level, pair_of
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.tables import TableFacts, key_of_name, key_of_path
+from unit.conflicts.pairs import DELETE, DELETE_B, facts
+
+PATH, LINK, NAME = key_of_path("/lake/t"), key_of_path("/mnt/lake/t"), key_of_name("sales.orders")
+SPELLED = {PATH: "delta.`/lake/t`", LINK: "delta.`/mnt/lake/t`", NAME: "sales.orders"}
+KNOWN = replace(facts(), table_id="7d1f")
+
+
+def job(sql: str, spelling: object, known: TableFacts | None) -> JobFootprint:
+    key = next(key for key in SPELLED if key == spelling)
+    spec = DeltaWriteJobSpec.model_validate({"sql": sql.replace("{t}", SPELLED[key])})
+    return footprint_of(spec, {}, facts={} if known is None else {key: known})
+
+
+def levels(first: JobFootprint, second: JobFootprint) -> set[Level]:
+    pair = pair_of(first, second)
+    return {pair.first_loses.level, pair.second_loses.level}
+
+
+@pytest.mark.parametrize("other", [LINK, NAME])
+def test_one_id_under_two_spellings_is_one_table(other: object) -> None:
+    assert levels(job(DELETE, PATH, KNOWN), job(DELETE, other, KNOWN)) == {Level.MAY}
+    assert levels(job(DELETE, PATH, KNOWN), job(DELETE_B, other, KNOWN)) == {Level.NEVER}
+
+
+def test_two_paths_with_ids_of_their_own_are_two_tables() -> None:
+    assert levels(job(DELETE, PATH, KNOWN), job(DELETE, LINK, replace(KNOWN, table_id="other"))) == {
+        Level.NEVER
+    }
+
+
+def test_a_name_whose_log_was_not_read_may_be_any_table() -> None:
+    assert levels(job(DELETE, PATH, KNOWN), job(DELETE_B, NAME, None)) != {Level.NEVER}
+
+
+def test_two_writers_of_a_name_that_leads_nowhere_known_may_lose_commits() -> None:
+    append = DeltaWriteJobSpec.model_validate({"sql": "INSERT INTO sales.orders VALUES (1)"})
+    verdict = pair_of(footprint_of(append, {}), footprint_of(append, {})).first_loses
+    assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
+    assert "where sales.orders lies" in verdict.reason
+    assert "DeltaTablePolicy" in str(verdict.advice)

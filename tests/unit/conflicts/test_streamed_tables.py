@@ -1,0 +1,108 @@
+"""What fails a stream at the table that it reads, though it writes another."""
+
+from typing import Any
+
+import pytest
+
+from sluice.conflicts import Level, Pair, common, conflict_between, pair_of
+from sluice.footprint import JobFootprint
+from sluice.tables import Dialect, databricks, key_of_path, oss
+from unit.conflicts import pairs as p
+
+DELTA = oss("4.4.0")
+REWRITES = [p.UPDATE, p.DELETE, p.MERGE, p.DELETE_PARTITION, p.TRUNCATE]
+OVERWRITES = [p.OVERWRITE, p.REPLACE_WHERE, p.DYNAMIC, p.RESTORE, p.REPLACE_TABLE]
+INSERT_ONLY = (
+    f"MERGE INTO {{t}} t USING ({p.row(p.A)}) s ON t.id = s.id AND t.date = {p.A} "
+    "WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+def stream(options: dict[str, str] | None = None, **source: Any) -> dict[str, Any]:
+    source = {"format": "delta", "path": "/lake/t", **source}
+    if options is not None:
+        source["options"] = options
+    return {
+        "stream": {
+            "source": source,
+            "table": {"path": "/lake/other"},
+            "checkpoint": "/lake/checkpoint",
+            "trigger": {"availableNow": True},
+        }
+    }
+
+
+def footprints(
+    winner: str, options: dict[str, str] | None, dialect: Dialect | None
+) -> tuple[JobFootprint, JobFootprint]:
+    known = p.facts(dialect=dialect)
+    return p.job(stream(options), known), p.job(winner, known)
+
+
+def pair(winner: str, options: dict[str, str] | None = None, dialect: Dialect | None = DELTA) -> Pair:
+    return pair_of(*footprints(winner, options, dialect))
+
+
+@pytest.mark.parametrize("winner", [*REWRITES, *OVERWRITES])
+def test_a_change_of_rows_breaks_a_stream_that_reads_them(winner: str) -> None:
+    found = pair(winner)
+    assert found.first_loses.level is (Level.WILL if winner in REWRITES else Level.MAY)
+    assert found.first_loses.rule == "streamed-rows"
+    assert found.first_loses.exception is None
+    assert found.second_loses.level is Level.NEVER
+    conflict = conflict_between(*footprints(winner, None, DELTA))
+    assert conflict is not None
+    assert conflict.table == key_of_path("/lake/t")
+
+
+@pytest.mark.parametrize("winner", [p.APPEND, p.SELF_READ, p.OPTIMIZE, p.VACUUM, INSERT_ONLY])
+def test_what_changes_no_row_passes_a_stream(winner: str) -> None:
+    assert pair(winner).together
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"skipChangeCommits": "true"}, {"ignorechanges": "TRUE"}, {"readChangeFeed": "true"}],
+)
+def test_options_of_the_source_let_changes_pass(options: dict[str, str]) -> None:
+    for winner in REWRITES:
+        assert pair(winner, options).together
+        assert not pair(winner, dict.fromkeys(options, "false")).together
+
+
+def test_ignoring_deletes_helps_only_where_no_file_is_written_again() -> None:
+    options = {"ignoreDeletes": "true"}
+    assert pair(p.TRUNCATE, options).together
+    assert pair(p.DELETE_PARTITION, options).together
+    for winner in (p.DELETE, p.UPDATE, p.MERGE, p.OVERWRITE):
+        assert pair(winner, options).first_loses.rule == "streamed-rows"
+
+
+@pytest.mark.parametrize("winner", [p.ADD_COLUMN, p.SET, p.CHANGE_FEED])
+@pytest.mark.parametrize("options", [None, {"skipChangeCommits": "true"}])
+def test_a_change_of_the_schema_may_break_a_stream_until_it_starts_again(
+    winner: str, options: dict[str, str] | None
+) -> None:
+    found = pair(winner, options).first_loses
+    assert (found.level, found.rule, found.exception) == (Level.MAY, "streaming-read", None)
+
+
+@pytest.mark.parametrize("dialect", [None, databricks("15.4", photon=True)])
+def test_of_other_engines_it_is_only_possible(dialect: Dialect | None) -> None:
+    assert pair(p.DELETE, None, dialect).first_loses.level is Level.MAY
+    assert pair(p.DELETE, {"skipChangeCommits": "true"}, dialect).together
+
+
+def test_a_name_that_may_be_the_table_may_break_the_stream() -> None:
+    known = p.facts(dialect=DELTA)
+    reader, changed = p.job(stream(), known), p.job("DELETE FROM sales.orders", known)
+    found = common.streamed_rows(reader, reader.streams_from[0], changed.tables[0])
+    assert found is not None
+    assert found.level is Level.MAY
+
+
+def test_a_table_that_is_only_looked_into_may_be_no_stream() -> None:
+    looks = stream(format="rate", path=None)
+    looks["stream"]["readsTables"] = [{"path": "/lake/t"}]
+    known = p.facts(dialect=DELTA)
+    assert pair_of(p.job(looks, known), p.job(p.DELETE, known)).first_loses.level is Level.MAY

@@ -1,0 +1,120 @@
+"""VACUUM takes files from under whoever reads the table, though he writes none of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.admission import Holder, Waiter, decide
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts import Level, Order, conflict_between, pair_of
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.tables import key_of_path
+
+SHORT = "VACUUM delta.`/lake/a` RETAIN 0 HOURS"
+LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+STREAM = {
+    "source": {"format": "delta", "path": "/lake/a"},
+    "checkpoint": "/checkpoints/b",
+    "trigger": {"availableNow": True},
+}
+READERS: dict[str, Any] = {
+    "insert": "INSERT INTO delta.`/lake/b` SELECT * FROM delta.`/lake/a`",
+    "overwrite": "INSERT OVERWRITE delta.`/lake/b` SELECT * FROM delta.`/lake/c` JOIN delta.`/lake/a` USING (id)",
+    "cte": "INSERT INTO delta.`/lake/b` WITH x AS (SELECT * FROM delta.`/lake/a`) SELECT * FROM x",
+    "merge": "MERGE INTO delta.`/lake/b` b USING delta.`/lake/a` a ON a.id = b.id WHEN MATCHED THEN DELETE",
+    "delete": "DELETE FROM delta.`/lake/b` WHERE id IN (SELECT id FROM delta.`/lake/a`)",
+    "update": "UPDATE delta.`/lake/b` SET v = (SELECT MAX(v) FROM delta.`/lake/a`)",
+    "create": "CREATE TABLE delta.`/lake/b` USING delta AS SELECT * FROM delta.`/lake/a`",
+    "clone": "CREATE TABLE delta.`/lake/b` SHALLOW CLONE delta.`/lake/a`",
+    "view": "CREATE TEMPORARY VIEW v AS SELECT * FROM delta.`/lake/a`; INSERT INTO delta.`/lake/b` SELECT * FROM v",
+    "older version": "INSERT INTO delta.`/lake/b` SELECT * FROM delta.`/lake/a` VERSION AS OF 3",
+    "name": "INSERT INTO delta.`/lake/b` SELECT * FROM sales.orders",
+    "files": "INSERT INTO delta.`/lake/b` SELECT * FROM parquet.`/lake/a`",
+    "both": f"{SHORT}; INSERT INTO delta.`/lake/b` SELECT * FROM delta.`/lake/a`",
+    "write of a query": {
+        "write": {
+            "table": {"path": "/lake/b"},
+            "mode": "Append",
+            "source": {"sql": "SELECT * FROM delta.`/lake/a`"},
+        }
+    },
+    "write of a folder": {
+        "write": {
+            "table": {"path": "/lake/b"},
+            "mode": "Append",
+            "source": {"format": "delta", "path": "/lake/a"},
+        }
+    },
+    "stream": {"stream": {**STREAM, "table": {"path": "/lake/b"}}},
+    "stream by batch": {"stream": {**STREAM, "sql": "INSERT INTO delta.`/lake/b` SELECT * FROM batch"}},
+}
+
+
+def job(spec: str | dict[str, Any], **more: Any) -> JobFootprint:
+    given = {"sql": spec} if isinstance(spec, str) else spec
+    return footprint_of(DeltaWriteJobSpec.model_validate({**given, **more}), LINKING, delta_version="4.4.0")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly(name: str) -> None:
+    pair = pair_of(job(READERS[name]), job(SHORT))
+    assert pair.order is Order.NONE
+    for verdict in (pair.first_loses, pair.second_loses):
+        assert (verdict.level, verdict.rule) == (Level.UNSAFE, "vacuum-under-a-run")
+    for found in (
+        conflict_between(job(READERS[name]), job(SHORT)),
+        conflict_between(job(SHORT), job(READERS[name])),
+    ):
+        assert found is not None
+        assert found.table == key_of_path("/lake/a")
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name != "both"])
+def test_a_vacuum_that_keeps_files_longer_than_the_reader_runs_is_in_nobodys_way(name: str) -> None:
+    for vacuum in ("VACUUM delta.`/lake/a`", "VACUUM delta.`/lake/a` RETAIN 168 HOURS", f"{SHORT} DRY RUN"):
+        assert pair_of(job(READERS[name]), job(vacuum)).together
+    assert pair_of(
+        job(READERS[name], activeDeadlineSeconds=3600), job("VACUUM delta.`/lake/a` RETAIN 1 HOURS")
+    ).together
+
+
+def test_who_reads_other_tables_is_not_hurt() -> None:
+    for sql in (
+        "INSERT INTO delta.`/lake/b` SELECT * FROM delta.`/lake/c`",
+        "INSERT INTO delta.`/lake/b` VALUES (1)",
+        "INSERT INTO delta.`/lake/b` SELECT id FROM range(10)",
+        "CREATE TABLE delta.`/lake/b` (id INT) USING delta",
+    ):
+        assert pair_of(job(sql), job(SHORT)).together
+
+
+def test_two_names_are_two_tables_and_one_name_is_one() -> None:
+    read = job("INSERT INTO sales.report SELECT * FROM sales.orders")
+    assert pair_of(read, job("VACUUM sales.other RETAIN 0 HOURS")).together
+    assert pair_of(read, job("VACUUM lake.sales.orders RETAIN 0 HOURS")).first_loses.level is Level.UNSAFE
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO delta.`/lake/b` SELECT from_elsewhere(id) FROM delta.`/lake/c`",
+        "INSERT INTO delta.`/lake/b` SELECT * FROM IDENTIFIER('a')",
+        "REPLACE TABLE delta.`/lake/b` USING delta AS SELECT * FROM delta.`/lake/c`",
+        "INSERT INTO delta.`/lake/b` SELECT * FROM "
+        + ", ".join(f"delta.`/lake/t{number}`" for number in range(80)),
+    ],
+)
+def test_what_may_read_any_table_may_lose_its_files(sql: str) -> None:
+    assert pair_of(job(sql), job(SHORT)).first_loses.level is Level.MAY
+    assert pair_of(job(sql), job("VACUUM delta.`/lake/a`")).together
+
+
+def test_the_queue_keeps_a_vacuum_from_whoever_reads() -> None:
+    reader = Holder("r", "etl/reader", job(READERS["insert"]))
+    vacuum = Waiter("v", "etl/vacuum", job(SHORT), 0, datetime(2026, 11, 19, tzinfo=UTC))
+    (decision,) = decide([vacuum], [reader])
+    assert [str(blocking.conflict.table) for blocking in decision.blocked_by] == ["file:/lake/a"]
+    reading = Waiter("r", "etl/reader", reader.footprint, 0, datetime(2026, 11, 19, tzinfo=UTC))
+    (decision,) = decide([reading], [Holder("v", "etl/vacuum", vacuum.footprint)])
+    assert not decision.granted

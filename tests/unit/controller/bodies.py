@@ -1,0 +1,41 @@
+"""Objects as the API server would give them."""
+
+from typing import Any
+
+from sluice.predicates import Table
+from sluice.tables import TableFacts
+
+Json = dict[str, Any]
+
+PARTITIONED = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["date"]))
+UPDATE = "UPDATE delta.`/lake/orders` SET id = 1 WHERE date = DATE '2026-11-19'"
+
+
+def job_body(name: str, *, version: int = 1, generation: int = 1, **spec: Any) -> Json:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "etl",
+            "uid": f"uid-{name}",
+            "resourceVersion": str(version),
+            "creationTimestamp": "2026-11-19T10:00:00Z",
+            "generation": generation,
+        },
+        "spec": spec or {"sql": UPDATE},
+    }
+
+
+def policy_body(
+    name: str, *, created: str = "10:00:00", version: int = 1, generation: int = 1, **spec: Any
+) -> Json:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "etl",
+            "uid": f"policy-{name}",
+            "resourceVersion": str(version),
+            "creationTimestamp": f"2026-11-19T{created}Z",
+            "generation": generation,
+        },
+        "spec": spec,
+    }

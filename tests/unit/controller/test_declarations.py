@@ -1,0 +1,52 @@
+"""Which policy counts for a table."""
+
+from sluice.controller.declarations import declarations
+from sluice.tables import LogStore, key_of_name, key_of_path
+from unit.controller.bodies import policy_body
+
+PATH, NAME = key_of_path("/lake/orders"), key_of_name("sales.orders")
+
+
+def test_a_policy_with_both_says_where_a_name_leads() -> None:
+    found, _ = declarations([policy_body("a", table={"path": "/lake/orders", "name": "Sales.Orders"})])
+    assert found.location_of(NAME) == PATH
+    assert found.location_of(PATH) == PATH
+    assert found.declared(NAME) == found.declared(PATH)
+
+
+def test_without_a_policy_a_key_is_its_own_location() -> None:
+    found, _ = declarations([policy_body("a", table={"name": "sales.orders"}, logStore="Safe")])
+    assert found.location_of(NAME) == NAME
+    assert found.declared(NAME) is not None
+    assert found.declared(PATH) is None
+
+
+def test_the_older_of_two_counts_and_of_equally_old_ones_the_first_by_name() -> None:
+    table = {"path": "s3a://lake//orders/"}
+    same = {"path": "s3://lake/orders"}
+    younger = policy_body("a", created="10:00:01", table=table, logStore="Safe")
+    older = policy_body("b", table=same, logStore="S3DynamoDB")
+    twin = policy_body("c", table=same, logStore="S3SingleDriver")
+    for order in ([younger, older, twin], [twin, older, younger]):
+        found, ignored = declarations(order)
+        declared = found.declared(key_of_path("s3://lake/orders"))
+        assert declared is not None
+        assert declared.log_store is LogStore.S3_DYNAMODB
+        assert ignored == (
+            "policy etl/c does not count: etl/b is older and about the same table",
+            "policy etl/a does not count: etl/b is older and about the same table",
+        )
+
+
+def test_a_policy_that_does_not_count_gives_no_name_away() -> None:
+    older = policy_body("a", table={"path": "/lake/orders"})
+    younger = policy_body("b", created="11:00:00", table={"path": "/lake/orders", "name": "sales.orders"})
+    assert declarations([older, younger])[0].location_of(NAME) == NAME
+
+
+def test_a_policy_that_is_not_understood_counts_for_nothing_and_says_why() -> None:
+    broken = policy_body("a", table={"path": "/lake/orders"}, logStore="Hope")
+    found, ignored = declarations([broken, policy_body("b", table={"path": "/lake/orders"}, logStore="Safe")])
+    assert found.declared(PATH) is not None
+    assert "etl/a is not understood" in ignored[0]
+    assert "spec.logStore" in ignored[0]

@@ -1,0 +1,123 @@
+"""What is said of an attempt that ended: what its runner told, and what only the tables' logs know."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.controller import outcome
+from sluice.controller.jobs import JobView
+from sluice.controller.outcome import close_attempt, verdict_of
+from sluice.controller.world import World
+from sluice.engines import Observation, RuntimeProfile, Stage
+from unit.controller.bodies import job_body
+from unit.tables import lake
+
+BEGUN = datetime(2026, 11, 19, 10, tzinfo=UTC)
+ATTEMPT = Attempt(number=1, token=1, hash="x", application="a-1", granted_at=BEGUN)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Made by somebody else; then statement 1 of the attempt committed version 1."""
+    lake.orders(tmp_path)
+    stamp = {"sluice": {"uid": "uid-a", "attempt": 1, "statement": 1}}
+    _commit(tmp_path, 1, json.dumps(stamp))
+    return tmp_path
+
+
+def _commit(path: Path, version: int, user_metadata: str) -> None:
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    info = {"timestamp": now, "operation": "WRITE", "userMetadata": user_metadata}
+    (path / "_delta_log" / f"{version:020}.json").write_text(json.dumps({"commitInfo": info}) + "\n")
+
+
+def _job(path: Path) -> JobView:
+    seen = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+    body = job_body("a", sql=f"DELETE FROM delta.`{path}` WHERE id = 1")
+    touched = {"table": f"file:{path}", "statement": 1, "operation": "DELETE", "reads": "", "writes": ""}
+    seen.job_seen(body | {"status": {"footprint": [touched]}})
+    return seen.jobs["uid-a"]
+
+
+def _ended(exit_code: int, **result: Any) -> Observation:
+    message = json.dumps({"version": 1, "attempt": 1} | result) if result else None
+    return Observation(Stage.ENDED, exit_code=exit_code, message=message)
+
+
+async def test_a_driver_that_was_told_to_end_is_looked_up_in_the_tables_logs(table: Path) -> None:
+    """It cannot know whether the statement that ran has committed; when it has ended, the log does."""
+    ended = _ended(
+        1,
+        outcome="Failed",
+        statements=[],
+        exception={"class": "Terminated", "message": "ended by SIGTERM", "statement": 1},
+    )
+    closed = await close_attempt(_job(table), ATTEMPT, ended)
+    assert [(commit.statement, commit.version) for commit in closed.commits] == [(1, 1)]
+    assert closed.message is not None
+    assert "it had committed version 1 of" in closed.message
+    assert verdict_of(closed)[:2] == (Phase.FAILED, "Terminated")
+
+
+async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(table: Path) -> None:
+    ended = _ended(
+        0,
+        outcome="Succeeded",
+        truncated=True,
+        statements=[
+            {"number": 1, "state": "Committed", "operation": "WRITE"},
+            {
+                "number": 2,
+                "state": "Committed",
+                "operation": "WRITE",
+                "commits": [{"table": f"file:{table}", "version": 2, "operation": "WRITE"}],
+            },
+        ],
+    )
+    closed = await close_attempt(_job(table), ATTEMPT, ended)
+    assert [(commit.statement, commit.version) for commit in closed.commits] == [(1, 1), (2, 2)]
+    assert closed.outcome is Outcome.SUCCEEDED
+    assert closed.message is not None
+    assert "versions 1, 2 of" in closed.message
+
+
+async def test_a_failure_tells_what_the_statements_before_it_had_committed(table: Path) -> None:
+    commit = {"table": f"file:{table}", "version": 1, "operation": "WRITE"}
+    ended = _ended(
+        1,
+        outcome="Failed",
+        statements=[
+            {"number": 1, "state": "Committed", "operation": "WRITE", "commits": [commit]},
+            {"number": 2, "state": "Failed", "operation": "DELETE", "commits": []},
+        ],
+        exception={"class": "AnalysisException", "message": "no such column" * 200, "statement": 2},
+    )
+    closed = await close_attempt(_job(table), ATTEMPT, ended)
+    assert closed.message is not None
+    assert closed.message.startswith("statement 2: AnalysisException: no such column")
+    assert closed.message.endswith(f"it had committed version 1 of file:{table}")
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "not JSON", "[]", '{"sluice": 1}'])
+async def test_what_others_write_into_their_commits_holds_nobody_up(table: Path, text: str) -> None:
+    _commit(table, 2, text)
+    closed = await close_attempt(_job(table), ATTEMPT, _ended(137))
+    assert [commit.version for commit in closed.commits] == [1]
+    assert closed.outcome is Outcome.KILLED
+
+
+async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> None:
+        raise KeyError("version")
+
+    monkeypatch.setattr(outcome, "commits_of_run", fails)
+    closed = await close_attempt(_job(table), ATTEMPT, _ended(137))
+    assert closed.outcome is Outcome.KILLED
+    assert closed.message is not None
+    assert "is not known" in closed.message

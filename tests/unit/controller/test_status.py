@@ -1,0 +1,124 @@
+"""What stands in a job's status: kstatus conditions, times that are kept, and patches that hold only what changed."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sluice.api.job_status import MAX_ATTEMPTS, Attempt, DeltaWriteJobStatus, Phase
+from sluice.controller.jobs import JobView
+from sluice.controller.status import _difference, _plain, next_status, understood, with_attempt
+from sluice.engines import RuntimeProfile
+
+NOW = datetime(2026, 11, 19, 10, 0, 0, 123450, tzinfo=UTC)
+LATER = NOW + timedelta(minutes=1)
+
+
+def job(status: DeltaWriteJobStatus | None = None, **spec: Any) -> JobView:
+    body = {
+        "metadata": {
+            "name": "daily",
+            "namespace": "etl",
+            "uid": "u",
+            "generation": 3,
+            "resourceVersion": "7",
+        },
+        "spec": spec or {"sql": "INSERT INTO delta.`/t` VALUES (1)"},
+        "status": _plain(status) if status else {},
+    }
+    return JobView(body, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
+
+
+def attempt(number: int) -> Attempt:
+    return Attempt(number=number, token=number, hash="h", application=f"daily-{number}", granted_at=NOW)
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+def test_conditions_follow_kstatus_in_every_phase(phase: Phase) -> None:
+    status = next_status(job(), phase, "Reason", "why", NOW)
+    said = {condition.type: str(condition.status) for condition in status.conditions}
+    if phase in (Phase.SUCCEEDED, Phase.SKIPPED):
+        assert said == {"Ready": "True", "Reconciling": "False", "Stalled": "False"}
+    elif phase is Phase.FAILED:
+        assert said == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
+    else:
+        assert said == {"Ready": "False", "Reconciling": "True", "Stalled": "False"}
+    assert status.observed_generation == 3
+    assert all(condition.observed_generation == 3 for condition in status.conditions)
+    assert (status.finished_at is not None) is phase.is_terminal
+
+
+def test_times_tell_when_a_state_began_and_not_when_it_was_last_said() -> None:
+    first = next_status(job(), Phase.WAITING, "Blocked", "by one", NOW)
+    again = next_status(job(first), Phase.WAITING, "Blocked", "by another", LATER)
+    assert again.since == NOW
+    assert {condition.last_transition_time for condition in again.conditions} == {NOW}
+    assert {condition.message for condition in again.conditions} == {"by another"}
+    ended = next_status(job(again), Phase.SUCCEEDED, "Committed", "done", LATER)
+    assert ended.since == LATER
+    moved = {c.type: c.last_transition_time for c in ended.conditions}
+    assert moved == {"Ready": LATER, "Reconciling": LATER, "Stalled": NOW}
+
+
+def test_nothing_changed_is_nothing_to_write() -> None:
+    status = next_status(job(), Phase.WAITING, "Blocked", "by one", NOW, **understood(job()))
+    view = job(status)
+    again = next_status(view, Phase.WAITING, "Blocked", "by one", LATER, **understood(view))
+    assert _difference(view.body["status"], _plain(again)) == {}
+
+
+def test_a_patch_holds_what_changed_and_takes_away_what_went() -> None:
+    waiting = next_status(
+        job(), Phase.WAITING, "Blocked", "by one", NOW, blocked_by_count=2, **understood(job())
+    )
+    view = job(waiting)
+    starting = next_status(view, Phase.STARTING, "Admitted", "goes", LATER, **understood(view))
+    patch = _difference(view.body["status"], _plain(starting))
+    assert set(patch) == {"phase", "since", "reason", "message", "conditions", "blockedByCount"}
+    assert patch["blockedByCount"] is None
+
+
+def test_messages_are_cut_to_what_the_api_server_takes() -> None:
+    status = next_status(job(), Phase.FAILED, "RunFailed", "x" * 9000, NOW)
+    DeltaWriteJobStatus.model_validate(_plain(status))
+
+
+def test_the_oldest_attempts_go_and_an_attempt_is_replaced_by_its_number() -> None:
+    many = DeltaWriteJobStatus(attempts=tuple(attempt(number) for number in range(1, MAX_ATTEMPTS + 1)))
+    fields = with_attempt(job(many), attempt(MAX_ATTEMPTS + 1))
+    assert [one.number for one in fields["attempts"]] == list(range(2, MAX_ATTEMPTS + 2))
+    closed = attempt(MAX_ATTEMPTS).model_copy(update={"message": "ended"})
+    fields = with_attempt(job(many), closed)
+    assert [one.message for one in fields["attempts"]][-2:] == [None, "ended"]
+    assert len(fields["attempts"]) == MAX_ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ({"priority": 7}, True),
+        ({"ttlSecondsAfterFinished": 60}, True),
+        ({"admission": {"suspend": True}}, True),
+        ({"admission": {"timeout": "1h"}}, False),
+        ({"sql": "INSERT INTO delta.`/t` VALUES (2)"}, False),
+        ({"runKey": "x"}, False),
+        ({"runtime": {"sparkConf": {"spark.x": "1"}}}, False),
+        ({"sql": "INSERT INTO delta.`/t` VALUES (:a)", "parameters": {"a": {"integer": 1}}}, False),
+    ],
+)
+def test_the_hash_changes_with_the_work_alone(changed: dict[str, Any], *, same: bool) -> None:
+    base = {"sql": "INSERT INTO delta.`/t` VALUES (1)"}
+    assert (job(**base).spec_hash == job(**base | changed).spec_hash) is same
+
+
+def test_what_was_understood_is_kept_while_the_spec_is_the_same() -> None:
+    view = job()
+    understood(view)
+    again = view.now(view.body | {"status": {"phase": "Running"}})
+    assert again.footprint is view.footprint
+    assert again.phase is Phase.RUNNING
+    metadata = view.body["metadata"] | {"generation": 4}
+    edited = view.now({"metadata": metadata, "spec": {"sql": "DELETE FROM delta.`/u`"}})
+    assert [table.text for table in edited.footprint.keys] == ["file:/u"]
+    assert edited.spec_hash != view.spec_hash
+    assert edited.arrived_at == view.arrived_at

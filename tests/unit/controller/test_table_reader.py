@@ -1,0 +1,233 @@
+"""Jobs are judged by what was read after they arrived, and wait for no read longer than they must."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from sluice.controller.jobs import JobView
+from sluice.controller.table_reader import TableReader
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.footprint import NotUnderstoodError
+from sluice.predicates import Table
+from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
+from unit.controller.bodies import PARTITIONED, UPDATE, job_body, policy_body
+
+ORDERS = key_of_path("/lake/orders")
+
+
+class Lake:
+    """What logs say, and who asked."""
+
+    def __init__(self) -> None:
+        self.facts = {ORDERS: PARTITIONED}
+        self.asked: list[TableKey] = []
+        self.hangs = threading.Event()
+        self.hangs.set()
+        self.error: BaseException | None = None
+
+    def read(self, key: TableKey) -> TableFacts:
+        self.asked.append(key)
+        self.hangs.wait(10)
+        if self.error is not None:
+            raise self.error
+        return self.facts.get(key, unread("nothing there"))
+
+
+def world() -> World:
+    return World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+
+
+@asynccontextmanager
+async def reading(
+    seen: World, lake: Lake, patience: float = 5.0, fresh: float = 60.0
+) -> AsyncIterator[TableReader]:
+    reader = TableReader(seen, lake.read, patience=patience, fresh_seconds=fresh)
+    try:
+        yield reader
+    finally:
+        lake.hangs.set()
+        reader.close()
+
+
+def log_store(job: JobView) -> LogStore:
+    (table,) = job.footprint.tables
+    return table.log_store
+
+
+async def until(look: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not look():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+def reads(job: JobView) -> str:
+    return job.footprint.tables[0].reads_text
+
+
+async def test_a_job_is_judged_when_its_tables_were_read_and_is_marked_then() -> None:
+    seen, lake = world(), Lake()
+    seen.job_seen(job_body("a"))
+    async with reading(seen, lake) as reader:
+        await seen.changes(0)
+        assert reader.waited(seen.jobs["uid-a"]) == 0.0
+        assert not reader.knows(seen.jobs["uid-a"])
+        assert await seen.changes(20) == {"uid-a"}
+        assert reader.knows(seen.jobs["uid-a"])
+        assert reads(seen.jobs["uid-a"]) == "date = DATE '2026-11-19'"
+        assert lake.asked == [ORDERS]
+        assert reader.waited(seen.jobs["uid-a"]) > 0.0
+
+
+async def test_one_read_serves_all_who_wait_but_none_who_came_later() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        for name in ("a", "b"):
+            seen.job_seen(job_body(name))
+            reader.knows(seen.jobs[f"uid-{name}"])
+        await until(lambda: all(reader.knows(job) for job in seen.jobs.values()))
+        assert len(lake.asked) <= 2
+        before = len(lake.asked)
+        seen.job_seen(job_body("c"))
+        assert not reader.knows(seen.jobs["uid-c"])
+        await until(lambda: reader.knows(seen.jobs["uid-c"]))
+        assert len(lake.asked) == before + 1
+
+
+async def test_who_waits_is_understood_anew_when_a_table_changes() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        before = seen.jobs["uid-a"]
+        assert reads(before) != "true"
+        lake.facts[ORDERS] = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}))
+        reader.changed((ORDERS,))
+        assert not reader.knows(before)
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert seen.jobs["uid-a"] is not before
+        assert reads(seen.jobs["uid-a"]) == "true"
+
+
+async def test_a_grant_rests_on_nothing_old() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake, fresh=0.0) as reader:
+        seen.job_seen(job_body("a"))
+        job = seen.jobs["uid-a"]
+        await until(lambda: reader.knows(job))
+        await asyncio.sleep(0.01)
+        assert reader.knows(job)
+        assert not reader.knows(job, for_grant=True)
+        await until(lambda: len(lake.asked) == 2)
+
+
+async def test_a_read_that_hangs_makes_the_table_unread_and_holds_nobody_else_up() -> None:
+    seen, lake = world(), Lake()
+    lake.hangs.clear()
+    async with reading(seen, lake, patience=0.1) as reader:
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"], for_grant=True))
+        job = seen.jobs["uid-a"]
+        assert reads(job) == "true"
+        assert "did not answer within 0.1 s" in " ".join(job.footprint.tables[0].widened)
+        seen.job_seen(job_body("later"))
+        assert reader.knows(seen.jobs["uid-later"])  # nothing better can be had
+        assert len(lake.asked) == 1
+        lake.hangs.set()
+        await until(lambda: reads(seen.jobs["uid-a"]) != "true")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), BaseException("a panic")])
+async def test_a_read_that_breaks_makes_the_table_unread(error: BaseException) -> None:
+    seen, lake = world(), Lake()
+    lake.error = error
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert reads(seen.jobs["uid-a"]) == "true"
+        assert str(error) in " ".join(seen.jobs["uid-a"].footprint.tables[0].widened)
+
+
+async def test_another_number_in_the_same_trouble_is_no_change() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        for number in range(3):
+            lake.facts[ORDERS] = unread(
+                f"the log of {ORDERS} cannot be read: {'denied ' * 20}request {number}"
+            )
+            reader.changed((ORDERS,))
+            seen.job_seen(job_body("a", version=number + 1))
+            await until(lambda: reader.knows(seen.jobs["uid-a"]))
+            if number == 0:
+                before = seen.jobs["uid-a"].footprint
+        assert seen.jobs["uid-a"].footprint is before
+
+
+async def test_a_policy_leads_from_a_name_to_a_log_and_back() -> None:
+    seen, lake = world(), Lake()
+    name = key_of_name("sales.orders")
+    sql = "UPDATE sales.orders SET id = 1 WHERE date = DATE '2026-11-19'"
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a", sql=sql))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert reads(seen.jobs["uid-a"]) == "true"
+        seen.policy_seen(policy_body("p", table={"path": "/lake/orders", "name": "sales.orders"}))
+        assert not reader.knows(seen.jobs["uid-a"])
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert reads(seen.jobs["uid-a"]) != "true"
+        assert log_store(seen.jobs["uid-a"]) is LogStore.RENAME
+        seen.policy_gone("policy-p")
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert reads(seen.jobs["uid-a"]) == "true"
+        assert log_store(seen.jobs["uid-a"]) is LogStore.UNKNOWN
+        assert lake.asked == [name, ORDERS, name]
+
+
+async def test_a_change_of_a_policy_s_status_reads_nothing_again() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        seen.policy_seen(policy_body("p", table={"path": "/lake/orders"}))
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        seen.policy_seen(policy_body("p", version=2, table={"path": "/lake/orders"}))
+        assert reader.knows(seen.jobs["uid-a"])
+
+
+async def test_what_no_job_needs_is_forgotten() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        reader.forget_unused()
+        assert seen.facts == {ORDERS: PARTITIONED}
+        seen.job_gone("uid-a")
+        reader.forget_unused()
+        assert seen.facts == {}
+
+
+async def test_a_job_that_is_not_understood_any_more_ends_nothing() -> None:
+    """It may be running, and its runtime profile have been taken out of the configuration."""
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a", sql=UPDATE, runtimeRef="gone"))
+        with pytest.raises(NotUnderstoodError):
+            reader.knows(seen.jobs["uid-a"])
+        reader.forget_unused()
+
+
+async def test_an_edited_job_is_a_new_one() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        lake.facts[ORDERS] = replace(PARTITIONED, properties={"a": "b"})
+        seen.job_seen(job_body("a", version=2, generation=2))
+        assert not reader.knows(seen.jobs["uid-a"])
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert seen.facts[ORDERS].properties == {"a": "b"}

@@ -1,0 +1,114 @@
+"""What was seen last stays, whatever late events and lists say."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+
+
+def world() -> World:
+    return World({"default": RuntimeProfile(spark_version="4.2.0")})
+
+
+def body(name: str, version: int, *, uid: str | None = None, namespace: str = "etl") -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": uid or f"uid-{name}",
+            "resourceVersion": str(version),
+            "creationTimestamp": "2026-11-19T10:00:00Z",
+            "generation": 1,
+            "labels": {names.LABEL_JOB_UID: f"job-of-{name}"},
+        },
+        "spec": {},
+    }
+
+
+def listed(version: int, *items: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": str(version)}, "items": list(items)}
+
+
+def test_a_late_event_takes_nothing_back() -> None:
+    seen = world()
+    seen.job_seen(body("a", 9))
+    seen.job_seen(body("a", 7))
+    assert seen.jobs["uid-a"].resource_version == "9"
+    seen.pod_seen(body("p", 9))
+    seen.pod_seen(body("p", 7))
+    assert seen.pods["etl", "p"]["metadata"]["resourceVersion"] == "9"
+
+
+def test_the_end_of_an_older_object_of_that_name_ends_no_newer_one() -> None:
+    seen = world()
+    seen.application_seen(body("a", 9, uid="new"))
+    seen.application_gone(body("a", 8, uid="old"))
+    assert ("etl", "a") in seen.applications
+
+
+@pytest.mark.parametrize("kind", ["jobs", "applications", "pods"])
+def test_a_list_removes_what_is_gone_but_not_what_is_younger_or_elsewhere(kind: str) -> None:
+    seen = world()
+    see = {"jobs": seen.job_seen, "applications": seen.application_seen, "pods": seen.pod_seen}[kind]
+    see(body("gone", 3))
+    see(body("stays", 4))
+    see(body("younger", 12))
+    see(body("elsewhere", 5, namespace="other"))
+    answer = listed(10, body("stays", 4), body("found", 8))
+    if kind == "jobs":
+        seen.jobs_listed(answer, "etl")
+        left = {job.name for job in seen.jobs.values()}
+    else:
+        known = getattr(seen, kind)
+        seen.replace_all(known, answer, "etl")
+        left = {name for _, name in known}
+    assert left == {"stays", "younger", "elsewhere", "found"}
+
+
+async def test_changes_are_told_once_and_wait_no_longer_than_asked() -> None:
+    seen = world()
+    assert await seen.changes(0.01) == set()
+    seen.job_seen(body("a", 1))
+    seen.pod_seen(body("p", 1))
+    assert await seen.changes(0) == {"uid-a", "job-of-p"}
+    assert await seen.changes(0) == set()
+
+
+def test_what_outlives_its_job_is_not_forgotten() -> None:
+    seen = world()
+    seen.application_seen(body("a", 1))
+    assert seen.all_uids() == {"job-of-a"}
+
+
+@pytest.mark.parametrize("kind", ["jobs", "policies", "applications", "pods"])
+def test_what_is_gone_is_not_brought_back_by_an_answer_given_before(kind: str) -> None:
+    seen = world()
+    known: Any = getattr(seen, kind)
+    before = body("a", 5)
+    see: Any = {
+        "jobs": seen.job_seen,
+        "policies": seen.policy_seen,
+        "applications": seen.application_seen,
+        "pods": seen.pod_seen,
+    }[kind]
+    see(before)
+    match kind:
+        case "jobs":
+            seen.job_gone("uid-a")
+            seen.jobs_listed(listed(6, before), None)
+        case "policies":
+            seen.policy_gone("uid-a")
+            seen.policies_listed(listed(6, before), None)
+        case "applications":
+            seen.application_gone(body("a", 7))
+            seen.replace_all(known, listed(6, before), None)
+        case _:
+            seen.pod_gone(body("a", 7))
+            seen.replace_all(known, listed(6, before), None)
+    see(body("a", 6))
+    assert not known
+    see(body("a", 8, uid="another"))
+    assert known

@@ -1,0 +1,141 @@
+"""The SparkApplication as the API server and the Spark operator will take it."""
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kubeflow_spark_api.models import SparkV1beta2SparkApplication
+
+from sluice.api import names
+from sluice.api.runtime import Runtime
+from sluice.engines import AttemptRun, RuntimeProfile, kubeflow
+from sluice.engines.attempt import application_name, driver_pod_name
+
+DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+JOB_NAME = st.from_regex(
+    r"[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?){0,2}", fullmatch=True
+)
+
+
+def run(profile: RuntimeProfile | None = None, **more: Any) -> AttemptRun:
+    given_fields: dict[str, Any] = {
+        "namespace": "etl",
+        "job": "daily-merge",
+        "job_uid": "1c5e2a3e-0000-4000-8000-000000000001",
+        "number": 1,
+        "token": 4294967297,
+        "writer_epoch": 1,
+        "lease": '{"uid":"1c5e"}',
+        "profile": profile or RuntimeProfile(spark_version="4.2.0", image="registry.example/spark:1"),
+        "arguments": ("--plan=abc",),
+    }
+    return AttemptRun(**given_fields | more)
+
+
+@given(JOB_NAME.filter(lambda name: len(name) <= 63), st.integers(1, 10**6))
+def test_names_are_dns_1035_and_leave_room_for_the_drivers(job: str, number: int) -> None:
+    name = application_name(job, "1c5e2a3e-0000-4000-8000-000000000001", number)
+    for object_name in (name, driver_pod_name(name)):
+        assert DNS_1035.fullmatch(object_name)
+        assert len(object_name) <= 63
+    labels = kubeflow.application(run(job=job, number=number))["metadata"]["labels"]
+    for value in labels.values():
+        assert LABEL_VALUE.fullmatch(value)
+        assert len(value) <= 63
+
+
+def test_names_differ_by_job_by_uid_and_by_attempt() -> None:
+    long = "a" * 62
+    found = {
+        application_name(name, uid, number)
+        for name in ("a", long + "b", long + "c")
+        for uid in ("one", "two")
+        for number in (1, 2)
+    }
+    assert len(found) == 12 - 4  # both long names begin alike, and no two objects of one uid have two names
+    assert application_name("a", "one", 1) == application_name("a", "one", 1)
+
+
+FULL = RuntimeProfile.model_validate(
+    {
+        "image": "registry.example/spark:1",
+        "imagePullPolicy": "IfNotPresent",
+        "sparkVersion": "4.2.0",
+        "serviceAccount": "spark",
+        "driver": {"cores": 2, "memory": "2g"},
+        "executor": {"instances": 3, "cores": 2, "memory": "4g"},
+        "sparkConf": {"spark.x": "1"},
+        "driverPod": {
+            "metadata": {"labels": {"team": "etl"}, "annotations": {"a": "b"}, "finalizers": ["other/one"]},
+            "spec": {
+                "tolerations": [{"key": "spot"}],
+                "containers": [
+                    {"name": "sidecar", "image": "x"},
+                    {"name": "spark-kubernetes-driver", "env": [{"name": "A", "value": "1"}]},
+                ],
+            },
+        },
+        "executorPod": {"spec": {"tolerations": [{"key": "spot"}]}},
+    }
+)
+
+
+@pytest.mark.parametrize("profile", [RuntimeProfile(spark_version="4.2.0"), FULL])
+def test_the_manifest_is_a_spark_application_by_its_own_models(profile: RuntimeProfile) -> None:
+    manifest = kubeflow.application(run(profile))
+    model = SparkV1beta2SparkApplication.from_dict(manifest)
+    assert model is not None
+    written = model.to_dict()
+    for field in ("type", "mode", "sparkVersion", "mainApplicationFile", "arguments", "restartPolicy"):
+        assert written["spec"][field] == manifest["spec"][field]
+    assert manifest["spec"]["restartPolicy"] == {"type": "Never"}
+
+
+def test_the_lease_can_be_told_from_the_application_and_from_the_driver() -> None:
+    manifest = kubeflow.application(run(FULL))
+    template = manifest["spec"]["driver"]["template"]["metadata"]
+    for metadata in (manifest["metadata"], template):
+        assert names.FINALIZER_LEASE in metadata["finalizers"]
+        assert metadata["annotations"][names.ANNOTATION_LEASE] == '{"uid":"1c5e"}'
+        assert metadata["annotations"][names.ANNOTATION_TOKEN] == "4294967297"
+        for label in (names.LABEL_JOB, names.LABEL_JOB_UID, names.LABEL_ATTEMPT):
+            assert label in metadata["labels"]
+    assert manifest["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] == "1"
+    assert manifest["metadata"]["ownerReferences"][0]["uid"] == run().job_uid
+
+
+def test_the_profiles_own_pod_template_is_kept() -> None:
+    secret = {"name": "SLUICE_SOURCE_OPTION_0", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    template = kubeflow.application(run(FULL, environment=(secret,)))["spec"]["driver"]["template"]
+    assert template["metadata"]["labels"]["team"] == "etl"
+    assert template["metadata"]["annotations"]["a"] == "b"
+    assert template["metadata"]["finalizers"] == ["other/one", names.FINALIZER_LEASE]
+    assert template["spec"]["tolerations"] == [{"key": "spot"}]
+    driver, sidecar = template["spec"]["containers"]
+    assert driver["env"] == [{"name": "A", "value": "1"}, secret]
+    assert driver["terminationMessagePolicy"] == "FallbackToLogsOnError"
+    assert sidecar["name"] == "sidecar"
+
+
+def test_a_jobs_own_runtime_goes_over_its_profile() -> None:
+    runtime = Runtime.model_validate(
+        {"image": "mine:1", "driver": {"memory": "8g"}, "sparkConf": {"spark.x": "2", "spark.y": "3"}}
+    )
+    profile = FULL.with_overrides(runtime)
+    assert (profile.image, profile.driver.cores, profile.driver.memory) == ("mine:1", 2, "8g")
+    assert profile.spark_conf == {"spark.x": "2", "spark.y": "3"}
+    assert profile.executor == FULL.executor
+    assert FULL.spark_conf == {"spark.x": "1"}
+
+
+def test_the_placeholder_can_never_start() -> None:
+    application = kubeflow.application(run())
+    application["metadata"]["uid"] = "app-uid"
+    pod = kubeflow.placeholder(application)
+    assert pod["metadata"]["name"] == application["spec"]["driver"]["podName"]
+    assert pod["spec"]["schedulingGates"]
+    assert "finalizers" not in pod["metadata"]
+    assert "ownerReferences" not in pod["metadata"]  # it outlives its application

@@ -1,0 +1,149 @@
+"""What every application state and every pod state together say of an attempt."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.engines import Stage, observe
+
+APPLICATION_STATES = [
+    "",
+    "SUBMITTED",
+    "RUNNING",
+    "SUCCEEDING",
+    "COMPLETED",
+    "FAILING",
+    "FAILED",
+    "SUBMISSION_FAILED",
+    "PENDING_RERUN",
+    "INVALIDATING",
+    "SUSPENDING",
+    "SUSPENDED",
+    "RESUMING",
+    "UNKNOWN",
+]
+TERMINAL = {"COMPLETED", "FAILED"}
+
+
+def application(state: str, **metadata: Any) -> dict[str, Any]:
+    status = {"applicationState": {"state": state, "errorMessage": f"because of {state}"}} if state else {}
+    return {"metadata": {"name": "app", **metadata}, "status": status}
+
+
+def pod(status: dict[str, Any] | None = None, *, node: str | None = "n", **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "app-driver", **metadata},
+        "spec": {"nodeName": node} if node else {},
+        "status": status or {},
+    }
+
+
+def container(state: dict[str, Any], phase: str = "Running") -> dict[str, Any]:
+    sidecar = {"name": "sidecar", "state": {"terminated": {"exitCode": 9}}}
+    return {
+        "phase": phase,
+        "containerStatuses": [sidecar, {"name": "spark-kubernetes-driver", "state": state}],
+    }
+
+
+TERMINATED = {
+    "terminated": {
+        "exitCode": 137,
+        "reason": "OOMKilled",
+        "message": "{}",
+        "startedAt": "2026-11-19T10:00:00Z",
+        "finishedAt": "2026-11-19T10:05:00Z",
+    }
+}
+
+
+@pytest.mark.parametrize("state", APPLICATION_STATES)
+@pytest.mark.parametrize("driver_seen", [False, True])
+def test_a_container_that_ended_is_believed_before_any_application_state(
+    state: str, *, driver_seen: bool
+) -> None:
+    seen = observe(application(state), pod(container(TERMINATED, "Failed")), driver_seen=driver_seen)
+    assert (seen.stage, seen.exit_code, seen.detail, seen.message) == (Stage.ENDED, 137, "OOMKilled", "{}")
+    assert seen.started_at is not None
+    assert seen.ended_at is not None
+    assert (seen.ended_at - seen.started_at).total_seconds() == 300
+
+
+@pytest.mark.parametrize("state", APPLICATION_STATES)
+@pytest.mark.parametrize("deleted", [{}, {"deletionTimestamp": "2026-11-19T10:00:00Z"}])
+def test_a_container_that_runs_is_running_whatever_else_is_said(state: str, deleted: dict[str, str]) -> None:
+    running = container({"running": {"startedAt": "2026-11-19T10:00:00Z"}})
+    assert observe(application(state), pod(running, **deleted), driver_seen=True).stage is Stage.RUNNING
+    assert observe(None, pod(running, **deleted), driver_seen=True).stage is Stage.RUNNING
+
+
+@pytest.mark.parametrize("state", APPLICATION_STATES)
+def test_without_a_pod_only_a_terminal_or_deleted_application_is_worth_a_proof(state: str) -> None:
+    expected = Stage.NO_DRIVER if state in TERMINAL else Stage.STARTING
+    assert observe(application(state), None, driver_seen=False).stage is expected
+    deleted = application(state, deletionTimestamp="2026-11-19T10:00:00Z")
+    assert observe(deleted, None, driver_seen=False).stage is Stage.NO_DRIVER
+
+
+@pytest.mark.parametrize("state", APPLICATION_STATES)
+def test_a_driver_that_was_seen_and_is_gone_is_lost(state: str) -> None:
+    assert observe(application(state), None, driver_seen=True).stage is Stage.LOST
+    assert observe(None, None, driver_seen=True).stage is Stage.LOST
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_a_pods_phase_alone_proves_no_end(phase: str) -> None:
+    seen = observe(application("FAILED"), pod({"phase": phase, "reason": "NodeLost"}), driver_seen=True)
+    assert seen.stage is Stage.LOST
+    assert "NodeLost" in seen.detail
+
+
+def test_a_placeholder_proves_that_no_driver_can_start() -> None:
+    placeholder = pod(node=None, labels={names.LABEL_PLACEHOLDER: "true"})
+    seen = observe(application("FAILED"), placeholder, driver_seen=False)
+    assert (seen.stage, seen.detail) == (Stage.NEVER_STARTS, "because of FAILED")
+
+
+def test_a_pod_deleted_before_it_had_a_node_can_never_start() -> None:
+    deleted = {"deletionTimestamp": "2026-11-19T10:00:00Z"}
+    assert (
+        observe(application("SUBMITTED"), pod(node=None, **deleted), driver_seen=False).stage
+        is Stage.NEVER_STARTS
+    )
+    assert observe(application("SUBMITTED"), pod(**deleted), driver_seen=False).stage is Stage.STARTING
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        ({"phase": "Pending"}, "is being started"),
+        (container({"waiting": {"reason": "ContainerCreating"}}, "Pending"), "is being started"),
+        (
+            container({"waiting": {"reason": "ErrImagePull", "message": "no such image"}}, "Pending"),
+            "no such image",
+        ),
+        (
+            {
+                "phase": "Pending",
+                "conditions": [
+                    {
+                        "type": "PodScheduled",
+                        "status": "False",
+                        "reason": "Unschedulable",
+                        "message": "0/3 nodes",
+                    }
+                ],
+            },
+            "0/3 nodes",
+        ),
+    ],
+)
+def test_a_start_tells_only_what_is_out_of_the_ordinary(status: dict[str, Any], says: str) -> None:
+    seen = observe(application("SUBMITTED"), pod(status), driver_seen=False)
+    assert seen.stage is Stage.STARTING
+    assert says in seen.detail
+
+
+def test_nothing_at_all_was_not_created() -> None:
+    assert observe(None, None, driver_seen=False).stage is Stage.NOT_CREATED

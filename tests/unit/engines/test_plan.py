@@ -1,0 +1,110 @@
+"""The plan arrives at the runner as it was written, whatever it holds."""
+
+import random
+import string
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.engines.plan import plan_arguments, plan_for, plan_from_arguments
+from sluice_runner.plan import Plan, decode
+
+JOB = {"namespace": "etl", "name": "daily", "uid": "1c5e2a3e-0000-4000-8000-000000000001"}
+LONGEST_ARGUMENT = 128 * 1024
+
+
+def plan_of(spec: dict[str, Any]) -> dict[str, Any]:
+    return plan_for(
+        JOB,
+        DeltaWriteJobSpec.model_validate(spec),
+        run_key="key",
+        spec_hash="abc",
+        attempt=1,
+        token=4294967297,
+    )
+
+
+def round_trip(spec: dict[str, Any]) -> dict[str, Any]:
+    plan = plan_of(spec)
+    arguments = plan_arguments(plan)
+    assert all(len(argument.encode()) < LONGEST_ARGUMENT for argument in arguments)
+    assert not any("$" in argument for argument in arguments)
+    assert plan_from_arguments(arguments) == plan
+    return plan
+
+
+@given(st.text(st.characters(blacklist_categories=["Cs", "Cc"], blacklist_characters="'\\$"), max_size=200))
+def test_any_text_arrives_unchanged(text: str) -> None:
+    sql = f"INSERT INTO t VALUES ('{text}')"
+    if not any(secret in sql.lower() for secret in ("://",)):
+        assert round_trip({"sql": sql})["sql"]["statements"][0]["text"] == sql
+
+
+@pytest.mark.parametrize("text", ["$(HOME)", "$$(X)", "ü€😀", "\t\n\r", '"', "a\\\\b"])
+def test_what_kubernetes_or_shells_would_touch_arrives_unchanged(text: str) -> None:
+    sql = f"INSERT INTO t VALUES ('{text}')"
+    assert round_trip({"sql": sql})["sql"]["statements"] == [{"number": 1, "text": sql, "line": 1}]
+
+
+def test_the_largest_incompressible_job_is_cut_into_arguments_that_linux_takes() -> None:
+    chance = random.Random(7)  # noqa: S311 - not a secret
+    text = "".join(chance.choices(string.ascii_letters + string.digits, k=159 * 1024))
+    plan = plan_of({"sql": f"INSERT INTO t VALUES ('{text}')"})
+    arguments = plan_arguments(plan)
+    assert len(arguments) > 1
+    assert max(map(len, arguments)) <= LONGEST_ARGUMENT
+    assert plan_from_arguments(arguments) == plan
+
+
+def test_parameters_keep_their_types() -> None:
+    parameters = {
+        "s": {"string": "x"},
+        "b": {"boolean": True},
+        "i": {"integer": 2**63 - 1},
+        "d": {"decimal": "1.10"},
+        "day": {"date": "2026-11-19"},
+    }
+    plan = round_trip({"sql": "DELETE FROM t WHERE a = :i", "parameters": parameters})
+    assert plan["parameters"] == parameters
+
+
+def test_secrets_become_variables_and_never_stand_in_the_plan() -> None:
+    source = {
+        "format": "jdbc",
+        "options": {"dbtable": "x"},
+        "optionsFrom": [
+            {"option": "user", "secretKeyRef": {"name": "db", "key": "u"}},
+            {"option": "password", "secretKeyRef": {"name": "db", "key": "p"}},
+        ],
+    }
+    plan = round_trip({"write": {"table": {"path": "/t"}, "source": source}})
+    assert plan["write"]["source"]["optionsFromEnv"] == {
+        "user": "SLUICE_SOURCE_OPTION_0",
+        "password": "SLUICE_SOURCE_OPTION_1",
+    }
+    assert "optionsFrom" not in plan["write"]["source"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"sql": "INSERT INTO t VALUES (1); DELETE FROM u"},
+        {"write": {"table": {"path": "/t"}, "source": {"sql": "SELECT 1"}, "mode": "Overwrite"}},
+        {
+            "write": {
+                "table": {"name": "a.b"},
+                "source": {"format": "csv", "path": "/x", "options": {"header": "true"}},
+                "txnAppId": "mine",
+                "txnVersion": 3,
+            }
+        },
+        {"sql": "DELETE FROM t WHERE d = :d", "parameters": {"d": {"date": "2026-11-19"}}},
+    ],
+)
+def test_the_runner_understands_the_plan(spec: dict[str, Any]) -> None:
+    plan = decode(plan_arguments(plan_of(spec)))
+    assert isinstance(plan, Plan)
+    assert plan.attempt == 1

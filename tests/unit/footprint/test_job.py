@@ -1,0 +1,129 @@
+"""From a spec to its footprint: writes, declarations, and settings that change what a statement means."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api.job import DeltaWriteJobSpec, Operation
+from sluice.footprint import EVERYTHING, JobFootprint, NotUnderstoodError, footprint_of
+from sluice.tables import key_of_path
+
+
+def footprint(spec: dict[str, Any], **conf: str) -> JobFootprint:
+    return footprint_of(DeltaWriteJobSpec.model_validate(spec), conf)
+
+
+def write(**more: Any) -> dict[str, Any]:
+    return {"write": {"table": {"path": "/lake/t"}, "source": {"sql": "SELECT 1"}} | more}
+
+
+def test_each_statement_has_a_footprint_of_its_own() -> None:
+    found = footprint(
+        {"sql": "INSERT INTO delta.`/a` VALUES (1); DELETE FROM delta.`/b`; OPTIMIZE delta.`/a`"}
+    )
+    assert [(f.statement, f.operation) for f in found.tables] == [
+        (1, Operation.APPEND),
+        (2, Operation.DELETE),
+        (3, Operation.OPTIMIZE),
+    ]
+    assert found.keys == (key_of_path("/a"), key_of_path("/b"))
+
+
+@pytest.mark.parametrize(
+    ("more", "operation", "reads"),
+    [
+        ({}, Operation.APPEND, "false"),
+        ({"source": {"sql": "SELECT * FROM delta.`/lake/t`"}}, Operation.APPEND, "true"),
+        ({"source": {"sql": "SELECT * FROM orders"}}, Operation.APPEND, "true"),
+        ({"source": {"format": "parquet", "path": "/lake/x"}}, Operation.APPEND, "false"),
+        ({"source": {"format": "jdbc"}}, Operation.APPEND, "false"),
+        ({"source": {"format": "delta", "path": "/lake/x"}}, Operation.APPEND, "false"),
+        ({"source": {"format": "delta", "path": "file:///lake//t"}}, Operation.APPEND, "true"),
+        ({"source": {"format": "Delta", "options": {"path": "/lake/t"}}}, Operation.APPEND, "true"),
+        (
+            {"table": {"name": "orders"}, "source": {"format": "delta", "path": "/lake/x"}},
+            Operation.APPEND,
+            "true",
+        ),
+        ({"mode": "Overwrite"}, Operation.OVERWRITE, "true"),
+        ({"mode": "Overwrite", "replaceWhere": "a = 1"}, Operation.OVERWRITE, "true"),
+        ({"mode": "OverwritePartitions"}, Operation.OVERWRITE_PARTITIONS, "true"),
+    ],
+)
+def test_a_write_is_read_by_its_mode_and_its_source(
+    more: dict[str, Any], operation: Operation, reads: str
+) -> None:
+    (found,) = footprint(write(**more)).tables
+    assert (found.operation, found.reads_text) == (operation, reads)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM orders",
+        "SELECT 1; DELETE FROM orders",
+        "WITH x AS (SELECT 1) INSERT INTO orders SELECT * FROM x",
+        "WITH x AS (SELECT 1) DELETE FROM orders",
+        "WITH x AS (SELECT 1) MERGE INTO orders USING x ON true WHEN MATCHED THEN DELETE",
+        "FROM x INSERT INTO orders SELECT *",
+        "SET spark.x = 1",
+        "CREATE TABLE orders AS SELECT 1",
+        "SELECT '${spark.x}'",
+        "-- nothing",
+    ],
+)
+@pytest.mark.parametrize("mode", ["Append", "Overwrite", "OverwritePartitions"])
+def test_a_source_that_is_more_than_a_query_is_refused(sql: str, mode: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=r"spec\.write\.source\.sql"):
+        footprint(write(source={"sql": sql}, mode=mode))
+
+
+def test_a_query_may_use_such_words_as_names_and_texts() -> None:
+    sql = "WITH x AS (SELECT 'INSERT' AS `delete`) SELECT `delete` FROM x"
+    (found,) = footprint(write(source={"sql": sql})).tables
+    assert found.is_blind
+
+
+def test_schema_evolution_is_never_blind() -> None:
+    for found in (
+        *footprint(write(schemaEvolution=True)).tables,
+        *footprint(write(), **{"spark.databricks.delta.schema.autoMerge.enabled": "true"}).tables,
+        *footprint(
+            {"sql": "INSERT INTO delta.`/a` VALUES (1)"},
+            **{"spark.databricks.delta.schema.AutoMerge.enabled": "TRUE "},
+        ).tables,
+    ):
+        assert found.changes_metadata
+        assert not found.is_blind
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.databricks.delta.write.txnAppId",
+        "spark.databricks.delta.write.txnVersion",
+        "spark.kubernetes.driver.pod.name",
+        "spark.sql.parser.escapedStringLiterals",
+        "spark.sql.ansi.doubleQuotedIdentifiers",
+    ],
+)
+def test_settings_that_would_make_the_reading_wrong_are_refused_by_name(name: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=name):
+        footprint(write(), **{name: "x"})
+
+
+def test_a_declaration_replaces_what_is_read() -> None:
+    spec = write() | {"footprint": [{"table": {"path": "/lake/u"}, "operation": "Delete"}]}
+    (found,) = footprint(spec).tables
+    assert (found.table, found.operation, found.reads) == (
+        key_of_path("/lake/u"),
+        Operation.DELETE,
+        EVERYTHING,
+    )
+
+
+@pytest.mark.parametrize("operation", [o for o in Operation if o not in (Operation.APPEND, Operation.STREAM)])
+def test_what_takes_files_away_is_never_blind_whatever_is_declared(operation: Operation) -> None:
+    spec = write() | {"footprint": [{"table": {"path": "/lake/u"}, "operation": operation, "reads": "false"}]}
+    (found,) = footprint(spec).tables
+    assert not found.is_blind

@@ -1,0 +1,26 @@
+"""Tokens order leaders before grants, and a lease's record is read back as it was written."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice.leases import Epochs, Lease
+
+EPOCHS = st.integers(0, 2**31 - 1)
+COUNTERS = st.integers(0, 2**32 - 1)
+
+
+@given(EPOCHS, COUNTERS, EPOCHS, COUNTERS)
+def test_a_later_epochs_tokens_are_higher_whatever_was_counted(
+    epoch: int, counter: int, other_epoch: int, other_counter: int
+) -> None:
+    one, other = Epochs.token(epoch, counter), Epochs.token(other_epoch, other_counter)
+    assert (one < other) == ((epoch, counter) < (other_epoch, other_counter))
+    assert (Epochs.of(one), Epochs.counter_of(one)) == (epoch, counter)
+    assert one < 2**63
+
+
+@given(st.text(), st.integers(1, 2**31 - 1), st.lists(st.text(), max_size=4))
+def test_a_record_is_read_back_as_it_was_written(text: str, attempt: int, tables: list[str]) -> None:
+    lease = Lease(f"uid{text}", attempt, "hash", f"etl/{text}", tuple(tables))
+    assert Lease.from_json(lease.to_json()) == lease
+    assert "\n" not in lease.to_json()

@@ -1,0 +1,126 @@
+"""What lies around in folders, and what people write into files of facts: named where it can't be used, never waited for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sluice.offline.knowledge import _table_and_location
+from sluice.offline.manifests import read_files
+from unit.cli.folders import FACTS, PINNED_DELETE, job, sluice
+
+
+def test_a_pipe_or_device_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert len(read_files([tmp_path]).found) == 1
+
+
+def test_links_to_folders_are_followed_and_loops_end(tmp_path: Path) -> None:
+    base, overlay = tmp_path / "base", tmp_path / "overlay"
+    base.mkdir()
+    overlay.mkdir()
+    (base / "a.yaml").write_text(job("a", PINNED_DELETE))
+    (overlay / "base").symlink_to(base)
+    (base / "back").symlink_to(overlay)
+    read = read_files([overlay])
+    assert [document.place for document in read.found] == [str(overlay / "base" / "a.yaml")]
+    assert read.troubles == []
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        if str(path) == str(closed):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    read = read_files([tmp_path])
+    assert len(read.found) == 1
+    assert [str(trouble) for trouble in read.troubles] == [f"{closed}: cannot be read: Permission denied"]
+
+
+def test_a_link_that_leads_nowhere_is_called_that(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to(tmp_path / "gone.yaml")
+    assert [one.why for one in read_files([tmp_path]).troubles] == ["is a link that leads nowhere"]
+
+
+def test_a_file_that_was_named_and_holds_nothing_is_named(tmp_path: Path) -> None:
+    (tmp_path / "nothing.yaml").write_text("# to do\n")
+    assert [one.why for one in read_files([tmp_path / "nothing.yaml"]).troubles] == ["holds no manifest"]
+    assert read_files([tmp_path]).troubles == []
+
+
+def test_every_trouble_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"\0\0")
+    (trouble,) = read_files([tmp_path]).troubles
+    assert "control characters are not allowed" in trouble.why
+    assert "\n" not in trouble.why
+
+
+def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: a}\nspec: {sqll: x}\n")
+    (tmp_path / "b.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: b}\n")
+    told = sluice("plan", tmp_path).stderr
+    assert "a: spec.sqll: there is no such field" in told
+    assert "b: spec: must be a mapping of fields" in told
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ("path: s3://lake/orders\npartitionColumns: [date]\n", "its columns are missing"),
+        ("kind: Deployment\nmetadata: {name: d}\n", "holds no facts about a table"),
+        (
+            f"{FACTS | {'partitoinColumns': ['date']}}",
+            "partitoinColumns is none of the facts about a table: partition",
+        ),
+    ],
+    ids=["no schema", "another kind", "a field that does not exist"],
+)
+def test_facts_that_would_count_for_nothing_are_named(tmp_path: Path, facts: str, told: str) -> None:
+    (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
+    (tmp_path / "facts.yaml").write_text(facts)
+    result = sluice("explain", tmp_path / "a.yaml", tmp_path / "a.yaml", "--table", tmp_path / "facts.yaml")
+    assert told in result.stderr
+    assert result.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "table", "location"),
+    [
+        ("s3://lake/orders", "", "s3://lake/orders"),
+        ("s3://lake/env=prod/orders", "", "s3://lake/env=prod/orders"),
+        ("s3://lake/orders=./copy", "s3://lake/orders", "./copy"),
+        ("sales.orders=/copies/orders", "sales.orders", "/copies/orders"),
+        ("s3://lake/env=prod/orders=s3://copies/orders", "s3://lake/env=prod/orders", "s3://copies/orders"),
+    ],
+)
+def test_an_equals_sign_within_a_location_does_not_follow_a_table(
+    given: str, table: str, location: str
+) -> None:
+    assert _table_and_location(given) == (table, location)
+
+
+def test_a_local_table_whose_path_has_an_equals_sign_is_looked_for_there(tmp_path: Path) -> None:
+    (tmp_path / "env=prod").mkdir()
+    assert _table_and_location(str(tmp_path / "env=prod")) == ("", str(tmp_path / "env=prod"))
+
+
+def test_a_log_that_is_not_there_is_told_without_a_word_of_the_operator(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
+    result = sluice("plan", tmp_path, "--table-path", tmp_path / "nowhere")
+    assert f"{tmp_path / 'nowhere'}: there is no Delta table here" in result.stderr
+
+
+def test_wrong_calls_are_answered_without_a_traceback(tmp_path: Path) -> None:
+    missing = sluice("explain", "--batch", tmp_path / "nowhere.jsonl")
+    assert missing.exit_code == 3
+    assert "there is no such file" in missing.stderr
+    assert sluice("explain", "--history", tmp_path, tmp_path / "a.yaml").exit_code == 2
+    assert sluice("explain", "--history", tmp_path, "--within", "-1").exit_code == 2

@@ -1,0 +1,49 @@
+"""The table that these tests speak of."""
+
+from sluice.predicates import Parameter, Region, Session, Table, compiled, parse, to_sql
+
+EVENTS = Table.of(
+    {
+        "id": "bigint",
+        "date": "date",
+        "region": "string",
+        "flag": "boolean",
+        "k": "int",
+        "small": "tinyint",
+        "price": "decimal(10,2)",
+        "wide": "decimal(38,0)",
+        "ratio": "double",
+        "single": "float",
+        "at": "timestamp",
+        "local": "timestamp_ntz",
+        "code": "char(3)",
+        "name": "varchar(20)",
+        "label": "string collate UTF8_LCASE",
+        "raw": "binary",
+        "address": "struct<city:string>",
+    },
+    partition_columns=["date", "region"],
+)
+UTC = Session("UTC", ansi=True)
+PARAMETERS = {
+    "d": Parameter("date", "2026-11-19"),
+    "n": Parameter("integer", 5),
+    "m": Parameter("timestamp", "2026-11-19T10:30+01:00"),
+}
+
+
+def region(condition: str, session: Session = UTC) -> Region:
+    return compiled(
+        parse(
+            condition,
+            EVENTS,
+            parameters=PARAMETERS,
+            session=session,
+            names=["main.events", "t"],
+            others=["s"],
+        )
+    )
+
+
+def shown(condition: str, session: Session = UTC) -> str:
+    return to_sql(region(condition, session))

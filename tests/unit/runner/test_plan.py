@@ -1,0 +1,206 @@
+"""The plan is understood as a whole or refused with the place and the reason, whatever arrives."""
+
+import base64
+import contextlib
+import json
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sluice_runner.fields import PlanError
+from sluice_runner.plan import MAX_JSON_BYTES, Plan, Sql, Write, decode
+
+Document = dict[str, Any]
+
+JOB = {"namespace": "sales", "name": "daily", "uid": "1d3f"}
+
+
+def packed(document: object) -> str:
+    return base64.b64encode(zlib.compress(json.dumps(document).encode())).decode()
+
+
+def decoded(document: object) -> Plan:
+    return decode([f"--plan={packed(document)}"])
+
+
+def sql_plan(**changes: object) -> Document:
+    plan: Document = {
+        "version": 1,
+        "job": JOB,
+        "runKey": "daily-2026-11-19",
+        "specHash": "abc",
+        "attempt": 2,
+        "token": 4294967297,
+        "sql": {"statements": [{"number": 1, "text": "OPTIMIZE t", "line": 3}]},
+    }
+    return {**plan, **changes}
+
+
+def statements(*items: object) -> Document:
+    return sql_plan(sql={"statements": items})
+
+
+def write_plan(**changes: object) -> Document:
+    plan = sql_plan()
+    del plan["sql"]
+    write: Document = {"table": {"path": "/lake/t"}, "source": {"sql": "SELECT 1"}}
+    return {**plan, "write": {**write, **changes}}
+
+
+def test_a_plan_of_statements_is_read() -> None:
+    plan = decoded(sql_plan(parameters={"d": {"date": "2026-11-19"}}))
+    assert isinstance(plan.work, Sql)
+    assert [statement.text for statement in plan.work.statements] == ["OPTIMIZE t"]
+    assert (plan.job.namespace, plan.job.name, plan.job.uid) == ("sales", "daily", "1d3f")
+    assert (plan.attempt, plan.token, plan.run_key, plan.spec_hash) == (
+        2,
+        4294967297,
+        "daily-2026-11-19",
+        "abc",
+    )
+    assert set(plan.parameters) == {"d"}
+
+
+def test_a_plan_comes_in_any_number_of_chunks_and_keeps_dollars_and_quotes() -> None:
+    text = "INSERT INTO t VALUES ('$(HOME) \\ \" ü 😀')"
+    encoded = packed(sql_plan(sql={"statements": [{"number": 1, "text": text}]}))
+    for size in (1, 7, len(encoded)):
+        chunks = [f"--plan={encoded[start : start + size]}" for start in range(0, len(encoded), size)]
+        work = decode(chunks).work
+        assert isinstance(work, Sql)
+        assert work.statements[0].text == text
+
+
+def test_a_write_takes_its_defaults_and_a_null_says_the_same_as_nothing() -> None:
+    work = decoded(write_plan(mode=None, replaceWhere=None, schemaEvolution=None, txnAppId=None)).work
+    assert isinstance(work, Write)
+    assert (work.mode, work.replace_where, work.schema_evolution, work.txn_app_id) == (
+        "Append",
+        None,
+        False,
+        None,
+    )
+
+
+def test_a_write_with_everything_is_read() -> None:
+    work = decoded(
+        write_plan(
+            table={"name": "lake.sales.orders"},
+            source={
+                "format": "jdbc",
+                "options": {"url": "jdbc:x"},
+                "optionsFromEnv": {"password": "SLUICE_OPTION_0"},
+            },
+            mode="Overwrite",
+            replaceWhere="date = DATE '2026-11-19'",
+            schemaEvolution=True,
+            txnAppId="mine",
+            txnVersion=7,
+        )
+    ).work
+    assert isinstance(work, Write)
+    assert work.table.name == "lake.sales.orders"
+    assert work.source.options_from_env == {"password": "SLUICE_OPTION_0"}
+    assert (work.txn_app_id, work.txn_version, work.schema_evolution) == ("mine", 7, True)
+
+
+REFUSED: list[tuple[str, object, str]] = [
+    ("a list", [], r"plan: expected an object"),
+    ("a later version", sql_plan(version=2), r"understands version 1, not 2"),
+    ("a version that is true", sql_plan(version=True), r"plan\.version: expected an integer"),
+    ("an unknown field", sql_plan(stream={}), r"unknown field stream.*image of the operator's version"),
+    ("no job", {k: v for k, v in sql_plan().items() if k != "job"}, r"plan\.job: is missing"),
+    ("a job without uid", sql_plan(job={"namespace": "a", "name": "b"}), r"plan\.job\.uid: is missing"),
+    ("an unknown field of the job", sql_plan(job={**JOB, "x": 1}), r"plan\.job: unknown field x"),
+    ("a run key that is a number", sql_plan(runKey=5), r"plan\.runKey: expected a string, found 5"),
+    ("attempt 0", sql_plan(attempt=0), r"plan\.attempt: expected an integer of 1"),
+    ("a negative token", sql_plan(token=-1), r"plan\.token: expected an integer of 0"),
+    ("a token past 64 bits", sql_plan(token=2**63), r"plan\.token: expected an integer"),
+    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, r"exactly one of sql and write"),
+    ("both sql and write", {**sql_plan(), "write": {}}, r"exactly one of sql and write"),
+    ("no statements", sql_plan(sql={"statements": []}), r"statements: expected a list that is not empty"),
+    ("statements that are a string", sql_plan(sql={"statements": "x"}), r"statements: expected a list"),
+    ("an empty statement", statements({"number": 1, "text": " "}), r"statements\[0\]\.text: is empty"),
+    ("a statement that is a string", statements("x"), r"statements\[0\]: expected an object"),
+    ("numbers that repeat", statements({"number": 1, "text": "a"}, {"number": 1, "text": "b"}), r"numbers must rise"),
+    ("numbers that fall", statements({"number": 2, "text": "a"}, {"number": 1, "text": "b"}), r"numbers must rise"),
+    ("an unknown field of a statement", statements({"number": 1, "text": "a", "as": "x"}), r"statements\[0\]: unknown field as"),
+    ("a table without path and name", write_plan(table={}), r"exactly one of path and name"),
+    ("a table with path and name", write_plan(table={"path": "/a", "name": "b"}), r"exactly one of path and name"),
+    ("a source of sql and format", write_plan(source={"sql": "SELECT 1", "format": "csv"}), r"exactly one of sql and format"),
+    ("a source of sql with a path", write_plan(source={"sql": "SELECT 1", "path": "/x"}), r"belong to format"),
+    ("an unknown mode", write_plan(mode="Merge"), r"write\.mode: expected one of Append, .*found 'Merge'"),
+    ("replaceWhere beside Append", write_plan(replaceWhere="a = 1"), r"needs mode Overwrite, found Append"),
+    ("half a transaction id", write_plan(txnAppId="x"), r"txnAppId and txnVersion go together"),
+    ("an option that is a number", write_plan(source={"format": "csv", "options": {"a": 1}}), r"options\['a'\]: expected a string"),
+    ("schemaEvolution as a string", write_plan(schemaEvolution="yes"), r"schemaEvolution: expected true or false"),
+    ("an unknown field of the write", write_plan(partitionBy=["d"]), r"plan\.write: unknown field partitionBy"),
+    ("parameters that are a list", sql_plan(parameters=[1]), r"plan\.parameters: expected an object"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("document", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
+)
+def test_what_is_not_understood_is_refused_with_its_place(document: object, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        decoded(document)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no plan"),
+        (["--job=x"], "unknown argument '--job=x'"),
+        (["--plan=%%%"], "not base64"),
+        (["--plan=" + base64.b64encode(b"not zlib").decode()], "not zlib"),
+        (["--plan=" + base64.b64encode(zlib.compress(b"{}" * 1000)[:-8]).decode()], "ends too early"),
+        (["--plan=" + base64.b64encode(zlib.compress(b"{")).decode()], "not JSON"),
+        (["--plan=" + base64.b64encode(zlib.compress(b"\xff\xfe")).decode()], "not JSON"),
+        (["--plan=" + base64.b64encode(zlib.compress(b'{"a":1,"a":2}')).decode()], "'a' twice"),
+        (["--plan=" + base64.b64encode(zlib.compress(b'{"a":NaN}')).decode()], "no JSON number"),
+        (["--plan=" + base64.b64encode(zlib.compress(b"[" * 100_000)).decode()], "nested too deeply"),
+    ],
+)
+def test_arguments_that_hold_no_plan_are_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        decode(arguments)
+
+
+def test_a_small_plan_that_unpacks_to_gigabytes_is_refused_before_it_fills_the_memory() -> None:
+    bomb = zlib.compress(b" " * (MAX_JSON_BYTES + 1), 9)
+    assert len(bomb) < 100_000
+    with pytest.raises(PlanError, match="larger than"):
+        decode(["--plan=" + base64.b64encode(bomb).decode()])
+
+
+KEYS = st.sampled_from(sorted([*sql_plan(), "write", "date"]))
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=6),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+@settings(max_examples=300, deadline=None)
+def test_any_json_at_all_is_read_or_refused_but_never_crashes(document: object) -> None:
+    with contextlib.suppress(PlanError):
+        decoded(document)
+
+
+@given(st.sampled_from(sorted(sql_plan())), JSON)
+@settings(max_examples=300, deadline=None)
+def test_any_field_of_a_good_plan_may_be_anything(field: str, value: object) -> None:
+    with contextlib.suppress(PlanError):
+        decoded(sql_plan(**{field: value}))

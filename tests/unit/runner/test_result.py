@@ -1,0 +1,136 @@
+"""The result always fits a termination message, is always JSON, and says when something was left out."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluice_runner.commits import Commit, selected
+from sluice_runner.failures import Failure, Winner
+from sluice_runner.result import COMMITTED, FAILED, MAX_BYTES, Result, StatementResult, encode
+
+METRICS = {"numOutputRows": 2**60, "numFiles": 12, "numOutputBytes": 2**50, "executionTimeMs": 123456}
+
+
+def document(result: Result) -> dict[str, Any]:
+    encoded = encode(result)
+    assert len(encoded) <= MAX_BYTES
+    content: dict[str, Any] = json.loads(encoded.decode("utf-8"))
+    return content
+
+
+def committed(number: int, commits: int = 1) -> StatementResult:
+    made = [Commit("s3://lake/" + "t" * 40, number + i, "MERGE", METRICS, None) for i in range(commits)]
+    return StatementResult(number, COMMITTED, "MERGE", made)
+
+
+def failure(message: str) -> Failure:
+    return Failure(
+        "ConcurrentAppendException",
+        "io.delta.exceptions.ConcurrentAppendException",
+        "DELTA_CONCURRENT_APPEND",
+        message,
+    )
+
+
+def test_success_reads_as_agreed() -> None:
+    commit = Commit("file:/t", 12, "MERGE", {"numTargetRowsInserted": 3}, "stamp")
+    assert document(Result(1, [StatementResult(1, COMMITTED, "MERGE", [commit])])) == {
+        "version": 1,
+        "outcome": "Succeeded",
+        "attempt": 1,
+        "statements": [
+            {
+                "number": 1,
+                "state": "Committed",
+                "operation": "MERGE",
+                "commits": [
+                    {
+                        "table": "file:/t",
+                        "version": 12,
+                        "operation": "MERGE",
+                        "metrics": {"numTargetRowsInserted": 3},
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_a_lost_conflict_reads_as_agreed() -> None:
+    winner = Winner(5, "WRITE", '{"sluice":{"runKey":"other"}}')
+    content = document(
+        Result(1, [StatementResult(1, FAILED, "DELETE")], failure("text"), failed_statement=1, winner=winner)
+    )
+    assert content["outcome"] == "Failed"
+    assert content["exception"] == {
+        "class": "ConcurrentAppendException",
+        "javaClass": "io.delta.exceptions.ConcurrentAppendException",
+        "errorClass": "DELTA_CONCURRENT_APPEND",
+        "message": "text",
+        "statement": 1,
+        "conflictingCommit": {"version": 5, "operation": "WRITE", "stamp": {"runKey": "other"}},
+    }
+
+
+@pytest.mark.parametrize("character", ["x", "ü", "漢", "😀", "\x00", '"', "\\", "\ud800"])
+def test_a_message_of_any_characters_is_cut_between_characters(character: str) -> None:
+    content = document(Result(1, [committed(1)], failure("start " + character * 10_000), 1))
+    assert content["truncated"] is True
+    message = content["exception"]["message"]
+    assert message.startswith("start ")
+    assert message.endswith("…")
+    assert content["statements"][0]["commits"][0]["metrics"] == METRICS
+
+
+def test_what_is_left_out_goes_in_order_messages_then_metrics_then_commits_then_first_statements() -> None:
+    by_count = {
+        count: document(Result(1, [committed(n) for n in range(1, count + 1)])) for count in (5, 15, 40, 300)
+    }
+    assert "truncated" not in by_count[5]
+    assert all("metrics" not in s["commits"][0] for s in by_count[15]["statements"])
+    with_commits = [s["number"] for s in by_count[40]["statements"] if "commits" in s]
+    assert len(by_count[40]["statements"]) == 40
+    assert with_commits == list(range(41 - len(with_commits), 41))
+    assert 0 < len(with_commits) < 40
+    kept = by_count[300]["statements"]
+    assert kept[-1]["number"] == 300
+    assert by_count[300]["statementsLeftOut"] == 300 - len(kept) > 0
+    assert all(by_count[count]["truncated"] is True for count in (15, 40, 300))
+
+
+def test_a_failure_is_told_even_when_a_statement_committed_thousands_of_times() -> None:
+    content = document(Result(3, [committed(1, commits=5000)], failure("why " * 5000), 1))
+    assert content["exception"]["class"] == "ConcurrentAppendException"
+    assert content["exception"]["message"].startswith("why why")
+    assert content["statements"] == [{"number": 1, "state": "Committed", "operation": "MERGE"}]
+
+
+def test_a_foreign_stamp_of_any_size_does_not_crowd_out_the_result() -> None:
+    winner = Winner(5, "WRITE", json.dumps({"sluice": {"runKey": "k" * 5000}}))
+    content = document(Result(1, [committed(1)], failure("text"), 1, winner))
+    assert content["exception"]["conflictingCommit"] == {"version": 5, "operation": "WRITE", "stamp": None}
+
+
+@given(
+    st.text(max_size=3000),
+    st.integers(0, 120),
+    st.text(max_size=600),
+    st.one_of(st.none(), st.text(max_size=1500)),
+)
+def test_every_result_fits_and_is_json(
+    message: str, statements: int, operation: str, metadata: str | None
+) -> None:
+    winner = Winner(None, operation, metadata)
+    results = [committed(number) for number in range(1, statements + 1)]
+    content = document(Result(1, results, failure(message), 1, winner))
+    assert content["outcome"] == "Failed"
+
+
+def test_metrics_are_numbers_and_only_those_that_people_ask_about() -> None:
+    assert selected({"numOutputRows": "3", "numFiles": "x", "scanTimeMs": "5", "numDeletedRows": "0"}) == {
+        "numOutputRows": 3,
+        "numDeletedRows": 0,
+    }

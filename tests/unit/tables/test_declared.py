@@ -1,0 +1,84 @@
+"""What a policy declares, beside what the log says."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.predicates import Table
+from sluice.tables import (
+    Declared,
+    Dialect,
+    LogStore,
+    TableFacts,
+    databricks,
+    declared_by,
+    drift,
+    merged,
+    oss,
+    unread,
+)
+
+FOUND = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["date"]))
+
+
+def declared(**spec: Any) -> Declared:
+    return declared_by(DeltaTablePolicySpec.model_validate({"table": {"path": "/lake/t"}} | spec))
+
+
+@pytest.mark.parametrize(
+    ("spec", "dialect"),
+    [
+        ({}, None),
+        ({"dialect": {"name": "oss"}}, oss(None)),
+        ({"dialect": {"name": "oss", "version": "4.4.0"}}, oss("4.4.0")),
+        ({"dialect": {"name": "databricks", "runtime": "15.4"}}, databricks("15.4")),
+    ],
+)
+def test_the_dialect_comes_from_the_policy_alone(spec: dict[str, Any], dialect: Dialect | None) -> None:
+    assert merged(FOUND, declared(**spec)).dialect == dialect
+
+
+@pytest.mark.parametrize(
+    ("kind", "store"),
+    [
+        ("Safe", LogStore.SAFE),
+        ("S3SingleDriver", LogStore.S3_SINGLE_DRIVER),
+        ("S3DynamoDB", LogStore.S3_DYNAMODB),
+    ],
+)
+def test_so_does_the_log_store(kind: str, store: LogStore) -> None:
+    assert merged(FOUND, declared(logStore=kind)).log_store is store
+
+
+def test_what_the_log_says_overrules_what_is_declared() -> None:
+    said = declared(partitionBy=["region"], isolationLevel="WriteSerializable")
+    assert merged(FOUND, said) == FOUND
+    assert [(one.field, one.wanted, one.found) for one in drift(FOUND, said)] == [
+        ("partitionBy", "region", "date"),
+        ("isolationLevel", "WriteSerializable", "Serializable"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"partitionBy": ["DATE"]}, {"partitionBy": ["date"], "isolationLevel": "Serializable"}]
+)
+def test_what_agrees_is_no_drift(spec: dict[str, Any]) -> None:
+    assert drift(FOUND, declared(**spec)) == ()
+
+
+def test_a_log_without_a_level_is_write_serializable_to_databricks_alone() -> None:
+    on_databricks = {"dialect": {"name": "databricks", "runtime": "15.4", "photon": True}}
+    assert drift(FOUND, declared(isolationLevel="WriteSerializable", **on_databricks)) == ()
+    assert [one.found for one in drift(FOUND, declared(isolationLevel="Serializable", **on_databricks))] == [
+        "WriteSerializable"
+    ]
+
+
+@pytest.mark.parametrize("found", [unread("no answer"), TableFacts(columns=Table.of([]), exists=False)])
+def test_nothing_drifts_from_what_is_not_known(found: TableFacts) -> None:
+    assert drift(found, declared(partitionBy=["date"])) == ()
+
+
+def test_without_a_policy_the_log_speaks_alone() -> None:
+    assert merged(FOUND, None) is FOUND

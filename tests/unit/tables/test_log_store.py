@@ -1,0 +1,54 @@
+"""Which log stores let two writers lose data: a fact of each job, by the location's scheme and the job's settings."""
+
+import pytest
+
+from sluice.tables import LogStore, key_of_name, key_of_path, log_store_of
+
+LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
+
+
+@pytest.mark.parametrize(
+    ("path", "conf", "store"),
+    [
+        ("/lake/t", {}, LogStore.RENAME),
+        ("/lake/t", LINK, LogStore.LINK),
+        ("s3a://lake/t", {}, LogStore.S3_SINGLE_DRIVER),
+        ("s3://lake/t", DYNAMODB, LogStore.S3_DYNAMODB),
+        ("abfss://c@account.dfs.core.windows.net/t", {}, LogStore.SAFE),
+        ("gs://lake/t", {}, LogStore.SAFE),
+        ("gs://lake/t", {"spark.delta.logStore.gs.impl": "com.example.Own"}, LogStore.UNKNOWN),
+        ("hdfs://lake/t", {"spark.delta.logStore.class": "com.example.Own"}, LogStore.UNKNOWN),
+    ],
+)
+def test_the_store_follows_from_the_scheme_and_the_settings(
+    path: str, conf: dict[str, str], store: LogStore
+) -> None:
+    assert log_store_of(key_of_path(path), conf) is store
+
+
+def test_where_a_name_leads_is_not_known() -> None:
+    assert log_store_of(key_of_name("sales.orders"), LINK) is LogStore.UNKNOWN
+
+
+@pytest.mark.parametrize("store", [LogStore.SAFE, LogStore.LINK, LogStore.S3_DYNAMODB])
+def test_two_writers_through_one_store_are_safe(store: LogStore) -> None:
+    assert not store.loses_beside(store)
+
+
+@pytest.mark.parametrize("other", list(LogStore))
+def test_some_stores_are_safe_beside_nobody(other: LogStore) -> None:
+    for alone in (LogStore.RENAME, LogStore.S3_SINGLE_DRIVER):
+        assert alone.loses_beside(other)
+        assert other.loses_beside(alone)
+
+
+@pytest.mark.parametrize("other", list(LogStore))
+def test_a_store_that_nobody_knows_is_safe_only_where_every_store_is(other: LogStore) -> None:
+    assert LogStore.UNKNOWN.loses_beside(other) is (other is not LogStore.SAFE)
+    assert other.loses_beside(LogStore.UNKNOWN) is (other is not LogStore.SAFE)
+
+
+def test_two_stores_do_not_see_each_other() -> None:
+    assert LogStore.LINK.loses_beside(LogStore.SAFE)
+    assert LogStore.S3_DYNAMODB.loses_beside(LogStore.LINK)
