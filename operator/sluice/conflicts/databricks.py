@@ -11,7 +11,7 @@ the code of open-source Delta, disagree, and what is made of it.
 
 from sluice.api.job import Operation
 from sluice.conflicts import row_level
-from sluice.conflicts.meeting import Meeting, Rule
+from sluice.conflicts.meeting import Meeting, Rule, decided
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.predicates import Region
@@ -56,8 +56,10 @@ def first_commit(meeting: Meeting) -> Verdict | None:
     Differs: seed 001 lists neither cause; in open-source Delta only creating fails so, and replacing a table that is
     there fails with MetadataChangedException (measured, "Findings against the four seed documents")."""
     loser, winner = meeting.loser, meeting.winner
-    writes_first = winner.creates or winner.replaces or winner.certain or not winner.adds.is_empty
-    if not ((loser.creates and writes_first) or (loser.replaces and (winner.creates or winner.replaces))):
+    if not (
+        (loser.creates and winner.may_commit_first)
+        or (loser.replaces and (winner.creates or winner.replaces))
+    ):
         return None
     return Verdict(
         Level.MAY,
@@ -261,11 +263,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def verdict_of(meeting: Meeting) -> Verdict:
-    for rule in RULES:
-        verdict = rule(meeting)
-        if verdict is not None:
-            return verdict
-    return undocumented(meeting)
+    return decided(RULES, meeting) or undocumented(meeting)
 
 
 def undocumented(meeting: Meeting) -> Verdict:
@@ -299,7 +297,7 @@ def _may_meet(meeting: Meeting, reason: str, exception: str, where: tuple[Region
         "same-files",
         f"{reason}; conflicts are told by files: {why_not}",
         exception,
-        _to_part(meeting),
+        meeting.to_part,
         where,
     )
 
@@ -321,13 +319,6 @@ def _disjoint(meeting: Meeting) -> Verdict:
     return Verdict(
         Level.NEVER, "disjoint", f"{winner.operation} touches no partition that {loser.operation} reads"
     )
-
-
-def _to_part(meeting: Meeting) -> str | None:
-    loser, winner = meeting.loser, meeting.winner
-    if not meeting.on_one_table:
-        return f"{loser.table} and {winner.table} may be one table: bind the name to its path in a DeltaTablePolicy"
-    return loser.reads_advice or winner.writes_advice or winner.reads_advice
 
 
 def _is_blind_insert(statement: TableFootprint) -> bool:

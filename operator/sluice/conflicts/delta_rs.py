@@ -7,7 +7,7 @@ failures are one class, CommitFailedError, and it tries a commit 15 times at mos
 """
 
 from sluice.api.job import Operation
-from sluice.conflicts.meeting import Meeting, Rule
+from sluice.conflicts.meeting import Meeting, Rule, decided
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.predicates import Region
@@ -37,8 +37,10 @@ def single_attempt(meeting: Meeting) -> Verdict | None:
 def first_commit(meeting: Meeting) -> Verdict | None:
     """Who begins without a table and finds one at its commit, "version 0 exists". conflicts E."""
     loser, winner = meeting.loser, meeting.winner
-    first = winner.creates or winner.replaces or winner.certain or not winner.adds.is_empty
-    if not ((loser.creates and first) or (loser.replaces and (winner.creates or winner.replaces))):
+    if not (
+        (loser.creates and winner.may_commit_first)
+        or (loser.replaces and (winner.creates or winner.replaces))
+    ):
         return None
     return Verdict(
         Level.MAY,
@@ -100,7 +102,7 @@ def added_files(meeting: Meeting) -> Verdict | None:
         "added-files",
         f"{winner.operation} may add files to partitions that {loser.operation} reads: delta-rs aborts, or does not notice",
         _FAILED,
-        _to_part(meeting),
+        meeting.to_part,
         (read, winner.adds),
     )
 
@@ -119,7 +121,7 @@ def removed_files(meeting: Meeting) -> Verdict | None:
         "removed-files",
         f"{winner.operation} may remove files, and {loser.operation} counts as a reader of them",
         _FAILED,
-        _to_part(meeting),
+        meeting.to_part,
         (read, winner.removes),
     )
 
@@ -135,7 +137,7 @@ def removed_twice(meeting: Meeting) -> Verdict | None:
         "removed-twice",
         f"{loser.operation} and {winner.operation} may remove the same files",
         _FAILED,
-        _to_part(meeting),
+        meeting.to_part,
         (loser.removes, winner.removes),
     )
 
@@ -168,11 +170,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def verdict_of(meeting: Meeting) -> Verdict:
-    for rule in RULES:
-        verdict = rule(meeting)
-        if verdict is not None:
-            return verdict
-    return nothing_meets(meeting)
+    return decided(RULES, meeting) or nothing_meets(meeting)
 
 
 def nothing_meets(meeting: Meeting) -> Verdict:
@@ -191,10 +189,3 @@ def nothing_meets(meeting: Meeting) -> Verdict:
 def _checked(loser: TableFootprint) -> Region:
     """Where files count as read: by a predicate of its own; else everywhere."""
     return loser.reads if loser.operation in _WITH_A_PREDICATE else EVERYTHING
-
-
-def _to_part(meeting: Meeting) -> str | None:
-    loser, winner = meeting.loser, meeting.winner
-    if not meeting.on_one_table:
-        return f"{loser.table} and {winner.table} may be one table: bind the name to its path in a DeltaTablePolicy"
-    return loser.reads_advice or winner.writes_advice or winner.reads_advice

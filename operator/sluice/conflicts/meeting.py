@@ -1,6 +1,6 @@
 """What meets in one verdict: a loser's and a winner's statement on one table, or on two that may be one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sluice.conflicts.verdict import Verdict
@@ -29,5 +29,22 @@ class Meeting:
     def sure(self) -> bool:
         return self.on_one_table and self.loser.certain and self.winner.certain
 
+    @property
+    def to_part(self) -> str | None:
+        """What would keep them apart, with the same result."""
+        loser, winner = self.loser, self.winner
+        if not self.on_one_table:
+            return f"{loser.table} and {winner.table} may be one table: bind the name to its path in a DeltaTablePolicy"
+        return loser.reads_advice or winner.writes_advice or winner.reads_advice
+
 
 Rule = Callable[[Meeting], Verdict | None]
+
+
+def decided(rules: Iterable[Rule], meeting: Meeting) -> Verdict | None:
+    """By the first rule that has something to say."""
+    for rule in rules:
+        verdict = rule(meeting)
+        if verdict is not None:
+            return verdict
+    return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.conflicts import common, databricks, delta_rs, oss
-from sluice.conflicts.meeting import Meeting
+from sluice.conflicts.meeting import Meeting, decided
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.tables import TableKey
@@ -122,10 +122,9 @@ def _meetings(loser: JobFootprint, winner: JobFootprint) -> Iterator[Meeting]:
 def judge(meeting: Meeting) -> Verdict:
     """By the rules of the loser's engine: it is the one that checks. Of an unknown one only that is believed which all
     engines on Spark have in common: delta-rs runs no job unless somebody says so."""
-    for rule in common.RULES:
-        verdict = rule(meeting)
-        if verdict is not None:
-            return verdict
+    by_store_or_run = decided(common.RULES, meeting)
+    if by_store_or_run is not None:
+        return by_store_or_run
     dialect = meeting.losing_job.dialect
     if dialect is not None and dialect.is_databricks:
         return databricks.verdict_of(meeting)

@@ -69,7 +69,7 @@ def single_attempt(meeting: Meeting, _: Era) -> Verdict | None:
 def first_commit(meeting: Meeting, _: Era) -> Verdict | None:
     """Who begins on a path without a table and finds one at its commit fails. measured 10; matrices of first commits.
     Differs: seed 002, ProtocolChangedException, says the same of replacing a table, which fails with MetadataChanged."""
-    if not (meeting.loser.creates and _may_commit_first(meeting)):
+    if not (meeting.loser.creates and meeting.winner.may_commit_first):
         return None
     return Verdict(
         Level.MAY,
@@ -79,11 +79,6 @@ def first_commit(meeting: Meeting, _: Era) -> Verdict | None:
         "create the table before: CREATE TABLE IF NOT EXISTS in a job of its own",
         _ALL,
     )
-
-
-def _may_commit_first(meeting: Meeting) -> bool:
-    winner = meeting.winner
-    return winner.creates or winner.replaces or winner.certain or not winner.adds.is_empty
 
 
 def protocol_changed(meeting: Meeting, _: Era) -> Verdict | None:
@@ -206,7 +201,7 @@ def added_files(meeting: Meeting, _: Era) -> Verdict | None:
         "added-files",
         f"{winner.operation} may add files to partitions that {loser.operation} reads",
         _APPEND,
-        _to_part(meeting),
+        meeting.to_part,
         (loser.reads, winner.adds),
     )
 
@@ -224,7 +219,7 @@ def removed_files(meeting: Meeting, _: Era) -> Verdict | None:
         "removed-files",
         f"{winner.operation} may remove files that {loser.operation} reads",
         _DELETE_READ,
-        _to_part(meeting),
+        meeting.to_part,
         (loser.reads_files, winner.removes),
     )
 
@@ -240,7 +235,7 @@ def removed_twice(meeting: Meeting, _: Era) -> Verdict | None:
         "removed-twice",
         f"{loser.operation} and {winner.operation} may remove the same files",
         _DELETE_DELETE,
-        _to_part(meeting),
+        meeting.to_part,
         (loser.removes, winner.removes),
     )
 
@@ -299,11 +294,3 @@ def nothing_meets(meeting: Meeting) -> Verdict:
 
 def _verdict(meeting: Meeting, rule: str, reason: str, exception: str, advice: str | None = None) -> Verdict:
     return Verdict(Level.WILL if meeting.sure else Level.MAY, rule, reason, exception, advice, _ALL)
-
-
-def _to_part(meeting: Meeting) -> str | None:
-    """What would keep them apart, with the same result."""
-    loser, winner = meeting.loser, meeting.winner
-    if not meeting.on_one_table:
-        return f"{loser.table} and {winner.table} may be one table: bind the name to its path in a DeltaTablePolicy"
-    return loser.reads_advice or winner.writes_advice or winner.reads_advice

@@ -9,7 +9,7 @@ from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller.jobs import JobView
 from sluice.controller.kube import APPLICATIONS, PODS, ConflictError, Kube, NotFoundError
-from sluice.controller.world import World
+from sluice.controller.world import World, is_held
 from sluice.engines import AttemptRun, Observation, Stage, kubeflow, observe
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
@@ -70,7 +70,7 @@ class Applications:
         except NotFoundError:
             return False
         self._world.application_seen(body)
-        return _is_held(body)
+        return is_held(body)
 
     async def find_driver(self, namespace: str, name: str) -> bool:
         """Whether the API server has the driver's pod, which no watch has shown yet."""
@@ -96,10 +96,10 @@ class Applications:
 
     def still_held(self, uid: str) -> list[Json]:
         """Applications of a job that carry our finalizer: none of them has been let go."""
-        return [body for body in self._world.applications_of(uid) if _is_held(body)]
+        return [body for body in self._world.applications_of(uid) if is_held(body)]
 
     def held_pods(self, uid: str) -> list[Json]:
-        return [body for body in self._world.pods_of(uid) if _is_held(body)]
+        return [body for body in self._world.pods_of(uid) if is_held(body)]
 
     async def retire(self, application: Json, *, outcome_written: bool) -> bool:
         """One step towards letting an application go; true once it is let go. Its job has ended, or is gone."""
@@ -155,7 +155,7 @@ class Applications:
 
     async def _drop_finalizer(self, resource: Any, body: Json) -> None:
         metadata = body["metadata"]
-        if not _is_held(body):
+        if not is_held(body):
             return
         others = [name for name in metadata["finalizers"] if name != names.FINALIZER_LEASE]
         patch = {"metadata": {"uid": metadata["uid"], "finalizers": others}}
@@ -175,10 +175,6 @@ def _state(application: Json | None) -> str:
 
 def _age(metadata: Json) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds()
-
-
-def _is_held(body: Json) -> bool:
-    return names.FINALIZER_LEASE in body["metadata"].get("finalizers", [])
 
 
 def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> AttemptRun:

@@ -13,7 +13,7 @@ from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.controller.jobs import JobView
 from sluice.controller.status import is_as_recorded
-from sluice.controller.world import World
+from sluice.controller.world import World, is_held
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprint
 from sluice.leases import Epochs, Grant, Lease
 from sluice.tables import TableKey
@@ -30,7 +30,7 @@ def grants(world: World) -> list[Grant]:
     found: dict[str, Grant] = {}
     unreadable = []
     for body in _objects(world):
-        if _is_held(body):
+        if is_held(body):
             try:
                 grant = _grant_of(body)
             except UnreadableLeaseError as error:
@@ -82,10 +82,6 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
 
 def _objects(world: World) -> tuple[Json, ...]:
     return (*world.applications.values(), *world.pods.values())
-
-
-def _is_held(body: Json) -> bool:
-    return names.FINALIZER_LEASE in body["metadata"].get("finalizers", [])
 
 
 def _grant_of(body: Json) -> Grant:

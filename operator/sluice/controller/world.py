@@ -33,9 +33,9 @@ class World:
 
     def job_seen(self, body: Json) -> None:
         uid = body["metadata"]["uid"]
-        known = self.jobs.get(uid)
         if uid in self._gone_at:
             return
+        known = self.jobs.get(uid)
         if known is None or _is_newer(body, known.body):
             self.jobs[uid] = known.now(body) if known else self._arrived(body)
             self.mark(uid)
@@ -149,9 +149,9 @@ class World:
         return JobView(body, self._profiles, datetime.now(UTC), self.facts)
 
     def _seen(self, kind: dict[tuple[str, str], Json], body: Json) -> None:
-        known = kind.get(_key(body))
         if _uid(body) in self._gone_at:
             return
+        known = kind.get(_key(body))
         if known is None or _uid(known) != _uid(body) or _is_newer(body, known):
             kind[_key(body)] = body
             self.mark(_job_uid(body))
@@ -169,6 +169,11 @@ class World:
         self._gone_at.setdefault(uid, now)
         while now - next(iter(self._gone_at.values())) > GONE_SECONDS:
             del self._gone_at[next(iter(self._gone_at))]
+
+
+def is_held(body: Json) -> bool:
+    """Whether our finalizer keeps an application or a pod, as long as it stands for leases."""
+    return names.FINALIZER_LEASE in body["metadata"].get("finalizers", [])
 
 
 def _key(body: Json) -> tuple[str, str]:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable
 from sqlglot import exp
 
 from sluice.footprint.builtins import BUILTIN_FUNCTIONS
-from sluice.footprint.cells import conjuncts
 from sluice.footprint.reading import Reading
 from sluice.predicates.reasons import is_volatile
+from sluice.predicates.syntax import conjuncts
 
 _COMPLEX = ("struct", "array", "map")
 

@@ -3,7 +3,6 @@
 Only what survives Spark's conversion on storing counts: `'05'` stored as a number is 5, and 2.7 stored as an integer is 2.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -131,8 +130,7 @@ def _about(condition: exp.Expr, column: Column) -> exp.Expr:
 
 def _plain(node: exp.Expr) -> exp.Expr:
     """Without a cast that changes nothing: CAST('eu' AS STRING), CAST(NULL AS INT), CAST(DATE '...' AS DATE)."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if isinstance(node, exp.Cast):
         inner = _plain(node.this)
         if isinstance(inner, exp.Null):
@@ -150,18 +148,3 @@ def _literal(node: exp.Expr, reading: Reading) -> Literal | None:
     except PredicateError as error:
         raise reading.refused(str(error)) from error
     return found if isinstance(found, Literal) else None
-
-
-def conjuncts(condition: exp.Expr | None) -> tuple[exp.Expr, ...]:
-    found: list[exp.Expr] = []
-    pending: Sequence[exp.Expr] = [] if condition is None else [condition]
-    while pending:
-        node, *rest = pending
-        while isinstance(node, exp.Paren):
-            node = node.this
-        if isinstance(node, exp.And):
-            pending = [node.this, node.expression, *rest]
-        else:
-            found.append(node)
-            pending = rest
-    return tuple(found)

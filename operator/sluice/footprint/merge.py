@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from sluice.api.job import Operation
 from sluice.footprint.by_row import against_rows, filters_target
-from sluice.footprint.cells import Cell, Constant, FromTable, conjuncts, says
+from sluice.footprint.cells import Cell, Constant, FromTable, says
 from sluice.footprint.change import assignments, follows, moved, names_of
 from sluice.footprint.insert import adds_identity, evolution, pin_advice, refuse_unknown
 from sluice.footprint.model import NOTHING, TableFootprint
@@ -25,6 +25,7 @@ from sluice.predicates import (
     from_conjuncts,
     overlap,
 )
+from sluice.predicates.syntax import conjuncts
 from sluice.tables import TableFacts
 
 _MANY = 1000

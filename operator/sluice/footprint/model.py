@@ -129,6 +129,11 @@ class TableFootprint:
         return self.changes_metadata or self.protocol is not Protocol.NONE or self.creates or self.replaces
 
     @property
+    def may_commit_first(self) -> bool:
+        """Whether it may make a table where there is none."""
+        return self.creates or self.replaces or self.certain or not self.adds.is_empty
+
+    @property
     def reads_text(self) -> str:
         """What it reads, as a condition for people."""
         return _text(self.reads if self.data_change else self.reads_files)

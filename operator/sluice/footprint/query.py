@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sluice.footprint.cells import conjuncts
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.naming import key_of_parts, names_table
 from sluice.footprint.reading import Reading
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
 from sluice.footprint.sources import is_common_table, is_table_function, may_be_a_users, names_files
 from sluice.predicates import Region, conjunction, from_conjuncts
+from sluice.predicates.syntax import conjuncts
 
 _NAMING = frozenset({"this", "db", "catalog", "alias", "version"})
 _MANY_VIEWS = 64

@@ -168,7 +168,7 @@ class Reading:
         facts = self.facts
         if facts is not None and not facts.columns.partition_columns:
             return EVERYTHING
-        return compiled(predicate, stored=False).on_partitions()
+        return there(predicate)
 
     @property
     def _compacts(self) -> bool:
@@ -224,8 +224,10 @@ _SELECTING = frozenset(
         Operation.OVERWRITE_PARTITIONS,
         Operation.UPDATE,
         Operation.DELETE,
+        Operation.MERGE,
+        Operation.CREATE,
+        Operation.REPLACE,
     }
-    | {Operation.MERGE, Operation.CREATE, Operation.REPLACE}
 )
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sluice.footprint.cells import Cell, Constant, FromTable, conjuncts
+from sluice.footprint.cells import Cell, Constant, FromTable
 from sluice.footprint.naming import names_table
 from sluice.footprint.reading import Reading
+from sluice.predicates.syntax import conjuncts
 
 _MANY = 1000
 _DEEP = 12

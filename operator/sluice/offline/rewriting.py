@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.bindings import bound, statements_of
-from sluice.footprint.cells import Cell, Constant, FromTable, conjuncts, says
+from sluice.footprint.cells import Cell, Constant, FromTable, says
 from sluice.footprint.change import names_of
 from sluice.footprint.naming import table_at
 from sluice.footprint.reading import Reading, Surroundings
@@ -31,6 +31,7 @@ from sluice.predicates import (
     disjunction,
     to_sql,
 )
+from sluice.predicates.syntax import conjuncts
 from sluice.tables import TableFacts, TableKey
 
 _LONGEST = 2000

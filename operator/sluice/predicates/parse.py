@@ -18,7 +18,7 @@ from sluice.predicates.plain import plainly
 from sluice.predicates.reasons import position, reason
 from sluice.predicates.scope import Scope
 from sluice.predicates.session import Session
-from sluice.predicates.syntax import condition_in
+from sluice.predicates.syntax import condition_in, conjuncts
 from sluice.predicates.tree import (
     Anything,
     Constant,
@@ -79,7 +79,7 @@ class _Reader:
 
     def read(self, node: exp.Expr) -> Predicate:
         try:
-            return conjunction([self._conjunct(part) for part in _conjuncts(node)])
+            return conjunction([self._conjunct(part) for part in conjuncts(node)])
         except RecursionError:
             return Anything("the condition is nested too deeply")
 
@@ -139,7 +139,7 @@ class _Reader:
         # Only parentheses on the left tell what is compared: sqlglot reads `s LIKE 'a%' = true` otherwise than Spark does,
         # and puts parentheses of its own around conditions on the right.
         is_grouped = isinstance(left, exp.Paren)
-        left, right = _bare(left), _bare(right)
+        left, right = left.unnest(), right.unnest()
         literal = self._literal(right)
         if literal is None:
             literal = self._literal(left)
@@ -188,7 +188,7 @@ class _Reader:
         return None if low is None or high is None else conjunction([low, high])
 
     def _in(self, node: exp.Expr) -> Predicate | None:
-        column = self._column(_bare(node.this))
+        column = self._column(node.this.unnest())
         if (
             not isinstance(column, Column)
             or not _has_only(node, "this", "expressions")
@@ -233,7 +233,7 @@ class _Reader:
         return self._pattern(node, "\\")
 
     def _pattern(self, node: exp.Expr, escape: str) -> Predicate | None:
-        column = self._column(_bare(node.this))
+        column = self._column(node.this.unnest())
         pattern = self._literal(node.expression)
         if not isinstance(column, Column) or not isinstance(pattern, Literal):
             return None
@@ -259,7 +259,7 @@ class _Reader:
     def _is(self, node: exp.Expr) -> Predicate | None:
         if not _has_only(node, "this", "expression"):
             return None
-        subject, truth = _bare(node.this), node.expression
+        subject, truth = node.this.unnest(), node.expression
         if isinstance(truth, exp.Null):
             return self._null_test(subject)
         if not isinstance(truth, exp.Boolean):
@@ -280,7 +280,7 @@ class _Reader:
         name = node.name.lower()
         if name not in _NULL_TESTS or len(node.expressions) != 1:
             return None
-        found = self._null_test(_bare(node.expressions[0]))
+        found = self._null_test(node.expressions[0].unnest())
         return Not(found) if found is not None and name == "isnotnull" else found
 
     # ---------------------------------------------------------------------------------------------------------- scalars
@@ -339,12 +339,6 @@ _HANDLERS: Mapping[type[exp.Expr], _Handler] = {
 }
 
 
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
 def _is_condition(node: exp.Expr) -> bool:
     return isinstance(node, _CONDITIONS) or (
         isinstance(node, exp.Anonymous) and node.name.lower() in _NULL_TESTS
@@ -354,15 +348,6 @@ def _is_condition(node: exp.Expr) -> bool:
 def _has_only(node: exp.Expr, *known: str) -> bool:
     """No argument is set that the reader doesn't know the meaning of."""
     return all(name in known or not value for name, value in node.args.items())
-
-
-def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    node = _bare(node)
-    if not isinstance(node, exp.And):
-        yield node
-        return
-    for part in _operands(node):
-        yield from _conjuncts(part) if isinstance(_bare(part), exp.And) else (part,)
 
 
 def _operands(node: exp.Expr) -> Iterator[exp.Expr]:

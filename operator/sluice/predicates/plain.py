@@ -29,19 +29,17 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
 
 def plainly(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
     """The conjunct in comparisons; None if it is none of these forms."""
-    node = _bare(node)
+    node = node.unnest()
     match node:
         case exp.If() | exp.Case():
             return _chosen(node, lambda result: result)
         case exp.In():
             return _pairs(node, kind_of)
-        case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            return _compared(node, kind_of)
-    return None
+    return _compared(node, kind_of) if isinstance(node, _COMPARISONS) else None
 
 
 def _compared(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    left, right = _bare(node.this), node.expression
+    left, right = node.this.unnest(), node.expression
     if _sort(right) is not None and isinstance(left, exp.Case | exp.If):
         return _choice_compared(node, left)
     if _sort(right) is not None and isinstance(left, exp.Coalesce):
@@ -115,22 +113,16 @@ def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
     """(a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and NULL in a field is no constant."""
     if not isinstance(node.this, exp.Tuple) or not node.expressions or node.args.get("query"):
         return None
-    columns = [_bare(column) for column in node.this.expressions]
+    columns = [column.unnest() for column in node.this.expressions]
     alternatives = []
     for element in node.expressions:
         values = element.expressions if isinstance(element, exp.Tuple) else []
         if len(values) != len(columns) or not values:
             return None
-        if not all(
-            isinstance(column, exp.Column)
-            and _sort(value) is not None
-            and _sort_of(column, kind_of) == _sort(value)
-            for column, value in zip(columns, values, strict=True)
-        ):
+        fields = list(zip(columns, values, strict=True))
+        if not all(_is_of_one_sort(column, value, kind_of) for column, value in fields):
             return None
-        alternatives.append(
-            _all_of([_equal(column, value) for column, value in zip(columns, values, strict=True)])
-        )
+        alternatives.append(_all_of([_equal(column, value) for column, value in fields]))
     return reduce(lambda a, b: exp.Or(this=a, expression=b), alternatives)
 
 
@@ -139,14 +131,12 @@ def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
 
 def _number_as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
     """CAST(n AS STRING) = '2': every whole number has one text."""
-    column = _cast_column(left, exp.DType.TEXT)
-    if (
-        column is None
-        or kind_of(column) is not Kind.INTEGER
-        or not (isinstance(right, exp.Literal) and right.is_string)
-    ):
+    if not isinstance(left, exp.Cast) or not left.to.is_type(exp.DType.TEXT):
         return None
-    if not _INTEGER.fullmatch(right.name):
+    column = left.this
+    if not isinstance(column, exp.Column) or kind_of(column) is not Kind.INTEGER:
+        return None
+    if _sort(right) != _TEXT or not _INTEGER.fullmatch(right.name):
         return None
     return _equal(column, _whole(right.name))
 
@@ -165,19 +155,7 @@ def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.
     return _equal(left, day)
 
 
-def _cast_column(node: exp.Expr, to: exp.DType) -> exp.Column | None:
-    if not isinstance(node, exp.Cast) or not node.to.is_type(to) or not isinstance(node.this, exp.Column):
-        return None
-    return node.this
-
-
 # --------------------------------------------------------------------------------------------------------------- helpers
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
 
 
 def _is_true(condition: exp.Expr) -> exp.Expr:
@@ -190,7 +168,7 @@ def _equal(column: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _all_of(parts: Sequence[exp.Expr]) -> exp.Expr:
-    return reduce(lambda a, b: exp.And(this=a.copy(), expression=b), parts)
+    return reduce(lambda a, b: exp.And(this=a, expression=b), parts)
 
 
 def _whole(text: str) -> exp.Expr:
@@ -206,6 +184,11 @@ def _sort(node: exp.Expr) -> str | None:
     if node.is_string:
         return _TEXT
     return _NUMBER if node.name.isdigit() else None
+
+
+def _is_of_one_sort(column: exp.Expr, value: exp.Expr, kind_of: KindOf) -> bool:
+    sort = _sort(value)
+    return sort is not None and isinstance(column, exp.Column) and _sort_of(column, kind_of) == sort
 
 
 def _sort_of(column: exp.Column, kind_of: KindOf) -> str | None:

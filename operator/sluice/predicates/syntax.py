@@ -35,6 +35,19 @@ def refuse_templates(text: str) -> None:
         )
 
 
+def conjuncts(condition: exp.Expr | None) -> tuple[exp.Expr, ...]:
+    """What must all hold for the condition to hold, from left to right, however deep it is nested."""
+    found: list[exp.Expr] = []
+    pending = [] if condition is None else [condition]
+    while pending:
+        node = pending.pop().unnest()
+        if isinstance(node, exp.And):
+            pending += (node.expression, node.this)
+        else:
+            found.append(node)
+    return tuple(found)
+
+
 def condition_in(text: str) -> exp.Expr | str:
     """The syntax tree of a condition; or why it's too large to be parsed."""
     refuse_templates(text)

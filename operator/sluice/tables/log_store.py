@@ -24,10 +24,8 @@ class LogStore(StrEnum):
     def loses_beside(self, other: "LogStore") -> bool:
         """Whether one of two writers with these may overwrite the other's commit."""
         if LogStore.UNKNOWN in (self, other):
-            return LogStore.SAFE not in (
-                self,
-                other,
-            )  # one location, one scheme: what is safe by itself is so for both
+            # One location, one scheme: what is safe by itself is so for both.
+            return LogStore.SAFE not in (self, other)
         return self is not other or self in _ALONE
 
 
