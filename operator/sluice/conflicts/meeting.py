@@ -1,15 +1,14 @@
 """What meets in one verdict: a loser's and a winner's statement on one table, or on two that may be one."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sluice.conflicts.verdict import Verdict
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.predicates import Region, disjoint
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(NamedTuple):
     """The loser began, then the winner committed."""
 
     loser: TableFootprint

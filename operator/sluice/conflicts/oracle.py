@@ -75,14 +75,18 @@ def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verd
             found, table = verdict, meeting.loser.table
             if found.level is Level.UNSAFE:
                 break
-    beside = (
-        *_vacuumed_reads(loser, winner),
-        *(_streaming_reads(loser, winner) if loser.streams_from else ()),
-    )
-    for table_read, verdict in beside:
+    for table_read, verdict in _beside(loser, winner):
         if found is _APART or verdict.level > found.level:
             found, table = verdict, table_read
     return table, found
+
+
+def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
+    """Where the one writes what the other only reads."""
+    if loser.vacuums or winner.vacuums:
+        yield from _vacuumed_reads(loser, winner)
+    if loser.streams_from:
+        yield from _streaming_reads(loser, winner)
 
 
 def _vacuumed_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:

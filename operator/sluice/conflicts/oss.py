@@ -259,6 +259,7 @@ def streaming_read(source: TableKey, winner: TableFootprint) -> Verdict | None:
     )
 
 
+RULES_OF_FILES = (added_files, removed_files, removed_twice)
 RULES = (
     single_attempt,
     first_commit,
@@ -266,14 +267,13 @@ RULES = (
     metadata_changed,
     same_domain,
     same_transaction_id,
-    added_files,
-    removed_files,
-    removed_twice,
+    *RULES_OF_FILES,
 )
 
 
 def verdict_of(meeting: Meeting, era: Era) -> Verdict:
-    for rule in RULES:
+    files_only = meeting.loser.only_files and meeting.winner.only_files
+    for rule in RULES_OF_FILES if files_only else RULES:
         verdict = rule(meeting, era)
         if verdict is not None:
             return verdict

@@ -128,6 +128,20 @@ class TableFootprint:
         """What is known of the table may be wrong after it."""
         return self.changes_metadata or self.protocol is not Protocol.NONE or self.creates or self.replaces
 
+    @cached_property
+    def only_files(self) -> bool:
+        """It adds and removes files of a table that is there, and does nothing else that others could lose to, or it to them:
+        nearly all footprints."""
+        return not (
+            self.metadata is not Metadata.NONE
+            or self.protocol is not Protocol.NONE
+            or self.creates
+            or self.replaces
+            or self.single_attempt
+            or self.domains
+            or self.txn_app_id is not None
+        )
+
     @property
     def may_commit_first(self) -> bool:
         """Whether it may make a table where there is none."""

@@ -143,9 +143,9 @@ def _number_as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Exp
 
 def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
     """date = TIMESTAMP '2026-11-19 00:00:00': a date is its midnight, in the same time zone as the literal."""
-    if not isinstance(left, exp.Column) or kind_of(left) is not Kind.DATE:
-        return None
     if not isinstance(right, exp.Cast) or not right.to.is_type(exp.DType.TIMESTAMPTZ):
+        return None
+    if not isinstance(left, exp.Column) or kind_of(left) is not Kind.DATE:
         return None
     text = right.this.name if isinstance(right.this, exp.Literal) and right.this.is_string else ""
     midnight = _MIDNIGHT.fullmatch(text)

@@ -134,6 +134,8 @@ def are_disjoint(a: ValueSet, b: ValueSet) -> bool:  # noqa: PLR0911 - every ear
     """No value, nor NULL, lies in both. Logarithmic when one of the two is a single interval."""
     if a.null and b.null:
         return False
+    if len(a.cuts) == len(b.cuts) == 2 and not (a.inside or b.inside):  # two intervals, as nearly always
+        return a.cuts[1] <= b.cuts[0] or b.cuts[1] <= a.cuts[0]  # type: ignore[operator]
     if len(a.cuts) > len(b.cuts):
         a, b = b, a
     a_cuts, b_cuts = a.cuts, b.cuts
