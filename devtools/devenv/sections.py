@@ -30,7 +30,7 @@ def all_sections() -> tuple[Section, ...]:
     """In the order of running: what fails fast comes first."""
     return (
         _lint(),
-        _pytest("unit", "tests/unit"),
+        _pytest("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
         _pytest("protocol", "tests/protocol"),
         _pytest("contract", "tests/contract", needs=SPARK),
         _pytest("runner", "tests/integration/runner", needs=SPARK),

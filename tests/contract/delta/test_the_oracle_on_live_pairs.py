@@ -12,6 +12,7 @@ from contract.harness.truth import in_product_terms
 from sluice.offline.batch import explained
 
 VERSION = "4.4.0"
+KNOWN_SEED = 20261119
 DIRECTIONS = ("firstLoses", "secondLoses")
 
 
@@ -19,7 +20,8 @@ DIRECTIONS = ("firstLoses", "secondLoses")
 def test_no_pair_that_delta_aborts_is_told_to_be_safe(
     track: Track, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _hold_against_delta(60, track, capsys)
+    """The same sixty each time, so that whatever fails here came with the change; new ones are for --long."""
+    _hold_against_delta(60, KNOWN_SEED, track, capsys)
 
 
 @pytest.mark.long
@@ -27,11 +29,10 @@ def test_no_pair_that_delta_aborts_is_told_to_be_safe(
 def test_no_pair_of_five_hundred_that_delta_aborts_is_told_to_be_safe(
     track: Track, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _hold_against_delta(500, track, capsys)
+    _hold_against_delta(500, secrets.randbelow(2**32), track, capsys)
 
 
-def _hold_against_delta(number: int, track: Track, capsys: pytest.CaptureFixture[str]) -> None:
-    seed = secrets.randbelow(2**32)
+def _hold_against_delta(number: int, seed: int, track: Track, capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
         print(f"\n{number} random pairs: seed {seed}")
     unsound, wrong_class, races, needless, passed = [], [], 0, 0, 0
