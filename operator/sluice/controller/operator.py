@@ -111,8 +111,9 @@ async def _kopf(config: OperatorConfig, world: World, stop: asyncio.Event) -> No
         settings.persistence.finalizer = f"{names.GROUP}/kopf"
         settings.scanning.disabled = bool(config.watch_namespaces)
 
+    # Coroutines: kopf would call plain functions in threads, beside the acting task, which reads the world.
     @kopf.on.event(names.GROUP, names.VERSION, names.JOB_PLURAL, registry=registry)
-    def job_event(event: kopf.RawEvent, **_: Any) -> None:
+    async def job_event(event: kopf.RawEvent, **_: Any) -> None:
         body: dict[str, Any] = dict(event["object"])
         if event["type"] == "DELETED":
             world.job_gone(body["metadata"]["uid"])
@@ -120,7 +121,7 @@ async def _kopf(config: OperatorConfig, world: World, stop: asyncio.Event) -> No
             world.job_seen(body)
 
     @kopf.on.event(names.GROUP, names.VERSION, names.POLICY_PLURAL, registry=registry)
-    def policy_event(event: kopf.RawEvent, **_: Any) -> None:
+    async def policy_event(event: kopf.RawEvent, **_: Any) -> None:
         body: dict[str, Any] = dict(event["object"])
         if event["type"] == "DELETED":
             world.policy_gone(body["metadata"]["uid"])
