@@ -41,7 +41,7 @@ class LeaseStore:
         self._epoch = 0
         self._versions: dict[str, int] = {}
         self._last_token = 0
-        self._held: dict[str, Lease] = {}
+        self._held: dict[str, Grant] = {}
         self._run_id = ""
 
     @property
@@ -51,13 +51,13 @@ class LeaseStore:
     @property
     def held(self) -> list[Lease]:
         """The leases of this epoch, as this leader knows them: all that were rebuilt or granted, and not released."""
-        return list(self._held.values())
+        return [grant.lease for grant in self._held.values()]
 
     def holds(self, uid: str, attempt: int) -> bool:
         return f"{uid}/{attempt}" in self._held
 
     def held_by(self, uid: str) -> list[Lease]:
-        return [lease for lease in self._held.values() if lease.uid == uid]
+        return [lease for lease in self.held if lease.uid == uid]
 
     async def check_settings(self) -> None:
         """Leases must never be evicted to make room."""
@@ -84,7 +84,7 @@ class LeaseStore:
         self._epoch = epoch
         self._versions = {}
         self._last_token = 0
-        self._held = {grant.lease.holder: grant.lease for grant in grants}
+        self._held = {grant.lease.holder: grant for grant in grants}
         self._run_id = await self._current_run_id()
 
     async def check_memory(self) -> None:
@@ -104,12 +104,11 @@ class LeaseStore:
         match answer[0]:
             case "GRANTED":
                 self._learn(lease.tables, answer[2:])
-                token = _token(answer[1])
-                if lease.holder not in self._held and token <= self._last_token:
-                    raise StaleError(f"Redis gives token {token} a second time: it forgot what came after")
-                self._last_token = max(token, self._last_token)
-                self._held[lease.holder] = lease
-                return Grant(lease, token)
+                grant = Grant(lease, _token(answer[1]))
+                self._check_token(grant)
+                self._last_token = max(grant.token, self._last_token)
+                self._held[lease.holder] = grant
+                return grant
             case "OTHER":
                 raise RefusedError(
                     f"{lease.job} holds a lease of attempt {lease.attempt} under the hash {answer[1]}"
@@ -135,6 +134,17 @@ class LeaseStore:
             token, _, record = str(value).split("\n", 2)
             grants.append(Grant(Lease.from_json(record), _token(token)))
         return grants
+
+    def _check_token(self, grant: Grant) -> None:
+        """Who asks again has the token of the first time, and nobody else has it."""
+        known = self._held.get(grant.lease.holder)
+        if known is None and grant.token <= self._last_token:
+            raise StaleError(f"Redis gives token {grant.token} a second time: it forgot what came after")
+        if known is not None and (known.token, known.lease.hash) != (grant.token, grant.lease.hash):
+            raise StaleError(
+                f"Redis gives {grant.lease.job} token {grant.token} for attempt {grant.lease.attempt}, which has token "
+                f"{known.token}: it forgot what it had granted"
+            )
 
     def _learn(self, tables: Iterable[str], versions: Iterable[str]) -> None:
         """A version only rises, as long as Redis forgets nothing."""
