@@ -83,6 +83,8 @@ class Kubelet:
 
     async def stop_drivers(self, patience: float) -> list[str]:
         """Ends every driver process; returns the pods' names (or ids, where the pod is gone)."""
+        for uid in self._drivers.known():
+            self._drivers.seal(uid)  # a supervisor may be on its way to one that was to start just now
         stopped = self._drivers.running()
         for uid in stopped:
             self._drivers.terminate(uid)

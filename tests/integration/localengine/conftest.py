@@ -28,6 +28,10 @@ with (here / "runs").open("a") as runs:
 while not (here / "go").exists():
     time.sleep(0.05)
 print("the program ends now", flush=True)
+for _ in range(200):  # Spark passes a program's last words on, but does not wait until it has done so
+    if "the program ends now" in Path(os.environ["SLUICE_TERMINATION_LOG"]).with_name("driver.log").read_text():
+        break
+    time.sleep(0.05)
 if code == 0:
     Path(os.environ["SLUICE_TERMINATION_LOG"]).write_text("all is well")
 sys.exit(code)

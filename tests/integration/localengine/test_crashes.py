@@ -13,7 +13,7 @@ Eventually = Callable[[Callable[[], object], str], None]
 def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(
     engine: Any, applications: Any, eventually: Eventually
 ) -> None:
-    engine.start()
+    engine.start("--drivers", "2")
     applications.create("through")
     applications.create("meanwhile", code=5)
     for name in ("through", "meanwhile"):
@@ -21,7 +21,7 @@ def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(
     engine.end(signal.SIGKILL)
     applications.let_go("meanwhile")
     eventually(lambda: len(_exits(engine)) == 1, "the driver that ended without an engine left no exit code")
-    engine.start()
+    engine.start("--drivers", "2")
     state = applications.reaches("meanwhile", "FAILED")["status"]["applicationState"]
     assert state["errorMessage"] == "driver container failed with ExitCode: 5, Reason: Error"
     assert applications.state("through") == "RUNNING"
@@ -52,13 +52,13 @@ def test_no_moment_to_kill_the_engine_makes_it_start_a_driver_twice(
 def test_a_driver_whose_supervisor_was_killed_is_reported_when_it_is_dead(
     engine: Any, applications: Any
 ) -> None:
-    engine.start()
+    engine.start("--drivers", "2")
     applications.create("orphan")
     applications.runs_its_program("orphan")
     [supervisor] = _supervisors(engine)
     os.kill(supervisor, signal.SIGKILL)
     engine.end(signal.SIGKILL)
-    engine.start()
+    engine.start("--drivers", "2")
     applications.create("another")
     applications.runs_its_program("another")  # the engine had time to look at both
     assert applications.state("orphan") == "RUNNING"

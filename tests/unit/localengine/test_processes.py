@@ -134,12 +134,16 @@ async def test_a_driver_without_its_supervisor_runs_until_it_is_dead(drivers: Dr
     assert (await until(drivers, uid, Life.LOST)).exit_code is None
 
 
-async def test_a_supervisor_cannot_be_asked_to_leave(drivers: Drivers, uid: str) -> None:
-    await start(drivers, uid, "import time; time.sleep(1)")
+async def test_a_supervisor_cannot_be_asked_to_leave(drivers: Drivers, uid: str, tmp_path: Path) -> None:
+    asked_all = tmp_path / "asked-all"
+    await start(
+        drivers, uid, f"import os, time\nwhile not os.path.exists({str(asked_all)!r}): time.sleep(0.05)"
+    )
     [process] = drivers._supervisors
     await eventually(lambda: members(uid))
     for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         process.send_signal(asked)
+    asked_all.touch()
     assert (await until(drivers, uid, Life.EXITED)).exit_code == 0
 
 
