@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -109,7 +110,8 @@ class Cluster:
         """Ends every process of the cluster and removes its folder; says whether there was one."""
         first = self._first_process()
         if first is not None:
-            os.kill(first, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(first, signal.SIGKILL)
             recorded = ProcessId(**json.loads(self._layout.process.read_text()))
             if self._namespaces is not None:
                 self._namespaces.wait(30)
@@ -144,6 +146,6 @@ class Cluster:
         try:
             recorded = ProcessId(**json.loads(self._layout.process.read_text()))
             children = Path(f"/proc/{recorded.pid}/task/{recorded.pid}/children").read_text().split()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             return None
         return int(children[0]) if recorded.alive() and children else None

@@ -8,6 +8,8 @@ from devenv.cache import Cache
 from devenv.processes import run
 from devenv.progress import step
 
+_PATIENTLY = ("-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3")
+
 
 def can_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
@@ -30,9 +32,10 @@ def install(cache: Cache, packages: Sequence[str], present: Callable[[], bool]) 
                 log,
                 failure="apt-get update failed: check this machine's package sources.",
                 environment=environment,
+                attempts=4,  # another apt may be busy with the lists, as on a machine that has just been started
             )
             run(
-                ["apt-get", "-q", "-y", "--no-install-recommends", "install", *packages],
+                ["apt-get", *_PATIENTLY, "-q", "-y", "--no-install-recommends", "install", *packages],
                 log,
                 failure=f"apt-get could not install {names}: install them by hand and run ./dev again.",
                 environment=environment,

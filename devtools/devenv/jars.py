@@ -106,6 +106,7 @@ def _fetch(cache: Cache, package: Package, java: Java, folder: Path) -> None:
             cache.log(package.name),
             failure=f"{package.coordinates} could not be fetched from Maven Central: check the network and try again.",
             environment=python_env.activated(python, java.home),
+            attempts=3,
         )
     for jar in (ivy / "jars").glob("*.jar"):
         jar.rename(folder / jar.name)

@@ -66,6 +66,14 @@ def _compile(cache: Cache, build: Build, folder: Path) -> None:
     # A single program is named after its build; several are named by Go after their packages.
     target = f"{folder}/" if len(build.packages) > 1 else f"{folder}/{build.name}"
     with step(f"Compiling {build.name}"):
+        run(  # fetches what the build needs, which `go build` would do, too, but not twice
+            [go, "list", "-deps", f"-tags={build.tags}", *build.packages],
+            log,
+            failure=f"The sources of {build.name} could not be fetched: check the network and try again.",
+            environment=environment(),
+            folder=module,
+            attempts=4,
+        )
         run(
             [go, "build", *flags, "-o", target, *build.packages],
             log,

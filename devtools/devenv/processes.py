@@ -22,6 +22,7 @@ Argument = str | Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+_PAUSE = 5.0
 _stopping = threading.Event()
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -141,22 +142,36 @@ def run(
     failure: str,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    attempts: int = 1,
 ) -> None:
-    """Runs a command to its end; when it fails, `failure` is the sentence, followed by the end of its output."""
+    """Runs a command to its end; when it fails, `failure` is the sentence, followed by the end of its output.
+
+    `attempts`: of what fetches from a network and gives up at the first transfer that breaks off.
+    """
+    code = _run_once(arguments, log, environment, folder)
+    for number in range(1, attempts):
+        if code == 0 or _stopping.wait(_PAUSE * number):
+            break
+        code = _run_once(arguments, log, environment, folder)
+    if _stopping.is_set():
+        raise DevError(f"{arguments[0]} was stopped")
+    if code != 0:
+        raise DevError(f"{failure}\n{last_lines(log)}\n(all of it: {log})")
+
+
+def _run_once(
+    arguments: Sequence[Argument], log: Path, environment: Mapping[str, str] | None, folder: Path | None
+) -> int:
     with log.open("ab") as output:
         output.write(f"\n$ {' '.join(map(str, arguments))}\n".encode())
         output.flush()
         process = spawn(arguments, output, environment=environment, folder=folder)
         try:
-            code = process.wait()
+            return process.wait()
         except BaseException:
             process.kill()
             process.wait()
             raise
-    if _stopping.is_set():
-        raise DevError(f"{arguments[0]} was stopped")
-    if code != 0:
-        raise DevError(f"{failure}\n{last_lines(log)}\n(all of it: {log})")
 
 
 def output_of(arguments: Sequence[Argument], environment: Mapping[str, str] | None = None) -> str | None:

@@ -54,8 +54,8 @@ class Service:
             return spawn(self.arguments, output, own_session=True, outlives_us=self.outlives_us)
 
     def wait_ready(self) -> None:
-        wait_until(lambda: self.ready() or not self.alive, READY_SECONDS)
-        if not self.alive or not self.ready():
+        came = wait_until(lambda: not self.alive or self.ready(), READY_SECONDS)
+        if not came or not self.alive:
             state = f"wasn't ready after {READY_SECONDS:.0f} s" if self.alive else "ended while starting"
             raise DevError(f"{self.name} {state}; the end of its log {self.log}:\n{last_lines(self.log)}")
 
