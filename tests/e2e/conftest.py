@@ -10,8 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,12 @@ class Kubernetes:
         assert done.returncode == 0, done.stderr
 
     def get(self, *arguments: str) -> Json | None:
-        done = self.cluster.kubectl("get", *arguments, "-o", "json", "--ignore-not-found")
+        """Asked again where the API server, busy with starting pods, does not answer in time."""
+        for pause in (2, 5, 10, 0):
+            done = self.cluster.kubectl("get", *arguments, "-o", "json", "--ignore-not-found")
+            if done.returncode == 0:
+                break
+            time.sleep(pause)
         assert done.returncode == 0, done.stderr
         found: Json | None = json.loads(done.stdout) if done.stdout.strip() else None
         return found
@@ -173,9 +179,10 @@ def in_cluster(cluster: Cluster) -> Callable[..., Any]:
         finally:
             # nsenter waits for the program inside and doesn't pass signals on: the program itself is asked to end.
             if process.poll() is None:
-                children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-                for child in children:
-                    os.kill(int(child), signal.SIGTERM)
+                with suppress(FileNotFoundError, ProcessLookupError):  # it may end by itself just now
+                    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+                    for child in children:
+                        os.kill(int(child), signal.SIGTERM)
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:

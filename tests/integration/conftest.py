@@ -76,7 +76,7 @@ def namespace(kubectl: Kubectl) -> Iterator[str]:
     created = kubectl("create", "namespace", name)
     assert created.returncode == 0, created.stderr
     has_account = wait_until(
-        lambda: kubectl("get", "serviceaccount", "default", "-n", name).returncode == 0, 20
+        lambda: kubectl("get", "serviceaccount", "default", "-n", name).returncode == 0, 90
     )
     assert has_account, f"namespace {name} got no default service account"
     yield name

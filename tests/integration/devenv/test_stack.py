@@ -64,8 +64,10 @@ def test_the_api_server_keeps_its_objects_over_a_restart(
 ) -> None:
     kubectl("create", "configmap", "survivor", "-n", namespace)
     stack.apiserver.kill()
-    assert kubectl("get", "configmap", "survivor", "-n", namespace).returncode != 0
-    stack.apiserver.start()
+    try:
+        assert kubectl("get", "configmap", "survivor", "-n", namespace).returncode != 0
+    finally:
+        stack.apiserver.start()
     assert kubectl("get", "configmap", "survivor", "-n", namespace).returncode == 0
 
 

@@ -9,6 +9,9 @@ from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, append, eventually, rewrite
 from integration.operator.process import OperatorProcess
 
+# Waits in here are long, and each says what it waited for in vain: the test must not end before them.
+pytestmark = pytest.mark.timeout(400)
+
 
 def test_a_redis_that_comes_later_is_waited_for(
     cluster: Played, operators: StartOperator, redis: RedisProcess
@@ -16,12 +19,13 @@ def test_a_redis_that_comes_later_is_waited_for(
     redis.service.kill()
     operators()
     cluster.apply("early", append("/lake/early"))
-    status = eventually(
-        lambda: (s := cluster.status("early")).get("reason") == "LeasesUnavailable" and s,
-        "it says what it waits for",
-    )
-    assert "Redis" in status["message"]
-    assert str(redis.port) in status["message"]
+
+    def is_named() -> bool:
+        status = cluster.status("early")
+        told = status.get("message", "")
+        return status.get("reason") == "LeasesUnavailable" and "Redis" in told and str(redis.port) in told
+
+    eventually(is_named, "it says which Redis it waits for")
     assert cluster.applications() == []
     redis.service.start()
     cluster.start("early").succeeds("file:/lake/early")

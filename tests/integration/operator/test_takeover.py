@@ -7,12 +7,17 @@ import threading
 import time
 from typing import Any
 
+import pytest
+
 from devenv.stack import Stack
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, append, eventually, rewrite
 from integration.operator.process import OperatorProcess, configuration
 from sluice.api import names
+
+# Waits in here are long, and each says what it waited for in vain: the test must not end before them.
+pytestmark = pytest.mark.timeout(400)
 
 
 def test_a_driver_that_ends_while_no_operator_runs_has_its_outcome_later(
@@ -108,8 +113,10 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     driver = cluster.start("patient")
     cluster.reaches("patient", "Running")
     stack.apiserver.kill()
-    time.sleep(3)
-    stack.apiserver.start()
+    try:
+        time.sleep(3)
+    finally:
+        stack.apiserver.start()
     cluster.apply("behind", rewrite("/lake/patient"))
     cluster.reaches("behind", "Waiting", seconds=90)
     assert cluster.status("patient")["phase"] == "Running"

@@ -116,7 +116,7 @@ def pipeline(stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFa
     created = kubectl("create", "namespace", namespace)
     assert created.returncode == 0, created.stderr
     assert wait_until(
-        lambda: kubectl("get", "serviceaccount", "default", "-n", namespace).returncode == 0, 20
+        lambda: kubectl("get", "serviceaccount", "default", "-n", namespace).returncode == 0, 90
     )
     with running_redis(ensure_redis_server(cache()), folder / "redis") as redis:
         operator = OperatorProcess(stack.kubeconfig, _configuration(namespace, redis.url), folder)

@@ -1,7 +1,6 @@
 """A tool in the cache is whole, and is built again exactly when what defines it changes."""
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -53,12 +52,20 @@ def test_a_half_finished_install_is_not_taken_for_a_finished_one(cache: Cache) -
     assert [file.name for file in place.iterdir()] == ["whole"]
 
 
-def test_two_at_once_build_once(cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_at_once_build_once(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     builds: list[Path] = []
+    said: list[str] = []
+    other_waits = threading.Event()
+
+    def say(text: str) -> None:
+        said.append(text)
+        other_waits.set()
 
     def slow(folder: Path) -> None:
         builds.append(folder)
-        time.sleep(0.3)
+        assert other_waits.wait(30)
+
+    monkeypatch.setattr("devenv.cache.say", say)
 
     threads = [threading.Thread(target=cache.ensure, args=("tool", "key", slow)) for _ in range(2)]
     for thread in threads:
@@ -66,4 +73,4 @@ def test_two_at_once_build_once(cache: Cache, capsys: pytest.CaptureFixture[str]
     for thread in threads:
         thread.join()
     assert len(builds) == 1
-    assert "busy with tool" in capsys.readouterr().err
+    assert "busy with tool" in said[0]

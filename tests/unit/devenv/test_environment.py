@@ -13,7 +13,7 @@ from devenv import environment, testing
 from devenv.cache import Cache
 from devenv.environment import Prepared, Variables
 from devenv.errors import DevError, NotOnThisMachineError
-from devenv.processes import adopt_orphans, descendants, end_descendants
+from devenv.processes import adopt_orphans, descendants, end_descendants, wait_until
 from devenv.sections import Section
 
 
@@ -74,7 +74,8 @@ def test_a_process_that_a_section_leaves_behind_fails_it(
     prepared: Prepared, adopting: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(testing, "GRACE_SECONDS", 0.2)
-    leaves = Section("leaky", (("bash", "-c", "sleep 61 >/dev/null 2>&1 &"),))
+    leave = 'sleep 61 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done'
+    leaves = Section("leaky", (("bash", "-c", leave),))
     bystander = subprocess.Popen(["sleep", "62"])
     try:
         (report,) = testing.run_sections([leaves], prepared, [])
@@ -86,17 +87,22 @@ def test_a_process_that_a_section_leaves_behind_fails_it(
 
 
 def test_an_interrupt_stays_one_when_a_command_does_not_heed_it(
-    prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+    prepared: Prepared, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(testing, "INTERRUPT_PATIENCE", 0.3)
-    deaf = Section("deaf", (("bash", "-c", "trap '' INT; while :; do sleep 0.1; done"),))
+    is_deaf = tmp_path / "is-deaf"
+    deaf = Section("deaf", (("bash", "-c", f"trap '' INT; touch {is_deaf}; while :; do sleep 0.1; done"),))
     before = descendants()
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
+    def interrupt_when_deaf() -> None:
+        wait_until(is_deaf.exists, 30)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
     handler = signal.signal(signal.SIGUSR1, interrupt)
-    alarm = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1))
+    alarm = threading.Thread(target=interrupt_when_deaf)
     alarm.start()
     try:
         with pytest.raises(KeyboardInterrupt):
