@@ -36,8 +36,8 @@ def _hold_against_delta(number: int, seed: int, track: Track, capsys: pytest.Cap
     with capsys.disabled():
         print(f"\n{number} random pairs: seed {seed}")
     unsound, wrong_class, races, needless, passed = [], [], 0, 0, 0
-    for row in pairs(number, seed):
-        asked = in_product_terms(track.answer(row), VERSION)
+    for row in track.answers(pairs(number, seed)):
+        asked = in_product_terms(row, VERSION)
         verdicts = explained(asked)
         for direction in DIRECTIONS:
             if not asked["raced"][direction]:

@@ -145,6 +145,19 @@ async def test_a_release_notices_a_redis_that_went_back(store: LeaseStore, serve
         await store.release(lease("c"))
 
 
+async def test_a_known_attempt_never_gets_anothers_token_from_an_older_snapshot(
+    store: LeaseStore, redis: Redis, server: RedisProcess
+) -> None:
+    server.save("older")
+    await store.grant(lease("a", "file:/1"))
+    await store.grant(lease("b", "file:/2"))
+    await asyncio.to_thread(server.restart_from, "older")
+    with pytest.raises(RedisError):
+        await redis.ping()
+    with pytest.raises(StaleError, match="token"):
+        await store.grant(lease("b", "file:/3"))
+
+
 async def test_an_older_snapshot_of_an_older_epoch_serves_only_the_older_leader(
     store: LeaseStore, redis: Redis, server: RedisProcess
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from devenv import processes
 from devenv.errors import DevError
 from devenv.processes import ProcessId, run, spawn, wait_until
 
@@ -75,3 +76,13 @@ def test_a_child_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
 def test_a_failed_command_says_the_sentence_and_the_end_of_its_output(tmp_path: Path) -> None:
     with pytest.raises(DevError, match=r"(?s)Install it by hand\..*out of luck.*build\.log"):
         run(["bash", "-c", "echo out of luck; exit 3"], tmp_path / "build.log", failure="Install it by hand.")
+
+
+def test_what_fetches_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_PAUSE", 0.0)
+    tries = tmp_path / "tries"
+    third = f'echo try >> {tries}; [ "$(wc -l < {tries})" = 3 ]'
+    run(["bash", "-c", third], tmp_path / "log", failure="It could not be fetched.", attempts=4)
+    assert len(tries.read_text().splitlines()) == 3
+    with pytest.raises(DevError, match=r"It could not be fetched\."):
+        run(["bash", "-c", "exit 1"], tmp_path / "log", failure="It could not be fetched.", attempts=2)
