@@ -145,7 +145,7 @@ def _operator_config(cluster: Cluster, redis_url: str) -> Json:
                     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
                     "spark.sql.shuffle.partitions": "2",
                     # JVMs that live for half a minute: compiled quickly rather than well.
-                    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+                    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
                     "spark.ui.enabled": "false",
                 },
             }

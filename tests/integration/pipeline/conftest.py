@@ -34,7 +34,7 @@ SPARK_CONF = {
     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
     "spark.sql.shuffle.partitions": "1",
     # JVMs that live for a minute: compiled quickly rather than well.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
 }
 
