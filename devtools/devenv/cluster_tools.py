@@ -11,7 +11,7 @@ from shutil import which
 from devenv import debian, kubernetes_binaries
 from devenv.cache import Cache
 from devenv.errors import NotOnThisMachineError
-from devenv.kubernetes_binaries import CONTAINERS, CONTROL_PLANE, ETCD, HELM, NODE
+from devenv.kubernetes_binaries import APISERVER, CONTAINERS, CONTROLLERS, ETCD, HELM, KUBECTL, NODE
 
 CNI_PLUGINS = Path("/usr/lib/cni")
 # Debian's package for each program.
@@ -48,7 +48,7 @@ def ensure_cluster_tools(cache: Cache) -> ClusterTools:
                 f"needs apt to install {' '.join(_missing_packages())}, or these by hand"
             )
         debian.install(cache, _missing_packages(), lambda: not _missing_packages())
-    builds = (CONTROL_PLANE, ETCD, NODE, CONTAINERS, HELM)
+    builds = (APISERVER, CONTROLLERS, KUBECTL, ETCD, NODE, CONTAINERS, HELM)
     return ClusterTools(tuple(kubernetes_binaries.ensure(cache, build) for build in builds))
 
 

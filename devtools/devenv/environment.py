@@ -12,7 +12,7 @@ from devenv.cache import Cache
 from devenv.cluster_tools import ensure_cluster_tools
 from devenv.errors import DevError
 from devenv.jars import SPARK35
-from devenv.kubernetes_binaries import CONTROL_PLANE
+from devenv.kubernetes_binaries import KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
 from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS, shared_folder
@@ -121,7 +121,7 @@ def _with_path(cache: Cache, values: Variables) -> Variables:
     folders = [values["PATH"]]
     if "JAVA_HOME" in values:
         folders.insert(0, os.path.join(values["JAVA_HOME"], "bin"))  # noqa: PTH118 - a PATH is text
-    control_plane = kubernetes_binaries.find(cache, CONTROL_PLANE)
-    if control_plane is not None:
-        folders.insert(0, str(control_plane))
+    kubectl = kubernetes_binaries.find(cache, KUBECTL)
+    if kubectl is not None:
+        folders.insert(0, str(kubectl))
     return {**values, "PATH": os.pathsep.join(folders)}

@@ -7,7 +7,7 @@ from devenv import kubernetes_binaries
 from devenv.cache import Cache
 from devenv.jars import SPARK35, SPARK42, SparkPair, ensure_jars
 from devenv.java import Java, ensure_java
-from devenv.kubernetes_binaries import CONTROL_PLANE, ETCD
+from devenv.kubernetes_binaries import APISERVER, CONTROLLERS, ETCD, KUBECTL, Build
 from devenv.logstore import ensure_logstore
 from devenv.project import cache_folder
 from devenv.python_env import ensure_environment
@@ -22,15 +22,17 @@ def cache() -> Cache:
 def ensure_stack_tools(store: Cache) -> StackTools:
     """The programs of the local stack."""
     redis_server = ensure_redis_server(store)
-    control_plane = kubernetes_binaries.ensure(store, CONTROL_PLANE)
-    etcd = kubernetes_binaries.ensure(store, ETCD)
     return StackTools(
-        etcd=etcd / "etcd",
-        kube_apiserver=control_plane / "kube-apiserver",
-        kube_controller_manager=control_plane / "kube-controller-manager",
-        kubectl=control_plane / "kubectl",
+        etcd=_compiled(store, ETCD),
+        kube_apiserver=_compiled(store, APISERVER),
+        kube_controller_manager=_compiled(store, CONTROLLERS),
+        kubectl=_compiled(store, KUBECTL),
         redis_server=redis_server,
     )
+
+
+def _compiled(store: Cache, build: Build) -> Path:
+    return kubernetes_binaries.ensure(store, build) / build.name
 
 
 @dataclass(frozen=True)
