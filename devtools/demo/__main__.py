@@ -19,6 +19,7 @@ from rich.console import Console
 from demo.cluster import Cluster, DemoError, kubeconfig_of
 from demo.scenario import DemoJob, Scenario, scenario
 from demo.view import View, outcomes
+from devenv.errors import DevError
 from devenv.ports import accepts, free_ports
 from devenv.project import ROOT
 from devenv.service import Service
@@ -40,7 +41,7 @@ def main() -> int:
         try:
             kubeconfig = options.kubeconfig or kubeconfig_of(options.context, folder)
             return _run(console, Cluster(kubeconfig, options.namespace), folder, options, stack)
-        except DemoError as error:
+        except (DemoError, DevError) as error:
             console.print(f"[red]demo: {error}[/]")
             console.print(
                 f"logs: {folder}" if options.keep else "run it with --keep to have the logs left there"
@@ -64,7 +65,8 @@ def _run(
     console: Console, cluster: Cluster, folder: Path, options: argparse.Namespace, stack: ExitStack
 ) -> int:
     plan = scenario(folder / "lake", options.jobs)
-    cluster.apply_files([ROOT / "crds", ROOT / "devtools" / "localengine" / "crds"])
+    if options.context:  # a stack of ./dev has them
+        cluster.install_crds()
     for service in _services(folder, cluster, options):
         stack.callback(service.stop)
         service.start()
@@ -181,7 +183,7 @@ def _problems(jobs: dict[str, Json], expected: list[DemoJob]) -> dict[str, str]:
 
 
 def _times(console: Console, jobs: dict[str, Json], applied: dict[str, float]) -> None:
-    """From `kubectl apply` on; jobs that had to wait are left out of the first figure."""
+    """From being applied on; jobs that had to wait are left out of the first figure."""
     to_grant, to_end = [], []
     for name, job in jobs.items():
         status = job["status"]
@@ -190,7 +192,7 @@ def _times(console: Console, jobs: dict[str, Json], applied: dict[str, float]) -
             to_grant.append(_seconds(attempt["grantedAt"]) - applied[name])
             to_end.append(_seconds(attempt["endedAt"]) - _seconds(attempt["grantedAt"]))
     console.print(
-        f"kubectl apply -> leases granted and SparkApplication created: {min(to_grant):.2f} s at best "
+        f"applied -> leases granted and SparkApplication created: {min(to_grant):.2f} s at best "
         f"(the others waited for their turn); granted -> ended: {statistics.median(to_end):.1f} s in the median"
     )
 

@@ -2,55 +2,76 @@
 
 import json
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kubernetes import client, config
+from urllib3.exceptions import HTTPError
+
+from devenv.apiserver import APPLY, RefusedError, apply, install_crds
+from devenv.stack import crd_files
+
 Json = dict[str, Any]
+
+API = "/apis/sluice.dev/v1alpha1/namespaces"
+REQUEST_SECONDS = 60
 
 
 class DemoError(Exception):
     """What went wrong, in a sentence."""
 
 
-@dataclass(frozen=True)
 class Cluster:
-    kubeconfig: Path
-    namespace: str
+    """Reached with the credentials of a kubeconfig, whatever kind they are of."""
+
+    def __init__(self, kubeconfig: Path, namespace: str) -> None:
+        self.kubeconfig = kubeconfig
+        self.namespace = namespace
+        settings = client.Configuration()
+        config.load_kube_config(str(kubeconfig), client_configuration=settings)  # type: ignore[no-untyped-call]
+        self._client = client.ApiClient(settings)
 
     def apply(self, manifests: list[Json]) -> None:
-        bundle = {"apiVersion": "v1", "kind": "List", "items": manifests}
-        self.kubectl("apply", "-f", "-", content=json.dumps(bundle))
+        for manifest in manifests:
+            apply(self._call, f"{self._jobs}/{manifest['metadata']['name']}", json.dumps(manifest))
 
-    def apply_files(self, folders: list[Path]) -> None:
-        named = [argument for folder in folders for argument in ("-f", str(folder))]
-        self.kubectl("apply", "--server-side", "--force-conflicts", *named)
-        self.kubectl("wait", "--for=condition=Established", "--timeout=60s", *named)
+    def install_crds(self) -> None:
+        install_crds(self._call, crd_files())
 
     def jobs(self) -> dict[str, Json]:
-        return {job["metadata"]["name"]: job for job in self._list("deltawritejobs.sluice.dev")}
+        return {job["metadata"]["name"]: job for job in self._call("GET", self._jobs)["items"]}
 
-    def _list(self, kind: str) -> list[Json]:
-        found: list[Json] = json.loads(self.kubectl("get", kind, "-o", "json"))["items"]
-        return found
+    @property
+    def _jobs(self) -> str:
+        return f"{API}/{self.namespace}/deltawritejobs"
 
-    def kubectl(self, *arguments: str, content: str | None = None) -> str:
-        command = ["kubectl", f"--kubeconfig={self.kubeconfig}", "--namespace", self.namespace, *arguments]
-        return _run(command, content)
+    def _call(self, method: str, path: str, body: str | None = None) -> Json:
+        headers = {"Accept": "application/json", **({} if body is None else {"Content-Type": APPLY})}
+        request = self._client.param_serialize(
+            method,
+            path,
+            header_params=headers,
+            body=None if body is None else body.encode(),
+            auth_settings=["BearerToken"],
+        )
+        try:
+            response = self._client.call_api(*request, _request_timeout=REQUEST_SECONDS)
+            answer: bytes = response.read()  # type: ignore[no-untyped-call]
+        except HTTPError as error:
+            raise DemoError(f"the cluster didn't answer {method} {path}: {error}") from error
+        if not 200 <= response.status <= 299:
+            raise RefusedError(method, path, response.status, answer)
+        content: Json = json.loads(answer)
+        return content
 
 
 def kubeconfig_of(context: str, folder: Path) -> Path:
     """A kubeconfig with this context alone, so that everything the demo starts talks to this cluster."""
     path = folder / "kubeconfig"
     path.touch(mode=0o600)
-    path.write_text(
-        _run(["kubectl", "config", "view", "--raw", "--minify", "--flatten", f"--context={context}"])
-    )
-    return path
-
-
-def _run(command: list[str], content: str | None = None) -> str:
-    done = subprocess.run(command, input=content, capture_output=True, text=True, check=False)
+    command = ["kubectl", "config", "view", "--raw", "--minify", "--flatten", f"--context={context}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise DemoError(f"{' '.join(command)}: {done.stderr.strip()}")
-    return done.stdout
+    path.write_text(done.stdout)
+    return path

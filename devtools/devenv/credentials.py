@@ -24,12 +24,15 @@ def write_signing_key(file: Path) -> None:
     )
 
 
-def write_token(file: Path) -> str:
+def write_token(file: Path) -> None:
     """A token file with one administrator."""
-    token = secrets.token_hex(24)
     file.touch(mode=0o600)
-    file.write_text(f'{token},admin,admin,"system:masters"\n', encoding="ascii")
-    return token
+    file.write_text(f'{secrets.token_hex(24)},admin,admin,"system:masters"\n', encoding="ascii")
+
+
+def token_in(file: Path) -> str:
+    """The administrator's token."""
+    return file.read_text(encoding="ascii").split(",")[0]
 
 
 def write_kubeconfig(file: Path, server: str, authority: bytes, token: str) -> None:

@@ -7,21 +7,27 @@ from pathlib import Path
 
 from devenv.cache import Cache
 from devenv.environment import Prepared
-from devenv.stack import Stack
-from devenv.toolchain import ensure_stack_tools
+from devenv.stack import ControlPlane, ControlPlaneTools, Stack
+from devenv.toolchain import ensure_control_plane_tools, ensure_stack_tools
+
+# Who looks around, or works on another cluster, needs kubectl; who looks around deletes, too, which needs controllers.
+WITH_KUBECTL = frozenset({"--keep", "--context"})
+WITHOUT_A_STACK = frozenset({"--context", "--help", "-h"})
 
 
 def demo(cache: Cache, arguments: Sequence[str]) -> int:
     """The demo's own exit code. With --context it works on that cluster, and only Redis is started here."""
-    environment = Prepared(cache, ["spark", "stack"]).variables("spark", "stack")
-    tools = ensure_stack_tools(cache)
+    options = {argument.split("=")[0] for argument in arguments}
+    whole = bool(options & WITH_KUBECTL)
+    needs = ("spark", "stack" if whole else "control-plane")
+    environment = Prepared(cache, needs).variables(*needs)
+    tools = ensure_control_plane_tools(cache)
     command = [environment_python(environment), "-m", "demo", "--redis-server", str(tools.redis_server)]
-    foreign = any(argument.split("=")[0] in {"--context", "--help", "-h"} for argument in arguments)
-    if foreign:
+    if options & WITHOUT_A_STACK:
         return subprocess.run([*command, *arguments], env=environment, check=False).returncode
     with (
         tempfile.TemporaryDirectory(prefix="sluice-demo-stack-") as folder,
-        Stack(Path(folder), tools) as stack,
+        _stack(cache, Path(folder), tools, whole) as stack,
     ):
         own = ["--kubeconfig", str(stack.kubeconfig), "--redis-url", stack.redis_url]
         return subprocess.run([*command, *own, *arguments], env=environment, check=False).returncode
@@ -29,3 +35,7 @@ def demo(cache: Cache, arguments: Sequence[str]) -> int:
 
 def environment_python(environment: dict[str, str]) -> str:
     return str(Path(environment["VIRTUAL_ENV"]) / "bin" / "python")
+
+
+def _stack(cache: Cache, folder: Path, tools: ControlPlaneTools, whole: bool) -> ControlPlane:
+    return Stack(folder, ensure_stack_tools(cache)) if whole else ControlPlane(folder, tools)

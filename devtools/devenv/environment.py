@@ -16,7 +16,7 @@ from devenv.kubernetes_binaries import KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
 from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS, shared_folder
-from devenv.toolchain import ensure_spark, ensure_spark35, ensure_stack_tools
+from devenv.toolchain import ensure_control_plane_tools, ensure_spark, ensure_spark35, ensure_stack_tools
 
 Variables = dict[str, str]
 
@@ -51,6 +51,11 @@ def _spark35_variables(cache: Cache) -> Variables:
     return {"SLUICE_SPARK35_PYTHON": str(tools.python), "SLUICE_SPARK35_JARS": tools.classpath}
 
 
+def _control_plane_variables(cache: Cache) -> Variables:
+    ensure_control_plane_tools(cache)
+    return {}
+
+
 def _stack_variables(cache: Cache) -> Variables:
     ensure_stack_tools(cache)
     return {}
@@ -64,6 +69,7 @@ NEEDS: Mapping[str, Callable[[Cache], Variables]] = {
     "python": python_variables,
     "spark": _spark_variables,
     "spark35": _spark35_variables,
+    "control-plane": _control_plane_variables,
     "stack": _stack_variables,
     "cluster": _cluster_variables,
 }

@@ -1,12 +1,9 @@
-"""The local stack: etcd, kube-apiserver, kube-controller-manager and Redis on loopback ports of their own.
+"""The local stack: etcd, kube-apiserver and Redis on loopback ports of their own, with or without controllers.
 
 The controllers are those that make namespaces, service accounts and ownerReferences behave. Nothing schedules or
 runs pods, and nothing may tidy them up: the local engine keeps its drivers' pods itself.
 """
 
-import http
-import http.client
-import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +11,9 @@ from types import TracebackType
 from typing import Self
 
 from devenv import credentials
+from devenv.apiserver import ApiServer, create_default_account, install_crds
 from devenv.ports import accepts, free_ports
-from devenv.processes import Argument, run
+from devenv.processes import Argument
 from devenv.project import ROOT
 from devenv.service import Service
 
@@ -30,15 +28,26 @@ CONTROLLERS = (
 CRD_FOLDERS = (ROOT / "crds", ROOT / "devtools" / "localengine" / "crds")
 
 
+def crd_files() -> list[Path]:
+    """Every CRD of the project."""
+    return [file for folder in CRD_FOLDERS for file in sorted(folder.glob("*.yaml"))]
+
+
 @dataclass(frozen=True)
-class StackTools:
-    """The programs that the stack is made of."""
+class ControlPlaneTools:
+    """The programs without which there is no Kubernetes API."""
 
     etcd: Path
     kube_apiserver: Path
+    redis_server: Path
+
+
+@dataclass(frozen=True)
+class StackTools(ControlPlaneTools):
+    """The programs that the whole stack is made of."""
+
     kube_controller_manager: Path
     kubectl: Path
-    redis_server: Path
 
 
 @dataclass(frozen=True)
@@ -54,52 +63,50 @@ class Ports:
         return Ports(*free_ports(5))
 
 
-class Stack:
-    """The stack in a folder of its own; as a context manager it lives as long as the block."""
+class ControlPlane:
+    """The API and Redis in a folder of their own; as a context manager they live as long as the block.
+
+    Without controllers nothing collects what a deleted owner leaves, and only the namespace `default` has an account.
+    """
 
     def __init__(
-        self, folder: Path, tools: StackTools, ports: Ports | None = None, *, outlives_us: bool = False
+        self, folder: Path, tools: ControlPlaneTools, ports: Ports | None = None, *, outlives_us: bool = False
     ) -> None:
         self.folder = folder
         self.ports = ports or Ports.free()
-        self.kubectl = tools.kubectl
         self.kubeconfig = folder / "kubeconfig"
         self.server = f"https://127.0.0.1:{self.ports.apiserver}"
         self.redis_url = f"redis://127.0.0.1:{self.ports.redis}/0"
-        self._token = ""
         self.etcd = self._service("etcd", self._etcd(tools), lambda: accepts(self.ports.etcd), outlives_us)
         self.redis = self._service("redis", self._redis(tools), self._redis_answers, outlives_us)
         self.apiserver = self._service(
             "kube-apiserver", self._apiserver(tools), self._apiserver_ready, outlives_us
         )
-        self.controller_manager = self._service(
-            "kube-controller-manager",
-            self._controller_manager(tools),
-            lambda: accepts(self.ports.controller_manager),
-            outlives_us,
-        )
 
     @property
     def services(self) -> tuple[Service, ...]:
         """In the order of starting; they are stopped the other way round."""
-        return (self.etcd, self.redis, self.apiserver, self.controller_manager)
+        return (self.etcd, self.redis, self.apiserver)
 
     def start(self, on_launch: Callable[[], None] = lambda: None) -> None:
         """Starts everything and installs the CRDs; `on_launch` is called after each process that has been started."""
         try:
             self._prepare()
-            for service in (self.etcd, self.redis, self.apiserver):
+            started = (self.etcd, self.redis, self.apiserver)
+            for service in started:
                 service.launch()
                 on_launch()
-            for service in (self.etcd, self.redis, self.apiserver):
+            for service in started:
                 service.wait_ready()
             credentials.write_kubeconfig(
-                self.kubeconfig, self.server, self._certificate.read_bytes(), self._token
+                self.kubeconfig,
+                self.server,
+                self._certificate.read_bytes(),
+                credentials.token_in(self._tokens),
             )
-            self.controller_manager.launch()
-            on_launch()
+            self._launch_controllers(on_launch)
             self.install_crds()
-            self.controller_manager.wait_ready()
+            self._wait_for_controllers()
         except BaseException:
             self.stop()
             raise
@@ -108,7 +115,13 @@ class Stack:
         for name in ("etcd", "redis"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         credentials.write_signing_key(self.folder / "service-accounts.key")
-        self._token = credentials.write_token(self.folder / "tokens.csv")
+        credentials.write_token(self._tokens)
+
+    def _launch_controllers(self, on_launch: Callable[[], None]) -> None:  # noqa: ARG002 - there are none
+        create_default_account(self.api.call)
+
+    def _wait_for_controllers(self) -> None:
+        """There are none."""
 
     def stop(self) -> None:
         for service in reversed(self.services):
@@ -125,20 +138,11 @@ class Stack:
 
     def install_crds(self) -> None:
         """Applies every CRD of the project and waits until the API server serves them."""
-        files = [file for folder in CRD_FOLDERS for file in sorted(folder.glob("*.yaml"))]
-        if not files:
-            return
-        named = [argument for file in files for argument in ("-f", str(file))]
-        log = self.folder / "crds.log"
-        self._kubectl(["apply", "--server-side", "--force-conflicts", *named], log, "The CRDs were refused:")
-        self._kubectl(
-            ["wait", "--for=condition=Established", "--timeout=60s", *named],
-            log,
-            "The CRDs were not established:",
-        )
+        install_crds(self.api.call, crd_files())
 
-    def _kubectl(self, arguments: Sequence[str], log: Path, failure: str) -> None:
-        run([self.kubectl, f"--kubeconfig={self.kubeconfig}", *arguments], log, failure=failure)
+    @property
+    def api(self) -> ApiServer:
+        return ApiServer(self.ports.apiserver, self._certificate, credentials.token_in(self._tokens))
 
     def _service(
         self, name: str, arguments: Sequence[Argument], ready: Callable[[], bool], outlives_us: bool
@@ -146,10 +150,14 @@ class Stack:
         return Service(name, arguments, self.folder / f"{name}.log", ready, outlives_us=outlives_us)
 
     @property
+    def _tokens(self) -> Path:
+        return self.folder / "tokens.csv"
+
+    @property
     def _certificate(self) -> Path:
         return self.folder / "certificates" / "apiserver.crt"
 
-    def _etcd(self, tools: StackTools) -> list[Argument]:
+    def _etcd(self, tools: ControlPlaneTools) -> list[Argument]:
         client = f"http://127.0.0.1:{self.ports.etcd}"
         peer = f"http://127.0.0.1:{self.ports.etcd_peer}"
         return [
@@ -164,7 +172,7 @@ class Stack:
             "--log-level=warn",
         ]
 
-    def _redis(self, tools: StackTools) -> list[Argument]:
+    def _redis(self, tools: ControlPlaneTools) -> list[Argument]:
         options = {
             "port": str(self.ports.redis),
             "bind": "127.0.0.1",
@@ -179,7 +187,7 @@ class Stack:
             *(word for name, value in options.items() for word in (f"--{name}", value)),
         ]
 
-    def _apiserver(self, tools: StackTools) -> list[Argument]:
+    def _apiserver(self, tools: ControlPlaneTools) -> list[Argument]:
         key = self.folder / "service-accounts.key"
         return [
             tools.kube_apiserver,
@@ -190,7 +198,7 @@ class Stack:
             f"--secure-port={self.ports.apiserver}",
             f"--cert-dir={self._certificate.parent}",
             "--service-cluster-ip-range=10.96.0.0/16",
-            f"--token-auth-file={self.folder / 'tokens.csv'}",
+            f"--token-auth-file={self._tokens}",
             "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={key}",
@@ -198,6 +206,39 @@ class Stack:
             "--shutdown-delay-duration=0s",
             "--profiling=false",
         ]
+
+    def _redis_answers(self) -> bool:
+        return accepts(self.ports.redis)
+
+    def _apiserver_ready(self) -> bool:
+        return self.api.ready()
+
+
+class Stack(ControlPlane):
+    """The API and Redis with the controllers that tests and people expect, and a kubectl to look at it with."""
+
+    def __init__(
+        self, folder: Path, tools: StackTools, ports: Ports | None = None, *, outlives_us: bool = False
+    ) -> None:
+        super().__init__(folder, tools, ports, outlives_us=outlives_us)
+        self.kubectl = tools.kubectl
+        self.controller_manager = self._service(
+            "kube-controller-manager",
+            self._controller_manager(tools),
+            lambda: accepts(self.ports.controller_manager),
+            outlives_us,
+        )
+
+    @property
+    def services(self) -> tuple[Service, ...]:
+        return (*super().services, self.controller_manager)
+
+    def _launch_controllers(self, on_launch: Callable[[], None]) -> None:
+        self.controller_manager.launch()
+        on_launch()
+
+    def _wait_for_controllers(self) -> None:
+        self.controller_manager.wait_ready()
 
     def _controller_manager(self, tools: StackTools) -> list[Argument]:
         return [
@@ -213,21 +254,3 @@ class Stack:
             "--concurrent-gc-syncs=4",
             "--profiling=false",
         ]
-
-    def _redis_answers(self) -> bool:
-        return accepts(self.ports.redis)
-
-    def _apiserver_ready(self) -> bool:
-        if not self._certificate.exists() or not accepts(self.ports.apiserver):
-            return False
-        context = ssl.create_default_context(cafile=str(self._certificate))
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", self.ports.apiserver, timeout=5, context=context
-        )
-        try:
-            connection.request("GET", "/readyz", headers={"Authorization": f"Bearer {self._token}"})
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()

@@ -12,22 +12,30 @@ from devenv.logstore import ensure_logstore
 from devenv.project import cache_folder
 from devenv.python_env import ensure_environment
 from devenv.redis import ensure_redis_server
-from devenv.stack import StackTools
+from devenv.stack import ControlPlaneTools, StackTools
 
 
 def cache() -> Cache:
     return Cache(cache_folder())
 
 
+def ensure_control_plane_tools(store: Cache) -> ControlPlaneTools:
+    """The programs of a Kubernetes API without controllers: what the demo waits for, so no other is compiled for it."""
+    redis_server = ensure_redis_server(store)
+    return ControlPlaneTools(
+        etcd=_compiled(store, ETCD), kube_apiserver=_compiled(store, APISERVER), redis_server=redis_server
+    )
+
+
 def ensure_stack_tools(store: Cache) -> StackTools:
     """The programs of the local stack."""
-    redis_server = ensure_redis_server(store)
+    plane = ensure_control_plane_tools(store)
     return StackTools(
-        etcd=_compiled(store, ETCD),
-        kube_apiserver=_compiled(store, APISERVER),
+        plane.etcd,
+        plane.kube_apiserver,
+        plane.redis_server,
         kube_controller_manager=_compiled(store, CONTROLLERS),
         kubectl=_compiled(store, KUBECTL),
-        redis_server=redis_server,
     )
 
 
