@@ -4,17 +4,18 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 
-from devenv import locks, sections, testing
+from devenv import locks
 from devenv.demo import demo
 from devenv.environment import NEEDS, Prepared, for_people, python_variables
-from devenv.errors import DevError
+from devenv.errors import DevError, UsageError
 from devenv.local_stack import LocalStack
 from devenv.processes import adopt_orphans, spawn, stop_everything
 from devenv.progress import say
 from devenv.project import ROOT
+from devenv.testing import sections
+from devenv.testing.commands import check, lint, test
 from devenv.toolchain import cache, ensure_stack_tools
 
 HELP = """\
@@ -22,7 +23,9 @@ HELP = """\
 
   ./dev test [SECTION...] [PYTEST OPTION...]  run all tests that this machine can, or some sections:
                                               lint unit protocol contract runner integration e2e
-                                              (--long adds the tests that take minutes)
+                                              (--help lists them; --long adds the tests that take minutes)
+  ./dev check [--since COMMIT]                after each change, under 3 minutes: lint, unit, protocol, and the slow
+                                              tests nearest to what has changed
   ./dev demo [--jobs N] [--keep] [--context C]  watch jobs that would abort one another run side by side or in turn
   ./dev lint                                  the same as ./dev test lint
   ./dev run CMD...                            run a command in the project's environment
@@ -62,23 +65,6 @@ def run(arguments: Sequence[str]) -> int:
         raise DevError(f"There is no program {arguments[0]} in the project's environment.") from error
 
 
-def test(arguments: Sequence[str]) -> int:
-    names: list[str] = []
-    options = list(arguments)
-    while options and not options[0].startswith("-"):
-        names.append(options.pop(0))
-    chosen = sections.choose(names)
-    began = time.monotonic()
-    prepared = Prepared(cache(), [need for section in chosen for need in section.needs])
-    set_up_seconds = time.monotonic() - began
-    return testing.summarise(testing.run_sections(chosen, prepared, options), set_up_seconds)
-
-
-def lint(arguments: Sequence[str]) -> int:
-    _takes_nothing("lint", arguments)
-    return test(["lint"])
-
-
 def show_demo(arguments: Sequence[str]) -> int:
     return demo(cache(), arguments)
 
@@ -111,6 +97,7 @@ def show_help(_arguments: Sequence[str]) -> int:
 
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "test": test,
+    "check": check,
     "lint": lint,
     "run": run,
     "up": up,
@@ -143,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
     except DevError as error:
         stop_everything()
         sys.stderr.write(f"./dev: {error}\n")
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         stop_everything()
         sys.stderr.write("./dev: interrupted; what it had started has been stopped.\n")

@@ -7,3 +7,7 @@ class DevError(Exception):
 
 class NotOnThisMachineError(DevError):
     """This machine isn't able to do it, and no set-up of ours could change that."""
+
+
+class UsageError(DevError):
+    """A command was called with words that it doesn't know; the exit code is 2, as usual for that."""

@@ -41,7 +41,7 @@ def _die_with(parent: int) -> None:
 
 def spawn(
     arguments: Sequence[Argument],
-    output: IO[bytes] | None = None,
+    output: IO[bytes] | int | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,

@@ -1,0 +1,123 @@
+"""`./dev check`: what one wants after each change, in under three minutes.
+
+Lint, unit and protocol whole; of the slow tests those that rest on what has changed, the nearest first, as many as
+their last times say fit.
+"""
+
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from devenv.errors import DevError
+from devenv.project import ROOT
+from devenv.testing import records
+from devenv.testing.imports import ImportGraph
+from devenv.testing.sections import COMPUTING, WAITING, Section, all_sections
+
+WHOLE = {"lint": COMPUTING, "protocol": COMPUTING, "unit": WAITING}
+"""Run whole, in these lanes."""
+SLOW_SECONDS = 75.0
+UNKNOWN_SECONDS = 60.0
+"""What a file of slow tests is taken to cost that has never run here."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to run after a change, and what is not."""
+
+    sections: tuple[Section, ...]
+    left_out: tuple[Path, ...]
+    """Slow test files that rest on what has changed, too, but for which there is no time."""
+    unknown: tuple[Path, ...]
+    """Changed files of which nothing tells what tests them."""
+
+
+def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
+    """What differs from `since`, in commits, in the work tree, and as new files; deleted ones aren't there to be named.
+
+    By default from where this branch left main; on main itself from the commit before.
+    """
+    base = since or _default_base(root)
+    if _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}") is None:
+        raise DevError(
+            f"./dev check knows no commit {base}: name one that `git log` shows, as --since HEAD~1."
+        )
+    listed = [
+        _git(root, "diff", "--name-only", "-z", "--diff-filter=d", base, "--"),
+        _git(root, "ls-files", "-z", "--others", "--exclude-standard"),
+    ]
+    names = {name for part in listed for name in (part or "").split("\0") if name}
+    return [root / name for name in sorted(names)]
+
+
+def _default_base(root: Path) -> str:
+    head = _git(root, "rev-parse", "HEAD")
+    if head is None:
+        raise DevError(f"./dev check needs the git history of {root}, which can't be read: run ./dev test.")
+    for main in ("origin/main", "main"):
+        base = _git(root, "merge-base", "HEAD", main)
+        if base is not None and base != head:
+            return base.strip()
+    before = _git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
+    return before.strip() if before is not None else head.strip()
+
+
+def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportGraph | None = None) -> Choice:
+    """The sections for these changes; `seconds`: what each test file took when it last ran."""
+    graph = graph or ImportGraph()
+    sections = {section.name: section for section in all_sections() if section.present}
+    chosen = [replace(sections[name], lane=lane, cpu_minutes=None) for name, lane in WHOLE.items()]
+    distances = graph.distances(changed)
+    slow = [section for name, section in sections.items() if name not in WHOLE]
+    candidates = [
+        (distances[file], seconds.get(_id(file), UNKNOWN_SECONDS), file, section)
+        for section in slow
+        for file in _files(section)
+        if file in distances
+    ]
+    left, taken, left_out = SLOW_SECONDS, dict[str, list[Path]](), []
+    for _, cost, file, section in sorted(candidates, key=lambda one: one[:3]):
+        if cost <= left:
+            left -= cost
+            taken.setdefault(section.name, []).append(file)
+        else:
+            left_out.append(file)
+    chosen += [_part(sections[name], files) for name, files in taken.items()]
+    unknown = [file for file in changed if not graph.knows(file) and file.suffix != ".md"]
+    return Choice(tuple(chosen), tuple(left_out), tuple(unknown))
+
+
+def last_seconds(results: Path) -> dict[str, float]:
+    """What each test file took in the newest run that is kept and that it was in."""
+    found: dict[str, float] = {}
+    for file in sorted(results.glob("*/*.tests.jsonl")):
+        sums: dict[str, float] = {}
+        for test, seconds in records.seconds_by_test(records.read(file)).items():
+            name = test.split("::")[0]
+            sums[name] = sums.get(name, 0.0) + seconds
+        found |= sums
+    return found
+
+
+def _files(section: Section) -> Iterable[Path]:
+    """A folder that another section has for itself is the other's."""
+    folder = section.folder or ROOT
+    others = [other.folder for other in all_sections() if other.folder and folder in other.folder.parents]
+    return [file for file in folder.rglob("test_*.py") if not any(other in file.parents for other in others)]
+
+
+def _part(section: Section, files: Sequence[Path]) -> Section:
+    ((program, _folder, *options),) = section.commands
+    command = (program, *map(_id, files), *options)
+    return replace(section, commands=(command,), cpu_minutes=None)
+
+
+def _id(file: Path) -> str:
+    """As pytest names it."""
+    return file.relative_to(ROOT).as_posix()
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
+    return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else None

@@ -1,0 +1,121 @@
+"""The commands `./dev test` and `./dev check`."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from devenv.environment import Prepared
+from devenv.errors import DevError, UsageError
+from devenv.progress import say
+from devenv.project import ROOT
+from devenv.testing import checking, results, sections
+from devenv.testing.report import FLAKY_ALLOWED, OVER_BUDGET, summarise
+from devenv.testing.run import Run
+from devenv.testing.slowest import write_slowest
+from devenv.toolchain import cache
+
+HELP_OPTIONS = {"-h", "--help"}
+
+
+def test_help() -> str:
+    """What there is to run, from the sections themselves."""
+    listed = [
+        f"  {section.name:<12} {section.about}" for section in sections.all_sections() if section.present
+    ]
+    return "\n".join(
+        [
+            "./dev test [SECTION...] [--strict] [PYTEST OPTION...]",
+            "",
+            "Runs all tests that this machine can, or some sections, those that compute beside those that wait:",
+            "",
+            *listed,
+            "",
+            f"  --strict     fails on the first flaky test; else more than {FLAKY_ALLOWED} fail the run",
+            "  --long       adds the tests that take minutes",
+            "  -k WORDS, -x, --durations=30 and any other option of pytest are passed on to it",
+            "",
+            "A failed test of contract, runner, integration or e2e runs once more, alone; if it passes then, it is FLAKY.",
+            f"A whole section that takes more than {OVER_BUDGET:g} times its budget of CPU minutes fails.",
+            "Output, results and evidence of the newest ten runs stay in the cache folder, under results/.",
+            "",
+        ]
+    )
+
+
+CHECK_HELP = f"""\
+./dev check [--since COMMIT]
+
+What one wants after each change, in under three minutes: lint, unit, protocol, and of the slow tests those that rest on
+what has changed, the nearest first, as many as fit into {checking.SLOW_SECONDS:.0f} seconds.
+Changed is what differs from where this branch left main, or on main from the commit before; --since names another commit.
+"""
+
+
+def test(arguments: Sequence[str]) -> int:
+    if HELP_OPTIONS & set(arguments):
+        sys.stdout.write(test_help())
+        return 0
+    options = list(arguments)
+    names: list[str] = []
+    while options and not options[0].startswith("-"):
+        names.append(options.pop(0))
+    unknown = [name for name in names if name not in sections.names()]
+    if unknown:
+        raise UsageError(f"There is no section {', '.join(unknown)}.\n\n{test_help()}")
+    strict = "--strict" in options
+    return _run(sections.choose(names), [option for option in options if option != "--strict"], strict=strict)
+
+
+def check(arguments: Sequence[str]) -> int:
+    if HELP_OPTIONS & set(arguments):
+        sys.stdout.write(CHECK_HELP)
+        return 0
+    match list(arguments):
+        case []:
+            since = None
+        case ["--since", str(since)]:
+            pass
+        case [str(one)] if one.startswith("--since="):
+            since = one.removeprefix("--since=")
+        case _:
+            raise UsageError(f"./dev check doesn't understand {' '.join(arguments)}.\n\n{CHECK_HELP}")
+    changed = checking.changed_files(since)
+    choice = checking.choose(changed, checking.last_seconds(cache().folder / "results"))
+    say(f"{len(changed)} changed files")
+    for file in choice.unknown:
+        say(f"    no test is known of {_shown(file)}: ./dev test runs all")
+    code = _run(choice.sections, [], strict=False)
+    if choice.left_out:
+        say(
+            f"  rest on what has changed, too, and were left to ./dev test: {', '.join(map(_shown, choice.left_out))}"
+        )
+    return code
+
+
+def lint(arguments: Sequence[str]) -> int:
+    if arguments:
+        raise DevError(f"./dev lint takes no arguments, but got: {' '.join(arguments)}")
+    return test(["lint"])
+
+
+def _run(chosen: Sequence[sections.Section], options: Sequence[str], *, strict: bool) -> int:
+    store = cache()
+    began = time.monotonic()
+    prepared = Prepared(store, [need for section in chosen for need in section.needs])
+    set_up = time.monotonic() - began
+    kept = results.begin(store.folder)
+    began = time.monotonic()
+    reports = Run(prepared, kept, options).sections(chosen)
+    write_slowest(kept)
+    return summarise(
+        reports,
+        set_up_seconds=set_up,
+        seconds=time.monotonic() - began,
+        kept=kept.folder,
+        strict=strict,
+    )
+
+
+def _shown(file: Path) -> str:
+    return ascii(str(file.relative_to(ROOT))).strip("'")

@@ -1,0 +1,76 @@
+"""Which files of the project a file rests on: by what it imports, names as a program to run, or gets from a conftest."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from devenv.project import IMPORT_ROOTS, ROOT, TESTS
+
+
+class ImportGraph:
+    """Every Python file of the project, with the files that it rests on."""
+
+    def __init__(self, roots: Iterable[Path] = (*IMPORT_ROOTS, TESTS), project: Path = ROOT) -> None:
+        self._project = project
+        self._modules = {name: file for root in roots for name, file in _modules(root)}
+        self._names = {file: name for name, file in self._modules.items()}
+
+    def distances(self, changed: Iterable[Path]) -> Mapping[Path, int]:
+        """How many steps each affected file is away from the nearest of the changed ones."""
+        found = {file: 0 for file in changed if file in self._names}
+        level, steps = set(found), 0
+        while level:
+            steps += 1
+            level = {user for file in level for user in self._users.get(file, ())} - found.keys()
+            found |= dict.fromkeys(level, steps)
+        return found
+
+    def knows(self, file: Path) -> bool:
+        return file in self._names
+
+    @cached_property
+    def _users(self) -> Mapping[Path, list[Path]]:
+        users: dict[Path, list[Path]] = {}
+        for file in self._names:
+            for used in set(self._rests_on(file)) - {file}:
+                users.setdefault(used, []).append(file)
+        return users
+
+    def _rests_on(self, file: Path) -> Iterator[Path]:
+        name = self._names[file]
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        for used in _names_in(ast.parse(file.read_bytes()), package):
+            yield from self._files_of(used)
+        if TESTS in file.parents:
+            yield from (
+                folder / "conftest.py" for folder in file.parents if (folder / "conftest.py") in self._names
+            )
+
+    def _files_of(self, name: str) -> Iterator[Path]:
+        """The module, or the one that a name stands in, and the packages around it."""
+        parts = name.split(".")
+        for length in range(len(parts), 0, -1):
+            file = self._modules.get(".".join(parts[:length]))
+            if file is not None:
+                yield file
+
+
+def _modules(root: Path) -> Iterator[tuple[str, Path]]:
+    for file in root.rglob("*.py"):
+        parts = file.relative_to(root).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+
+
+def _names_in(tree: ast.Module, package: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                parent = package.split(".")[: len(package.split(".")) - level + 1] if level else []
+                origin = ".".join([*parent, *([module] if module else [])])
+                yield from (f"{origin}.{alias.name}" for alias in names)
+            case ast.Constant(value=str(text)) if text.replace(".", "").replace("_", "").isalnum():
+                # A program that is started as `python -m sluice.controller`.
+                yield text if "." in text else ""

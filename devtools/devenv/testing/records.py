@@ -1,0 +1,74 @@
+"""The results of tests, as our pytest plugin wrote them down."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ALLOWED_SKIPS = (
+    re.compile(r"^needs SLUICE_SHARED\b"),
+    re.compile(r"^needs (root|apt)\b"),
+)
+"""What no set-up of ours can bring onto a machine."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One phase of one test, or the collecting of one file."""
+
+    test: str
+    when: str
+    outcome: str
+    seconds: float
+    text: str
+
+
+def read(file: Path) -> list[Record]:
+    """All that was written; the last line of a run that was killed may be torn, and is left out."""
+    return list(_read(file)) if file.exists() else []
+
+
+def _read(file: Path) -> Iterator[Record]:
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            yield Record(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+
+
+def failures(records: list[Record]) -> dict[str, str]:
+    """What each test that failed said, in the order of failing."""
+    said: dict[str, str] = {}
+    for record in records:
+        if record.outcome == "failed":
+            said[record.test] = "\n".join(filter(None, [said.get(record.test), record.text]))
+    return said
+
+
+def uncollected(records: list[Record]) -> set[str]:
+    """Files whose tests aren't known, because reading them failed."""
+    return {record.test for record in records if record.when == "collect" and record.outcome == "failed"}
+
+
+def passed(records: list[Record]) -> set[str]:
+    """The tests that ran and of which no phase failed."""
+    called = {record.test for record in records if record.when == "call" and record.outcome == "passed"}
+    return called - failures(records).keys()
+
+
+def skips(records: list[Record]) -> list[tuple[str, str]]:
+    """(test, reason) of every test that was skipped."""
+    return [(record.test, record.text) for record in records if record.outcome == "skipped"]
+
+
+def may_be_skipped(reason: str) -> bool:
+    return any(pattern.search(reason) for pattern in ALLOWED_SKIPS)
+
+
+def seconds_by_test(records: list[Record]) -> Mapping[str, float]:
+    """How long each took, fixtures included."""
+    seconds: dict[str, float] = {}
+    for record in records:
+        seconds[record.test] = seconds.get(record.test, 0.0) + record.seconds
+    return seconds

@@ -1,0 +1,79 @@
+"""What came of the sections: a table of minutes, CPU minutes against budgets, failures, flaky tests, what was left out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from devenv.progress import say
+
+OVER_BUDGET = 1.5
+FLAKY_ALLOWED = 2
+
+
+@dataclass
+class Report:
+    """What came of one section."""
+
+    name: str
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    budget_minutes: float | None = None
+    slowness: float = 1.0
+    ran: bool = True
+    failures: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def over_budget(self) -> str | None:
+        """Time mustn't creep back: a section may cost half again its budget, on a slow machine accordingly more."""
+        if self.budget_minutes is None:
+            return None
+        allowed = self.budget_minutes * OVER_BUDGET * self.slowness
+        if self.cpu_seconds / 60 <= allowed:
+            return None
+        return (
+            f"took {self.cpu_seconds / 60:.2f} CPU minutes, more than {allowed:.2f}: its budget is "
+            f"{self.budget_minutes:g}, and this machine computes {self.slowness:.2f} times as long as the usual one. "
+            f"Make its tests cheaper, or raise the budget in devtools/devenv/testing/sections.py and say why"
+        )
+
+    def result(self) -> str:
+        if self.failures:
+            return "FAILED"
+        if not self.ran:
+            return "left out"
+        return "FLAKY" if self.flaky else "passed"
+
+    def lines(self) -> list[str]:
+        budget = "" if self.budget_minutes is None else f"{self.budget_minutes:8.1f}"
+        figures = f"{self.seconds / 60:8.2f} {self.cpu_seconds / 60:8.2f} {budget}".rstrip()
+        return [
+            f"  {self.name:<12} {self.result():<9} {figures}",
+            *(f"      failed: {failure}" for failure in self.failures),
+            *(f"      FLAKY: {test} (failed, then passed alone: a bug to mend)" for test in self.flaky),
+            *(f"      left out: {left_out}" for left_out in self.left_out),
+        ]
+
+
+def summarise(
+    reports: Sequence[Report], *, set_up_seconds: float, seconds: float, kept: Path, strict: bool = False
+) -> int:
+    """Prints the summary; the exit code is 1 when anything failed, was flaky too often, or when nothing ran."""
+    say("\n### summary")
+    say(f"  {'section':<12} {'result':<9} {'minutes':>8} {'CPU min':>8} {'budget':>8}")
+    say(f"  {'set-up':<12} {'':<9} {set_up_seconds / 60:8.2f}")
+    for report in reports:
+        for line in report.lines():
+            say(line)
+    cpu_minutes = sum(report.cpu_seconds for report in reports) / 60
+    say(f"  {'all':<12} {'':<9} {(set_up_seconds + seconds) / 60:8.2f} {cpu_minutes:8.2f}")
+    say(f"  output, results and evidence: {kept}")
+    if not any(report.ran for report in reports):
+        say("  nothing ran")
+        return 1
+    flaky = sum(len(report.flaky) for report in reports)
+    if flaky > FLAKY_ALLOWED or (strict and flaky):
+        allowed = "with --strict none is allowed" if strict else f"more than {FLAKY_ALLOWED} are not allowed"
+        say(f"  FAILED: {flaky} flaky; {allowed}")
+        return 1
+    return 1 if any(report.failures for report in reports) else 0

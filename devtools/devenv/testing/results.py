@@ -1,0 +1,47 @@
+"""Where a run keeps its output: `<cache>/results/<time>-<pid>`, of which the newest ten stay."""
+
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+KEPT = 10
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folder of one run."""
+
+    folder: Path
+
+    @property
+    def evidence(self) -> Path:
+        """Each failed test of a section with services leaves one file about everything around it there."""
+        return self.folder / "evidence"
+
+    def log(self, section: str) -> Path:
+        return self.folder / f"{section}.log"
+
+    def measurement(self, section: str) -> Path:
+        return self.folder / f"{section}.measured.json"
+
+    def records(self, section: str) -> Path:
+        return self.folder / f"{section}.tests.jsonl"
+
+    def failed(self, section: str) -> Path:
+        """What each failed test said, at first and when it ran once more."""
+        return self.folder / f"{section}.failed.txt"
+
+    def deselected(self, section: str) -> Path:
+        return self.folder / f"{section}.left-out"
+
+
+def begin(cache: Path) -> Results:
+    """A new folder; those of the oldest runs go."""
+    parent = cache / "results"
+    folder = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    (folder / "evidence").mkdir(parents=True)
+    for old in sorted(entry for entry in parent.iterdir() if entry.is_dir())[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return Results(folder)

@@ -1,0 +1,206 @@
+"""Runs sections, those of different lanes side by side, and what failed once more when all the others are done.
+
+Nothing is skipped silently: every skip is listed, and one whose reason isn't on the short list of what no set-up of
+ours can bring onto a machine is a failure.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from devenv.environment import Prepared, Variables
+from devenv.errors import DevError, NotOnThisMachineError
+from devenv.progress import say
+from devenv.testing import records
+from devenv.testing.measured import Measurement
+from devenv.testing.plugin import ONLY_FILE, RECORDS_FILE
+from devenv.testing.report import Report
+from devenv.testing.results import Results
+from devenv.testing.sections import Section
+from devenv.testing.watched import Watch
+
+NO_TESTS_RAN = 5
+SOME_FAILED = 1
+# More at once isn't chance, and each may take minutes.
+RUN_AGAIN_AT_MOST = 8
+# Where tests/conftest.py writes what it deselected.
+LEFT_OUT_FILE = "SLUICE_LEFT_OUT_FILE"
+EVIDENCE_FOLDER = "SLUICE_EVIDENCE"
+PLUGIN = ("-p", "devenv.testing.plugin")
+
+
+@dataclass
+class _Running:
+    """One section while it runs."""
+
+    section: Section
+    variables: Variables
+    report: Report
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+class Run:
+    """One `./dev test`: sections, their variables, and where output is kept."""
+
+    def __init__(self, prepared: Prepared, results: Results, options: Sequence[str] = ()) -> None:
+        self._prepared = prepared
+        self._results = results
+        self._options = list(options)
+        self._stop = threading.Event()
+        self._several = False
+
+    def sections(self, sections: Sequence[Section]) -> list[Report]:
+        """The sections' reports, in their order."""
+        self._several = len({section.lane for section in sections}) > 1
+        running = [self._prepare(section) for section in sections]
+        lanes: dict[str, list[_Running]] = {}
+        for one in running:
+            if one.report.ran:
+                lanes.setdefault(one.section.lane, []).append(one)
+        self._side_by_side(list(lanes.values()))
+        for one in running:
+            self._settle(one)
+        return [one.report for one in running]
+
+    def _prepare(self, section: Section) -> _Running:
+        # Some of a section says nothing of what the whole costs.
+        budget = None if self._options else section.cpu_minutes
+        report = Report(section.name, budget_minutes=budget)
+        variables: Variables = {}
+        try:
+            variables = self._prepared.variables(*section.needs)
+        except NotOnThisMachineError as reason:
+            report.ran = False
+            report.left_out.append(str(reason))
+        except DevError as error:
+            report.ran = False
+            report.failures.append(str(error))
+        return _Running(section, variables, report)
+
+    def _side_by_side(self, lanes: Sequence[Sequence[_Running]]) -> None:
+        with ThreadPoolExecutor(max_workers=max(1, len(lanes))) as pool:
+            works = [pool.submit(self._lane, lane) for lane in lanes]
+            try:
+                wait(works)
+            except BaseException:
+                self._stop.set()
+                raise
+        for work in works:
+            work.result()
+
+    def _lane(self, lane: Sequence[_Running]) -> None:
+        for one in lane:
+            if not self._stop.is_set():
+                say(f"\n### {one.section.name}: {one.section.about}")
+                self._run(one)
+
+    def _run(self, one: _Running) -> None:
+        report = one.report
+        report.ran = False
+        began = time.monotonic()
+        slowness = []
+        for command in one.section.commands:
+            if self._stop.is_set():
+                return
+            if command[0] == "pytest":
+                slowness.append(self._pytest(one, command).slowness)
+            else:
+                report.ran = True
+                measurement = self._measured(one, command, one.variables)
+                slowness.append(measurement.slowness)
+                if measurement.code != 0:
+                    report.failures.append(f"{' '.join(command)} ended with {measurement.code}")
+        report.seconds = time.monotonic() - began
+        report.slowness = max(slowness, default=1.0)
+        say(f"### {report.name}: {'failed' if report.failures or one.failed else 'done'}"
+            f" after {report.seconds / 60:.2f} min")  # fmt: skip
+
+    def _pytest(self, one: _Running, command: Sequence[str]) -> Measurement:
+        name, report = one.section.name, one.report
+        file = self._results.records(name)
+        variables = self._of_tests(name, one.variables) | {RECORDS_FILE: str(file)}
+        measurement = self._measured(one, [*command, *PLUGIN, *self._options], variables)
+        written = records.read(file)
+        one.failed = records.failures(written)
+        if measurement.code == NO_TESTS_RAN:
+            report.left_out.append("no test matched")
+        else:
+            report.ran = True
+            if measurement.code != 0 and not (measurement.code == SOME_FAILED and one.failed):
+                report.failures.append(f"pytest ended with {measurement.code}: {self._results.log(name)}")
+        unread = records.uncollected(written)
+        report.failures += [f"{test} can't be read as tests" for test in sorted(unread)]
+        one.failed = {test: text for test, text in one.failed.items() if test not in unread}
+        deselected = self._results.deselected(name)
+        if deselected.exists():
+            report.left_out += deselected.read_text(encoding="utf-8").splitlines()
+        for test, reason in records.skips(written):
+            report.left_out.append(f"{test}: {reason}")
+            if not records.may_be_skipped(reason):
+                report.failures.append(f"{test} was skipped, for a reason that a set-up could cure: {reason}")
+        return measurement
+
+    def _of_tests(self, name: str, variables: Variables) -> Variables:
+        return {
+            **variables,
+            LEFT_OUT_FILE: str(self._results.deselected(name)),
+            EVIDENCE_FOLDER: str(self._results.evidence),
+        }
+
+    def _measured(
+        self, one: _Running, command: Sequence[str], variables: Variables, *, counts: bool = True
+    ) -> Measurement:
+        name = one.section.name
+        prefix = f"[{name}] " if self._several else ""
+        watch = Watch(prefix, self._results.log(name), self._stop)
+        measurement = watch.run(command, variables, self._results.measurement(name))
+        if counts:
+            one.report.cpu_seconds += measurement.cpu_seconds
+        one.report.failures += [f"left a process behind: {line[:200]}" for line in measurement.left_behind]
+        return measurement
+
+    def _settle(self, one: _Running) -> None:
+        """Failed tests run once more, alone; and what the section cost is held against its budget."""
+        report = one.report
+        if one.failed:
+            again = self._again(one)
+            report.flaky = [test for test, text in again.items() if text is None]
+            report.failures += [test for test, text in again.items() if text is not None]
+            self._write_failed(one, again)
+        over = report.over_budget()
+        if over is not None and report.ran:
+            report.failures.append(over)
+
+    def _again(self, one: _Running) -> dict[str, str | None]:
+        """What each said the second time, or None if it passed then."""
+        section = one.section
+        if not section.runs_again or len(one.failed) > RUN_AGAIN_AT_MOST:
+            return dict.fromkeys(one.failed, "(not run again)")
+        say(f"\n### {section.name}: once more, alone, what failed")
+        name = f"{section.name}.again"
+        only = self._results.folder / f"{name}.json"
+        only.write_text(json.dumps(list(one.failed)), encoding="utf-8")
+        file = self._results.records(name)
+        variables = self._of_tests(name, one.variables) | {RECORDS_FILE: str(file), ONLY_FILE: str(only)}
+        files = dict.fromkeys(test.split("::")[0] for test in one.failed)
+        # --long: a test that ran because of it is left out without it.
+        options = [option for option in self._options if option == "--long"]
+        self._measured(one, ["pytest", *files, *PLUGIN, *options], variables, counts=False)
+        written = records.read(file)
+        passed, said = records.passed(written), records.failures(written)
+        return {
+            test: None if test in passed else said.get(test, "(didn't come to run a second time)")
+            for test in one.failed
+        }
+
+    def _write_failed(self, one: _Running, again: dict[str, str | None]) -> None:
+        with self._results.failed(one.section.name).open(
+            "w", encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            for test, text in one.failed.items():
+                second = again[test]
+                file.write(f"=== {test}\n--- at first\n{text}\n")
+                file.write(f"--- once more, alone\n{'passed' if second is None else second}\n\n")

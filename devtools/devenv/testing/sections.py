@@ -1,0 +1,137 @@
+"""The test sections: what each runs, needs, and may cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from devenv.errors import DevError
+from devenv.project import IMPORT_ROOTS, ROOT
+
+SPARK = ("spark", "spark35")
+TYPED_TESTS = ("protocol",)
+"""Test folders whose types are checked, too: the model is a program of its own."""
+
+COMPUTING = "computing"
+WAITING = "waiting"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of `./dev test` under its name."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    needs: tuple[str, ...] = ()
+    folder: Path | None = None
+    about: str = ""
+    cpu_minutes: float | None = None
+    """What it should cost on the machine on which budgets are set; a run that takes half again as much fails."""
+    lane: str = COMPUTING
+    """Sections of one lane run one after the other, lanes side by side: one computes while another waits."""
+    runs_again: bool = False
+    """Whether a failed test runs once more: where real services are, chance may have had a hand in it."""
+
+    @property
+    def present(self) -> bool:
+        return self.folder is None or any(self.folder.rglob("test_*.py"))
+
+
+def all_sections() -> tuple[Section, ...]:
+    """In the order of running: what fails fast comes first."""
+    return (
+        _lint(),
+        _pytest(
+            *("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
+            about="modules by themselves",
+            cpu_minutes=3,
+        ),
+        _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.5),
+        _pytest(
+            *("contract", "tests/contract"),
+            about="conflict rules and predicates against real Spark and Delta, both versions",
+            needs=SPARK,
+            cpu_minutes=9,
+            runs_again=True,
+        ),
+        _pytest(
+            *("runner", "tests/integration/runner"),
+            about="the driver program and the LogStore on real Spark",
+            needs=SPARK,
+            cpu_minutes=7,
+            runs_again=True,
+        ),
+        _pytest(
+            *("integration", "tests/integration", "--ignore=tests/integration/runner"),
+            about="operator, leases and local engine against a real API server and Redis",
+            needs=("stack", "spark"),
+            cpu_minutes=9,
+            lane=WAITING,
+            runs_again=True,
+        ),
+        _pytest(
+            *("e2e", "tests/e2e"),
+            about="jobs on a real one-node cluster",
+            needs=("stack", "spark", "cluster"),
+            cpu_minutes=5,
+            lane=WAITING,
+            runs_again=True,
+        ),
+    )
+
+
+def names() -> list[str]:
+    return [section.name for section in all_sections() if section.present]
+
+
+def choose(names: Sequence[str]) -> list[Section]:
+    """The sections of these names in the order of running, or all that there is something to run in."""
+    sections = {section.name: section for section in all_sections() if section.present}
+    unknown = [name for name in names if name not in sections]
+    if unknown:
+        raise DevError(f"There is no section {', '.join(unknown)}: the sections are {', '.join(sections)}.")
+    return [section for name, section in sections.items() if not names or name in names]
+
+
+def crd_folders() -> tuple[str, ...]:
+    """Where the CRDs are written: for people who apply them, and into the chart."""
+    chart = Path("charts/sluice/crds")
+    return ("crds", *([str(chart)] if (ROOT / chart).is_dir() else []))
+
+
+def generators() -> tuple[tuple[str, ...], ...]:
+    """What writes the files that are made from the models of the two resources, and from the conflict rules."""
+    return (
+        ("python", "-m", "sluice.api.crds", *crd_folders()),
+        ("python", "-m", "sluice.api.reference", "docs/api.md"),
+        ("python", "-m", "sluice.cli.rules", "docs/conflict-rules.md"),
+    )
+
+
+def _pytest(
+    name: str,
+    folder: str,
+    *options: str,
+    about: str,
+    cpu_minutes: float,
+    needs: tuple[str, ...] = (),
+    lane: str = COMPUTING,
+    runs_again: bool = False,
+) -> Section:
+    command = ("pytest", folder, *options)
+    return Section(name, (command,), needs, ROOT / folder, about, cpu_minutes, lane, runs_again)
+
+
+def _lint() -> Section:
+    packages = [word for name in (*_our_packages(), *TYPED_TESTS) for word in ("-p", name)]
+    commands = (
+        ("ruff", "check", "."),
+        ("ruff", "format", "--check", "."),
+        ("mypy", *packages),
+        ("lint-imports", "--no-cache"),
+        *((*command, "--check") for command in generators()),
+    )
+    return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=1.5)
+
+
+def _our_packages() -> list[str]:
+    return [entry.parent.name for root in IMPORT_ROOTS for entry in sorted(root.glob("*/__init__.py"))]

@@ -1,0 +1,135 @@
+"""./dev check runs the slow tests nearest to what has changed, as many as fit, and tells of the others."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from devenv.errors import DevError
+from devenv.project import ROOT
+from devenv.testing import checking
+from devenv.testing.imports import ImportGraph
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "-q", "-b", "main")
+    for name in ("kept.py", "changed.py", "deleted.py", "sp ace-ü\n.py"):
+        (tmp_path / name).write_text("1")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    return tmp_path
+
+
+def names(files: list[Path]) -> list[str]:
+    return [file.name for file in files]
+
+
+def test_commits_of_a_branch_edits_and_new_files_are_changes_and_deleted_files_are_not(
+    repository: Path,
+) -> None:
+    git(repository, "switch", "-qc", "branch")
+    (repository / "changed.py").write_text("2")
+    git(repository, "commit", "-qam", "second")
+    (repository / "sp ace-ü\n.py").write_text("2")
+    (repository / "new.py").touch()
+    (repository / "deleted.py").unlink()
+    assert names(checking.changed_files(root=repository)) == ["changed.py", "new.py", "sp ace-ü\n.py"]
+    assert names(checking.changed_files("HEAD", repository)) == ["new.py", "sp ace-ü\n.py"]
+
+
+def test_on_main_the_last_commit_is_what_has_changed_and_at_first_nothing(repository: Path) -> None:
+    assert checking.changed_files(root=repository) == []
+    (repository / "changed.py").write_text("2")
+    git(repository, "commit", "-qam", "second")
+    assert names(checking.changed_files(root=repository)) == ["changed.py"]
+
+
+def test_without_a_branch_or_a_main_the_commit_before_is_what_counts(repository: Path) -> None:
+    (repository / "changed.py").write_text("2")
+    git(repository, "commit", "-qam", "second")
+    git(repository, "checkout", "-q", "--detach")
+    git(repository, "branch", "-qD", "main")
+    assert names(checking.changed_files(root=repository)) == ["changed.py"]
+
+
+@pytest.mark.parametrize("since", ["no-such-branch", "--output=stolen", ""])
+def test_a_commit_that_is_none_is_refused_by_name(repository: Path, since: str) -> None:
+    with pytest.raises(DevError, match="knows no commit"):
+        checking.changed_files(since or "\N{SNOWMAN}", repository)
+    assert not (repository / "stolen").exists()
+
+
+def test_a_folder_without_history_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(DevError, match=r"run \./dev test"):
+        checking.changed_files(root=tmp_path)
+
+
+def test_imports_packages_programs_and_conftests_are_followed(tmp_path: Path) -> None:
+    files = {
+        "code/app/__init__.py": "",
+        "code/app/core.py": "",
+        "code/app/near.py": "from app import core",
+        "code/app/far.py": "from . import near",
+        "code/app/started.py": "",
+        "code/app/other.py": "import app.missing",
+        "code/user.py": "import subprocess\nsubprocess.run(['python', '-m', 'app.started'])",
+    }
+    for name, content in files.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    graph = ImportGraph([tmp_path / "code"])
+    app = tmp_path / "code" / "app"
+    assert graph.distances([app / "core.py"]) == {app / "core.py": 0, app / "near.py": 1, app / "far.py": 2}
+    assert graph.distances([app / "started.py"]) == {app / "started.py": 0, tmp_path / "code" / "user.py": 1}
+    assert graph.distances([app / "__init__.py"])[app / "other.py"] == 1
+    assert not graph.knows(tmp_path / "README.md")
+
+
+def test_a_test_rests_on_the_conftests_of_its_folders() -> None:
+    distances = ImportGraph().distances([ROOT / "tests/integration/conftest.py"])
+    assert distances[ROOT / "tests/integration/leases/test_store.py"] == 1
+    assert ROOT / "tests/contract/predicates/test_no_row_is_ever_missed.py" not in distances
+
+
+def chosen(choice: checking.Choice) -> dict[str, tuple[str, ...]]:
+    return {section.name: section.commands[0] for section in choice.sections}
+
+
+def test_a_change_of_the_runner_runs_its_tests_and_the_quick_sections_whole() -> None:
+    choice = checking.choose([ROOT / "tests/integration/runner/test_driver.py"], {})
+    commands = chosen(choice)
+    assert commands.keys() == {"lint", "unit", "protocol", "runner"}
+    assert commands["runner"][:2] == ("pytest", "tests/integration/runner/test_driver.py")
+    assert choice.left_out == ()
+
+
+def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told() -> None:
+    store = ROOT / "operator/sluice/leases/store.py"
+    machine, races = (f"tests/integration/leases/test_{name}.py" for name in ("machine", "store"))
+    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS})
+    assert machine in chosen(choice)["integration"]
+    assert ROOT / races in choice.left_out
+    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS - 1})
+    assert {machine, races} <= set(chosen(choice)["integration"])
+
+
+def test_a_file_of_which_nothing_is_known_is_told() -> None:
+    choice = checking.choose([ROOT / "pyproject.toml", ROOT / "README.md"], {})
+    assert choice.unknown == (ROOT / "pyproject.toml",)
+
+
+def test_the_last_time_of_a_file_is_that_of_the_newest_run_it_was_in(tmp_path: Path) -> None:
+    for run, seconds in (("1", 5.0), ("2", 7.0)):
+        (tmp_path / run).mkdir()
+        line = (
+            f'{{"test": "t.py::a", "when": "call", "outcome": "passed", "seconds": {seconds}, "text": ""}}\n'
+        )
+        (tmp_path / run / "unit.tests.jsonl").write_text(line * 2)
+    assert checking.last_seconds(tmp_path) == {"t.py": 14.0}

@@ -1,0 +1,31 @@
+"""Asking ./dev test what there is begins nothing, and neither does a section that doesn't exist."""
+
+import pytest
+
+from devenv import cli
+
+
+@pytest.mark.parametrize(
+    "arguments", [["test", "--help"], ["test", "-h"], ["test", "unit", "--help"], ["check", "-h"]]
+)
+def test_help_is_shown_and_nothing_is_set_up(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("devenv.testing.commands.Prepared")
+    assert cli.COMMANDS[arguments[0]](arguments[1:]) == 0
+    shown = capsys.readouterr().out
+    assert f"./dev {arguments[0]}" in shown
+    assert arguments[0] == "check" or "contract " in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(["test", "bogus"], "bogus"), (["test", "unit", "e3e"], "e3e"), (["check", "unit"], "unit")],
+)
+def test_unknown_words_are_named_beside_what_there_is(
+    arguments: list[str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("devenv.testing.commands.Prepared")
+    with pytest.raises(cli.UsageError, match=named) as refused:
+        cli.COMMANDS[arguments[0]](arguments[1:])
+    assert f"./dev {arguments[0]} [" in str(refused.value)

@@ -1,0 +1,107 @@
+"""What pytest said of each test is read back whole, from a run that was killed, too."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from devenv.project import ROOT
+from devenv.testing import records
+from devenv.testing.plugin import ONLY_FILE, RECORDS_FILE
+from devenv.testing.records import Record
+
+MODULE = """
+import pytest
+
+@pytest.fixture
+def broken():
+    yield
+    raise OSError("torn down badly")
+
+def test_passes(): pass
+def test_fails(): print("said before"); assert 1 == 2, "one isn't two"
+def test_teardown(broken): pass
+def test_skipped(): pytest.skip("needs root")
+@pytest.mark.xfail(reason="not yet")
+def test_expected(): assert False
+@pytest.mark.parametrize("odd", ["a::b[c]", "sp ace", "-x", "\\ud800", "new\\nline"])
+def test_odd(odd): pass
+"""
+
+
+def run_pytest(folder: Path, *options: str, **variables: str) -> list[Record]:
+    (folder / "test_it.py").write_text(MODULE, encoding="utf-8")
+    file = folder / "records"
+    file.unlink(missing_ok=True)
+    path = os.pathsep.join([str(ROOT / "devtools"), os.environ.get("PYTHONPATH", "")])
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "devenv.testing.plugin", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, RECORDS_FILE: str(file), **variables},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return records.read(file)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_results_are_recorded_once_with_what_the_test_said(tmp_path: Path, workers: str) -> None:
+    written = run_pytest(tmp_path, f"--numprocesses={workers}")
+    failures = records.failures(written)
+    assert failures.keys() == {"test_it.py::test_fails", "test_it.py::test_teardown"}
+    assert "one isn't two" in failures["test_it.py::test_fails"]
+    assert "said before" in failures["test_it.py::test_fails"]
+    assert "torn down badly" in failures["test_it.py::test_teardown"]
+    assert records.skips(written) == [("test_it.py::test_skipped", "needs root")]
+    assert "test_it.py::test_passes" in records.passed(written)
+    assert not records.passed(written) & failures.keys()
+    calls = [
+        record for record in written if record.test == "test_it.py::test_passes" and record.when == "call"
+    ]
+    assert len(calls) == 1
+
+
+def test_a_file_that_cannot_be_read_is_told_from_tests_that_fail(tmp_path: Path) -> None:
+    (tmp_path / "test_torn.py").write_text("import nothing_of_that_name")
+    written = run_pytest(tmp_path)
+    assert records.uncollected(written) == {"test_torn.py"}
+
+
+def test_only_the_named_tests_run_whatever_their_names_hold(tmp_path: Path) -> None:
+    odd = sorted({record.test for record in run_pytest(tmp_path, "-k", "odd")})
+    assert len(odd) == 5
+    for test in odd:
+        only = tmp_path / "only"
+        only.write_text(json.dumps([test]), encoding="utf-8")
+        assert records.passed(run_pytest(tmp_path, **{ONLY_FILE: str(only)})) == {test}
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "records"
+    whole = json.dumps({"test": "a", "when": "call", "outcome": "passed", "seconds": 1.5, "text": ""})
+    file.write_text(f'{whole}\n{{"test": "b", "wh', encoding="utf-8")
+    assert records.read(file) == [Record("a", "call", "passed", 1.5, "")]
+    assert records.read(tmp_path / "none") == []
+
+
+def test_a_tests_seconds_are_those_of_all_its_phases() -> None:
+    phases = [Record("a", when, "passed", 1.5, "") for when in ("setup", "call", "teardown")]
+    assert records.seconds_by_test(phases) == {"a": 4.5}
+
+
+@pytest.mark.parametrize(
+    ("reason", "allowed"),
+    [
+        ("needs SLUICE_SHARED, the folder of reference data", True),
+        ("needs root", True),
+        ("Redis isn't there", False),
+        ("could not import 'deltalake'", False),
+        ("", False),
+    ],
+)
+def test_only_what_no_set_up_could_cure_may_be_skipped(reason: str, allowed: bool) -> None:
+    assert records.may_be_skipped(reason) is allowed

@@ -1,0 +1,72 @@
+"""The summary of ./dev test tells what failed, was flaky, cost too much, or was left out and why; nothing passes silently."""
+
+from pathlib import Path
+
+import pytest
+
+from devenv.testing.report import Report, summarise
+
+KEPT = Path("results")
+
+
+def told(capsys: pytest.CaptureFixture[str], *reports: Report, strict: bool = False) -> tuple[int, str]:
+    code = summarise(reports, set_up_seconds=30.0, seconds=66.0, kept=KEPT, strict=strict)
+    return code, capsys.readouterr().err
+
+
+def test_one_failure_fails_the_whole_and_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    code, shown = told(
+        capsys, Report("unit", 6.0), Report("e2e", 60.0, 30.0, failures=["tests/e2e/test_a.py"])
+    )
+    assert code == 1
+    assert "e2e          FAILED        1.00     0.50\n      failed: tests/e2e/test_a.py" in shown
+    assert "all                        1.60     0.50" in shown
+    assert "evidence: results" in shown
+
+
+def test_what_was_left_out_is_told_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    left_out = Report("e2e", ran=False, left_out=["needs root: it makes containers"])
+    code, shown = told(capsys, Report("unit", 6.0), left_out)
+    assert code == 0
+    assert "left out: needs root: it makes containers" in shown
+
+
+def test_a_run_in_which_nothing_ran_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    code, shown = told(capsys, Report("unit", ran=False, left_out=["no test matched"]))
+    assert code == 1
+    assert "nothing ran" in shown
+
+
+def test_two_flaky_tests_are_told_and_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    code, shown = told(capsys, Report("runner", flaky=["a", "b"]))
+    assert code == 0
+    assert "runner       FLAKY" in shown
+    assert "FLAKY: a (failed, then passed alone" in shown
+
+
+def test_three_flaky_tests_fail_wherever_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    code, shown = told(capsys, Report("runner", flaky=["a", "b"]), Report("e2e", flaky=["c"]))
+    assert code == 1
+    assert "FAILED: 3 flaky" in shown
+
+
+def test_with_strict_one_flaky_test_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, Report("runner", flaky=["a"]), strict=True)[0] == 1
+    assert told(capsys, Report("runner"), strict=True)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("cpu_minutes", "slowness", "over"),
+    [(14.9, 1.0, False), (15.1, 1.0, True), (29.9, 2.0, False), (30.1, 2.0, True)],
+)
+def test_a_section_may_cost_half_again_its_budget_on_a_slow_machine_more(
+    cpu_minutes: float, slowness: float, over: bool
+) -> None:
+    report = Report("contract", cpu_seconds=cpu_minutes * 60, budget_minutes=10, slowness=slowness)
+    said = report.over_budget()
+    assert (said is not None) is over
+    assert said is None or f"{cpu_minutes:.2f} CPU minutes" in said
+
+
+def test_a_section_without_a_budget_is_not_held_to_one() -> None:
+    assert Report("unit", cpu_seconds=1e6).over_budget() is None

@@ -1,0 +1,177 @@
+"""Sections run side by side; what failed runs once more; what is left behind, interrupted, or too dear is told."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from devenv.processes import adopt_orphans, descendants, end_descendants, wait_until
+from devenv.testing import watched
+from devenv.testing.report import Report
+from devenv.testing.results import Results
+from devenv.testing.sections import COMPUTING, WAITING, Section
+
+RunSections = Callable[..., list[Report]]
+FAILS_ONCE = """
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("name", {names!r})
+def test_it(name):
+    been = Path(__file__).with_name(f"been-{{name}}")
+    first = not been.exists()
+    been.touch()
+    assert not first, "somebody was quicker"
+
+def test_fine(): pass
+"""
+FAILS = "def test_always(): assert False, 'never right'\n"
+
+
+def section_of(name: str, folder: Path, content: str, *, runs_again: bool = True) -> Section:
+    (folder / f"test_{name}.py").write_text(content, encoding="utf-8")
+    command = ("pytest", f"test_{name}.py", "-p", "no:cacheprovider")
+    return Section(name, (command,), runs_again=runs_again)
+
+
+def bash(name: str, script: str, lane: str = COMPUTING) -> Section:
+    return Section(name, (("bash", "-c", script),), lane=lane)
+
+
+@pytest.fixture(autouse=True)
+def adopting() -> Iterator[None]:
+    adopt_orphans()
+    yield
+    adopt_orphans(False)
+
+
+def test_a_test_that_passes_when_it_runs_again_is_flaky_and_both_outputs_are_kept(
+    run_sections: RunSections, kept: Results, tmp_path: Path
+) -> None:
+    names = ["a::b[c]", "sp ace", "plain"]
+    (report,) = run_sections(section_of("flaky", tmp_path, FAILS_ONCE.format(names=names)))
+    assert report.failures == []
+    assert report.flaky == [f"test_flaky.py::test_it[{name}]" for name in names]
+    told = kept.failed("flaky").read_text(encoding="utf-8")
+    assert told.count("somebody was quicker") >= 3
+    assert told.count("--- once more, alone\npassed") == 3
+
+
+def test_a_test_that_fails_twice_is_a_failure_with_both_outputs(
+    run_sections: RunSections, kept: Results, tmp_path: Path
+) -> None:
+    (report,) = run_sections(section_of("bad", tmp_path, FAILS))
+    assert report.failures == ["test_bad.py::test_always"]
+    assert report.flaky == []
+    first, _, second = kept.failed("bad").read_text(encoding="utf-8").partition("once more")
+    assert "never right" in first
+    assert "never right" in second
+
+
+def test_a_test_of_a_section_without_services_gets_no_second_chance(
+    run_sections: RunSections, tmp_path: Path
+) -> None:
+    section = section_of("pure", tmp_path, FAILS_ONCE.format(names=["a"]), runs_again=False)
+    (report,) = run_sections(section)
+    assert report.failures == ["test_pure.py::test_it[a]"]
+
+
+def test_many_failures_are_no_chance_and_do_not_run_again(
+    run_sections: RunSections, kept: Results, tmp_path: Path
+) -> None:
+    (report,) = run_sections(
+        section_of("many", tmp_path, FAILS_ONCE.format(names=[f"n{n}" for n in range(9)]))
+    )
+    assert len(report.failures) == 9
+    assert "(not run again)" in kept.failed("many").read_text(encoding="utf-8")
+
+
+def test_a_file_that_cannot_be_read_fails_and_does_not_run_again(
+    run_sections: RunSections, tmp_path: Path
+) -> None:
+    (report,) = run_sections(section_of("torn", tmp_path, "import nothing_of_that_name"))
+    assert "test_torn.py can't be read as tests" in report.failures
+
+
+@pytest.mark.parametrize(
+    ("content", "failure"),
+    [
+        ("import os\ndef test_it(): os._exit(3)", "pytest ended with 3"),
+        ("import os\ndef test_it(): os.kill(os.getpid(), 9)", "pytest ended with -9"),
+    ],
+)
+def test_a_pytest_that_dies_fails_its_section(
+    run_sections: RunSections, tmp_path: Path, content: str, failure: str
+) -> None:
+    (report,) = run_sections(section_of("dies", tmp_path, content))
+    assert report.failures[0].startswith(failure)
+
+
+def test_options_that_pytest_refuses_fail(run_sections: RunSections, tmp_path: Path) -> None:
+    (report,) = run_sections(
+        section_of("fine", tmp_path, "def test_it(): pass"), options=("--no-such-option",)
+    )
+    assert report.failures[0].startswith("pytest ended with 4")
+
+
+def test_a_skip_that_a_set_up_could_cure_fails(run_sections: RunSections, tmp_path: Path) -> None:
+    content = "import pytest\ndef test_a(): pytest.skip('no Redis')\ndef test_b(): pytest.skip('needs root')"
+    (report,) = run_sections(section_of("skips", tmp_path, content))
+    assert report.left_out == ["test_skips.py::test_a: no Redis", "test_skips.py::test_b: needs root"]
+    assert [failure.split(" ")[0] for failure in report.failures] == ["test_skips.py::test_a"]
+
+
+def test_sections_of_two_lanes_run_side_by_side(run_sections: RunSections, tmp_path: Path) -> None:
+    meet = "touch {own}; for _ in $(seq 1000); do [ -e {other} ] && exit 0; sleep 0.05; done; exit 1"
+    one = bash("one", meet.format(own="a", other="b"), COMPUTING)
+    two = bash("two", meet.format(own="b", other="a"), WAITING)
+    assert [report.failures for report in run_sections(one, two)] == [[], []]
+
+
+def test_a_section_costs_what_its_orphans_cost(run_sections: RunSections) -> None:
+    spin = "import time\nwhile time.process_time() < 0.6: pass"
+    (report,) = run_sections(bash("busy", f"(setsid python -c '{spin}' &) ; true"))
+    assert report.cpu_seconds > 0.5
+    assert report.failures == []
+
+
+def test_a_process_that_a_section_leaves_behind_fails_it_and_is_ended(
+    run_sections: RunSections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched, "GRACE_SECONDS", 0.2)
+    leave = 'sleep 61 >/dev/null 2>&1 & until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done'
+    (report,) = run_sections(bash("leaky", leave))
+    assert report.failures == ["left a process behind: sleep 61"]
+    assert not [line for line in descendants().values() if line == "sleep 61"]
+
+
+def test_an_interrupt_stays_one_when_a_command_does_not_heed_it(
+    run_sections: RunSections, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(watched, "INTERRUPT_PATIENCE", 0.3)
+    monkeypatch.setattr(watched, "GRACE_SECONDS", 0.3)
+    is_deaf = tmp_path / "is-deaf"
+    deaf = bash("deaf", f"trap '' INT; touch {is_deaf}; while :; do sleep 0.1; done")
+    before = descendants()
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    def interrupt_when_deaf() -> None:
+        wait_until(is_deaf.exists, 30)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    handler = signal.signal(signal.SIGUSR1, interrupt)
+    alarm = threading.Thread(target=interrupt_when_deaf)
+    alarm.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_sections(deaf)
+        assert descendants().keys() <= before.keys()
+    finally:
+        alarm.join()
+        signal.signal(signal.SIGUSR1, handler)
+        end_descendants(spare=before)
