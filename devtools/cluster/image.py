@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devenv.cache import Cache, key_of
-from devenv.processes import run
+from devenv.processes import Argument, fetch, run
 from devenv.progress import step
 from devenv.project import ROOT
 
@@ -66,8 +66,11 @@ def _build(cache: Cache, files: Mapping[str, Path], name: str, place: Path) -> N
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, copy)
         options = ["--layers", "--isolation", "chroot", *_certificates(), f"--build-arg=BASE={BASE}"]
-        _buildah(cache, "bud", *options, "-t", name, context)
-        _buildah(cache, "push", name, f"docker-archive:{place / ARCHIVE}:{name}")
+        log = cache.log("spark-image")
+        build = _buildah(cache, "bud", *options, "-t", name, context)
+        fetch(build, log, failure="buildah could not build the Spark image: check the network and try again.")
+        push = _buildah(cache, "push", name, f"docker-archive:{place / ARCHIVE}:{name}")
+        run(push, log, failure=f"buildah could not write the Spark image to {place}: check the free space.")
 
 
 def _forget_old(images: Path) -> None:
@@ -88,9 +91,10 @@ def _ensure_base(cache: Cache) -> None:
             tempfile.TemporaryDirectory(prefix="sluice-base-") as work,
         ):
             rootfs = Path(work) / "rootfs"
-            include = "--include=ca-certificates"
-            run(
-                ["debootstrap", "--variant=minbase", include, SUITE, rootfs],
+            # It doesn't go on where it broke off.
+            anew = 'rm -rf --one-file-system -- "$2" && exec debootstrap --variant=minbase "$0" "$1" "$2"'
+            fetch(
+                ["sh", "-c", anew, "--include=ca-certificates", SUITE, rootfs],
                 log,
                 failure="debootstrap failed: check this machine's package sources and that it runs as root.",
             )
@@ -99,7 +103,8 @@ def _ensure_base(cache: Cache) -> None:
             )
             shutil.rmtree(rootfs)
             (Path(work) / "Containerfile").write_text(BASE_FILE)
-            _buildah(cache, "bud", "--isolation", "chroot", "-t", BASE, work)
+            build = _buildah(cache, "bud", "--isolation", "chroot", "-t", BASE, work)
+            run(build, log, failure="buildah could not make an image of Debian: check the free space.")
         (place / "built").touch()
 
     cache.ensure("debian-base", key_of(SUITE, BASE_FILE), build)
@@ -113,19 +118,7 @@ def _certificates() -> list[str]:
     return ["-v", f"{_HOST_CERTIFICATES}:/hostcerts:ro", "--build-arg", f"PIP_CERT=/hostcerts/{bundle.name}"]
 
 
-def _buildah(cache: Cache, *arguments: str) -> None:
+def _buildah(cache: Cache, *arguments: str) -> list[Argument]:
     storage = cache.folder / "buildah"
-    run(
-        [
-            "buildah",
-            "--storage-driver",
-            "overlay",
-            "--root",
-            storage / "root",
-            "--runroot",
-            storage / "run",
-            *arguments,
-        ],
-        cache.log("spark-image"),
-        failure=f"buildah {arguments[0]} failed.",
-    )
+    driver = ["--storage-driver", "overlay"]
+    return ["buildah", *driver, "--root", storage / "root", "--runroot", storage / "run", *arguments]

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Sequence
 
 from devenv.cache import Cache
-from devenv.processes import run
+from devenv.processes import fetch
 from devenv.progress import step
 
 _PATIENTLY = ("-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3")
@@ -27,14 +27,14 @@ def install(cache: Cache, packages: Sequence[str], present: Callable[[], bool]) 
         if present():
             return
         with step(f"Installing {names} with apt"):
-            run(
+            fetch(
+                # Another apt may be busy with the lists, too, as on a machine that has just been started.
                 ["apt-get", "-q", "update"],
                 log,
                 failure="apt-get update failed: check this machine's package sources.",
                 environment=environment,
-                attempts=4,  # another apt may be busy with the lists, as on a machine that has just been started
             )
-            run(
+            fetch(
                 ["apt-get", *_PATIENTLY, "-q", "-y", "--no-install-recommends", "install", *packages],
                 log,
                 failure=f"apt-get could not install {names}: install them by hand and run ./dev again.",

@@ -12,7 +12,7 @@ from devenv import python_env
 from devenv.cache import Cache, key_of
 from devenv.errors import DevError
 from devenv.java import Java
-from devenv.processes import run
+from devenv.processes import fetch
 from devenv.progress import step
 
 # An empty root means Maven Central to Ivy; without this file it also asks a second host that rarely answers.
@@ -93,7 +93,7 @@ def _fetch(cache: Cache, package: Package, java: Java, folder: Path) -> None:
     application = ivy / "nothing_to_do.py"
     application.touch()
     with step(f"Fetching {package.coordinates}"):
-        run(
+        fetch(
             [
                 python / "bin" / "spark-submit",
                 "--master=local[1]",
@@ -106,7 +106,6 @@ def _fetch(cache: Cache, package: Package, java: Java, folder: Path) -> None:
             cache.log(package.name),
             failure=f"{package.coordinates} could not be fetched from Maven Central: check the network and try again.",
             environment=python_env.activated(python, java.home),
-            attempts=3,
         )
     for jar in (ivy / "jars").glob("*.jar"):
         jar.rename(folder / jar.name)

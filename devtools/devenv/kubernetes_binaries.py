@@ -8,7 +8,7 @@ from pathlib import Path
 
 from devenv.cache import Cache, key_of
 from devenv.golang import ensure_go, environment
-from devenv.processes import run
+from devenv.processes import fetch, run
 from devenv.progress import step
 
 MODULES = Path(__file__).parent / "gomodules"
@@ -67,13 +67,12 @@ def _compile(cache: Cache, build: Build, folder: Path) -> None:
     # A single program is named after its build; several are named by Go after their packages.
     target = f"{folder}/" if len(build.packages) > 1 else f"{folder}/{build.name}"
     with step(f"Compiling {build.name}"):
-        run(  # fetches what the build needs, which `go build` would do, too, but not twice
+        fetch(  # brings what the build needs, which `go build` would do, too, but not twice
             [go, "list", "-deps", f"-tags={build.tags}", *build.packages],
             log,
             failure=f"The sources of {build.name} could not be fetched: check the network and try again.",
             environment=environment(),
             folder=module,
-            attempts=4,
         )
         run(
             [go, "build", *COMPILED, f"-tags={build.tags}", "-o", target, *build.packages],

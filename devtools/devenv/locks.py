@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from devenv.cache import Cache
-from devenv.processes import Argument, run
+from devenv.processes import Argument, fetch
 from devenv.progress import step
 from devenv.project import LOCKS, ROOT
 from devenv.python_env import ensure_uv, uv_environment
@@ -48,7 +48,7 @@ def _compile(cache: Cache, name: str, source: list[Argument]) -> None:
         LOCKS / f"{name}.txt",
         *source,
     ]
-    run(
+    fetch(
         arguments,
         cache.log("lock"),
         failure=f"The requirements of {name} can't be met together.",

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import IO
 
 from devenv.errors import DevError
+from devenv.progress import say
 
 Argument = str | Path
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+FETCH_ATTEMPTS = 4
 _PAUSE = 5.0
 _stopping = threading.Event()
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -142,19 +144,37 @@ def run(
     failure: str,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    attempts: int = 1,
 ) -> None:
-    """Runs a command to its end; when it fails, `failure` is the sentence, followed by the end of its output.
+    """Runs a command to its end; when it fails, `failure` is the sentence, followed by the end of its output."""
+    once = partial(_run_once, arguments, log, environment, folder)
+    _succeed(once, str(arguments[0]), log, failure, attempts=1)
 
-    `attempts`: of what fetches from a network and gives up at the first transfer that breaks off.
+
+def fetch(
+    arguments: Sequence[Argument],
+    log: Path,
+    *,
+    failure: str,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Runs a command that transfers something: one that fails is run again, after longer and longer pauses.
+
+    Package managers give up at the first transfer that breaks off, or ask again at once, when nothing is better yet.
     """
-    code = _run_once(arguments, log, environment, folder)
+    once = partial(_run_once, arguments, log, environment, folder)
+    _succeed(once, str(arguments[0]), log, failure, FETCH_ATTEMPTS)
+
+
+def _succeed(once: Callable[[], int], name: str, log: Path, failure: str, attempts: int) -> None:
+    code = once()
     for number in range(1, attempts):
         if code == 0 or _stopping.wait(_PAUSE * number):
             break
-        code = _run_once(arguments, log, environment, folder)
+        say(f"    {name} failed with {code} and is asked again (its output: {log})")
+        code = once()
     if _stopping.is_set():
-        raise DevError(f"{arguments[0]} was stopped")
+        raise DevError(f"{name} was stopped")
     if code != 0:
         raise DevError(f"{failure}\n{last_lines(log)}\n(all of it: {log})")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from devenv import debian
 from devenv.cache import Cache, key_of
 from devenv.errors import DevError
-from devenv.processes import Argument, run
+from devenv.processes import Argument, fetch, run
 from devenv.progress import step
 from devenv.project import LOCKS
 
@@ -49,7 +49,7 @@ def _build_uv(cache: Cache, folder: Path) -> None:
             run([sys.executable, "-m", "venv", folder], log, failure=failure)
             python, target = folder / "bin" / "python", []
         install: list[Argument] = [python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
-        run([*install, *target, "-r", lock_of("uv")], log, failure=failure)
+        fetch([*install, *target, "-r", lock_of("uv")], log, failure=failure)
 
 
 def _can_make_environments() -> bool:
@@ -103,7 +103,7 @@ def _build(cache: Cache, name: str, folder: Path) -> None:
         ]
         run(venv, log, failure=failure, environment=environment)
         sync: list[Argument] = [uv, "pip", "sync", "--quiet", "--require-hashes", "--compile-bytecode"]
-        run(
+        fetch(
             [*sync, "--python", folder / "bin" / "python", lock_of(name)],
             log,
             failure=failure,
@@ -129,7 +129,7 @@ def _unpack(cache: Cache, name: str, what: str, folder: Path) -> None:
             "--only-binary",
             ":all:",
         ]
-        run(
+        fetch(
             [*install, "--python", sys.executable, "--target", folder, "-r", lock_of(name)],
             cache.log(name),
             failure=f"The wheel {name} could not be installed: install {what} by hand and run ./dev again.",

@@ -11,7 +11,7 @@ import pytest
 
 from devenv import processes
 from devenv.errors import DevError
-from devenv.processes import ProcessId, run, spawn, wait_until
+from devenv.processes import ProcessId, fetch, run, spawn, wait_until
 
 
 def test_another_process_under_a_recorded_pid_is_left_alone(tmp_path: Path) -> None:
@@ -78,11 +78,37 @@ def test_a_failed_command_says_the_sentence_and_the_end_of_its_output(tmp_path: 
         run(["bash", "-c", "echo out of luck; exit 3"], tmp_path / "build.log", failure="Install it by hand.")
 
 
-def test_what_fetches_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+BREAKS_OFF_TWICE = """
+import sys
+from pathlib import Path
+asked = Path(sys.argv[1])
+times = int(asked.read_text()) + 1 if asked.exists() else 1
+asked.write_text(str(times))
+sys.exit(times <= 2)
+"""
+
+
+def test_a_transfer_that_breaks_off_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(processes, "_PAUSE", 0.0)
-    tries = tmp_path / "tries"
-    third = f'echo try >> {tries}; [ "$(wc -l < {tries})" = 3 ]'
-    run(["bash", "-c", third], tmp_path / "log", failure="It could not be fetched.", attempts=4)
-    assert len(tries.read_text().splitlines()) == 3
+    asked = tmp_path / "asked"
+    transfer = [sys.executable, "-c", BREAKS_OFF_TWICE, asked]
+    fetch(transfer, tmp_path / "log", failure="It could not be fetched.")
+    assert asked.read_text() == "3"
+    assert capsys.readouterr().err.count("is asked again") == 2
+
+
+def test_what_never_comes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_PAUSE", 0.0)
+    log = tmp_path / "log"
     with pytest.raises(DevError, match=r"It could not be fetched\."):
-        run(["bash", "-c", "exit 1"], tmp_path / "log", failure="It could not be fetched.", attempts=2)
+        fetch(["bash", "-c", "echo no answer; exit 1"], log, failure="It could not be fetched.")
+    assert log.read_text().splitlines().count("no answer") == processes.FETCH_ATTEMPTS
+
+
+def test_what_transfers_nothing_is_run_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(DevError, match=r"It does not compile\."):
+        run(["bash", "-c", "echo error; exit 1"], log, failure="It does not compile.")
+    assert log.read_text().splitlines().count("error") == 1
