@@ -11,11 +11,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import yaml
@@ -26,11 +27,14 @@ from cluster.cluster import Cluster
 from cluster.image import Image, ensure_image
 from cluster.layout import API_ADDRESS, API_PORT, API_SERVER
 from devenv.errors import NotOnThisMachineError
-from devenv.processes import wait_until
 from devenv.project import ROOT
 from devenv.toolchain import cache
+from integration import evidence
+from integration.objects import NoSuchObjectError, Objects, RefusedRequestError, Server
+from integration.waiting import eventually
 
 Json = dict[str, Any]
+Answer = TypeVar("Answer")
 
 REAL_OPERATOR = "SPARK_OPERATOR_BIN"
 CRDS = (ROOT / "crds", ROOT / "devtools" / "localengine" / "crds")
@@ -45,6 +49,7 @@ metadata: {name: spark}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
 subjects: [{kind: ServiceAccount, name: spark, namespace: default}]
 """
+BUSY = (429, 500, 502, 503, 504)
 # JVMs that live for a minute: compiled quickly rather than well.
 BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Without cluster DNS executors find the driver by its address, and the driver the API server by its.
@@ -68,40 +73,50 @@ SPARK_CONF = {
 
 @dataclass(frozen=True)
 class Kubernetes:
-    """The cluster as the tests talk to it: by the real kubectl."""
+    """The cluster as the tests talk to it: by the real kubectl, and by its proxy where they look again and again."""
 
     cluster: Cluster
+    objects: Objects
 
     def apply(self, manifest: str | Json) -> None:
         text = manifest if isinstance(manifest, str) else json.dumps(manifest)
         done = self.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
         assert done.returncode == 0, done.stderr
 
-    def get(self, *arguments: str) -> Json | None:
-        """Asked again where the API server, busy with starting pods, does not answer in time."""
-        for pause in (2, 5, 10, 0):
-            done = self.cluster.kubectl("get", *arguments, "-o", "json", "--ignore-not-found")
-            if done.returncode == 0:
-                break
-            time.sleep(pause)
-        assert done.returncode == 0, done.stderr
-        found: Json | None = json.loads(done.stdout) if done.stdout.strip() else None
-        return found
+    def get(self, kind: str, name: str) -> Json | None:
+        return _patiently(lambda: self.objects.get(kind, name))
 
     def pods(self, selector: str) -> list[Json]:
-        found = self.get("pods", "-l", selector)
-        return [] if found is None else list(found["items"])
+        return _patiently(lambda: self.objects.every("pod", labelSelector=selector))
 
     def release(self, kind: str, name: str) -> None:
         """Takes all finalizers off, if the object is still there."""
-        done = self.cluster.kubectl(
-            "patch", kind, name, "--type=merge", "-p", '{"metadata":{"finalizers":null}}'
-        )
-        assert done.returncode == 0 or "NotFound" in done.stderr, done.stderr
+        if self.get(kind, name) is not None:
+            with suppress(NoSuchObjectError):
+                self.objects.patch(kind, name, {"metadata": {"finalizers": None}})
 
-    def delete(self, *arguments: str) -> None:
-        done = self.cluster.kubectl("delete", "--wait=false", *arguments)
-        assert done.returncode == 0, done.stderr
+    def delete(self, kind: str, name: str) -> None:
+        self.objects.delete(kind, name)
+
+    def evidence(self) -> Iterator[evidence.Part]:
+        yield from evidence.resources(self.objects)
+        yield from ((log.name, evidence.end_of(log)) for log in sorted(self.cluster.logs.iterdir()))
+        for log in sorted((self.cluster.logs.parent / "pod-logs").glob("default_*/**/*.log")):
+            yield str(log.relative_to(self.cluster.logs.parent)), evidence.end_of(log)
+
+
+def _patiently(ask: Callable[[], Answer]) -> Answer:
+    """Asked again where the API server, busy with starting pods, does not answer in time."""
+    for pause in (2, 5, 10):
+        try:
+            return ask()
+        except RefusedRequestError as refusal:
+            if refusal.status not in BUSY:
+                raise
+        except (OSError, HTTPException):
+            pass
+        time.sleep(pause)
+    return ask()
 
 
 @dataclass(frozen=True)
@@ -117,6 +132,13 @@ class Program:
 
     def told(self) -> str:
         return self.log.read_text()[-6000:]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    evidence.write(item, report)
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -137,16 +159,25 @@ def cluster(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def kubernetes(cluster: Cluster) -> Kubernetes:
+def kubernetes(
+    cluster: Cluster, in_cluster: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Kubernetes]:
     """With the CRDs served and an account that drivers may make executors with."""
-    kubernetes = Kubernetes(cluster)
+    socket = tmp_path_factory.mktemp("api") / "proxy"
+    proxy = [str(cluster.program("kubectl")), "proxy", f"--unix-socket={socket}"]
+    with in_cluster("kubectl-proxy", proxy):
+        eventually(socket.exists, "kubectl proxy listens on its socket")
+        yield _prepared(Kubernetes(cluster, Objects(Server.behind(socket), "default")))
+
+
+def _prepared(kubernetes: Kubernetes) -> Kubernetes:
     for folder in CRDS:
         for file in sorted(folder.glob("*.yaml")):
             kubernetes.apply(file.read_text())
     if REAL_OPERATOR in os.environ:
         for kind in ("ScheduledSparkApplication/v1beta2", "SparkConnect/v1alpha1"):
             kubernetes.apply(_loose_crd(*kind.split("/")))
-    done = cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    done = kubernetes.cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
     assert done.returncode == 0, done.stderr
     kubernetes.apply(GRANTS)
     return kubernetes
@@ -259,9 +290,9 @@ def table(data: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def comes_true() -> Callable[[Callable[[], object], str, float], None]:
-    def check(condition: Callable[[], object], otherwise: str, seconds: float = 600) -> None:
-        assert wait_until(lambda: bool(condition()), seconds, 0.5), otherwise
+def comes_true() -> Callable[..., None]:
+    def check(look: Callable[[], object], what: str, show: Callable[[], object]) -> None:
+        eventually(look, what, seconds=600, pause=0.2, show=show)
 
     return check
 

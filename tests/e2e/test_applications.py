@@ -4,6 +4,7 @@ import base64
 import json
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ ComesTrue = Callable[..., None]
 
 pytestmark = pytest.mark.timeout(1800)
 
+LAST_STATES = ("COMPLETED", "FAILED")
 
-@pytest.fixture
+
+@pytest.fixture(scope="module")
 def run_plan(
     kubernetes: Any,
     image: Image,
@@ -82,8 +85,18 @@ def run_plan(
         kubernetes.release("pod", f"{name}-driver")
 
 
+@pytest.fixture(scope="module")
+def tables(run_plan: Callable[..., None], table: Callable[[str], Path]) -> dict[str, Path]:
+    """Of the applications, which are all submitted at once: each of them waits for most of its time."""
+    paths = {name: table(name) for name in ("told", "wrong")}
+    run_plan("told", f"INSERT INTO delta.`{paths['told']}` SELECT id, DATE '2026-11-19' FROM range(10)")
+    run_plan("wrong", f"INSERT INTO delta.`{paths['wrong']}` SELECT no_such_column FROM range(10)")
+    run_plan("ended", "SELECT count(*) FROM range(100000000000000)")
+    return paths
+
+
 @pytest.fixture
-def look(kubernetes: Any) -> Callable[[str], tuple[str, Json]]:
+def look(kubernetes: Any, tables: dict[str, Path]) -> Callable[[str], tuple[str, Json]]:
     """The application's state, and the state of its driver's container."""
 
     def look(name: str) -> tuple[str, Json]:
@@ -96,16 +109,23 @@ def look(kubernetes: Any) -> Callable[[str], tuple[str, Json]]:
     return look
 
 
-def test_a_commit_from_real_pods_is_told_in_the_drivers_termination_message(
-    run_plan: Any,
-    look: Any,
-    kubernetes: Any,
-    table: Callable[[str], Path],
-    comes_true: ComesTrue,
+def test_a_deleted_driver_pod_is_held_by_its_finalizer_until_it_told_its_containers_end(
+    look: Any, kubernetes: Any, comes_true: ComesTrue
 ) -> None:
-    path = table("told")
-    run_plan("told", f"INSERT INTO delta.`{path}` SELECT id, DATE '2026-11-19' FROM range(10)")
-    comes_true(lambda: look("told")[0] in ("COMPLETED", "FAILED"), "the application doesn't end")
+    """First, since its driver computes until it is ended."""
+    shown = partial(look, "ended")
+    comes_true(lambda: "running" in look("ended")[1], "the driver starts", shown)
+    kubernetes.delete("pod", "ended-driver")
+    comes_true(lambda: "terminated" in look("ended")[1], "the container's end is told", shown)
+    assert look("ended")[1]["terminated"]["exitCode"] in (1, 137, 143)
+    comes_true(lambda: look("ended")[0] == "FAILED", "the application fails", shown)
+    assert "deletionTimestamp" in kubernetes.get("pod", "ended-driver")["metadata"]
+
+
+def test_a_commit_from_real_pods_is_told_in_the_drivers_termination_message(
+    look: Any, kubernetes: Any, tables: dict[str, Path], comes_true: ComesTrue
+) -> None:
+    comes_true(lambda: look("told")[0] in LAST_STATES, "the application ends", partial(look, "told"))
     state, container = look("told")
     assert state == "COMPLETED", container
     result = json.loads(container["terminated"]["message"])
@@ -117,34 +137,20 @@ def test_a_commit_from_real_pods_is_told_in_the_drivers_termination_message(
         for pod in kubernetes.pods("sparkoperator.k8s.io/app-name=told")
     }
     assert roles == {"driver", "executor"}
-    [entry] = [json.loads(line) for line in _log_entry(path, 1) if "commitInfo" in line]
+    [entry] = [json.loads(line) for line in _log_entry(tables["told"], 1) if "commitInfo" in line]
     assert "runKey" in entry["commitInfo"]["userMetadata"]
 
 
 def test_a_failing_statement_ends_the_application_as_failed_with_sparks_error_class(
-    run_plan: Any, look: Any, table: Callable[[str], Path], comes_true: ComesTrue
+    look: Any, comes_true: ComesTrue
 ) -> None:
-    path = table("wrong")
-    run_plan("wrong", f"INSERT INTO delta.`{path}` SELECT no_such_column FROM range(10)")
-    comes_true(lambda: look("wrong")[0] in ("COMPLETED", "FAILED"), "the application doesn't end")
+    comes_true(lambda: look("wrong")[0] in LAST_STATES, "the application ends", partial(look, "wrong"))
     state, container = look("wrong")
     assert state == "FAILED"
     assert container["terminated"]["exitCode"] == 1
     result = json.loads(container["terminated"]["message"])
     assert result["outcome"] == "Failed"
     assert result["exception"]["errorClass"].startswith("UNRESOLVED_COLUMN")
-
-
-def test_a_deleted_driver_pod_is_held_by_its_finalizer_until_it_told_its_containers_end(
-    run_plan: Any, look: Any, kubernetes: Any, comes_true: ComesTrue
-) -> None:
-    run_plan("ended", "SELECT count(*) FROM range(100000000000000)")
-    comes_true(lambda: "running" in look("ended")[1], "the driver doesn't start")
-    kubernetes.delete("pod", "ended-driver")
-    comes_true(lambda: "terminated" in look("ended")[1], "the container's end isn't told")
-    assert look("ended")[1]["terminated"]["exitCode"] in (1, 137, 143)
-    comes_true(lambda: look("ended")[0] == "FAILED", "the application doesn't fail")
-    assert "deletionTimestamp" in kubernetes.get("pod", "ended-driver")["metadata"]
 
 
 def _log_entry(table: Path, version: int) -> list[str]:

@@ -123,7 +123,7 @@ def _follow(kubernetes: Any, names: list[str], roles: dict[str, set[str]], sluic
             return jobs
         sluice.must_run()
         assert time.monotonic() < deadline, f"{jobs}\n{sluice.told()}"
-        time.sleep(0.5)
+        time.sleep(0.2)
 
 
 def _times(job: Json) -> str:

@@ -1,18 +1,24 @@
-"""The local stack as fixtures: one for the whole session, a Kubernetes namespace and an empty Redis for each test."""
+"""The local stack as fixtures: one for the whole run, and for each test a Kubernetes namespace of its own."""
 
 import json
 import subprocess
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from redis import Redis
+from xdist.remote import Producer
 
-from devenv.processes import wait_until
 from devenv.stack import Stack
 from devenv.toolchain import cache, ensure_stack_tools
+from integration import evidence, spreading
+from integration.objects import Objects, Server
+from integration.shared_stack import Access, SharedStack, end, folder_of_the_run
+
+HERE = Path(__file__).parent
+TEST_SECONDS = 600
+SHARED_STACK = pytest.StashKey[SharedStack]()
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Kubectl:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=120,
         )
 
     def json(self, *arguments: str) -> dict[str, object]:
@@ -41,44 +47,78 @@ class Kubectl:
         return content
 
 
-@pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """etcd, kube-apiserver, kube-controller-manager and Redis on ports of their own, with the project's CRDs."""
-    with Stack(tmp_path_factory.mktemp("stack"), ensure_stack_tools(cache())) as running:
-        yield running
+@dataclass(frozen=True)
+class OwnObjects(Objects):
+    """What a failed test's namespace holds is told with the failure."""
+
+    def evidence(self) -> Iterator[evidence.Part]:
+        return evidence.resources(self)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> spreading.Spreading | None:
+    return spreading.scheduler(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Waits end with words of their own, so the time of a test is longer than that of any wait."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TEST_SECONDS))
+    if hasattr(config, "workerinput"):
+        spreading.longest_files_first(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    evidence.write(item, report)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Not within the time of the last test: other processes may still use the stack for long."""
+    shared = session.config.stash.get(SHARED_STACK, None)
+    if shared is not None:
+        shared.release()
 
 
 @pytest.fixture(scope="session")
-def kubeconfig(stack: Stack) -> Path:
+def stack(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Access:
+    """etcd, kube-apiserver, kube-controller-manager with the project's CRDs: shared by all tests of all processes."""
+    folder = folder_of_the_run(pytestconfig, tmp_path_factory) / "shared-stack"
+    shared = SharedStack(folder, ensure_stack_tools(cache()))
+    pytestconfig.stash[SHARED_STACK] = shared
+    return shared.attach()
+
+
+@pytest.fixture(scope="session")
+def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack of this process's own, for tests that kill or freeze parts of it and leave it whole."""
+    stack = Stack(tmp_path_factory.mktemp("stack"), ensure_stack_tools(cache()))
+    stack.start()
+    yield stack
+    end(stack)
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(stack: Access) -> Path:
     return stack.kubeconfig
 
 
 @pytest.fixture(scope="session")
-def kubectl(stack: Stack) -> Kubectl:
+def kubectl(stack: Access) -> Kubectl:
     return Kubectl(stack.kubectl, stack.kubeconfig)
 
 
 @pytest.fixture
-def redis_url(stack: Stack) -> str:
-    """The stack's Redis, emptied, scripts included, and running, whatever the last test did to it."""
-    stack.redis.thaw()
-    stack.redis.start()
-    with Redis.from_url(stack.redis_url) as client:
-        client.flushall()
-        client.script_flush()
-    return stack.redis_url
+def objects(kubeconfig: Path) -> Iterator[OwnObjects]:
+    """A namespace in which pods can be created."""
+    made = OwnObjects(Server.of(kubeconfig), f"test-{uuid.uuid4().hex[:10]}")
+    made.create_namespace()
+    yield made
+    made.delete_namespace()
 
 
 @pytest.fixture
-def namespace(kubectl: Kubectl) -> Iterator[str]:
-    """A namespace in which pods can be created: its default service account is there."""
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    created = kubectl("create", "namespace", name)
-    assert created.returncode == 0, created.stderr
-    has_account = wait_until(
-        lambda: kubectl("get", "serviceaccount", "default", "-n", name).returncode == 0, 90
-    )
-    assert has_account, f"namespace {name} got no default service account"
-    yield name
-    deleted = kubectl("delete", "namespace", name, "--wait=false")
-    assert deleted.returncode == 0, deleted.stderr
+def namespace(objects: OwnObjects) -> str:
+    return objects.namespace

@@ -1,18 +1,18 @@
 """A local engine for each test, in a namespace of its own, and the applications that it is to run."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
-from devenv.processes import wait_until
+from integration.objects import Objects
+from integration.waiting import PATIENCE, eventually
 
 Json = dict[str, Any]
 
@@ -38,10 +38,6 @@ sys.exit(code)
 """
 
 
-class KubectlLike(Protocol):
-    def __call__(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]: ...
-
-
 @dataclass
 class Engine:
     """The engine as people start it; what it has done so far is in its log."""
@@ -57,14 +53,8 @@ class Engine:
             self.process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "localengine", "--namespace", self.namespace),
-                    *(
-                        "--kubeconfig",
-                        str(self.kubeconfig),
-                        "--work",
-                        str(self.work),
-                        "--stop-drivers",
-                        *options,
-                    ),
+                    *("--kubeconfig", str(self.kubeconfig), "--work", str(self.work)),
+                    *("--node", self.namespace, "--stop-drivers", *options),
                 ],
                 env={**os.environ, "PYTHONPATH": str(DEVTOOLS)},
                 stdout=log,
@@ -74,10 +64,14 @@ class Engine:
     def end(self, how: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(how)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
     def told(self) -> str:
-        return self.log.read_text()
+        return self.log.read_text() if self.log.exists() else ""
+
+    def starts(self) -> int:
+        """How often it has come so far that it works."""
+        return self.told().count("process mode")
 
     def driver_processes(self) -> list[int]:
         """Every process that some driver of this engine consists of, however it came to be."""
@@ -95,8 +89,7 @@ class Engine:
 class Applications:
     """Makes SparkApplications whose program is under the test's control, and looks at what became of them."""
 
-    kubectl: KubectlLike
-    namespace: str
+    objects: Objects
     folder: Path
 
     def create(self, name: str, *, code: int = 0, finalizers: tuple[str, ...] = (), **changes: Any) -> None:
@@ -123,18 +116,15 @@ class Applications:
             **changes,
         }
         labels = {"sluice.dev/job": "some-job"}
-        self.apply(
+        self.objects.create(
+            "sparkapplication",
             {
                 "apiVersion": "sparkoperator.k8s.io/v1beta2",
                 "kind": "SparkApplication",
                 "metadata": {"name": name, "labels": labels, "finalizers": list(finalizers)},
                 "spec": spec,
-            }
+            },
         )
-
-    def apply(self, body: Json) -> None:
-        done = self.kubectl("create", "-n", self.namespace, "-f", "-", stdin=json.dumps(body))
-        assert done.returncode == 0, done.stderr
 
     def let_go(self, name: str) -> None:
         (self._place(name) / "go").touch()
@@ -144,20 +134,14 @@ class Applications:
         record = self._place(name) / "runs"
         return record.read_text().splitlines() if record.exists() else []
 
-    def delete(self, kind: str, name: str, *options: str) -> None:
-        done = self.kubectl("delete", kind, name, "-n", self.namespace, "--wait=false", *options)
-        assert done.returncode == 0, done.stderr
+    def delete(self, kind: str, name: str, *, grace_seconds: int | None = None) -> None:
+        self.objects.delete(kind, name, grace_seconds=grace_seconds)
 
     def release(self, kind: str, name: str) -> None:
-        patch = '{"metadata":{"finalizers":null}}'
-        done = self.kubectl("patch", kind, name, "-n", self.namespace, "--type=merge", "-p", patch)
-        assert done.returncode == 0, done.stderr
+        self.objects.patch(kind, name, {"metadata": {"finalizers": None}})
 
     def get(self, kind: str, name: str) -> Json | None:
-        done = self.kubectl("get", kind, name, "-n", self.namespace, "-o", "json", "--ignore-not-found")
-        assert done.returncode == 0, done.stderr
-        found: Json | None = json.loads(done.stdout) if done.stdout.strip() else None
-        return found
+        return self.objects.get(kind, name)
 
     def pod(self, name: str) -> Json | None:
         return self.get("pod", f"{name}-driver")
@@ -173,17 +157,23 @@ class Applications:
         ended: Json | None = container.get("state", {}).get("terminated")
         return ended
 
-    def reaches(self, name: str, state: str, seconds: float = 60) -> Json:
+    def reaches(self, name: str, state: str) -> Json:
         """The application once it is in the state."""
-        assert wait_until(lambda: self.state(name) == state, seconds, 0.2), (
-            f"{name} is {self.state(name)!r}, not {state}"
+        eventually(
+            lambda: self.state(name) == state,
+            f"{name} is {state}",
+            show=lambda: (self.get("sparkapplication", name), self.pod(name)),
         )
         application = self.get("sparkapplication", name)
         assert application is not None
         return application
 
     def runs_its_program(self, name: str) -> None:
-        assert wait_until(lambda: len(self.runs(name)) > 0, 60), f"the program of {name} didn't start"
+        eventually(
+            lambda: self.runs(name),
+            f"the program of {name} starts",
+            show=lambda: (self.state(name), self.pod(name)),
+        )
 
     def _place(self, name: str) -> Path:
         return self.folder / name
@@ -195,10 +185,10 @@ def engine(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Engine]
     engine = Engine(kubeconfig, namespace, tmp_path / "work", tmp_path / "engine.log")
     yield engine
     if engine.process is None or engine.process.poll() is not None:
-        starts = engine.told().count("process mode") if engine.log.exists() else 0
+        starts = engine.starts()
         engine.start()
         # Before it says so it doesn't handle SIGTERM yet.
-        assert wait_until(lambda: engine.told().count("process mode") > starts, 60), engine.told()
+        eventually(lambda: engine.starts() > starts, "the engine starts again", show=engine.told)
     code = engine.end(signal.SIGTERM)
     told = engine.told()
     assert code == 0, told
@@ -207,16 +197,8 @@ def engine(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Engine]
 
 
 @pytest.fixture
-def applications(kubectl: KubectlLike, namespace: str, tmp_path: Path) -> Applications:
-    return Applications(kubectl, namespace, tmp_path)
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], object], str], None]:
-    def check(condition: Callable[[], object], otherwise: str) -> None:
-        assert wait_until(lambda: bool(condition()), 40, 0.1), otherwise
-
-    return check
+def applications(objects: Objects, tmp_path: Path) -> Applications:
+    return Applications(objects, tmp_path)
 
 
 def _environment(process: Path) -> str:

@@ -3,16 +3,13 @@
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-Eventually = Callable[[Callable[[], object], str], None]
+from integration.waiting import eventually
 
 
-def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(
-    engine: Any, applications: Any, eventually: Eventually
-) -> None:
+def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(engine: Any, applications: Any) -> None:
     engine.start("--drivers", "2")
     applications.create("through")
     applications.create("meanwhile", code=5)
@@ -20,7 +17,9 @@ def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(
         applications.runs_its_program(name)
     engine.end(signal.SIGKILL)
     applications.let_go("meanwhile")
-    eventually(lambda: len(_exits(engine)) == 1, "the driver that ended without an engine left no exit code")
+    eventually(
+        lambda: len(_exits(engine)) == 1, "the driver that ended without an engine leaves its exit code"
+    )
     engine.start("--drivers", "2")
     state = applications.reaches("meanwhile", "FAILED")["status"]["applicationState"]
     assert state["errorMessage"] == "driver container failed with ExitCode: 5, Reason: Error"
@@ -30,15 +29,15 @@ def test_a_driver_survives_the_engine_and_is_reported_by_the_next_one(
     assert [len(applications.runs(name)) for name in ("through", "meanwhile")] == [1, 1]
 
 
-def test_no_moment_to_kill_the_engine_makes_it_start_a_driver_twice(
-    engine: Any, applications: Any, eventually: Eventually
-) -> None:
+def test_no_moment_to_kill_the_engine_makes_it_start_a_driver_twice(engine: Any, applications: Any) -> None:
     """It is killed again and again, each time a little later, from before the submission until after the start."""
     applications.create("once")
     for life, pause in enumerate((0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6)):
         engine.start()
         eventually(
-            lambda lives=life + 1: engine.told().count("process mode") == lives, "the engine doesn't start"
+            lambda lives=life + 1: engine.starts() == lives,
+            f"the engine starts in life {life}",
+            show=engine.told,
         )
         time.sleep(pause)
         engine.end(signal.SIGKILL)
@@ -70,17 +69,15 @@ def test_a_driver_whose_supervisor_was_killed_is_reported_when_it_is_dead(
     assert applications.terminated("orphan")["message"] == "all is well"
 
 
-def test_a_deletion_made_while_the_engine_was_down_is_carried_out(
-    engine: Any, applications: Any, eventually: Eventually
-) -> None:
+def test_a_deletion_made_while_the_engine_was_down_is_carried_out(engine: Any, applications: Any) -> None:
     engine.start()
     applications.create("missed")
     applications.runs_its_program("missed")
     engine.end(signal.SIGKILL)
     applications.delete("sparkapplication", "missed")
     engine.start()
-    eventually(lambda: applications.pod("missed") is None, "the pod outlives its application")
-    eventually(lambda: not engine.driver_processes(), "the process outlives its application")
+    eventually(lambda: applications.pod("missed") is None, "the pod goes with its application")
+    eventually(lambda: not engine.driver_processes(), "the process ends with its application")
 
 
 def test_an_engine_that_loses_its_status_fails_an_application_whose_driver_runs(

@@ -1,9 +1,8 @@
 """An application's way from creation to its end, as the Spark operator and a kubelet would have it."""
 
-from collections.abc import Callable
 from typing import Any
 
-Eventually = Callable[[Callable[[], object], str], None]
+from integration.waiting import eventually
 
 
 def test_a_run_completes_with_the_status_and_the_pod_of_the_real_operator(
@@ -44,16 +43,15 @@ def test_a_failing_driver_gives_its_exit_code_in_the_status_and_its_log_in_the_p
     assert "the program ends now" in applications.terminated("bad")["message"]
 
 
-def test_a_driver_waits_as_a_pending_pod_until_there_is_room(
-    engine: Any, applications: Any, eventually: Eventually
-) -> None:
+def test_a_driver_waits_as_a_pending_pod_until_there_is_room(engine: Any, applications: Any) -> None:
     engine.start("--drivers", "1")
     applications.create("first")
     applications.runs_its_program("first")
     applications.create("second")
     applications.reaches("second", "SUBMITTED")
     eventually(
-        lambda: applications.pod("second")["status"].get("conditions"), "nobody says why the second one waits"
+        lambda: applications.pod("second")["status"].get("conditions"),
+        "somebody says why the second one waits",
     )
     second = applications.pod("second")
     assert second["status"]["phase"] == "Pending"
@@ -65,7 +63,7 @@ def test_a_driver_waits_as_a_pending_pod_until_there_is_room(
 
 
 def test_a_variable_comes_from_its_secret_and_a_missing_secret_is_named(
-    engine: Any, applications: Any, eventually: Eventually
+    engine: Any, applications: Any
 ) -> None:
     engine.start()
     reference = {"secretKeyRef": {"name": "greetings", "key": "morning"}}
@@ -75,7 +73,7 @@ def test_a_variable_comes_from_its_secret_and_a_missing_secret_is_named(
         [container] = (applications.pod("secretive") or {}).get("status", {}).get("containerStatuses") or [{}]
         return container.get("state", {}).get("waiting")
 
-    eventually(waits, "the container doesn't wait for its secret")
+    eventually(waits, "the container waits for its secret")
     assert waits() == {"reason": "CreateContainerConfigError", "message": 'secret "greetings" not found'}
     secret = {
         "apiVersion": "v1",
@@ -83,7 +81,7 @@ def test_a_variable_comes_from_its_secret_and_a_missing_secret_is_named(
         "metadata": {"name": "greetings"},
         "stringData": {"morning": "moin"},
     }
-    applications.apply(secret)
+    applications.objects.create("secret", secret)
     applications.let_go("secretive")
     applications.reaches("secretive", "COMPLETED")
     assert applications.runs("secretive")[0].endswith(" moin")
@@ -101,11 +99,13 @@ def test_what_the_engine_does_not_support_is_refused_by_name(engine: Any, applic
 
 
 def test_a_finished_application_goes_with_its_pod_when_its_time_to_live_is_over(
-    engine: Any, applications: Any, eventually: Eventually
+    engine: Any, applications: Any
 ) -> None:
     engine.start()
     applications.create("brief", timeToLiveSeconds=1)
     applications.let_go("brief")
-    eventually(lambda: applications.runs("brief"), "the program didn't start")
-    eventually(lambda: applications.state("brief") is None, "the application outlived its time to live")
-    eventually(lambda: applications.pod("brief") is None, "the pod outlived its application")
+    eventually(lambda: applications.runs("brief"), "the program starts")
+    eventually(
+        lambda: applications.state("brief") is None, "the application goes when its time to live is over"
+    )
+    eventually(lambda: applications.pod("brief") is None, "the pod goes with its application")

@@ -11,6 +11,7 @@ from kubernetes import client, config
 from devenv.redis import ensure_redis_server
 from devenv.toolchain import cache
 from integration.leases.redis_process import RedisProcess, running_redis
+from integration.objects import Objects, Server
 from integration.operator.played import Played
 from integration.operator.process import OperatorProcess, configuration
 
@@ -41,7 +42,7 @@ def what_operators_say_is_shown_with_a_failure(operator_logs: list[Path]) -> Ite
     for log in operator_logs:
         said = log.read_bytes()[before.get(log, 0) :] if log.exists() else b""
         if said:
-            print(f"{log.name}:\n{said.decode()}")
+            print(f"{log.name}:\n{said.decode(errors='backslashreplace')}")
 
 
 @pytest.fixture
@@ -51,8 +52,8 @@ def redis(redis_program: Path, tmp_path: Path) -> Iterator[RedisProcess]:
 
 
 @pytest.fixture
-def cluster(api: client.ApiClient, namespace: str, redis: RedisProcess) -> Played:
-    return Played(api, namespace, redis.url)
+def cluster(api: client.ApiClient, objects: Objects, redis: RedisProcess) -> Played:
+    return Played(api, objects, redis.url)
 
 
 @pytest.fixture
@@ -95,9 +96,10 @@ def shared(
     """A cluster with an operator that serves many tests: each brings its own tables and names."""
     folder = tmp_path_factory.mktemp("shared")
     with running_redis(redis_program, folder / "redis") as redis:
-        cluster = Played(api, f"shared-{uuid.uuid4().hex[:10]}", redis.url)
-        cluster.create_namespace()
-        operator = OperatorProcess(kubeconfig, configuration([cluster.namespace], redis.url), folder)
+        objects = Objects(Server.of(kubeconfig), f"shared-{uuid.uuid4().hex[:10]}")
+        objects.create_namespace()
+        operator = OperatorProcess(kubeconfig, configuration([objects.namespace], redis.url), folder)
+        cluster = Played(api, objects, redis.url, operator.log)
         operator.start()
         operator_logs.append(operator.log)
         try:
@@ -106,4 +108,4 @@ def shared(
             assert operator.running, operator.told()[-3000:]
         finally:
             operator.kill()
-            cluster.delete_namespace()
+            objects.delete_namespace()

@@ -4,40 +4,36 @@ Every order of events can be made so, also those that real components show once 
 """
 
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from kubernetes import client, watch
 from redis import Redis
 
+from integration import evidence
+from integration.objects import Objects
+from integration.waiting import PATIENCE, eventually
 from sluice.api import names
 
 Json = dict[str, Any]
 
 SPARK = ("sparkoperator.k8s.io", "v1beta2")
-PATIENCE = 60.0  # machines that run much else beside are slow
-
-
-def eventually(look: Callable[[], Any], what: str, *, seconds: float = PATIENCE) -> Any:
-    """What `look` says as soon as it is true; the test fails if it never is."""
-    end = time.monotonic() + seconds
-    while True:
-        seen = look()
-        if seen:
-            return seen
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {seconds:.0f} s: {what}")
-        time.sleep(0.05)
 
 
 @dataclass(frozen=True)
 class Played:
     api: client.ApiClient
-    namespace: str
+    objects: Objects
     redis_url: str
+    log: Path | None = None
+    """Of its operator, where that is one for many tests."""
+
+    @property
+    def namespace(self) -> str:
+        return self.objects.namespace
 
     @property
     def _custom(self) -> client.CustomObjectsApi:
@@ -47,14 +43,11 @@ class Played:
     def _core(self) -> client.CoreV1Api:
         return client.CoreV1Api(self.api)
 
-    def create_namespace(self) -> None:
-        self._core.create_namespace({"metadata": {"name": self.namespace}})
-        eventually(
-            lambda: self._core.list_namespaced_service_account(self.namespace).items, "its service account"
-        )
-
-    def delete_namespace(self) -> None:
-        self._core.delete_namespace(self.namespace)
+    def evidence(self) -> Iterator[evidence.Part]:
+        yield from evidence.resources(self.objects)
+        yield from evidence.redis_keys(self.redis_url)
+        if self.log is not None:
+            yield str(self.log), evidence.end_of(self.log)
 
     # The user's side
 
@@ -111,11 +104,12 @@ class Played:
 
     def reaches(self, name: str, phase: str, *, seconds: float = PATIENCE) -> Json:
         """The job's status once it is in this phase."""
-        try:
-            eventually(lambda: self.status(name).get("phase") == phase, phase, seconds=seconds)
-        except AssertionError:
-            raise AssertionError(f"{name} is not {phase} but {self.status(name)}") from None
-        return self.status(name)
+        return eventually(
+            lambda: (status := self.status(name)).get("phase") == phase and status,
+            f"{name} is {phase}",
+            seconds=seconds,
+            show=lambda: self.status(name),
+        )
 
     def events_of(self, name: str) -> list[str]:
         events = self._core.list_namespaced_event(

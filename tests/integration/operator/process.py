@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from integration.waiting import PATIENCE, eventually
 
 OPERATOR = Path(__file__).parents[3] / "operator"
 
@@ -51,20 +52,21 @@ class OperatorProcess:
     def kill(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(PATIENCE)
 
     def stop(self) -> int:
         """As a deployment stops it."""
         assert self.process is not None
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(PATIENCE)
 
-    def says(self, text: str, *, seconds: float = 90, times: int = 1) -> None:
-        end = time.monotonic() + seconds
-        while self.told().count(text) < times:
-            assert self.running, f"the operator ended:\n{self.told()[-3000:]}"
-            assert time.monotonic() < end, f"the operator never said {text!r}:\n{self.told()[-3000:]}"
-            time.sleep(0.05)
+    def says(self, text: str, *, seconds: float = PATIENCE, times: int = 1) -> None:
+        def said() -> bool:
+            found = self.told().count(text) >= times
+            assert found or self.running, f"{self.name} ended:\n{self.told()[-3000:]}"
+            return found
+
+        eventually(said, f"{self.name} says {text!r} {times} times", seconds=seconds, show=self.told)
 
     def told(self) -> str:
         return self.log.read_text(encoding="utf-8") if self.log.exists() else ""

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from integration.operator.played import Played, append, eventually, rewrite
+from integration.operator.played import Played, append, rewrite
+from integration.waiting import eventually
 from sluice.api import names
 
 

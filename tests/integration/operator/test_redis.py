@@ -6,11 +6,9 @@ import pytest
 
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
-from integration.operator.played import Played, append, eventually, rewrite
+from integration.operator.played import Played, append, rewrite
 from integration.operator.process import OperatorProcess
-
-# Waits in here are long, and each says what it waited for in vain: the test must not end before them.
-pytestmark = pytest.mark.timeout(400)
+from integration.waiting import eventually
 
 
 def test_a_redis_that_comes_later_is_waited_for(

@@ -9,8 +9,9 @@ import pytest
 from deltalake import DeltaTable, Field, Schema
 from deltalake.schema import PrimitiveType
 
-from integration.operator.played import Played, eventually
+from integration.operator.played import Played
 from integration.operator.process import OperatorProcess
+from integration.waiting import eventually
 
 Json = dict[str, Any]
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from integration.operator.played import Played, append, eventually, rewrite
+from integration.operator.played import Played, append, rewrite
+from integration.waiting import eventually
 
 
 def _admission_ran(cluster: Played, mark: str) -> None:

@@ -1,0 +1,182 @@
+"""A Kubernetes API server asked directly: where tests look many times a second, a process for each look costs too much."""
+
+import http.client
+import json
+import socket
+import ssl
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import yaml
+
+from integration.waiting import eventually
+
+Json = dict[str, Any]
+Connect = Callable[[], http.client.HTTPConnection]
+
+REQUEST_SECONDS = 60.0
+WATCH_SECONDS = 1
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+KINDS = {
+    "configmap": ("api/v1", "configmaps"),
+    "deltatablepolicy": ("apis/sluice.dev/v1alpha1", "deltatablepolicies"),
+    "deltawritejob": ("apis/sluice.dev/v1alpha1", "deltawritejobs"),
+    "event": ("api/v1", "events"),
+    "lease": ("apis/coordination.k8s.io/v1", "leases"),
+    "pod": ("api/v1", "pods"),
+    "secret": ("api/v1", "secrets"),
+    "serviceaccount": ("api/v1", "serviceaccounts"),
+    "sparkapplication": ("apis/sparkoperator.k8s.io/v1beta2", "sparkapplications"),
+}
+
+
+class RefusedRequestError(AssertionError):
+    """The API server's own words, with what was asked."""
+
+    def __init__(self, asked: str, status: int, answer: str) -> None:
+        super().__init__(f"{asked}: {status}: {answer[:2000]}")
+        self.status = status
+
+
+class NoSuchObjectError(AssertionError):
+    """What was to be changed is not there."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """Requests, each on a connection of its own, so that a server that was started anew is found again."""
+
+    connect: Connect
+    token: str | None = None
+
+    @staticmethod
+    def of(kubeconfig: Path) -> "Server":
+        content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+        cluster = content["clusters"][0]["cluster"]
+        authority = b64decode(cluster["certificate-authority-data"]).decode("ascii")
+        context = ssl.create_default_context(cadata=authority)
+        address = urlsplit(cluster["server"])
+        return Server(
+            lambda: http.client.HTTPSConnection(
+                address.hostname or "", address.port, timeout=REQUEST_SECONDS, context=context
+            ),
+            content["users"][0]["user"]["token"],
+        )
+
+    @staticmethod
+    def behind(proxy: Path) -> "Server":
+        """By the Unix socket of a proxy that adds the credentials."""
+        return Server(lambda: _UnixConnection(proxy))
+
+    def ask(
+        self, method: str, path: str, body: object = None, *, content: str = "application/json"
+    ) -> Json | None:
+        """None where there is no such object."""
+        with closing(self.connect()) as connection:
+            response = self._send(connection, method, path, body, content)
+            answer = response.read().decode("utf-8")
+        if response.status == http.client.NOT_FOUND:
+            return None
+        if response.status >= http.client.BAD_REQUEST:
+            raise RefusedRequestError(f"{method} {path}", response.status, answer)
+        found: Json = json.loads(answer)
+        return found
+
+    def events(self, path: str) -> Iterator[Json]:
+        """Of a watch, which the path's query bounds."""
+        with closing(self.connect()) as connection:
+            response = self._send(connection, "GET", path, None, "application/json")
+            if response.status >= http.client.BAD_REQUEST:
+                raise RefusedRequestError(f"GET {path}", response.status, response.read().decode("utf-8"))
+            for line in response:
+                yield json.loads(line)
+
+    def _send(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: object, content: str
+    ) -> http.client.HTTPResponse:
+        headers = {"Content-Type": content, "Accept": "application/json"}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        return connection.getresponse()
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=REQUEST_SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self._path))
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The objects of one namespace."""
+
+    server: Server
+    namespace: str
+
+    def create_namespace(self) -> None:
+        """With the account that pods are created with."""
+        self.server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+        eventually(
+            lambda: self.get("serviceaccount", "default"),
+            f"namespace {self.namespace} has a default service account",
+        )
+
+    def delete_namespace(self) -> None:
+        self.server.ask("DELETE", f"/api/v1/namespaces/{self.namespace}")
+
+    def create(self, kind: str, body: Json) -> Json:
+        created = self.server.ask("POST", self._path(kind), body)
+        assert created is not None, f"the API server serves no {kind} in namespace {self.namespace}"
+        return created
+
+    def get(self, kind: str, name: str) -> Json | None:
+        return self.server.ask("GET", self._path(kind, name))
+
+    def every(self, kind: str, **query: str) -> list[Json]:
+        return list(self._listed(kind, **query)["items"])
+
+    def version(self, kind: str) -> str:
+        """Of all that is stored, now: where a history may begin."""
+        return str(self._listed(kind, limit="1")["metadata"]["resourceVersion"])
+
+    def history(self, kind: str, since: str) -> list[Json]:
+        """Everything that became of the objects of this kind after that version, states they have left included."""
+        query = urlencode({"watch": "1", "resourceVersion": since, "timeoutSeconds": WATCH_SECONDS})
+        return list(self.server.events(f"{self._path(kind)}?{query}"))
+
+    def patch(self, kind: str, name: str, body: object, *, content: str = MERGE, sub: str = "") -> None:
+        path = self._path(kind, name) + (f"/{sub}" if sub else "")
+        done = self.server.ask("PATCH", path, body, content=content)
+        self._must_have_been(done, kind, name, "patched")
+
+    def delete(self, kind: str, name: str, *, grace_seconds: int | None = None) -> None:
+        options = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+        body = {"propagationPolicy": "Background", **options}
+        done = self.server.ask("DELETE", self._path(kind, name), body)
+        self._must_have_been(done, kind, name, "deleted")
+
+    def _must_have_been(self, done: Json | None, kind: str, name: str, what: str) -> None:
+        if done is None:
+            raise NoSuchObjectError(f"{kind} {name} is not in namespace {self.namespace} to be {what}")
+
+    def _listed(self, kind: str, **query: str) -> Json:
+        listed = self.server.ask("GET", f"{self._path(kind)}?{urlencode(query)}")
+        assert listed is not None, f"the API server serves no {kind} in namespace {self.namespace}"
+        return listed
+
+    def _path(self, kind: str, name: str = "") -> str:
+        group, plural = KINDS[kind]
+        path = f"/{group}/namespaces/{self.namespace}/{plural}"
+        return f"{path}/{quote(name, safe='')}" if name else path

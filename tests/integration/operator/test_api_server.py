@@ -1,0 +1,44 @@
+"""An API server that is away: a stack of its own, since nobody else could go on without it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kubernetes import client, config
+
+from devenv.stack import Stack
+from integration.operator.played import Played, rewrite
+from integration.operator.process import OperatorProcess
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(own_stack: Stack) -> Path:
+    return own_stack.kubeconfig
+
+
+@pytest.fixture(scope="module")
+def api(kubeconfig: Path) -> Iterator[client.ApiClient]:
+    with config.new_client_from_config(str(kubeconfig)) as connection:
+        yield connection
+
+
+def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
+    cluster: Played, operator: OperatorProcess, own_stack: Stack
+) -> None:
+    uid = cluster.apply("patient", rewrite("/lake/patient"))
+    driver = cluster.start("patient")
+    cluster.reaches("patient", "Running")
+    own_stack.apiserver.kill()
+    try:
+        operator.says("cannot renew the Lease")
+    finally:
+        own_stack.apiserver.start()
+    cluster.apply("behind", rewrite("/lake/patient"))
+    cluster.reaches("behind", "Waiting")
+    assert cluster.status("patient")["phase"] == "Running"
+    driver.succeeds("file:/lake/patient")
+    cluster.reaches("patient", "Succeeded")
+    cluster.start("behind").succeeds("file:/lake/patient", 2)
+    cluster.reaches("behind", "Succeeded")
+    assert len(cluster.applications_of(uid)) == 1
+    assert operator.running
