@@ -86,7 +86,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def stack(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Access:
     """etcd, kube-apiserver, kube-controller-manager with the project's CRDs: shared by all tests of all processes."""
     folder = folder_of_the_run(pytestconfig, tmp_path_factory) / "shared-stack"
-    shared = SharedStack(folder, ensure_stack_tools(cache()))
+    tools = ensure_stack_tools(cache())
+    shared = SharedStack(folder, lambda place: Stack(place, tools))
     pytestconfig.stash[SHARED_STACK] = shared
     return shared.attach()
 

@@ -33,14 +33,15 @@ class Witness(Protocol):
 
 
 def write(item: pytest.Item, report: pytest.TestReport) -> None:
-    """If the test's setup or the test itself has failed and somebody wants to read of it."""
+    """If it has failed and somebody wants to read of it; what fails after the test itself is added."""
     folder = os.environ.get(FOLDER)
-    if not folder or not report.failed or report.when == "teardown":
+    if not folder or not report.failed:
         return
     file = Path(folder) / f"{_safe(item.nodeid)}.txt"
     file.parent.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(f"===== {title}\n{text.rstrip()}" for title, text in _parts(item, report))
-    file.write_bytes(f"{text}\n".encode(errors="backslashreplace"))
+    with file.open("ab" if report.when == "teardown" else "wb") as kept:
+        kept.write(f"{text}\n\n".encode(errors="backslashreplace"))
 
 
 def _safe(test: str) -> str:
@@ -50,7 +51,7 @@ def _safe(test: str) -> str:
 def _parts(item: pytest.Item, report: pytest.TestReport) -> Iterator[Part]:
     yield f"{item.nodeid}: {report.when} failed after {report.duration:.1f} s", report.longreprtext
     yield from report.sections
-    used: dict[str, object] = getattr(item, "funcargs", {})
+    used: dict[str, object] = getattr(item, "funcargs", None) or {}
     for name, value in used.items():
         if isinstance(value, Witness):
             yield from _asked(name, value.evidence)

@@ -7,7 +7,7 @@ gets the lock alone. If that one is killed, the stack dies with it, and who asks
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import IO
 import pytest
 
 from devenv.processes import ProcessId
-from devenv.stack import Stack, StackTools
+from devenv.stack import Stack
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Access:
 class SharedStack:
     """This process's part in the stack of the folder, which all processes of the run know."""
 
-    def __init__(self, folder: Path, tools: StackTools) -> None:
+    def __init__(self, folder: Path, make: Callable[[Path], Stack]) -> None:
         self._folder = folder
-        self._tools = tools
+        self._make = make
         self._state = folder / "state.json"
         self._use: IO[str] | None = None
         self._ours: Stack | None = None
@@ -65,16 +65,20 @@ class SharedStack:
             return None
         if not all(ProcessId(**process).alive() for process in state["processes"]):
             return None
-        return Access(Path(state["kubeconfig"]), self._tools.kubectl)
+        return Access(Path(state["kubeconfig"]), Path(state["kubectl"]))
 
     def _start(self) -> Access:
         shutil.rmtree(self._folder / "stack", ignore_errors=True)
         (self._folder / "stack").mkdir()
-        stack = Stack(self._folder / "stack", self._tools)
+        stack = self._make(self._folder / "stack")
         stack.start()
         self._ours = stack
         processes = [asdict(service.process) for service in stack.services if service.process is not None]
-        state = {"kubeconfig": str(stack.kubeconfig), "processes": processes}
+        state = {
+            "kubeconfig": str(stack.kubeconfig),
+            "kubectl": str(stack.kubectl),
+            "processes": processes,
+        }
         self._state.write_text(json.dumps(state), encoding="utf-8")
         return Access(stack.kubeconfig, stack.kubectl)
 
