@@ -33,14 +33,14 @@ class Witness(Protocol):
 
 
 def write(item: pytest.Item, report: pytest.TestReport) -> None:
-    """If it has failed and somebody wants to read of it; what fails after the test itself is added."""
+    """If it has failed and somebody wants to read of it; what fails after that, or when it runs again, is added."""
     folder = os.environ.get(FOLDER)
     if not folder or not report.failed:
         return
     file = Path(folder) / f"{_safe(item.nodeid)}.txt"
     file.parent.mkdir(parents=True, exist_ok=True)
     text = "\n\n".join(f"===== {title}\n{text.rstrip()}" for title, text in _parts(item, report))
-    with file.open("ab" if report.when == "teardown" else "wb") as kept:
+    with file.open("ab") as kept:
         kept.write(f"{text}\n\n".encode(errors="backslashreplace"))
 
 
