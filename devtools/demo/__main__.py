@@ -29,6 +29,17 @@ Json = dict[str, Any]
 ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
 PATIENCE_SECONDS = 420.0
 PIPE_WIDTH = 200
+# For 400 rows: by their defaults Spark and Delta cut them into hundreds of tasks, and tell about each of them.
+FOR_SMALL_TABLES = {
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.default.parallelism": "1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.maxPlanStringLength": "0",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
 
 
 def main() -> int:
@@ -145,10 +156,9 @@ def _operator_config(cluster: Cluster, redis_url: str) -> Json:
                     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
                     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
                     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-                    "spark.sql.shuffle.partitions": "2",
-                    # JVMs that live for half a minute: compiled quickly rather than well.
-                    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
-                    "spark.ui.enabled": "false",
+                    **FOR_SMALL_TABLES,
+                    # JVMs that live for half a minute.
+                    "spark.driver.extraJavaOptions": os.environ.get("SLUICE_JVM_OPTIONS", ""),
                 },
             }
         },

@@ -16,7 +16,13 @@ from devenv.kubernetes_binaries import KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
 from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS, shared_folder
-from devenv.toolchain import ensure_control_plane_tools, ensure_spark, ensure_spark35, ensure_stack_tools
+from devenv.toolchain import (
+    ensure_control_plane_tools,
+    ensure_jvm_options,
+    ensure_spark,
+    ensure_spark35,
+    ensure_stack_tools,
+)
 
 Variables = dict[str, str]
 
@@ -41,6 +47,7 @@ def _spark_variables(cache: Cache) -> Variables:
     return {
         "JAVA_HOME": str(tools.java.home),
         "SLUICE_SPARK_JARS": tools.classpath,
+        "SLUICE_JVM_OPTIONS": ensure_jvm_options(cache, tools),
         "SPARK_LOCAL_IP": "127.0.0.1",
         **({} if tools.logstore is None else {"SLUICE_LOGSTORE_JAR": str(tools.logstore)}),
     }

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from devenv import kubernetes_binaries
+from devenv import class_archive, kubernetes_binaries
 from devenv.cache import Cache
 from devenv.jars import SPARK35, SPARK42, SparkPair, ensure_jars
 from devenv.java import Java, ensure_java
@@ -47,16 +47,23 @@ def _compiled(store: Cache, build: Build) -> Path:
 class SparkTools:
     """What a session of one Spark pair runs with, offline."""
 
-    python: Path
+    environment: Path
     java: Java
     jars: tuple[Path, ...]
     logstore: Path | None
 
     @property
+    def python(self) -> Path:
+        return self.environment / "bin" / "python"
+
+    @property
+    def all_jars(self) -> tuple[Path, ...]:
+        return self.jars if self.logstore is None else (*self.jars, self.logstore)
+
+    @property
     def classpath(self) -> str:
-        """The value for `spark.jars`."""
-        own = () if self.logstore is None else (self.logstore,)
-        return ",".join(str(jar) for jar in (*self.jars, *own))
+        """The value for `spark.jars`; with colons for commas, that for `spark.driver.extraClassPath`."""
+        return ",".join(map(str, self.all_jars))
 
 
 def ensure_spark(store: Cache) -> SparkTools:
@@ -69,8 +76,13 @@ def ensure_spark35(store: Cache) -> SparkTools:
     return _spark(store, SPARK35)
 
 
+def ensure_jvm_options(store: Cache, spark: SparkTools) -> str:
+    """What a driver's JVM that lives for a minute is started with."""
+    return class_archive.ensure_jvm_options(store, spark.java, spark.environment, spark.all_jars)
+
+
 def _spark(store: Cache, pair: SparkPair) -> SparkTools:
     java = ensure_java(store)
     environment = ensure_environment(store, pair.environment)
     jars = ensure_jars(store, pair.delta, java)
-    return SparkTools(environment / "bin" / "python", java, jars, ensure_logstore(store, java))
+    return SparkTools(environment, java, jars, ensure_logstore(store, java))
