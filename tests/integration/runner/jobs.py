@@ -16,6 +16,7 @@ from typing import Any
 import pyspark
 from pyspark.sql import SparkSession
 
+from jvm_options import java_options
 from sluice_runner.plan import decode
 from sluice_runner.result import encode
 from sluice_runner.work import Progress, run
@@ -45,7 +46,9 @@ SMALL_SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "700m",
     # JVMs that live for a minute: compiled quickly rather than well, but kept, for which 48 MB are not enough.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": java_options(
+        "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"
+    ),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }

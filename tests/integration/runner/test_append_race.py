@@ -1,125 +1,132 @@
 """Several drivers on one folder: with hard links every append that was acknowledged is there.
 
-Beside it, what Delta's own LogStore for file: loses on the same machine, printed; it may lose nothing on a lucky day,
-so nothing is asserted of it, and fewer appends do.
+Whoever wants the same version at the same moment is no matter of luck: each driver is held just before its commit until
+all of them stand there.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner import append_race
-from integration.runner.freezing import wait_for
+from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import at
 
-DRIVERS = 8
-APPENDS = 25
-APPENDS_BESIDE = 8
-
-
-OURS = "dev.sluice.delta.LinkLogStore"
-DELTAS = "io.delta.storage.LocalLogStore"
+DRIVERS = 4
+ROUNDS = 8
+ANSWER_SECONDS = 240
 
 
 @dataclass(frozen=True)
-class Race:
-    acknowledged: set[str]
-    refused: list[str]
-    present: set[str]
-    log_stores: set[str]
+class Driver:
+    process: subprocess.Popen[bytes]
+    commands: IO[bytes]
+    answers: IO[bytes]
+    stderr: Path
+
+    def append(self, tag: str) -> None:
+        self.commands.write(f"{tag}\n".encode())
+
+    def has_answered(self, seconds: float = 0) -> bool:
+        return bool(select.select([self.answers], [], [], seconds)[0])
+
+    def answer(self) -> Any:
+        assert self.has_answered(ANSWER_SECONDS), (
+            f"a driver gave no answer in {ANSWER_SECONDS} s: {self.told()}"
+        )
+        line = self.answers.readline()
+        assert line, f"a driver ended with {self.process.wait(60)}: {self.told()}"
+        return json.loads(line)
+
+    def told(self) -> str:
+        return self.stderr.read_text()[-2000:]
 
 
-@pytest.mark.timeout(3600)
-def test_appends_of_eight_drivers_are_all_there(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_appends_of_drivers_that_want_the_same_version_are_all_there(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    linked, renamed = tmp_path / "link", tmp_path / "rename"
-    for folder in (linked, renamed):
-        folder.mkdir()
-        spark.sql(f"CREATE TABLE {at(folder / 'table')} (id INT) USING delta")
-    races = [(linked, OURS, APPENDS), (renamed, DELTAS, APPENDS_BESIDE)]
-    with drivers(races, tmp_path / "stderr") as processes:
-        ours = race(linked, processes)
-        deltas = race(renamed, processes)
-    with capsys.disabled():
-        print()
-        for outcome in (ours, deltas):
-            lost = len(outcome.acknowledged - outcome.present)
-            print(
-                f"{'; '.join(outcome.log_stores)}: {DRIVERS} drivers, {len(outcome.acknowledged)} appends acknowledged,"
-                f" {lost} of them lost, {len(outcome.refused)} refused"
-            )
-    assert ours.refused == []
-    assert len(ours.acknowledged) == DRIVERS * APPENDS
-    assert ours.present == ours.acknowledged
-    assert spark.table(at(linked / "table")).count() == DRIVERS * APPENDS
-    assert (ours.log_stores, deltas.log_stores) == ({OURS}, {DELTAS})
+    table, freezes = tmp_path / "table", tmp_path / "freezes"
+    freezes.mkdir()
+    with drivers(table, freezes, tmp_path) as running:
+        spark.sql(f"CREATE TABLE {at(table)} (id INT) USING delta")
+        assert {driver.answer()["logStore"] for driver in running} == {"dev.sluice.delta.LinkLogStore"}
+        appended = [tag for number in range(ROUNDS) for tag in race(running, table, freezes, number)]
+    assert sorted(stamps(table)) == sorted(appended)
+    assert len(appended) == DRIVERS * ROUNDS
+    assert spark.table(at(table)).count() == DRIVERS * ROUNDS
 
 
-def race(folder: Path, processes: list[subprocess.Popen[bytes]]) -> Race:
-    def all_have(suffix: str) -> bool:
-        gone = [process.returncode for process in processes if process.poll() not in (None, 0)]
-        assert not gone, f"drivers ended with {gone}: {(folder.parent / 'stderr').read_text()[-2000:]}"
-        return len(list(folder.glob(f"*.{suffix}"))) == DRIVERS
-
-    def commits() -> int:
-        return len(list((folder / "table" / "_delta_log").glob("*.json")))
-
-    def more_than(before: int) -> Callable[[], bool]:
-        return lambda: all_have("json") or commits() > before
-
-    wait_for(lambda: all_have("ready"), "the drivers to start", 900)
-    (folder / "go").touch()
-    while not all_have("json"):
-        wait_for(more_than(commits()), "the next append")
-    reports = [json.loads(report.read_text()) for report in folder.glob("*.json")]
-    return Race(
-        acknowledged={tag for report in reports for tag in report["acknowledged"]},
-        refused=[line for report in reports for line in report["refused"]],
-        present=set(tags(folder / "table" / "_delta_log")),
-        log_stores={name for report in reports for name in report["logStores"]},
+def race(running: list[Driver], table: Path, freezes: Path, number: int) -> list[str]:
+    """All drivers stand before the commit of one version, and then go on; the stamps of what they appended."""
+    tags = [f"round-{number}-{index}" for index in range(len(running))]
+    held = [Freeze(freezes, tag) for tag in tags]
+    for driver, tag in zip(running, tags, strict=True):
+        driver.append(tag)
+    wait_for(
+        lambda: all(freeze.is_reached() for freeze in held) or any(d.has_answered() for d in running),
+        "all drivers to stand before their commit",
     )
+    assert not [driver.answer() for driver in running if driver.has_answered()], "came to no commit"
+    assert versions_in_hand(table) == [1 + number * len(running)] * len(running)
+    for freeze in held:
+        freeze.lift()
+    assert [driver.answer() for driver in running] == [{"refused": None}] * len(running)
+    return tags
 
 
-@contextmanager
-def drivers(races: list[tuple[Path, str, int]], errors: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
-    root = Path(__file__).parents[2]
-    path = os.pathsep.join([str(root), str(root.parent / "spark-images" / "runner" / "src")])
-    places = json.dumps([(str(folder), log_store, appends) for folder, log_store, appends in races])
-    with errors.open("wb") as stderr:
-        processes = [
-            subprocess.Popen(
-                [sys.executable, append_race.__file__, str(worker), places],
-                env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-            )
-            for worker in range(DRIVERS)
-        ]
-        try:
-            yield processes
-        finally:
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait(30)
+def versions_in_hand(table: Path) -> list[int]:
+    """Of the commits that are written, but haven't got their name yet."""
+    return [int(file.name.split(".")[1]) for file in (table / "_delta_log").glob(".*.json.*.tmp")]
 
 
-def tags(log: Path) -> Iterator[str]:
-    """The stamps of all commits that the log holds."""
-    for commit in log.glob("*.json"):
+def stamps(table: Path) -> Iterator[str]:
+    """Of all commits that the log holds."""
+    for commit in (table / "_delta_log").glob("*.json"):
         for line in commit.read_text().splitlines():
             stamp = json.loads(line).get("commitInfo", {}).get("userMetadata")
             if stamp is not None:
                 yield stamp
+
+
+@contextmanager
+def drivers(table: Path, freezes: Path, folder: Path) -> Iterator[list[Driver]]:
+    with ExitStack() as ends:
+        yield [ends.enter_context(driver(table, freezes, folder / f"stderr-{n}")) for n in range(DRIVERS)]
+
+
+@contextmanager
+def driver(table: Path, freezes: Path, stderr: Path) -> Iterator[Driver]:
+    process = start(table, freezes, stderr)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin, process.stdout:
+        try:
+            yield Driver(process, process.stdin, process.stdout, stderr)
+        finally:
+            process.kill()
+            process.wait(60)
+
+
+def start(table: Path, freezes: Path, stderr: Path) -> subprocess.Popen[bytes]:
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root.parent / "spark-images" / "runner" / "src")])
+    with stderr.open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, append_race.__file__, str(table), str(freezes)],
+            env={**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable},
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        )

@@ -2,73 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-
-class LogStore:
-    """dev.sluice.delta.LinkLogStore as Delta calls it."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark._jvm
-        self._conf = spark._jsparkSession.sessionState().newHadoopConf()
-        loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        found = self._jvm.java.lang.Class.forName("dev.sluice.delta.LinkLogStore", True, loader)
-        self._store = found.getConstructors()[0].newInstance(self._objects(self._conf))
-
-    def write(self, path: Path, lines: Sequence[str], overwrite: bool = False) -> None:
-        iterator = self._jvm.java.util.ArrayList(self._list(lines)).iterator()
-        self._store.write(self._path(path), iterator, overwrite, self._conf)
-
-    def read(self, path: Path) -> list[str]:
-        lines = self._store.read(self._path(path), self._conf)
-        try:
-            return list(self._all(lines))
-        finally:
-            lines.close()
-
-    def list_from(self, path: Path) -> list[str]:
-        return [
-            status.getPath().getName()
-            for status in self._all(self._store.listFrom(self._path(path), self._conf))
-        ]
-
-    def resolve(self, path: str) -> str:
-        found: str = self._store.resolvePathOnPhysicalStorage(
-            self._jvm.org.apache.hadoop.fs.Path(path), self._conf
-        ).toString()
-        return found
-
-    def shows_partial_writes(self, path: Path) -> bool:
-        found: bool = self._store.isPartialWriteVisible(self._path(path), self._conf)
-        return found
-
-    def _path(self, path: Path) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(f"file:{path}")
-
-    def _list(self, items: Sequence[Any]) -> Any:
-        result = self._jvm.java.util.ArrayList()
-        for item in items:
-            result.add(item)
-        return result
-
-    def _objects(self, item: Any) -> Any:
-        return self._list([item]).toArray()
-
-    @staticmethod
-    def _all(iterator: Any) -> Iterator[Any]:
-        while iterator.hasNext():
-            yield iterator.next()
+from integration.runner.log_store import OURS, LogStore, raised
 
 
 @pytest.fixture
 def store(spark: SparkSession) -> LogStore:
-    return LogStore(spark)
+    return LogStore(spark, OURS)
 
 
 @pytest.fixture
@@ -79,17 +24,12 @@ def log(tmp_path: Path) -> Path:
     return folder
 
 
-def raised(error: pytest.ExceptionInfo[Py4JJavaError]) -> str:
-    name: str = error.value.java_exception.getClass().getName()
-    return name
-
-
 def test_a_commit_is_written_once_and_the_second_writer_is_told(store: LogStore, log: Path) -> None:
     commit = log / "00000000000000000000.json"
     store.write(commit, ['{"a":"ü"}', "{}"])
     with pytest.raises(Py4JJavaError) as error:
         store.write(commit, ["{}"])
-    assert raised(error) == "java.nio.file.FileAlreadyExistsException"
+    assert raised(error.value) == "java.nio.file.FileAlreadyExistsException"
     assert commit.read_text() == '{"a":"ü"}\n{}\n'
     assert store.read(commit) == ['{"a":"ü"}', "{}"]
     assert [entry.name for entry in log.iterdir()] == [commit.name]
@@ -141,7 +81,7 @@ def test_what_is_not_there_is_a_missing_file_as_delta_knows_it(store: LogStore, 
     ):
         with pytest.raises(Py4JJavaError) as error:
             attempt()
-        assert raised(error) == "java.io.FileNotFoundException"
+        assert raised(error.value) == "java.io.FileNotFoundException"
 
 
 def test_lines_that_fail_while_they_are_written_leave_nothing(store: LogStore, log: Path) -> None:

@@ -1,0 +1,106 @@
+"""Two drivers make the same version at the same moment: one of them must be told, or its commit is lost.
+
+Each has found that the version isn't there, and has begun to write it, before either goes on; the ends of the pipes
+that they read release them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from integration.runner.freezing import wait_for
+from integration.runner.log_store import DELTAS, HADOOPS_FILES, OURS, LogStore, raised
+
+ROUNDS = 25
+WRITERS = ("first", "second")
+
+
+@dataclass(frozen=True)
+class Race:
+    acknowledged: set[str]
+    told: list[str]
+    present: list[str]
+    """The lines of the commit that is there."""
+
+
+def test_of_two_commits_by_hard_links_one_is_there_and_the_other_is_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    stores = {name: LogStore(spark, OURS) for name in WRITERS}
+    pipe = new_pipe(tmp_path / "pipe")
+    for outcome in races(stores, tmp_path, dict.fromkeys(WRITERS, pipe)):
+        assert len(outcome.acknowledged) == 1
+        assert outcome.present == list(outcome.acknowledged)
+        assert outcome.told == ["java.nio.file.FileAlreadyExistsException"]
+
+
+def test_of_two_commits_by_deltas_own_renames_the_first_is_lost(spark: SparkSession, tmp_path: Path) -> None:
+    """What hard links are for. If this fails, Delta has mended it, and ours may not be needed any more."""
+    # One for each, as two drivers have: it is locked against itself.
+    stores = {name: LogStore(spark, DELTAS, HADOOPS_FILES) for name in WRITERS}
+    pipes = {name: new_pipe(tmp_path / name) for name in WRITERS}
+    for outcome in races(stores, tmp_path, pipes):
+        assert outcome == Race(acknowledged=set(WRITERS), told=[], present=[WRITERS[-1]])
+
+
+def new_pipe(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+def races(stores: Mapping[str, LogStore], folder: Path, pipes: Mapping[str, Path]) -> list[Race]:
+    log = folder / "_delta_log"
+    log.mkdir()
+    with ThreadPoolExecutor(len(WRITERS)) as threads:
+        return [race(stores, log / f"{version:020}.json", pipes, threads) for version in range(ROUNDS)]
+
+
+def race(
+    stores: Mapping[str, LogStore], commit: Path, pipes: Mapping[str, Path], threads: ThreadPoolExecutor
+) -> Race:
+    """Those of one pipe go on together, those of the next one when they have ended."""
+    with ExitStack() as held:
+        # Open for reading, too: thus neither this nor a writer waits in open() for the other side.
+        ends = {
+            pipe: held.enter_context(pipe.open("r+b", buffering=0)) for pipe in dict.fromkeys(pipes.values())
+        }
+        writing = {
+            name: threads.submit(store.write_up_to_end_of, pipes[name], commit, [name])
+            for name, store in stores.items()
+        }
+        wait_for(
+            lambda: len(begun(commit)) == len(stores) or any(one.done() for one in writing.values()),
+            f"both to begin with {commit.name}",
+        )
+        ended_early = [name for name, written in writing.items() if written.done()]
+        assert not ended_early, f"{ended_early} ended before the other had begun: {writing}"
+        told = []
+        for pipe, end in ends.items():
+            end.close()
+            told += [(name, refusal(writing[name])) for name in stores if pipes[name] == pipe]
+    return Race(
+        acknowledged={name for name, reason in told if reason is None},
+        told=[reason for _, reason in told if reason is not None],
+        present=commit.read_text().splitlines(),
+    )
+
+
+def begun(commit: Path) -> list[Path]:
+    """The files that are to become the commit."""
+    return list(commit.parent.glob(f".{commit.name}.*.tmp"))
+
+
+def refusal(written: Future[None]) -> str | None:
+    try:
+        written.result(timeout=240)
+    except Py4JJavaError as error:
+        return raised(error)
+    return None
