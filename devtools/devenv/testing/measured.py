@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
@@ -49,16 +50,21 @@ class Command:
         """In a session of its own the command didn't see Ctrl-C: one interrupt lets it tear its fixtures down."""
         if self._killed_at is None and self.code is None:
             self._killed_at = time.monotonic() + self._patience
-            self._process.send_signal(signal.SIGINT)
+            self._send(signal.SIGINT)
 
     def look(self) -> None:
         """Counts what has ended, and kills what didn't heed an interrupt."""
         if self._killed_at is not None and time.monotonic() > self._killed_at and self.code is None:
-            self._process.kill()
+            self._send(signal.SIGKILL)
         for pid, status in _reap():
             if pid == self._process.pid:
                 self.code = os.waitstatus_to_exitcode(status)
                 self._process.returncode = self.code
+
+    def _send(self, number: signal.Signals) -> None:
+        """Popen's own way would look first whether the process has ended, and so wait for it in our place."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process.pid, number)
 
 
 def measure(arguments: list[str], grace: float, patience: float) -> Measurement:

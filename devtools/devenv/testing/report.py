@@ -20,6 +20,8 @@ class Report:
     budget_minutes: float | None = None
     slowness: float = 1.0
     ran: bool = True
+    passed: int = 0
+    skipped: int = 0
     failures: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -68,6 +70,8 @@ def summarise(
     cpu_minutes = sum(report.cpu_seconds for report in reports) / 60
     say(f"  {'all':<12} {'':<9} {(set_up_seconds + seconds) / 60:8.2f} {cpu_minutes:8.2f}")
     say(f"  output, results and evidence: {kept}")
+    passed, skipped = sum(report.passed for report in reports), sum(report.skipped for report in reports)
+    say(f"{passed} passed, {sum(len(report.failures) for report in reports)} failed, {skipped} skipped")
     if not any(report.ran for report in reports):
         say("  nothing ran")
         return 1

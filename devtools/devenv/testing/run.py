@@ -137,7 +137,9 @@ class Run:
         deselected = self._results.deselected(name)
         if deselected.exists():
             report.left_out += deselected.read_text(encoding="utf-8").splitlines()
-        for test, reason in records.skips(written):
+        skips = records.skips(written)
+        report.passed, report.skipped = len(records.passed(written)), len(skips)
+        for test, reason in skips:
             report.left_out.append(f"{test}: {reason}")
             if not records.may_be_skipped(reason):
                 report.failures.append(f"{test} was skipped, for a reason that a set-up could cure: {reason}")
@@ -168,6 +170,7 @@ class Run:
         if one.failed:
             again = self._again(one)
             report.flaky = [test for test, text in again.items() if text is None]
+            report.passed += len(report.flaky)
             report.failures += [test for test, text in again.items() if text is not None]
             self._write_failed(one, again)
         over = report.over_budget()

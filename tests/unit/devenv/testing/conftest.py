@@ -26,7 +26,7 @@ def kept(tmp_path: Path) -> Results:
 @pytest.fixture
 def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    variables = {"PATH": path, "PYTHONPATH": str(ROOT / "devtools")}
+    variables = {"PATH": path, "PYTHONPATH": str(ROOT / "devtools"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     monkeypatch.setattr(environment, "NEEDS", {"python": lambda _cache: variables})
     return Prepared(Cache(tmp_path), [])
 

@@ -26,6 +26,12 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def graph() -> ImportGraph:
+    """The project's own."""
+    return ImportGraph()
+
+
 def names(files: list[Path]) -> list[str]:
     return [file.name for file in files]
 
@@ -92,8 +98,8 @@ def test_imports_packages_programs_and_conftests_are_followed(tmp_path: Path) ->
     assert not graph.knows(tmp_path / "README.md")
 
 
-def test_a_test_rests_on_the_conftests_of_its_folders() -> None:
-    distances = ImportGraph().distances([ROOT / "tests/integration/conftest.py"])
+def test_a_test_rests_on_the_conftests_of_its_folders(graph: ImportGraph) -> None:
+    distances = graph.distances([ROOT / "tests/integration/conftest.py"])
     assert distances[ROOT / "tests/integration/leases/test_store.py"] == 1
     assert ROOT / "tests/contract/predicates/test_no_row_is_ever_missed.py" not in distances
 
@@ -102,34 +108,34 @@ def chosen(choice: checking.Choice) -> dict[str, tuple[str, ...]]:
     return {section.name: section.commands[0] for section in choice.sections}
 
 
-def test_a_change_of_the_runner_runs_its_tests_and_the_quick_sections_whole() -> None:
-    choice = checking.choose([ROOT / "tests/integration/runner/test_driver.py"], {})
+def test_a_change_of_the_runner_runs_its_tests_and_the_quick_sections_whole(graph: ImportGraph) -> None:
+    choice = checking.choose([ROOT / "tests/integration/runner/test_driver.py"], {}, graph)
     commands = chosen(choice)
     assert commands.keys() == {"lint", "unit", "protocol", "runner"}
     assert commands["runner"][:2] == ("pytest", "tests/integration/runner/test_driver.py")
     assert choice.left_out == ()
 
 
-def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told() -> None:
+def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told(
+    graph: ImportGraph,
+) -> None:
     store = ROOT / "operator/sluice/leases/store.py"
     machine, races = (f"tests/integration/leases/test_{name}.py" for name in ("machine", "store"))
-    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS})
+    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS}, graph)
     assert machine in chosen(choice)["integration"]
     assert ROOT / races in choice.left_out
-    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS - 1})
+    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS - 1}, graph)
     assert {machine, races} <= set(chosen(choice)["integration"])
 
 
-def test_a_file_of_which_nothing_is_known_is_told() -> None:
-    choice = checking.choose([ROOT / "pyproject.toml", ROOT / "README.md"], {})
+def test_a_file_of_which_nothing_is_known_is_told(graph: ImportGraph) -> None:
+    choice = checking.choose([ROOT / "pyproject.toml", ROOT / "README.md"], {}, graph)
     assert choice.unknown == (ROOT / "pyproject.toml",)
 
 
-def test_the_last_time_of_a_file_is_that_of_the_newest_run_it_was_in(tmp_path: Path) -> None:
-    for run, seconds in (("1", 5.0), ("2", 7.0)):
+def test_a_file_is_taken_to_cost_what_it_did_when_all_of_it_ran(tmp_path: Path) -> None:
+    for run, lines in (("1", 2), ("2", 1)):
         (tmp_path / run).mkdir()
-        line = (
-            f'{{"test": "t.py::a", "when": "call", "outcome": "passed", "seconds": {seconds}, "text": ""}}\n'
-        )
-        (tmp_path / run / "unit.tests.jsonl").write_text(line * 2)
+        line = '{"test": "t.py::a", "when": "call", "outcome": "passed", "seconds": 7.0, "text": ""}\n'
+        (tmp_path / run / "unit.tests.jsonl").write_text(line * lines)
     assert checking.last_seconds(tmp_path) == {"t.py": 14.0}

@@ -24,6 +24,11 @@ def test_one_failure_fails_the_whole_and_is_named(capsys: pytest.CaptureFixture[
     assert "evidence: results" in shown
 
 
+def test_all_tests_are_counted_on_a_line_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = Report("unit", passed=5, skipped=1), Report("e2e", passed=2, failures=["tests/e2e/test_a.py"])
+    assert "\n7 passed, 1 failed, 1 skipped\n" in told(capsys, one, two)[1]
+
+
 def test_what_was_left_out_is_told_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
     left_out = Report("e2e", ran=False, left_out=["needs root: it makes containers"])
     code, shown = told(capsys, Report("unit", 6.0), left_out)

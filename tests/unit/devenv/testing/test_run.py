@@ -58,6 +58,7 @@ def test_a_test_that_passes_when_it_runs_again_is_flaky_and_both_outputs_are_kep
     told = kept.failed("flaky").read_text(encoding="utf-8")
     assert told.count("somebody was quicker") >= 3
     assert told.count("--- once more, alone\npassed") == 3
+    assert report.passed == 4
 
 
 def test_a_test_that_fails_twice_is_a_failure_with_both_outputs(
@@ -149,7 +150,7 @@ def test_a_process_that_a_section_leaves_behind_fails_it_and_is_ended(
 
 
 def test_an_interrupt_stays_one_when_a_command_does_not_heed_it(
-    run_sections: RunSections, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run_sections: RunSections, kept: Results, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(watched, "INTERRUPT_PATIENCE", 0.3)
     monkeypatch.setattr(watched, "GRACE_SECONDS", 0.3)
@@ -171,6 +172,7 @@ def test_an_interrupt_stays_one_when_a_command_does_not_heed_it(
         with pytest.raises(KeyboardInterrupt):
             run_sections(deaf)
         assert descendants().keys() <= before.keys()
+        assert kept.measurement("deaf").exists(), "what measures the command was killed, too"
     finally:
         alarm.join()
         signal.signal(signal.SIGUSR1, handler)
