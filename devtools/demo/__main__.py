@@ -23,6 +23,7 @@ from devenv.errors import DevError
 from devenv.ports import accepts, free_ports
 from devenv.project import ROOT
 from devenv.service import Service
+from devenv.temporary import OUTER
 
 Json = dict[str, Any]
 
@@ -45,7 +46,9 @@ FOR_SMALL_TABLES = {
 def main() -> int:
     options = _options()
     console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
-    folder = Path(tempfile.mkdtemp(prefix="sluice-demo-"))
+    folder = Path(
+        tempfile.mkdtemp(prefix="sluice-demo-", dir=os.environ.get(OUTER) if options.keep else None)
+    )
     with ExitStack() as stack:
         if not options.keep:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)

@@ -5,6 +5,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 from devenv import locks
 from devenv.demo import demo
@@ -14,6 +15,7 @@ from devenv.local_stack import LocalStack
 from devenv.processes import adopt_orphans, spawn, stop_everything
 from devenv.progress import say
 from devenv.project import ROOT
+from devenv.temporary import outside, own_temporary_folder
 from devenv.testing import sections
 from devenv.testing.commands import check, lint, test
 from devenv.toolchain import cache, ensure_stack_tools
@@ -41,7 +43,9 @@ HELP = """\
 def up(arguments: Sequence[str]) -> int:
     store = cache()
     local = LocalStack(store, _name_in("up", arguments))
-    local.up(ensure_stack_tools(store))
+    with own_temporary_folder():
+        tools = ensure_stack_tools(store)
+    local.up(tools)
     sys.stdout.write(f"export KUBECONFIG={local.kubeconfig}\nexport SLUICE_REDIS_URL={local.redis_url}\n")
     when = " where these are exported" if arguments else ""
     say(f"    ./dev run kubectl ... talks to it{when}; {' '.join(('./dev down', *arguments))} stops it")
@@ -57,7 +61,8 @@ def down(arguments: Sequence[str]) -> int:
 def run(arguments: Sequence[str]) -> int:
     if not arguments:
         raise DevError("./dev run needs a command, such as: ./dev run pytest tests/unit")
-    variables = for_people(cache())
+    with own_temporary_folder():
+        variables = outside(for_people(cache()))
     adopt_orphans(False)
     try:
         os.execvpe(arguments[0], list(arguments), variables)  # noqa: S606 - this is what the command is for
@@ -112,8 +117,12 @@ COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
 }
 
 
+# What they start goes on without ./dev, so only their set-up has a folder that goes.
+LASTING = frozenset({"up", "run"})
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Runs one command; however it ends, no process stays that it didn't mean to leave."""
+    """Runs one command; however it ends, no process and no file stays that it didn't mean to leave."""
     name = arguments[0] if arguments else "help"
     command = COMMANDS.get(name)
     if command is None:
@@ -125,8 +134,13 @@ def main(arguments: Sequence[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     adopt_orphans()
+    with nullcontext() if name in LASTING else own_temporary_folder():
+        return _carry_out(name, command, arguments[1:])
+
+
+def _carry_out(name: str, command: Callable[[Sequence[str]], int], arguments: Sequence[str]) -> int:
     try:
-        code = command(arguments[1:])
+        code = command(arguments)
     except DevError as error:
         stop_everything()
         sys.stderr.write(f"./dev: {error}\n")

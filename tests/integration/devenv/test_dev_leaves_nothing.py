@@ -1,9 +1,10 @@
-"""./dev leaves no process behind: not after down, not when it is interrupted in the middle."""
+"""./dev leaves no process and no file behind: not after down, not when it is interrupted in the middle."""
 
 import json
 import os
 import signal
 import subprocess
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from devenv.local_stack import LocalStack
 from devenv.processes import ProcessId, wait_until
 from devenv.project import ROOT
 from devenv.stack import Stack
+from devenv.temporary import PREFIX
 from devenv.toolchain import cache
 
 # Each starts ./dev itself, some twice, and shares the machine with whatever else runs.
@@ -34,12 +36,20 @@ def local(stack: Stack) -> Iterator[LocalStack]:
     named.down()
 
 
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """The machine's folder of temporary files as ./dev sees it; short, for the sockets below it."""
+    with tempfile.TemporaryDirectory(prefix="leaves-") as folder:
+        yield Path(folder)
+
+
 @contextmanager
-def running_dev(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running_dev(*arguments: str, temporary: Path | None = None) -> Iterator[subprocess.Popen[str]]:
     """./dev as a person starts it; a test that fails in between interrupts it."""
     process = subprocess.Popen(
         [DEV, *arguments],
         cwd=ROOT,
+        env=None if temporary is None else {**os.environ, "TMPDIR": str(temporary)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -54,8 +64,8 @@ def running_dev(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.communicate(timeout=SECONDS)
 
 
-def dev(*arguments: str) -> str:
-    with running_dev(*arguments) as process:
+def dev(*arguments: str, temporary: Path | None = None) -> str:
+    with running_dev(*arguments, temporary=temporary) as process:
         output, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, output
     return output
@@ -132,8 +142,9 @@ def test_an_interrupted_up_leaves_nothing(local: LocalStack, number: signal.Sign
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_an_interrupted_test_leaves_nothing(stack: Stack, number: signal.Signals) -> None:
-    with running_dev("test", "integration", "-k", "test_redis_never_evicts") as process:
+def test_an_interrupted_test_leaves_nothing(stack: Stack, number: signal.Signals, temporary: Path) -> None:
+    chosen = ("test", "integration", "-k", "test_redis_never_evicts")
+    with running_dev(*chosen, temporary=temporary) as process:
         root = psutil.Process(process.pid)
 
         def services() -> list[str]:
@@ -141,7 +152,26 @@ def test_an_interrupted_test_leaves_nothing(stack: Stack, number: signal.Signals
 
         assert wait_until(lambda: len(services()) == 2, SECONDS)
         family = root.children(recursive=True)
+        assert [folder.name[:11] for folder in temporary.iterdir()] == [PREFIX]
         process.send_signal(number)
         process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     assert wait_until(lambda: not any(map(is_alive, family)), 5), list(filter(is_alive, family))
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_command_in_the_environment_has_the_temporary_folder_of_whoever_started_it(temporary: Path) -> None:
+    told = dev(
+        "run", "python", "-c", "import tempfile; print('in', tempfile.gettempdir())", temporary=temporary
+    )
+    assert f"in {temporary}\n" in told
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_stack_that_goes_on_needs_no_folder_of_the_one_that_started_it(
+    local: LocalStack, temporary: Path
+) -> None:
+    dev("up", local.folder.name, temporary=temporary)
+    assert list(temporary.iterdir()) == []
+    for process in recorded(local):
+        assert PREFIX not in psutil.Process(process.pid).environ().get("TMPDIR", str(temporary))

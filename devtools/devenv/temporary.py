@@ -1,0 +1,47 @@
+"""One folder for all that ./dev and what it starts write for a while: whatever they leave in it goes with it."""
+
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from devenv.processes import stop_everything
+
+# Short, because paths of sockets below it may have no more than 107 bytes.
+PREFIX = "sluice-dev-"
+# Where temporary files would lie without ./dev: for what is to be kept.
+OUTER = "SLUICE_OUTER_TMPDIR"
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def own_temporary_folder() -> Iterator[Path]:
+    """TMPDIR for the block, removed at its end; an error ends first whatever may still write into it."""
+    before = {name: os.environ.get(name) for name in ("TMPDIR", OUTER)}
+    outer = tempfile.gettempdir()
+    # No interrupt falls between making the folder and knowing it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+        os.environ |= {"TMPDIR": str(folder), OUTER: outer}
+        tempfile.tempdir = None
+        yield folder
+    except BaseException:
+        stop_everything()
+        raise
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        tempfile.tempdir = None
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def outside(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables for what goes on when the folder is gone."""
+    return {**{name: value for name, value in variables.items() if name != OUTER}, "TMPDIR": variables[OUTER]}
