@@ -61,7 +61,7 @@ def all_sections() -> tuple[Section, ...]:
             runs_again=True,
         ),
         _pytest(
-            *("integration", "tests/integration", "--ignore=tests/integration/runner"),
+            *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark"),
             cpu_minutes=9,
