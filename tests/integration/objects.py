@@ -19,8 +19,8 @@ from integration.waiting import eventually
 Json = dict[str, Any]
 Connect = Callable[[], http.client.HTTPConnection]
 
-REQUEST_SECONDS = 60.0
-WATCH_SECONDS = 1
+REQUEST_SECONDS = 110.0
+WATCH_SECONDS = 100
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 KINDS = {
@@ -147,14 +147,27 @@ class Objects:
     def every(self, kind: str, **query: str) -> list[Json]:
         return list(self._listed(kind, **query)["items"])
 
-    def version(self, kind: str) -> str:
+    def version(self) -> str:
         """Of all that is stored, now: where a history may begin."""
-        return str(self._listed(kind, limit="1")["metadata"]["resourceVersion"])
+        return str(self._listed("configmap", limit="1")["metadata"]["resourceVersion"])
 
     def history(self, kind: str, since: str) -> list[Json]:
-        """Everything that became of the objects of this kind after that version, states they have left included."""
+        """What became of the objects of this kind after that version, states they have left included.
+
+        Up to the last change of those that are there now; each event has a type and an object.
+        """
+        latest = max((_version(found) for found in self.every(kind)), default=0)
+        events: list[Json] = []
+        if latest <= int(since):
+            return events
         query = urlencode({"watch": "1", "resourceVersion": since, "timeoutSeconds": WATCH_SECONDS})
-        return list(self.server.events(f"{self._path(kind)}?{query}"))
+        for event in self.server.events(f"{self._path(kind)}?{query}"):
+            if event["type"] == "ERROR":
+                raise RefusedRequestError(f"watch {kind} since {since}", event["object"]["code"], str(event))
+            events.append(event)
+            if _version(event["object"]) >= latest:
+                return events
+        raise AssertionError(f"a watch of {kind} did not come to version {latest} in {WATCH_SECONDS} s")
 
     def patch(self, kind: str, name: str, body: object, *, content: str = MERGE, sub: str = "") -> None:
         path = self._path(kind, name) + (f"/{sub}" if sub else "")
@@ -180,3 +193,7 @@ class Objects:
         group, plural = KINDS[kind]
         path = f"/{group}/namespaces/{self.namespace}/{plural}"
         return f"{path}/{quote(name, safe='')}" if name else path
+
+
+def _version(body: Json) -> int:
+    return int(body["metadata"]["resourceVersion"])

@@ -18,6 +18,9 @@ Json = dict[str, Any]
 
 DEVTOOLS = Path(__file__).parents[3] / "devtools"
 
+# For a JVM that does nothing but start and run the program below.
+BRIEF_JVM = os.environ.get("SLUICE_JVM_OPTIONS", "")
+
 # Writes down that it runs, waits until it is let go, leaves a termination message, ends as it is told.
 PROGRAM = """
 import os, sys, time
@@ -113,6 +116,7 @@ class Applications:
             "restartPolicy": {"type": "Never"},
             "driver": {"template": {"metadata": metadata, "spec": pod_spec}},
             "executor": {"instances": 1},
+            "sparkConf": {"spark.driver.extraJavaOptions": BRIEF_JVM},
             **changes,
         }
         labels = {"sluice.dev/job": "some-job"}

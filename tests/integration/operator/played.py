@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kubernetes import client, watch
+from kubernetes import client
 from redis import Redis
 
 from integration import evidence
@@ -122,27 +122,13 @@ class Played:
         with Redis.from_url(self.redis_url, decode_responses=True) as redis:
             return set(redis.hkeys("sluice:{sluice}:leases"))
 
-    def version(self) -> str:
-        """Of all that is stored, now."""
-        return str(self._core.list_namespaced_pod(self.namespace).metadata.resource_version)
-
     def writes_since(self, version: str) -> list[str]:
         """Every write to jobs, applications and pods since then, in words; whoever made it."""
-        ours = (names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL)
-        custom = self._custom.list_namespaced_custom_object
-        kinds: list[tuple[Any, tuple[str, ...]]] = [
-            (custom, ours),
-            (custom, (*SPARK, self.namespace, "sparkapplications")),
-            (self._core.list_namespaced_pod, (self.namespace,)),
+        return [
+            f"{event['type']} {event['object']['kind']} {event['object']['metadata']['name']}"
+            for kind in ("deltawritejob", "sparkapplication", "pod")
+            for event in self.objects.history(kind, version)
         ]
-        found = []
-        for list_them, arguments in kinds:
-            for event in watch.Watch().stream(
-                list_them, *arguments, resource_version=version, timeout_seconds=1
-            ):
-                body = event["raw_object"]
-                found.append(f"{event['type']} {body['kind']} {body['metadata']['name']}")
-        return found
 
     # The Spark operator's side
 

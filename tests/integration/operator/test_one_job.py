@@ -4,6 +4,7 @@ import json
 import random
 import string
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ def _let_go(cluster: Played, uid: str, application: str) -> None:
         return not held and not any(holder.startswith(uid) for holder in cluster.holders())
 
     eventually(done, f"finalizers of {application} are off and its leases are released")
+
+
+def _garbage_was_collected(cluster: Played) -> None:
+    """What has an owner that is no more is gone, however long ago the owner went."""
+    name = "abandoned"
+    gone = {"apiVersion": "v1", "kind": "ConfigMap", "name": "never-was", "uid": str(uuid.uuid4())}
+    cluster.objects.create("configmap", {"metadata": {"name": name, "ownerReferences": [gone]}})
+    eventually(lambda: cluster.objects.get("configmap", name) is None, "the garbage collector has passed")
 
 
 def test_a_job_goes_all_the_way(shared: Played) -> None:
@@ -53,7 +62,7 @@ def test_a_job_goes_all_the_way(shared: Played) -> None:
 
 
 def test_a_job_costs_at_most_eight_writes_beside_four_events(shared: Played) -> None:
-    before = shared.version()
+    before = shared.objects.version()
     shared.apply("frugal", append("/lake/frugal"))
     driver = shared.submitted("frugal")
     shared.reaches("frugal", "Starting")
@@ -276,7 +285,7 @@ def test_a_job_deleted_before_its_driver_exists_leaves_its_drivers_name_taken(sh
     shared.delete("early")
     eventually(lambda: shared.application(application) is None, "the application goes")
     eventually(lambda: f"{uid}/1" not in shared.holders(), "the leases go")
-    time.sleep(3)  # the garbage collector would have taken what it owned
+    _garbage_was_collected(shared)
     placeholder = shared.pod(f"{application}-driver")
     assert placeholder is not None
     assert placeholder["spec"]["schedulingGates"]
