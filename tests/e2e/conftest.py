@@ -49,7 +49,7 @@ metadata: {name: spark}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
 subjects: [{kind: ServiceAccount, name: spark, namespace: default}]
 """
-BUSY = (429, 500, 502, 503, 504)
+BUSY = (500, 502, 503, 504)
 # JVMs that live for a minute: compiled quickly rather than well, with room for all that is compiled.
 BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 # Without cluster DNS executors find the driver by its address, and the driver the API server by its.

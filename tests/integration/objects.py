@@ -21,6 +21,7 @@ Connect = Callable[[], http.client.HTTPConnection]
 
 REQUEST_SECONDS = 110.0
 WATCH_SECONDS = 100
+BUSY_PAUSE = 0.5
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 KINDS = {
@@ -77,16 +78,23 @@ class Server:
     def ask(
         self, method: str, path: str, body: object = None, *, content: str = "application/json"
     ) -> Json | None:
-        """None where there is no such object."""
-        with closing(self.connect()) as connection:
-            response = self._send(connection, method, path, body, content)
-            answer = response.read().decode("utf-8")
-        if response.status == http.client.NOT_FOUND:
+        """None where there is no such object; asked again where the server says that it is not ready for it yet."""
+        status, answer = eventually(
+            lambda: _unless_busy(self._ask(method, path, body, content)),
+            f"the API server is ready for {method} {path}",
+            pause=BUSY_PAUSE,
+        )
+        if status == http.client.NOT_FOUND:
             return None
-        if response.status >= http.client.BAD_REQUEST:
-            raise RefusedRequestError(f"{method} {path}", response.status, answer)
+        if status >= http.client.BAD_REQUEST:
+            raise RefusedRequestError(f"{method} {path}", status, answer)
         found: Json = json.loads(answer)
         return found
+
+    def _ask(self, method: str, path: str, body: object, content: str) -> tuple[int, str]:
+        with closing(self.connect()) as connection:
+            response = self._send(connection, method, path, body, content)
+            return response.status, response.read().decode("utf-8")
 
     def events(self, path: str) -> Iterator[Json]:
         """Of a watch, which the path's query bounds."""
@@ -105,6 +113,11 @@ class Server:
             headers["Authorization"] = f"Bearer {self.token}"
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         return connection.getresponse()
+
+
+def _unless_busy(answered: tuple[int, str]) -> tuple[int, str] | None:
+    """It refuses without having done anything, such as while a new resource's storage is being made."""
+    return None if answered[0] == http.client.TOO_MANY_REQUESTS else answered
 
 
 class _UnixConnection(http.client.HTTPConnection):
