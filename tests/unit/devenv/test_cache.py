@@ -1,6 +1,8 @@
 """A tool in the cache is whole, and is built again exactly when what defines it changes."""
 
+import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,43 @@ def test_two_at_once_build_once(cache: Cache, monkeypatch: pytest.MonkeyPatch) -
         thread.join()
     assert len(builds) == 1
     assert "busy with tool" in said[0]
+
+
+def installed(cache: Cache, key: str, unused_days: float = 0.0) -> Path:
+    place = cache.ensure("tool", key, lambda folder: (folder / "program").touch())
+    last = time.time() - unused_days * 24 * 3600
+    os.utime(place, (last, last))
+    return place
+
+
+def test_what_nobody_has_used_for_a_week_goes_when_another_is_finished(cache: Cache) -> None:
+    forgotten = installed(cache, "forgotten", unused_days=8)
+    recent = installed(cache, "recent", unused_days=6)
+    other = cache.ensure("other-tool", "key", lambda folder: (folder / "program").touch())
+    os.utime(other, (0, 0))
+    installed(cache, "new")
+    assert not forgotten.exists()
+    assert recent.exists()
+    assert other.exists()
+
+
+@pytest.mark.parametrize("use", ["find", "ensure"])
+def test_what_is_used_stays(cache: Cache, use: str) -> None:
+    used = installed(cache, "used", unused_days=8)
+    if use == "find":
+        cache.find("tool", "used")
+    else:
+        installed_again = cache.ensure("tool", "used", lambda _folder: pytest.fail("it was there"))
+        assert installed_again == used
+    installed(cache, "new")
+    assert used.exists()
+
+
+def test_what_is_in_use_is_left_alone_until_the_last_has_done_with_it(cache: Cache) -> None:
+    done: list[str] = []
+    with cache.in_use("sources"):
+        with cache.in_use("sources"):
+            cache.when_unused("sources", lambda: done.append("beside two"))
+        cache.when_unused("sources", lambda: done.append("beside one"))
+    cache.when_unused("sources", lambda: done.append("beside none"))
+    assert done == ["beside none"]
