@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from cluster.cluster import Cluster
-from cluster.image import ensure_image
 from devenv.cache import Cache
 from devenv.errors import DevError
 from devenv.progress import say
 from devenv.project import cache_folder
+from devenv.spark_image import ensure_image
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import Self
 
 from cluster import certificates
-from cluster.image import Image
 from cluster.layout import Layout
 from devenv.errors import DevError
 from devenv.processes import Argument, ProcessId, last_lines, spawn, wait_until
 from devenv.project import ROOT
+from devenv.spark_image import Image
 
 UP_SECONDS = 180.0
 

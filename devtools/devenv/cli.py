@@ -35,7 +35,7 @@ HELP = """\
   ./dev down [NAME]                           stop them
   ./dev crds                                  write CRDs, docs/api.md and docs/conflict-rules.md anew from the code
   ./dev lock                                  lock the newest Python packages that pyproject.toml allows
-  ./dev setup [NEED...]                       only install: python spark spark35 control-plane stack cluster
+  ./dev setup [NEED...]                       only install: python spark spark35 control-plane stack cluster image
   ./dev help                                  this page
 """
 

@@ -11,7 +11,7 @@ from shutil import which
 from devenv import debian, kubernetes_binaries
 from devenv.cache import Cache
 from devenv.errors import NotOnThisMachineError
-from devenv.kubernetes_binaries import APISERVER, CONTAINERS, CONTROLLERS, ETCD, HELM, KUBECTL, NODE
+from devenv.kubernetes_binaries import CLUSTER, STACK
 
 CNI_PLUGINS = Path("/usr/lib/cni")
 # Debian's package for each program.
@@ -38,6 +38,12 @@ class ClusterTools:
 
 
 def ensure_cluster_tools(cache: Cache) -> ClusterTools:
+    ensure_container_programs(cache)
+    return ClusterTools(tuple(kubernetes_binaries.ensure(cache, build) for build in (*STACK, *CLUSTER)))
+
+
+def ensure_container_programs(cache: Cache) -> None:
+    """Debian's programs that make images and containers."""
     if os.geteuid() != 0:
         raise NotOnThisMachineError(
             "needs root: a cluster on this machine makes network namespaces and containers"
@@ -48,8 +54,6 @@ def ensure_cluster_tools(cache: Cache) -> ClusterTools:
                 f"needs apt to install {' '.join(_missing_packages())}, or these by hand"
             )
         debian.install(cache, _missing_packages(), lambda: not _missing_packages())
-    builds = (APISERVER, CONTROLLERS, KUBECTL, ETCD, NODE, CONTAINERS, HELM)
-    return ClusterTools(tuple(kubernetes_binaries.ensure(cache, build) for build in builds))
 
 
 def _missing_packages() -> list[str]:

@@ -9,13 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from devenv import kubernetes_binaries, python_env
 from devenv.cache import Cache
-from devenv.cluster_tools import ensure_cluster_tools
+from devenv.cluster_tools import ensure_cluster_tools, ensure_container_programs
 from devenv.errors import DevError
 from devenv.jars import SPARK35
 from devenv.kubernetes_binaries import KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
 from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS, shared_folder
+from devenv.spark_image import ensure_image
 from devenv.toolchain import (
     ensure_control_plane_tools,
     ensure_jvm_options,
@@ -72,6 +73,12 @@ def _cluster_variables(cache: Cache) -> Variables:
     return {"SLUICE_CLUSTER_PATH": ensure_cluster_tools(cache).path}
 
 
+def _image_variables(cache: Cache) -> Variables:
+    ensure_container_programs(cache)
+    ensure_image(cache, ensure_spark(cache).all_jars)
+    return {}
+
+
 NEEDS: Mapping[str, Callable[[Cache], Variables]] = {
     "python": python_variables,
     "spark": _spark_variables,
@@ -79,6 +86,7 @@ NEEDS: Mapping[str, Callable[[Cache], Variables]] = {
     "control-plane": _control_plane_variables,
     "stack": _stack_variables,
     "cluster": _cluster_variables,
+    "image": _image_variables,
 }
 
 

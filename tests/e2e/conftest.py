@@ -24,10 +24,10 @@ from deltalake import DeltaTable
 from deltalake.schema import Field, PrimitiveType, Schema
 
 from cluster.cluster import Cluster
-from cluster.image import Image, ensure_image
 from cluster.layout import API_ADDRESS, API_PORT, API_SERVER
 from devenv.errors import NotOnThisMachineError
 from devenv.project import ROOT
+from devenv.spark_image import Image, ensure_image
 from devenv.toolchain import cache
 from integration import evidence
 from integration.objects import NoSuchObjectError, Objects, RefusedRequestError, Server

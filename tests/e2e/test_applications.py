@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cluster.image import Image
+from devenv.spark_image import Image
 
 Json = dict[str, Any]
 ComesTrue = Callable[..., None]

@@ -11,9 +11,9 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from cluster.image import Image
 from cluster.layout import NODE
 from devenv.redis import ensure_redis_server
+from devenv.spark_image import Image
 from devenv.toolchain import cache
 
 Json = dict[str, Any]

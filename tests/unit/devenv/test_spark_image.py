@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.image import SOURCES, contents
 from devenv.cache import key_of
+from devenv.spark_image import SOURCES, contents
 
 
 @pytest.fixture
