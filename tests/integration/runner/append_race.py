@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, spark_jars
+from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path
 from sluice_runner.stamp import CONF
 
 
@@ -37,7 +37,7 @@ def start(freezes: Path) -> SparkSession:
         # Beside others, a driver would compute the table's whole state anew after each commit, for the commit's checksum.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
         "spark.hadoop.sluice.test.freezeDir": str(freezes),
-        "spark.jars": spark_jars(),
+        "spark.driver.extraClassPath": class_path(),
     }
     builder = SparkSession.builder.master("local[1]")
     for key, value in settings.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, spark_jars
+from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,7 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, freezes: Path) -> Iterator[S
     settings = {
         **SMALL_SETTINGS,
         **DELTA_SETTINGS,
-        "spark.jars": spark_jars(),
+        "spark.driver.extraClassPath": class_path(),
         "spark.hadoop.sluice.test.freezeDir": str(freezes),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",

@@ -54,6 +54,11 @@ SMALL_SETTINGS: Mapping[str, str] = {
 }
 
 
+def class_path() -> str:
+    """The value for spark.driver.extraClassPath. Archives of classes, which shorten a start, count for that place only."""
+    return spark_jars().replace(",", ":")
+
+
 def spark_jars() -> str:
     found = os.environ.get("SLUICE_SPARK_JARS")
     if not found:

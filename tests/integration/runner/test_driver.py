@@ -13,6 +13,7 @@ from integration.runner.jobs import (
     Driver,
     arguments,
     at,
+    class_path,
     plan,
     spark_jars,
     sql,
@@ -65,7 +66,11 @@ def test_a_driver_that_is_ended_before_its_commit_says_so_unless_it_is_killed(tm
         drivers[name] = submit(
             tmp_path / name,
             plan(sql(f"CREATE TABLE {at(tmp_path / name / 'orders')} (id BIGINT) USING delta"), run_key=name),
-            {**LOG_STORE, "spark.jars": spark_jars(), "spark.hadoop.sluice.test.freezeDir": str(freezes)},
+            {
+                **LOG_STORE,
+                "spark.driver.extraClassPath": class_path(),
+                "spark.hadoop.sluice.test.freezeDir": str(freezes),
+            },
         )
     try:
         for name, driver in drivers.items():
