@@ -16,21 +16,23 @@ import pytest
 from devenv.local_stack import LocalStack
 from devenv.processes import ProcessId, wait_until
 from devenv.project import ROOT
-from devenv.stack import Stack
 from devenv.temporary import PREFIX
-from devenv.toolchain import cache
-
-# Each starts ./dev itself, some twice, and shares the machine with whatever else runs.
-pytestmark = pytest.mark.timeout(400)
+from devenv.toolchain import cache, ensure_stack_tools
 
 DEV = ROOT / "dev"
-SECONDS = 90.0
+SECONDS = 120.0
 SERVICES = {"etcd", "kube-apiserver"}
 
 
+@pytest.fixture(scope="session")
+def programs() -> None:
+    """Are installed: that is not to be interrupted."""
+    ensure_stack_tools(cache())
+
+
 @pytest.fixture
-def local(stack: Stack) -> Iterator[LocalStack]:
-    """A name for a stack of `./dev up`; the fixture `stack` sees to it that the programs are installed."""
+def local(programs: None) -> Iterator[LocalStack]:
+    """A name for a stack of `./dev up`."""
     named = LocalStack(cache(), f"test-{uuid.uuid4().hex[:8]}")
     yield named
     named.down()
@@ -142,8 +144,8 @@ def test_an_interrupted_up_leaves_nothing(local: LocalStack, number: signal.Sign
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_an_interrupted_test_leaves_nothing(stack: Stack, number: signal.Signals, temporary: Path) -> None:
-    chosen = ("test", "integration", "-k", "test_redis_never_evicts")
+def test_an_interrupted_test_leaves_nothing(programs: None, number: signal.Signals, temporary: Path) -> None:
+    chosen = ("test", "integration", "-k", "test_redis_never_evicts", "--numprocesses=1")
     with running_dev(*chosen, temporary=temporary) as process:
         root = psutil.Process(process.pid)
 
@@ -156,7 +158,7 @@ def test_an_interrupted_test_leaves_nothing(stack: Stack, number: signal.Signals
         process.send_signal(number)
         process.communicate(timeout=SECONDS)
     assert process.returncode == 130
-    assert wait_until(lambda: not any(map(is_alive, family)), 5), list(filter(is_alive, family))
+    assert wait_until(lambda: not any(map(is_alive, family)), SECONDS), list(filter(is_alive, family))
     assert list(temporary.iterdir()) == []
 
 
