@@ -71,7 +71,7 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("e2e", "tests/e2e"),
             about="jobs on a real one-node cluster",
-            needs=("stack", "spark", "cluster"),
+            needs=("stack", "spark", "cluster", "image"),
             cpu_minutes=5,
             lane=WAITING,
             runs_again=True,
