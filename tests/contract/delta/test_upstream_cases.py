@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from contract.harness import upstream
 from contract.harness.cells import rows
-from contract.harness.race import Track
+from contract.harness.race import LANES, Track
+from contract.harness.rows import Outcome
 
 CASES = [json.loads(line) for line in upstream.CASES.read_text(encoding="utf-8").splitlines()]
 RACED = [case for case in CASES if "row" in case]
@@ -28,13 +31,36 @@ def test_every_case_is_converted_or_left_out_with_a_reason(shared_folder: Path) 
     ), "run ./dev run python -m contract.harness.upstream"
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("case", RACED, ids=[case["id"] for case in RACED])
-def test_a_case_comes_out_here_as_in_deltas_own_tests(case: dict[str, str], track: Track) -> None:
+@pytest.fixture(scope="module")
+def outcomes(request: pytest.FixtureRequest, track: Track) -> Iterator[Mapping[str, Future[Outcome]]]:
+    """What becomes of the loser in each case that this run has chosen; two are raced at a time."""
+    chosen = [
+        item.callspec.params["case"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.path == request.path
+        and hasattr(item, "callspec")
+        and "case" in item.callspec.params
+    ]
+    pool = ThreadPoolExecutor(max_workers=LANES)
+    yield {case["id"]: pool.submit(_race, case, track) for case in chosen}
+    pool.shutdown(cancel_futures=True)
+
+
+def _race(case: Mapping[str, str], track: Track) -> Outcome:
     row = ROWS[case["row"]]
     loser, winner = row.first, row.second
     if case["direction"] == upstream.SECOND:
         loser, winner = winner, loser
     outcome, _ = track.race(row.layout, loser=loser, winner=winner)
+    return outcome
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("case", RACED, ids=[case["id"] for case in RACED])
+def test_a_case_comes_out_here_as_in_deltas_own_tests(
+    case: dict[str, str], outcomes: Mapping[str, Future[Outcome]]
+) -> None:
+    outcome = outcomes[case["id"]].result()
     assert outcome.raced
     assert outcome.outcome == case["expect"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
@@ -21,6 +21,7 @@ from contract.harness.rows import Row, Spec
 
 COMMITTED_SEED = 20261120
 COMMITTED_PAIRS = 520
+DRAWS_OF_EACH_KIND = 3
 
 _DOMAINS: dict[str, tuple[Value, ...]] = {"date": GRID_DATES, "region": GRID_REGIONS, "n": GRID_NUMBERS}
 _BEYOND: dict[str, tuple[Value, ...]] = {
@@ -141,14 +142,21 @@ def _query(partitions: Rows) -> str:
 _ROWS = st.lists(st.sampled_from(_POPULATED), min_size=1, max_size=2, unique=True).map(tuple)
 
 
+def _jobs_of_each_kind() -> dict[str, st.SearchStrategy[_Job]]:
+    return {
+        "append": _ROWS.flatmap(_appends),
+        "dyn-ow": _ROWS.flatmap(_dynamic_overwrites),
+        "optimize": _ON_PARTITIONS.map(_optimize),
+        "self-read": _conditions().flatmap(_self_reads),
+        "delete": _conditions().flatmap(_deletes),
+        "update": _conditions().flatmap(_updates),
+        "merge": _conditions().flatmap(_merges),
+        "repl-where": _conditions().flatmap(_replacements),
+    }
+
+
 def _jobs() -> st.SearchStrategy[_Job]:
-    with_condition = [_self_reads, _deletes, _updates, _merges, _replacements]
-    return st.one_of(
-        _ROWS.flatmap(_appends),
-        _ROWS.flatmap(_dynamic_overwrites),
-        _ON_PARTITIONS.map(_optimize),
-        *(_conditions().flatmap(jobs) for jobs in with_condition),
-    )
+    return st.one_of(*_jobs_of_each_kind().values())
 
 
 def _appends(rows: Rows) -> st.SearchStrategy[_Job]:
@@ -221,7 +229,25 @@ def _merges(draw: st.DrawFn, condition: Condition) -> _Job:
 
 def pairs(number: int, chosen_seed: int) -> list[Row]:
     """So many pairs, drawn from this seed."""
-    found: list[Row] = []
+    drawn = _drawn(number, chosen_seed, _jobs(), _jobs())
+    return [_row(f"random/{chosen_seed}/{place:04}", *jobs) for place, jobs in enumerate(drawn, start=1)]
+
+
+def pairs_of_each_kind(chosen_seed: int) -> list[Row]:
+    """One pair of each two kinds of job, drawn from this seed."""
+    found = []
+    kinds = combinations_with_replacement(_jobs_of_each_kind().items(), 2)
+    for place, ((first, firsts), (second, seconds)) in enumerate(kinds):
+        # Hypothesis begins with the simplest pair of all, and that would be the same of every two kinds.
+        *_, jobs = _drawn(DRAWS_OF_EACH_KIND, chosen_seed + place, firsts, seconds)
+        found.append(_row(f"kinds/{chosen_seed}/{first}/{second}", *jobs))
+    return found
+
+
+def _drawn(
+    number: int, chosen_seed: int, firsts: st.SearchStrategy[_Job], seconds: st.SearchStrategy[_Job]
+) -> list[tuple[_Job, _Job]]:
+    found: list[tuple[_Job, _Job]] = []
 
     @seed(chosen_seed)
     @settings(
@@ -231,22 +257,22 @@ def pairs(number: int, chosen_seed: int) -> list[Row]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(_jobs(), _jobs())
+    @given(firsts, seconds)
     def draw(first: _Job, second: _Job) -> None:
-        row = _row(f"random/{chosen_seed}/{len(found) + 1:04}", first, second)
         # Hypothesis likes to draw the same thing again; and a job that addresses nothing never races.
-        assume(row.addressed and all(row.addressed) and first.spec != second.spec)
-        found.append(row)
+        assume(first.spec != second.spec and _admitted(first) and _admitted(second))
+        found.append((first, second))
 
     draw()
     return found[:number]
 
 
+def _admitted(job: _Job) -> frozenset[Partition]:
+    return frozenset(partition for partition in ALL_PARTITIONS if job.admits(partition))
+
+
 def _row(name: str, first: _Job, second: _Job) -> Row:
-    addressed = tuple(
-        frozenset(partition for partition in ALL_PARTITIONS if job.admits(partition))
-        for job in (first, second)
-    )
+    addressed = (_admitted(first), _admitted(second))
     populated = frozenset(_POPULATED)
     shared = addressed[0] & addressed[1]
     return Row(

@@ -1,7 +1,6 @@
 """What Spark itself says: for many conditions at once, on which rows each of them is TRUE."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -14,7 +13,7 @@ CONDITIONS_A_JOB = 200
 
 
 class RealSpark:
-    """One local session with the rows as a cached view, so that conditions are evaluated and not folded away."""
+    """A session with the rows as a cached view, so that conditions are evaluated and not folded away."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
@@ -59,21 +58,3 @@ class RealSpark:
                 if answer[i]:
                     masks[i] |= bit
         return list(masks)
-
-
-@contextmanager
-def real_spark() -> Iterator[RealSpark]:
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("predicates")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "2g")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.log.level", "OFF")
-        .getOrCreate()
-    )
-    try:
-        session.sparkContext.setLogLevel("OFF")
-        yield RealSpark(session)
-    finally:
-        session.stop()

@@ -5,15 +5,15 @@ Spark is run with and without ANSI, with and without code generation, in UTC and
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 
 import pytest
+from pyspark.sql import SparkSession
 
 from contract.predicates.conditions import Condition, conditions, not_plain
-from contract.predicates.real_spark import RealSpark, real_spark
+from contract.predicates.real_spark import RealSpark
 from contract.predicates.rows import PARTITIONED_BY, TYPES, Row, rows
 from sluice.predicates import (
     Predicate,
@@ -62,10 +62,9 @@ class Judged:
     matching: int
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[RealSpark]:
-    with real_spark() as running:
-        yield running
+@pytest.fixture
+def spark(session: SparkSession) -> RealSpark:
+    return RealSpark(session)
 
 
 @pytest.mark.timeout(300)

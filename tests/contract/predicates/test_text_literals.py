@@ -1,12 +1,9 @@
 """A text literal is the same text to us as it is to Spark, whatever is escaped in it."""
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from contract.predicates.real_spark import real_spark
 from sluice.predicates import Anything, Atom, PredicateError, Table, parse
 
 ESCAPES = [
@@ -21,19 +18,13 @@ LITERALS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with real_spark() as running:
-        yield running.session
-
-
 @pytest.mark.timeout(300)
-def test_a_text_literal_means_what_it_means_to_spark(spark: SparkSession) -> None:
+def test_a_text_literal_means_what_it_means_to_spark(session: SparkSession) -> None:
     table = Table.of({"s": "string"})
     understood = 0
     for literal in LITERALS:
         try:
-            truth = spark.sql(f"SELECT {literal}").collect()[0][0]
+            truth = session.sql(f"SELECT {literal}").collect()[0][0]
         except PySparkException:
             continue
         try:
