@@ -21,6 +21,7 @@ from devenv.toolchain import cache
 from integration.conftest import Kubectl
 from integration.leases.redis_process import RedisProcess, running_redis
 from integration.operator.process import OperatorProcess, configuration
+from jvm_options import java_options
 
 Json = dict[str, Any]
 
@@ -34,7 +35,10 @@ SPARK_CONF = {
     "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
     "spark.sql.shuffle.partitions": "1",
     # JVMs that live for a minute: compiled quickly rather than well.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": java_options(
+        "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"
+    ),
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.ui.enabled": "false",
 }
 
