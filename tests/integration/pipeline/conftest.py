@@ -18,8 +18,10 @@ from devenv.processes import wait_until
 from devenv.redis import ensure_redis_server
 from devenv.stack import Stack
 from devenv.toolchain import cache
+from integration import evidence
 from integration.conftest import Kubectl
 from integration.leases.redis_process import RedisProcess, running_redis
+from integration.objects import Objects, Server
 from integration.operator.process import OperatorProcess, configuration
 from jvm_options import java_options
 
@@ -81,6 +83,12 @@ class Pipeline:
             assert self.operator.running, f"the operator ended:\n{self.operator.told()[-3000:]}"
             assert time.monotonic() < deadline, f"{name} is still {status}\n{self.operator.told()[-3000:]}"
             time.sleep(0.3)
+
+    def evidence(self) -> Iterator[evidence.Part]:
+        """What a failed test leaves to be read, the drivers' logs among it."""
+        yield from evidence.resources(Objects(Server.of(self.kubectl.kubeconfig), self.namespace))
+        yield from evidence.redis_keys(self.redis.url)
+        yield from evidence.logs_below(self.lake.parent)
 
     def driver(self, name: str) -> psutil.Process:
         """The process of the job's driver: spark-submit's JVM."""
