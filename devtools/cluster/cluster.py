@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -75,8 +76,10 @@ class Cluster:
                 outlives_us=self._outlives_us,
             )
         layout.process.write_text(json.dumps(asdict(ProcessId.of(self._namespaces.pid))))
-        self._wait_until_ready(self._namespaces)
-        self.load(image.archive)
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="image-import") as beside:
+            loading = beside.submit(self._load_when_possible, image.archive, self._namespaces)
+            self._wait_until_ready(self._namespaces)
+            loading.result()
 
     def popen(
         self, command: Sequence[Argument], log: Path, environment: Mapping[str, str] | None = None
@@ -105,6 +108,13 @@ class Cluster:
         )
         if done.returncode != 0:
             raise DevError(f"containerd refused {archive}: {done.stderr.strip()}")
+
+    def _load_when_possible(self, archive: Path, namespaces: subprocess.Popen[bytes]) -> None:
+        """Beside the start of the rest: containerd comes long before the node is ready."""
+        wait_until(
+            lambda: self._layout.containerd_socket.exists() or namespaces.poll() is not None, UP_SECONDS
+        )
+        self.load(archive)
 
     def down(self) -> bool:
         """Ends every process of the cluster and removes its folder; says whether there was one."""
