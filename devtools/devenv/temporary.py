@@ -1,9 +1,11 @@
 """One folder for all that ./dev and what it starts write for a while: whatever they leave in it goes with it."""
 
+import fcntl
 import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,8 @@ from devenv.processes import stop_everything
 PREFIX = "sluice-dev-"
 # Where temporary files would lie without ./dev: for what is to be kept.
 OUTER = "SLUICE_OUTER_TMPDIR"
+# Between making a folder and locking it lies a moment.
+SURELY_LOCKED_SECONDS = 60.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -25,10 +29,13 @@ def own_temporary_folder() -> Iterator[Path]:
     # No interrupt falls between making the folder and knowing it.
     signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    lock = os.open(folder, os.O_RDONLY)
     try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
         os.environ |= {"TMPDIR": str(folder), OUTER: outer}
         tempfile.tempdir = None
+        _remove_left_folders(Path(outer))
         yield folder
     except BaseException:
         stop_everything()
@@ -40,6 +47,24 @@ def own_temporary_folder() -> Iterator[Path]:
                 os.environ[name] = value
         tempfile.tempdir = None
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _remove_left_folders(outer: Path) -> None:
+    """Those of a ./dev that was killed: the kernel took its lock from it."""
+    for folder in outer.glob(f"{PREFIX}*"):
+        try:
+            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # gone by now, somebody else's, or no folder
+            continue
+        try:
+            if time.time() - os.fstat(lock).st_mtime > SURELY_LOCKED_SECONDS:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(lock)
 
 
 def outside(variables: Mapping[str, str]) -> dict[str, str]:

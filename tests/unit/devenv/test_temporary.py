@@ -1,5 +1,6 @@
 """What ./dev writes for a while lies in one folder, which goes at the end."""
 
+import fcntl
 import os
 import tempfile
 from pathlib import Path
@@ -45,6 +46,20 @@ def test_an_error_ends_what_may_still_write_before_the_folder_goes(
         raise KeyboardInterrupt
     assert left == [[folder.name]]
     assert list(outer.iterdir()) == []
+
+
+def test_the_folder_of_a_killed_dev_goes_and_that_of_a_running_one_stays(outer: Path) -> None:
+    left, used, others = (outer / f"{temporary.PREFIX}{name}" for name in ("left", "used", "others"))
+    for folder in (left, used):
+        folder.mkdir()
+        (folder / "file").touch()
+        os.utime(folder, (0, 0))
+    others.symlink_to(used)
+    lock = os.open(used, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with own_temporary_folder() as own:
+        assert set(outer.iterdir()) == {used, others, own}
+    os.close(lock)
 
 
 def test_sockets_of_a_cluster_fit_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
