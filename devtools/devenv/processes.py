@@ -82,7 +82,7 @@ class ProcessId:
 
     def alive(self) -> bool:
         stat = _stat(self.pid)
-        return stat is not None and stat.state not in "ZX" and f"{_boot_id()}:{stat.started}" == self.started
+        return stat is not None and _runs(self.pid, stat) and f"{_boot_id()}:{stat.started}" == self.started
 
     def send(self, number: signal.Signals) -> None:
         """Signals the process if it is still that process."""
@@ -115,6 +115,16 @@ def _stat(pid: int) -> _Stat | None:
     # The command's name is in parentheses and may hold anything, spaces and parentheses included.
     fields = text[text.rindex(")") + 2 :].split()
     return _Stat(state=fields[0], parent=int(fields[1]), started=fields[19])
+
+
+def _runs(pid: int, stat: _Stat) -> bool:
+    """A process whose first thread has ended looks like a zombie while the others, as those of a JVM, still run."""
+    if stat.state not in "ZX":
+        return True
+    try:
+        return len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _table() -> dict[int, _Stat]:
@@ -232,7 +242,7 @@ def stop_everything() -> None:
 
 def descendants() -> dict[int, str]:
     """Every living process below this one, with its command line."""
-    parents = {pid: stat.parent for pid, stat in _table().items() if stat.state not in "ZX"}
+    parents = {pid: stat.parent for pid, stat in _table().items() if _runs(pid, stat)}
     below: set[int] = set()
     level = {os.getpid()}
     while level:

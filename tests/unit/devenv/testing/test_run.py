@@ -132,9 +132,22 @@ def test_sections_of_two_lanes_run_side_by_side(run_sections: RunSections, tmp_p
     assert [report.failures for report in run_sections(one, two)] == [[], []]
 
 
-def test_a_section_costs_what_its_orphans_cost(run_sections: RunSections) -> None:
-    spin = "import time\nwhile time.process_time() < 0.6: pass"
-    (report,) = run_sections(bash("busy", f"(setsid python -c '{spin}' &) ; true"))
+SPINS = """
+import ctypes, sys, threading, time
+
+def spin():
+    while time.process_time() < 0.6: pass
+
+threading.Thread(target=spin).start()
+if "without-its-first-thread" in sys.argv:
+    ctypes.CDLL(None).syscall(60, 0)
+"""
+
+
+@pytest.mark.parametrize("how", ["with-its-first-thread", "without-its-first-thread"])
+def test_a_section_costs_what_its_orphans_cost(run_sections: RunSections, tmp_path: Path, how: str) -> None:
+    (tmp_path / "spins.py").write_text(SPINS)
+    (report,) = run_sections(bash("busy", f"setsid python spins.py {how} & true"))
     assert report.cpu_seconds > 0.5
     assert report.failures == []
 
