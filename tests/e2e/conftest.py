@@ -177,7 +177,7 @@ def _prepared(kubernetes: Kubernetes) -> Kubernetes:
     if REAL_OPERATOR in os.environ:
         for kind in ("ScheduledSparkApplication/v1beta2", "SparkConnect/v1alpha1"):
             kubernetes.apply(_loose_crd(*kind.split("/")))
-    done = kubernetes.cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+    done = kubernetes.cluster.kubectl("wait", "--for=condition=Established", "--timeout=300s", "crd", "--all")
     assert done.returncode == 0, done.stderr
     kubernetes.apply(GRANTS)
     return kubernetes

@@ -126,7 +126,7 @@ def test_up_after_a_crash_starts_anew(local: LocalStack) -> None:
     dev("up", name)
     before = recorded(local)
     before[0].send(signal.SIGKILL)
-    assert wait_until(lambda: not before[0].alive(), 10)
+    assert wait_until(lambda: not before[0].alive(), SECONDS)
     dev("up", name)
     assert all(process.alive() for process in recorded(local))
     assert not any(process.alive() for process in before)

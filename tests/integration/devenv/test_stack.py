@@ -30,7 +30,7 @@ def test_what_an_owner_leaves_is_collected(kubectl: Kubectl, namespace: str) -> 
     uid = kubectl("get", "configmap", "owner", "-n", namespace, "-o", "jsonpath={.metadata.uid}").stdout
     assert kubectl("apply", "-n", namespace, "-f", "-", stdin=OWNED.format(uid=uid)).returncode == 0
     kubectl("delete", "configmap", "owner", "-n", namespace)
-    assert wait_until(lambda: kubectl("get", "configmap", "owned", "-n", namespace).returncode != 0, 30)
+    assert wait_until(lambda: kubectl("get", "configmap", "owned", "-n", namespace).returncode != 0, 120)
 
 
 def test_a_pod_can_be_created_and_nobody_schedules_it(kubectl: Kubectl, namespace: str) -> None:

@@ -226,7 +226,15 @@ async def test_scripts_that_redis_forgot_are_sent_again(store: LeaseStore, redis
 
 async def test_a_grant_whose_answer_came_too_late_is_the_same_grant(server: RedisProcess) -> None:
     """Redis hangs, the client gives up and asks again: both requests are carried out, and are one grant."""
-    retry = Retry(ConstantBackoff(0.1), 10)
+    asked_three_times = asyncio.Event()
+
+    class Noticing(ConstantBackoff):
+        def compute(self, failures: int) -> float:
+            if failures >= 2:
+                asked_three_times.set()
+            return super().compute(failures)
+
+    retry = Retry(Noticing(0.1), 1000)
     async with Redis.from_url(
         server.url, decode_responses=True, socket_timeout=0.3, retry=retry
     ) as impatient:
@@ -235,7 +243,7 @@ async def test_a_grant_whose_answer_came_too_late_is_the_same_grant(server: Redi
         assert server.service.process is not None
         os.kill(server.service.process.pid, signal.SIGSTOP)
         asking = asyncio.create_task(store.grant(lease("a")))
-        await asyncio.sleep(1.0)
+        await asyncio.wait_for(asked_three_times.wait(), 120)
         os.kill(server.service.process.pid, signal.SIGCONT)
         first = await asking
         assert await store.grant(lease("a")) == first

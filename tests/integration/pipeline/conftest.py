@@ -93,7 +93,7 @@ class Pipeline:
     def driver(self, name: str) -> psutil.Process:
         """The process of the job's driver: spark-submit's JVM."""
         application = self.status(name)["attempts"][-1]["application"]
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             for process in psutil.process_iter(["name", "environ"]):
                 log = (process.info["environ"] or {}).get("SLUICE_TERMINATION_LOG", "")

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from devenv.processes import wait_until
-from integration.pipeline.conftest import Pipeline
+from integration.pipeline.conftest import PATIENCE_SECONDS, Pipeline
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -119,7 +119,7 @@ def test_a_killed_driver_ends_its_job_with_what_it_had_committed(pipeline: Pipel
 
 
 def _until_rows(pipeline: Pipeline, rows: int) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while _rows(pipeline) < rows:
         assert time.monotonic() < deadline
         time.sleep(0.5)
@@ -147,7 +147,7 @@ def test_a_redis_that_is_down_is_waited_for_and_said_to_be(pipeline: Pipeline, o
     pipeline.operator.start()
     pipeline.apply("patient", {"sql": f"INSERT INTO {orders} VALUES (300, DATE '2026-11-23')"})
     pipeline.until("patient", "Pending")  # at first it may say that the table's log is being read
-    assert wait_until(lambda: pipeline.status("patient")["reason"] == "LeasesUnavailable", 60)
+    assert wait_until(lambda: pipeline.status("patient")["reason"] == "LeasesUnavailable", PATIENCE_SECONDS)
     status = pipeline.status("patient")
     assert status["phase"] == "Pending"
     assert "Redis" in status["message"]
@@ -157,7 +157,7 @@ def test_a_redis_that_is_down_is_waited_for_and_said_to_be(pipeline: Pipeline, o
 
 
 def test_nothing_holds_a_lease_when_all_is_done(pipeline: Pipeline) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while held := [a["metadata"]["name"] for a in pipeline.applications() if a["metadata"].get("finalizers")]:
         assert time.monotonic() < deadline, held
         time.sleep(0.5)
