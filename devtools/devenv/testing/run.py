@@ -26,6 +26,7 @@ NO_TESTS_RAN = 5
 SOME_FAILED = 1
 # More at once isn't chance, and each may take minutes.
 RUN_AGAIN_AT_MOST = 8
+NAMED_AT_MOST = 3
 # Where tests/conftest.py writes what it deselected.
 LEFT_OUT_FILE = "SLUICE_LEFT_OUT_FILE"
 EVIDENCE_FOLDER = "SLUICE_EVIDENCE"
@@ -134,9 +135,7 @@ class Run:
         unread = records.uncollected(written)
         report.failures += [f"{test} can't be read as tests" for test in sorted(unread)]
         one.failed = {test: text for test, text in one.failed.items() if test not in unread}
-        deselected = self._results.deselected(name)
-        if deselected.exists():
-            report.left_out += deselected.read_text(encoding="utf-8").splitlines()
+        report.left_out += self._deselected(name)
         skips = records.skips(written)
         report.passed, report.skipped = len(records.passed(written)), len(skips)
         for test, reason in skips:
@@ -144,6 +143,13 @@ class Run:
             if not records.may_be_skipped(reason):
                 report.failures.append(f"{test} was skipped, for a reason that a set-up could cure: {reason}")
         return measurement
+
+    def _deselected(self, name: str) -> list[str]:
+        file = self._results.deselected(name)
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        if len(lines) <= NAMED_AT_MOST:
+            return lines
+        return [f"{len(lines)} tests that take long; --long runs them, and {file} names them"]
 
     def _of_tests(self, name: str, variables: Variables) -> Variables:
         return {

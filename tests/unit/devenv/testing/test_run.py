@@ -125,6 +125,18 @@ def test_a_skip_that_a_set_up_could_cure_fails(run_sections: RunSections, tmp_pa
     assert [failure.split(" ")[0] for failure in report.failures] == ["test_skips.py::test_a"]
 
 
+@pytest.mark.parametrize(("count", "told"), [(2, ["test 0", "test 1"]), (9, ["9 tests that take long"])])
+def test_long_tests_are_told_by_name_or_if_many_by_number(
+    run_sections: RunSections, tmp_path: Path, count: int, told: list[str]
+) -> None:
+    lines = "".join(f"test {number}\n" for number in range(count))
+    (tmp_path / "conftest.py").write_text(
+        f"import os\nwith open(os.environ['SLUICE_LEFT_OUT_FILE'], 'w') as file: file.write({lines!r})"
+    )
+    (report,) = run_sections(section_of("long", tmp_path, "def test_it(): pass"))
+    assert [line.split(";")[0] for line in report.left_out] == told
+
+
 def test_sections_of_two_lanes_run_side_by_side(run_sections: RunSections, tmp_path: Path) -> None:
     meet = "touch {own}; for _ in $(seq 1000); do [ -e {other} ] && exit 0; sleep 0.05; done; exit 1"
     one = bash("one", meet.format(own="a", other="b"), COMPUTING)
