@@ -143,11 +143,11 @@ def _carry_out(name: str, command: Callable[[Sequence[str]], int], arguments: Se
         code = command(arguments)
     except DevError as error:
         stop_everything()
-        sys.stderr.write(f"./dev: {error}\n")
+        say(f"./dev: {error}")
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         stop_everything()
-        sys.stderr.write("./dev: interrupted; what it had started has been stopped.\n")
+        say("./dev: interrupted; what it had started has been stopped.")
         return 130
     except BaseException:
         stop_everything()

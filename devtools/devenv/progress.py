@@ -3,18 +3,30 @@
 Whole lines on stderr, because steps overlap and because CI has no terminal; stdout stays for results.
 """
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 SIGN_OF_LIFE_SECONDS = 20.0
 
 
 def say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except OSError:
+        silence(sys.stderr)
+
+
+def silence(stream: TextIO) -> None:
+    """Nobody reads it any more: what is still written to it goes nowhere, instead of failing whoever writes."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 @contextmanager

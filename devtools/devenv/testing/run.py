@@ -83,8 +83,8 @@ class Run:
 
     def _side_by_side(self, lanes: Sequence[Sequence[_Running]]) -> None:
         with ThreadPoolExecutor(max_workers=max(1, len(lanes))) as pool:
-            works = [pool.submit(self._lane, lane) for lane in lanes]
             try:
+                works = [pool.submit(self._lane, lane) for lane in lanes]
                 wait(works)
             except BaseException:
                 self._stop.set()

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from devenv.errors import DevError
 from devenv.processes import spawn
+from devenv.progress import silence
 from devenv.project import ROOT
 from devenv.testing.measured import Measurement, read
 
@@ -47,35 +49,35 @@ class Watch:
                 own_session=True,
             )
             output = _Lines(self.prefix, log)
-            try:
-                self._pump(process, output)
-            except BaseException:
-                self.stop.set()
-                self._pump(process, output)
-                raise
-            finally:
-                output.end()
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            with process.stdout as pipe:
+                try:
+                    self._pump(process, pipe, output)
+                    output.end()
+                except BaseException:
+                    self.stop.set()
+                    self._pump(process, pipe, output)
+                    output.end()
+                    raise
         return read(report, process)
 
-    def _pump(self, process: subprocess.Popen[bytes], output: "_Lines") -> None:
+    def _pump(self, process: subprocess.Popen[bytes], pipe: IO[bytes], output: "_Lines") -> None:
         """Until the process has ended: what it left behind may hold its output open for ever."""
-        assert process.stdout is not None  # noqa: S101 - it was asked for
         killed_at: float | None = None
-        with process.stdout as pipe:
-            while True:
-                ended = process.poll() is not None
-                ready = select.select([pipe], [], [], 0.0 if ended else LOOK_SECONDS)[0]
-                content = os.read(pipe.fileno(), 65536) if ready else b""
-                output.write(content)
-                if ended and not content:
-                    return
-                if ready and not content:
-                    time.sleep(LOOK_SECONDS)  # it closed its output and still runs
-                if self.stop.is_set() and killed_at is None:
-                    killed_at = time.monotonic() + INTERRUPT_PATIENCE + GRACE_SECONDS + EXTRA_PATIENCE
-                    process.send_signal(signal.SIGINT)
-                if killed_at is not None and time.monotonic() > killed_at:
-                    process.kill()
+        while True:
+            ended = process.poll() is not None
+            ready = select.select([pipe], [], [], 0.0 if ended else LOOK_SECONDS)[0]
+            content = os.read(pipe.fileno(), 65536) if ready else b""
+            output.write(content)
+            if ended and not content:
+                return
+            if ready and not content:
+                time.sleep(LOOK_SECONDS)  # it closed its output and still runs
+            if self.stop.is_set() and killed_at is None:
+                killed_at = time.monotonic() + INTERRUPT_PATIENCE + GRACE_SECONDS + EXTRA_PATIENCE
+                process.send_signal(signal.SIGINT)
+            if killed_at is not None and time.monotonic() > killed_at:
+                process.kill()
 
 
 class _Lines:
@@ -99,6 +101,12 @@ class _Lines:
     def _show(self, lines: list[bytes]) -> None:
         if lines:
             with _screen:
-                sys.stdout.flush()
-                sys.stdout.buffer.write(b"".join(self._prefix + line + b"\n" for line in lines))
-                sys.stdout.flush()
+                try:
+                    sys.stdout.flush()
+                    sys.stdout.buffer.write(b"".join(self._prefix + line + b"\n" for line in lines))
+                    sys.stdout.flush()
+                except OSError as error:
+                    silence(sys.stdout)
+                    raise DevError(
+                        f"the tests were stopped, because their output couldn't be shown any more: {error}"
+                    ) from error

@@ -1,14 +1,11 @@
 """Sections run side by side; what failed runs once more; what is left behind, interrupted, or too dear is told."""
 
-import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from devenv.processes import adopt_orphans, descendants, end_descendants, wait_until
+from devenv.processes import adopt_orphans, descendants
 from devenv.testing import watched
 from devenv.testing.report import Report
 from devenv.testing.results import Results
@@ -172,33 +169,3 @@ def test_a_process_that_a_section_leaves_behind_fails_it_and_is_ended(
     (report,) = run_sections(bash("leaky", leave))
     assert report.failures == ["left a process behind: sleep 61"]
     assert not [line for line in descendants().values() if line == "sleep 61"]
-
-
-def test_an_interrupt_stays_one_when_a_command_does_not_heed_it(
-    run_sections: RunSections, kept: Results, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(watched, "INTERRUPT_PATIENCE", 0.3)
-    monkeypatch.setattr(watched, "GRACE_SECONDS", 0.3)
-    is_deaf = tmp_path / "is-deaf"
-    deaf = bash("deaf", f"trap '' INT; touch {is_deaf}; while :; do sleep 0.1; done")
-    before = descendants()
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    def interrupt_when_deaf() -> None:
-        wait_until(is_deaf.exists, 30)
-        os.kill(os.getpid(), signal.SIGUSR1)
-
-    handler = signal.signal(signal.SIGUSR1, interrupt)
-    alarm = threading.Thread(target=interrupt_when_deaf)
-    alarm.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run_sections(deaf)
-        assert descendants().keys() <= before.keys()
-        assert kept.measurement("deaf").exists(), "what measures the command was killed, too"
-    finally:
-        alarm.join()
-        signal.signal(signal.SIGUSR1, handler)
-        end_descendants(spare=before)
