@@ -1,5 +1,6 @@
-"""Where a run keeps its output: `<cache>/results/<time>-<pid>`, of which the newest ten stay."""
+"""Where a run keeps its output: `<cache>/results/<time>-<pid>`, of which the newest ten stay, and those in use."""
 
+import fcntl
 import os
 import shutil
 import time
@@ -38,10 +39,25 @@ class Results:
 
 
 def begin(cache: Path) -> Results:
-    """A new folder; those of the oldest runs go."""
+    """A new folder, locked for as long as this process lives; those of the oldest runs that are over go."""
     parent = cache / "results"
     folder = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     (folder / "evidence").mkdir(parents=True)
+    fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX)
     for old in sorted(entry for entry in parent.iterdir() if entry.is_dir())[:-KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+        _remove_unless_in_use(old)
     return Results(folder)
+
+
+def _remove_unless_in_use(folder: Path) -> None:
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:  # another ./dev was quicker
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lock)
