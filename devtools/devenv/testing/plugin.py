@@ -1,10 +1,12 @@
 """What we ask of pytest: write down each result as it comes, and run only the tests that are named, if some are.
 
-One JSON object a line, written at once, so what is known survives a run that is killed.
+One JSON object a line, written at once, so what is known survives a run that is killed. What was to run and that pytest
+came to its own end stand there, too: an exit code alone says neither.
 """
 
 import json
 import os
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,17 @@ class Recorder:
 
     def __init__(self, file: Path) -> None:
         self._file = file
+        self._collected = False
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._write_collected([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Every worker collects all tests."""
+        if not self._collected:
+            self._collected = True
+            self._write_collected(ids)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         expected = hasattr(report, "wasxfail")
@@ -35,16 +48,38 @@ class Recorder:
                 test=report.nodeid, when="collect", outcome=report.outcome, seconds=0.0, text=_text(report)
             )
 
+    def ended(self, code: int) -> None:
+        self._write(test="", when="ended", outcome=str(int(code)), seconds=0.0, text="")
+
+    def _write_collected(self, tests: Sequence[str]) -> None:
+        for test in tests:
+            self._write(test=test, when="collected", outcome="", seconds=0.0, text="")
+
     def _write(self, **record: object) -> None:
         with self._file.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"{json.dumps(record)}\n")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    recorder = _recorder(config)
+    if recorder is not None:
+        config.pluginmanager.register(recorder, "sluice-recorder")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int, int]:
+    """Around all that pytest does, its own tidying up included."""
+    code = yield
+    recorder = _recorder(config)
+    if recorder is not None:
+        recorder.ended(code)
+    return code
+
+
+def _recorder(config: pytest.Config) -> Recorder | None:
     """Of several workers only their leader, who hears of every result, writes."""
     file = os.environ.get(RECORDS_FILE)
-    if file and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder(Path(file)), "sluice-recorder")
+    return Recorder(Path(file)) if file and not hasattr(config, "workerinput") else None
 
 
 @pytest.hookimpl(trylast=True)

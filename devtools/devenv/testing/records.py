@@ -11,11 +11,12 @@ ALLOWED_SKIPS = (
     re.compile(r"^needs (root|apt)\b"),
 )
 """What no set-up of ours can bring onto a machine."""
+PHASES = ("setup", "call", "teardown")
 
 
 @dataclass(frozen=True)
 class Record:
-    """One phase of one test, or the collecting of one file."""
+    """One phase of one test, the collecting of one file, that a test was to run, or that pytest came to its end."""
 
     test: str
     when: str
@@ -52,9 +53,28 @@ def uncollected(records: list[Record]) -> set[str]:
 
 
 def passed(records: list[Record]) -> set[str]:
-    """The tests that ran and of which no phase failed."""
+    """The tests that ran to their end and of which no phase failed."""
     called = {record.test for record in records if record.when == "call" and record.outcome == "passed"}
-    return called - failures(records).keys()
+    return called & _torn_down(records) - failures(records).keys()
+
+
+def anything_ran(records: list[Record]) -> bool:
+    return any(record.when in PHASES for record in records)
+
+
+def unfinished(records: list[Record]) -> list[str]:
+    """The tests that were to run, and of which neither the end nor a failure is known."""
+    known = _torn_down(records) | failures(records).keys()
+    return [record.test for record in records if record.when == "collected" and record.test not in known]
+
+
+def came_to_its_end(records: list[Record]) -> bool:
+    """Whether pytest itself did: a test that exits takes it along, with whatever exit code."""
+    return any(record.when == "ended" for record in records)
+
+
+def _torn_down(records: list[Record]) -> set[str]:
+    return {record.test for record in records if record.when == "teardown"}
 
 
 def skips(records: list[Record]) -> list[tuple[str, str]]:
@@ -70,5 +90,7 @@ def seconds_by_test(records: list[Record]) -> Mapping[str, float]:
     """How long each took, fixtures included."""
     seconds: dict[str, float] = {}
     for record in records:
+        if record.when not in PHASES:
+            continue
         seconds[record.test] = seconds.get(record.test, 0.0) + record.seconds
     return seconds

@@ -126,12 +126,8 @@ class Run:
         measurement = self._measured(one, [*command, *PLUGIN, *self._options], variables)
         written = records.read(file)
         one.failed = records.failures(written)
-        if measurement.code == NO_TESTS_RAN:
-            report.left_out.append("no test matched")
-        else:
-            report.ran = True
-            if measurement.code != 0 and not (measurement.code == SOME_FAILED and one.failed):
-                report.failures.append(f"pytest ended with {measurement.code}: {self._results.log(name)}")
+        report.ran = records.anything_ran(written) or measurement.code not in (0, NO_TESTS_RAN)
+        report.failures += self._stopped_early(one, measurement.code, written)
         unread = records.uncollected(written)
         report.failures += [f"{test} can't be read as tests" for test in sorted(unread)]
         one.failed = {test: text for test, text in one.failed.items() if test not in unread}
@@ -142,6 +138,11 @@ class Run:
             report.left_out.append(f"{test}: {reason}")
             if not records.may_be_skipped(reason):
                 report.failures.append(f"{test} was skipped, for a reason that a set-up could cure: {reason}")
+        if not report.ran and not report.failures:
+            if report.left_out or self._options:
+                report.left_out.append("no test ran")
+            else:
+                report.failures.append("no test ran, and no option left them out")
         return measurement
 
     def _deselected(self, name: str) -> list[str]:
@@ -150,6 +151,20 @@ class Run:
         if len(lines) <= NAMED_AT_MOST:
             return lines
         return [f"{len(lines)} tests that take long; --long runs them, and {file} names them"]
+
+    def _stopped_early(self, one: _Running, code: int, written: list[records.Record]) -> list[str]:
+        """Why what is written isn't all that there was to tell."""
+        log, said = self._results.log(one.section.name), []
+        if code not in (0, NO_TESTS_RAN) and not (code == SOME_FAILED and one.failed):
+            said.append(f"pytest ended with {code}: {log}")
+        elif not records.came_to_its_end(written):
+            said.append(f"pytest ended with {code}, but was ended by something in it: {log}")
+        unfinished = records.unfinished(written)
+        if unfinished and one.report.ran:
+            said.append(
+                f"{len(unfinished)} tests did not come to their end, the first of them {unfinished[0]}"
+            )
+        return said
 
     def _of_tests(self, name: str, variables: Variables) -> Variables:
         return {
@@ -197,11 +212,12 @@ class Run:
         files = dict.fromkeys(test.split("::")[0] for test in one.failed)
         # --long: a test that ran because of it is left out without it.
         options = [option for option in self._options if option == "--long"]
-        self._measured(one, ["pytest", *files, *PLUGIN, *options], variables, counts=False)
+        code = self._measured(one, ["pytest", *files, *PLUGIN, *options], variables, counts=False).code
         written = records.read(file)
-        passed, said = records.passed(written), records.failures(written)
+        sound = code in (0, SOME_FAILED) and records.came_to_its_end(written)
+        passed, said = records.passed(written) if sound else set(), records.failures(written)
         return {
-            test: None if test in passed else said.get(test, "(didn't come to run a second time)")
+            test: None if test in passed else said.get(test, f"(not told: pytest ended with {code})")
             for test in one.failed
         }
 
