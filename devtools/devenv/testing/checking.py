@@ -43,11 +43,11 @@ def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
         raise DevError(
             f"./dev check knows no commit {base}: name one that `git log` shows, as --since HEAD~1."
         )
-    listed = [
-        _git(root, "diff", "--name-only", "-z", "--diff-filter=d", base, "--"),
-        _git(root, "ls-files", "-z", "--others", "--exclude-standard"),
-    ]
-    names = {name for part in listed for name in (part or "").split("\0") if name}
+    listed = (
+        ("diff", "--name-only", "--relative", "-z", "--diff-filter=d", base, "--"),
+        ("ls-files", "-z", "--others", "--exclude-standard"),
+    )
+    names = {name for arguments in listed for name in _listed(root, *arguments).split("\0") if name}
     return [root / name for name in sorted(names)]
 
 
@@ -118,6 +118,18 @@ def _id(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
+def _listed(root: Path, *arguments: str) -> str:
+    listed = _git(root, *arguments)
+    if listed is None:
+        raise DevError(
+            f"./dev check can't tell what has changed: git {arguments[0]} fails in {root}. Mend that, or run ./dev test."
+        )
+    return listed
+
+
 def _git(root: Path, *arguments: str) -> str | None:
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise DevError("./dev check needs git, which isn't installed: run ./dev test.") from error
     return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else None

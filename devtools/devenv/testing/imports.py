@@ -40,7 +40,7 @@ class ImportGraph:
     def _rests_on(self, file: Path) -> Iterator[Path]:
         name = self._names[file]
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        for used in _names_in(ast.parse(file.read_bytes()), package):
+        for used in _names_in(_parsed(file), package):
             yield from self._files_of(used)
         if TESTS in file.parents:
             yield from (
@@ -60,6 +60,14 @@ def _modules(root: Path) -> Iterator[tuple[str, Path]]:
     for file in root.rglob("*.py"):
         parts = file.relative_to(root).with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+
+
+def _parsed(file: Path) -> ast.Module:
+    """What Python can't read imports nothing; lint tells of it. An editor's lock is a link to nowhere."""
+    try:
+        return ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ast.Module(body=[], type_ignores=[])
 
 
 def _names_in(tree: ast.Module, package: str) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """./dev check runs the slow tests nearest to what has changed, as many as fit, and tells of the others."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -74,6 +75,68 @@ def test_a_commit_that_is_none_is_refused_by_name(repository: Path, since: str) 
 def test_a_folder_without_history_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DevError, match=r"run \./dev test"):
         checking.changed_files(root=tmp_path)
+
+
+def test_changes_are_told_below_a_folder_of_a_larger_repository(repository: Path) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    (inner / "kept.py").touch()
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    (repository / "changed.py").write_text("2")
+    (inner / "kept.py").write_text("2")
+    assert checking.changed_files("HEAD", inner) == [inner / "kept.py"]
+
+
+def test_names_of_any_bytes_and_submodules_are_told(repository: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(repository) + b"/b\xfcro.py"))
+    odd.touch()
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "other")
+    (repository / "other" / "kept.py").write_text("2")
+    changed = checking.changed_files("HEAD", repository)
+    assert {odd, repository / "other"} < set(changed)
+    assert not ImportGraph([repository]).distances(changed).keys() - {odd}
+
+
+def test_while_a_merge_is_in_conflict_its_files_are_changes(repository: Path) -> None:
+    git(repository, "switch", "-qc", "branch")
+    (repository / "changed.py").write_text("2")
+    git(repository, "commit", "-qam", "second")
+    git(repository, "switch", "-q", "main")
+    (repository / "changed.py").write_text("3")
+    git(repository, "commit", "-qam", "third")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "merge", "branch")
+    changed = checking.changed_files(root=repository)
+    assert names(changed) == ["changed.py"]
+    assert ImportGraph([repository]).distances(changed) == {repository / "changed.py": 0}
+
+
+def test_changes_that_git_cannot_tell_stop_the_check(repository: Path) -> None:
+    (repository / ".git" / "index").write_bytes(b"torn")
+    with pytest.raises(DevError, match="git diff fails"):
+        checking.changed_files("HEAD", repository)
+
+
+def test_without_git_it_is_said_what_to_do(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repository))
+    with pytest.raises(DevError, match="needs git"):
+        checking.changed_files(root=repository)
+
+
+def test_what_python_cannot_read_imports_nothing_and_hinders_nobody(tmp_path: Path) -> None:
+    core, user = tmp_path / "core.py", tmp_path / "user.py"
+    core.touch()
+    user.write_text("import core")
+    (tmp_path / "torn.py").write_text("<<<<<<< HEAD\nimport core\n")
+    (tmp_path / "binary.py").write_bytes(b"import core\0\xff")
+    (tmp_path / ".#edited.py").symlink_to("nowhere")
+    (tmp_path / "folder.py").mkdir()
+    assert ImportGraph([tmp_path]).distances([core, tmp_path / "torn.py"]) == {
+        core: 0,
+        tmp_path / "torn.py": 0,
+        user: 1,
+    }
 
 
 def test_imports_packages_programs_and_conftests_are_followed(tmp_path: Path) -> None:
