@@ -43,28 +43,28 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
             about="modules by themselves",
-            cpu_minutes=3,
+            cpu_minutes=2.5,
         ),
-        _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.5),
+        _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.2),
         _pytest(
             *("contract", "tests/contract"),
             about="conflict rules and predicates against real Spark and Delta, both versions",
             needs=SPARK,
-            cpu_minutes=9,
+            cpu_minutes=6,
             runs_again=True,
         ),
         _pytest(
             *("runner", "tests/integration/runner"),
             about="the driver program and the LogStore on real Spark",
             needs=SPARK,
-            cpu_minutes=7,
+            cpu_minutes=4,
             runs_again=True,
         ),
         _pytest(
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark"),
-            cpu_minutes=9,
+            cpu_minutes=8,
             lane=WAITING,
             runs_again=True,
         ),
@@ -72,7 +72,7 @@ def all_sections() -> tuple[Section, ...]:
             *("e2e", "tests/e2e"),
             about="jobs on a real one-node cluster",
             needs=("stack", "spark", "cluster", "image"),
-            cpu_minutes=5,
+            cpu_minutes=4.5,
             lane=WAITING,
             runs_again=True,
         ),
@@ -130,7 +130,7 @@ def _lint() -> Section:
         ("lint-imports", "--no-cache"),
         *((*command, "--check") for command in generators()),
     )
-    return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=1.5)
+    return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=1)
 
 
 def _our_packages() -> list[str]:
