@@ -30,6 +30,8 @@ NAMED_AT_MOST = 3
 # Where tests/conftest.py writes what it deselected.
 LEFT_OUT_FILE = "SLUICE_LEFT_OUT_FILE"
 EVIDENCE_FOLDER = "SLUICE_EVIDENCE"
+# What a shell around ./dev may hold, and what would choose among the tests or change them without being seen.
+NOT_FROM_OUTSIDE = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONOPTIMIZE", ONLY_FILE}
 PLUGIN = ("-p", "devenv.testing.plugin")
 
 
@@ -168,7 +170,7 @@ class Run:
 
     def _of_tests(self, name: str, variables: Variables) -> Variables:
         return {
-            **variables,
+            **{key: value for key, value in variables.items() if key not in NOT_FROM_OUTSIDE},
             LEFT_OUT_FILE: str(self._results.deselected(name)),
             EVIDENCE_FOLDER: str(self._results.evidence),
         }

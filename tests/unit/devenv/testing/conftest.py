@@ -12,6 +12,7 @@ from devenv.cache import Cache
 from devenv.environment import Prepared
 from devenv.project import ROOT
 from devenv.testing import results, watched
+from devenv.testing.plugin import ONLY_FILE
 from devenv.testing.report import Report
 from devenv.testing.results import Results
 from devenv.testing.run import Run
@@ -27,6 +28,8 @@ def kept(tmp_path: Path) -> Results:
 def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Prepared:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = {"PATH": path, "PYTHONPATH": str(ROOT / "devtools"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    # Some shells hold such; no section may heed them.
+    variables |= {"PYTEST_ADDOPTS": "-k none_of_them", "PYTHONOPTIMIZE": "1", ONLY_FILE: "/nowhere"}
     monkeypatch.setattr(environment, "NEEDS", {"python": lambda _cache: variables})
     return Prepared(Cache(tmp_path), [])
 
