@@ -132,7 +132,7 @@ def read(report: Path, process: subprocess.Popen[bytes]) -> Measurement:
     """What it wrote, or what can be said of one that was killed before it could."""
     try:
         return Measurement(**json.loads(report.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, json.JSONDecodeError):
         return Measurement(process.returncode or 1, 0.0, 1.0, [])
 
 

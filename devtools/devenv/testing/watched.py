@@ -1,10 +1,12 @@
 """Commands whose output is shown line by line, each with the name of its section, and kept."""
 
+import fcntl
 import os
 import select
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +23,7 @@ from devenv.testing.measured import Measurement, read
 INTERRUPT_PATIENCE = 30.0
 GRACE_SECONDS = 10.0
 LOOK_SECONDS = 0.2
+MOST_AT_ONCE = 65536
 # After its own patience with the command, what measures it ends what was left and writes its report.
 EXTRA_PATIENCE = 20.0
 
@@ -64,13 +67,10 @@ class Watch:
     def _pump(self, process: subprocess.Popen[bytes], pipe: IO[bytes], output: "_Lines") -> None:
         """Until the process has ended: what it left behind may hold its output open for ever."""
         killed_at: float | None = None
-        while True:
-            ended = process.poll() is not None
-            ready = select.select([pipe], [], [], 0.0 if ended else LOOK_SECONDS)[0]
-            content = os.read(pipe.fileno(), 65536) if ready else b""
+        while process.poll() is None:
+            ready = select.select([pipe], [], [], LOOK_SECONDS)[0]
+            content = os.read(pipe.fileno(), MOST_AT_ONCE) if ready else b""
             output.write(content)
-            if ended and not content:
-                return
             if ready and not content:
                 time.sleep(LOOK_SECONDS)  # it closed its output and still runs
             if self.stop.is_set() and killed_at is None:
@@ -78,10 +78,17 @@ class Watch:
                 process.send_signal(signal.SIGINT)
             if killed_at is not None and time.monotonic() > killed_at:
                 process.kill()
+        output.write(os.read(pipe.fileno(), _waiting_in(pipe)))
+
+
+def _waiting_in(pipe: IO[bytes]) -> int:
+    """So many bytes were written and not yet read: who still holds the pipe may go on writing for ever."""
+    answer = fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)
 
 
 class _Lines:
-    """Whole lines onto the screen, everything into the log at once."""
+    """Whole lines onto the screen, but for endless ones, everything into the log at once."""
 
     def __init__(self, prefix: str, log: IO[bytes]) -> None:
         self._prefix = prefix.encode()
@@ -92,6 +99,9 @@ class _Lines:
         self._log.write(content)
         self._log.flush()
         *lines, self._rest = (self._rest + content).split(b"\n")
+        if len(self._rest) > MOST_AT_ONCE:
+            lines.append(self._rest)
+            self._rest = b""
         self._show(lines)
 
     def end(self) -> None:

@@ -108,6 +108,29 @@ def test_a_pytest_that_dies_fails_its_section(
     assert report.failures[0].startswith(failure)
 
 
+def test_a_worker_that_is_killed_fails_the_test_that_it_ran(
+    run_sections: RunSections, tmp_path: Path
+) -> None:
+    content = "import os\ndef test_it(): os.kill(os.getpid(), 9)\ndef test_fine(): pass"
+    section = section_of("dies", tmp_path, content, runs_again=False)
+    (report,) = run_sections(section, options=("-p", "xdist", "--numprocesses=2"))
+    assert report.failures == ["test_dies.py::test_it"]
+    assert report.passed == 1
+
+
+def test_output_of_any_bytes_and_without_an_end_of_line_is_shown_and_kept_whole(
+    run_sections: RunSections, kept: Results, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    size = 5_000_000
+    (report,) = run_sections(bash("long", rf"printf '\xff\n'; head -c {size} /dev/zero; printf 'the end'"))
+    assert report.failures == []
+    log = kept.log("long").read_bytes().partition(b"\n")[2]
+    assert log == b"\xff\n" + bytes(size) + b"the end"
+    shown = capfdbinary.readouterr().out
+    assert max(map(len, shown.split(b"\n"))) < 200_000
+    assert shown.replace(b"\n", b"") == log.replace(b"\n", b"")
+
+
 def test_options_that_pytest_refuses_fail(run_sections: RunSections, tmp_path: Path) -> None:
     (report,) = run_sections(
         section_of("fine", tmp_path, "def test_it(): pass"), options=("--no-such-option",)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from devenv.errors import DevError
 from devenv.processes import adopt_orphans, descendants, end_descendants, wait_until
-from devenv.testing import watched
+from devenv.testing import measured, watched
 from devenv.testing.report import Report
 from devenv.testing.results import Results
 from devenv.testing.sections import Section
@@ -111,3 +112,21 @@ def test_when_nobody_reads_its_output_any_more_a_run_stops_and_tears_down(
             run_sections(waits(tmp_path))
     assert (tmp_path / "torn-down").exists() or not (tmp_path / "waits").exists()
     assert kept.log("waits").stat().st_size > 0
+
+
+def test_a_run_ends_when_what_measures_it_is_killed_and_an_orphan_goes_on_writing(
+    run_sections: RunSections, tmp_path: Path
+) -> None:
+    writes = "import os, subprocess\ndef test_it():\n    subprocess.Popen(['yes'], start_new_session=True)\n"
+    (tmp_path / "test_it.py").write_text(f"{writes}    os.kill(os.getppid(), 9)\n", encoding="utf-8")
+    (report,) = run_sections(Section("it", (("pytest", "test_it.py", "--capture=no"),)))
+    assert report.failures[0].startswith("pytest ended with -9")
+    assert wait_until(lambda: "yes" not in descendants().values(), 60), "nobody reads, so it ends"
+
+
+def test_of_a_measurement_that_is_torn_the_exit_code_is_known(tmp_path: Path) -> None:
+    report = tmp_path / "measured.json"
+    report.write_text('{"code": 0, "cpu_')
+    with subprocess.Popen(["false"]) as process:
+        process.wait()
+    assert measured.read(report, process).code == 1
