@@ -15,6 +15,7 @@ from devenv.testing.run import Run
 from devenv.testing.slowest import write_slowest
 from devenv.toolchain import cache
 
+STRICT = "--strict"
 HELP_OPTIONS = {"-h", "--help"}
 
 
@@ -56,15 +57,15 @@ def test(arguments: Sequence[str]) -> int:
     if HELP_OPTIONS & set(arguments):
         sys.stdout.write(test_help())
         return 0
-    options = list(arguments)
+    strict = STRICT in arguments
+    options = [argument for argument in arguments if argument != STRICT]
     names: list[str] = []
     while options and not options[0].startswith("-"):
         names.append(options.pop(0))
     unknown = [name for name in names if name not in sections.names()]
     if unknown:
         raise UsageError(f"There is no section {', '.join(unknown)}.\n\n{test_help()}")
-    strict = "--strict" in options
-    return _run(sections.choose(names), [option for option in options if option != "--strict"], strict=strict)
+    return _run(sections.choose(names), options, strict=strict)
 
 
 def check(arguments: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 import pytest
 
 from devenv import cli
+from devenv.testing.sections import Section
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,25 @@ def test_unknown_words_are_named_beside_what_there_is(
     with pytest.raises(cli.UsageError, match=named) as refused:
         cli.COMMANDS[arguments[0]](arguments[1:])
     assert f"./dev {arguments[0]} [" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names", "options", "strict"),
+    [
+        (["--strict", "unit"], ["unit"], [], True),
+        (["runner", "unit", "unit"], ["unit", "runner"], [], False),
+        (["unit", "-x", "--strict", "-k", "unit"], ["unit"], ["-x", "-k", "unit"], True),
+    ],
+)
+def test_sections_are_named_once_before_the_options_of_pytest(
+    arguments: list[str], names: list[str], options: list[str], strict: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began: list[object] = []
+
+    def note(chosen: list[Section], options: list[str], *, strict: bool) -> int:
+        began.append(([section.name for section in chosen], options, strict))
+        return 0
+
+    monkeypatch.setattr("devenv.testing.commands._run", note)
+    cli.COMMANDS["test"](arguments)
+    assert began == [(names, options, strict)]
