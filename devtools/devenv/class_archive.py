@@ -5,6 +5,7 @@ holds them as the JVM wants them. It counts only for the class path that it was 
 the JVM goes on without it, and silently, where that differs.
 """
 
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,8 +37,18 @@ def ensure_jvm_options(cache: Cache, java: Java, environment: Path, jars: Sequen
     """The options for drivers of this environment that have these jars, in this order, in spark.driver.extraClassPath."""
     archive = _ensure_archive(cache, java, environment, jars)
     # A JVM without an archive of its own classes makes none of ours.
-    shared = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off")
+    shared = (
+        _quoted(f"-XX:SharedArchiveFile={archive}"),
+        "-Xshare:auto",
+        "-Xlog:cds=off",
+        "-Xlog:cds+dynamic=off",
+    )
     return " ".join((*BRIEF_JVM, *(shared if archive.exists() else ())))
+
+
+def _quoted(option: str) -> str:
+    """As Spark takes options apart, where a folder's name has spaces."""
+    return shlex.quote(option) if " " in option else option
 
 
 def _ensure_archive(cache: Cache, java: Java, environment: Path, jars: Sequence[Path]) -> Path:
@@ -64,7 +75,7 @@ def _build(cache: Cache, java: Java, environment: Path, jars: Sequence[Path], fo
         "spark.driver.extraJavaOptions": " ".join(
             (
                 *BRIEF_JVM,
-                f"-XX:ArchiveClassesAtExit={folder / ARCHIVE}",
+                _quoted(f"-XX:ArchiveClassesAtExit={folder / ARCHIVE}"),
                 "-Xlog:cds=off",
                 "-Xlog:cds+dynamic=off",
             )

@@ -17,7 +17,7 @@ def cache_folder() -> Path:
     if named:
         return Path(named).expanduser().resolve()
     caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    return caches / "sluice"
+    return caches.absolute() / "sluice"
 
 
 def shared_folder() -> Path | None:

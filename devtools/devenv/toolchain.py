@@ -1,10 +1,12 @@
 """What each kind of work needs, put together."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from devenv import class_archive, kubernetes_binaries
 from devenv.cache import Cache
+from devenv.errors import DevError
 from devenv.jars import SPARK35, SPARK42, SparkPair, ensure_jars
 from devenv.java import Java, ensure_java
 from devenv.kubernetes_binaries import APISERVER, CONTROLLERS, ETCD, KUBECTL, Build
@@ -14,9 +16,20 @@ from devenv.python_env import ensure_environment
 from devenv.redis import ensure_redis_server
 from devenv.stack import ControlPlaneTools, StackTools
 
+NAME_ANOTHER = "Name another one in SLUICE_CACHE."
+
 
 def cache() -> Cache:
-    return Cache(cache_folder())
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DevError(
+            f"The cache folder {folder} can't be made: {error.strerror}. {NAME_ANOTHER}"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise DevError(f"The cache folder {folder} can't be written to. {NAME_ANOTHER}")
+    return Cache(folder)
 
 
 def ensure_control_plane_tools(store: Cache) -> ControlPlaneTools:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from devenv import toolchain
 from devenv.cache import Cache, key_of
+from devenv.errors import DevError
 
 
 @pytest.fixture
@@ -116,3 +118,25 @@ def test_what_is_in_use_is_left_alone_until_the_last_has_done_with_it(cache: Cac
         cache.when_unused("sources", lambda: done.append("beside one"))
     cache.when_unused("sources", lambda: done.append("beside none"))
     assert done == ["beside none"]
+
+
+@pytest.mark.parametrize("place", ["a file", "a file/below", "/proc/self/new"])
+def test_a_folder_that_cannot_be_one_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "a file").touch()
+    monkeypatch.setenv("SLUICE_CACHE", str(tmp_path / place))
+    with pytest.raises(DevError, match="Name another one in SLUICE_CACHE"):
+        toolchain.cache()
+
+
+@pytest.mark.parametrize("name", ["SLUICE_CACHE", "XDG_CACHE_HOME"])
+def test_a_relative_folder_is_one_of_the_shells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.delenv("SLUICE_CACHE", raising=False)
+    monkeypatch.setenv(name, "my own")
+    monkeypatch.chdir(tmp_path)
+    store = toolchain.cache()
+    assert store.folder.is_absolute()
+    assert store.folder.is_relative_to(tmp_path / "my own")

@@ -1,5 +1,6 @@
 """Drivers' JVMs get an archive of classes where Java makes one, for the class path that it was made with."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,22 @@ def test_the_archive_is_made_once_and_stands_alone(cache: Cache, java: Java, env
     (archive,) = (Path(option.partition("=")[2]) for option in options if "SharedArchiveFile" in option)
     assert [file.name for file in archive.parent.iterdir()] == [ARCHIVE]
     assert options[: len(BRIEF_JVM)] == list(BRIEF_JVM)
+
+
+def test_spaces_in_the_folders_name_stay_within_one_option(
+    tmp_path: Path, java: Java, environment: Path
+) -> None:
+    program = submits(environment, """#!/bin/sh
+for word; do case $word in *extraJavaOptions*) printf '%s\\n' "${word#*Options=}";; esac; done > "$0.options"
+mkdir lake local; touch classes.jsa
+""")  # fmt: skip
+    folder = tmp_path / "my own cache"
+    used = shlex.split(ensure_jvm_options(Cache(folder), java, environment, JARS))
+    made = shlex.split(program.with_name("spark-submit.options").read_text(encoding="utf-8"))
+    (read,) = (option.partition("=")[2] for option in used if "SharedArchiveFile" in option)
+    (written,) = (option.partition("=")[2] for option in made if "ArchiveClassesAtExit" in option)
+    assert Path(read).is_relative_to(folder)
+    assert Path(written).is_relative_to(folder)
 
 
 def test_another_class_path_has_another_archive(cache: Cache, java: Java, environment: Path) -> None:
