@@ -15,9 +15,11 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
 from sluice.tables.identity import TableKey
 
-__all__ = ["LogUnreadableError", "StampedCommit", "commits_of_run"]
+__all__ = ["READING", "LogUnreadableError", "StampedCommit", "commits_of_run"]
 
 _LOOK_BACK = 1000
+READING = "reading"
+"""The program's first line: now it asks the log."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ def _stamp(text: str | None) -> dict[str, Any]:
 
 
 def main(table: str, uid: str, attempt: str, begun: str) -> None:
-    """Tells the commits as JSON, or why they could not be read."""
+    """Tells that it begins, and then the commits as JSON, or why they could not be read."""
     answer: dict[str, Any]
+    sys.stdout.write(f"{READING}\n")
+    sys.stdout.flush()
     try:
         found = commits_of_run(TableKey.parse(table), uid, int(attempt), datetime.fromisoformat(begun))
         answer = {"commits": [asdict(commit) for commit in found]}

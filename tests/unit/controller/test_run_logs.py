@@ -14,7 +14,13 @@ from sluice.tables.log import LogUnreadableError, StampedCommit
 from unit.tables.lake import orders
 
 BEGUN = datetime.now(UTC)
-HANGS = (sys.executable, "-c", "import time; time.sleep(600)")
+NEVER_BEGINS = (sys.executable, "-c", "import time; time.sleep(600)")
+HANGS = (sys.executable, "-c", "import time; print('reading', flush=True); time.sleep(600)")
+SLOW_TO_BEGIN = (
+    sys.executable,
+    "-c",
+    """import json, time; time.sleep(3); print('reading', flush=True); print(json.dumps({'commits': []}))""",
+)
 FAILS = (sys.executable, "-c", "raise SystemExit('no more memory')")
 
 
@@ -44,9 +50,16 @@ async def test_a_log_that_cannot_be_read_says_why(tmp_path: Path) -> None:
 
 async def test_a_log_that_does_not_answer_is_left_in_time() -> None:
     began = time.monotonic()
-    with pytest.raises(LogUnreadableError, match="did not answer within"):
+    with pytest.raises(LogUnreadableError, match=r"did not answer within 0\.5 s"):
         await commits_of_run(key_of_path("/lake/orders"), "a", 1, BEGUN, patience=0.5, program=HANGS)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
+
+
+async def test_the_start_of_what_reads_a_log_is_not_taken_for_the_logs_silence() -> None:
+    key = key_of_path("/lake/orders")
+    assert await commits_of_run(key, "a", 1, BEGUN, patience=2.5, program=SLOW_TO_BEGIN) == []
+    with pytest.raises(LogUnreadableError, match=r"did not start within 0\.5 s"):
+        await commits_of_run(key, "a", 1, BEGUN, start_patience=0.5, program=NEVER_BEGINS)
 
 
 async def test_a_reader_that_fails_says_its_last_words() -> None:

@@ -42,11 +42,11 @@ async def start(drivers: Drivers, uid: str, program: str) -> None:
 
 
 async def eventually(condition: Callable[[], object]) -> None:
-    for _ in range(1000):
+    for _ in range(6000):
         if condition():
             return
         await asyncio.sleep(0.02)
-    raise AssertionError("it didn't come to pass within 20 s")
+    raise AssertionError("it didn't come to pass within 120 s")
 
 
 async def until(drivers: Drivers, uid: str, life: Life) -> Facts:
@@ -90,7 +90,7 @@ async def test_a_second_start_does_nothing(drivers: Drivers, uid: str, tmp_path:
     await start(drivers, uid, count)
     await start(drivers, uid, count)
     await until(drivers, uid, Life.RUNNING)
-    await eventually((tmp_path / "count").exists)
+    await eventually(lambda: (tmp_path / "count").exists() and (tmp_path / "count").read_text() != "")
     drivers.kill(uid)
     await until(drivers, uid, Life.EXITED)
     assert (tmp_path / "count").read_text() == "x"
