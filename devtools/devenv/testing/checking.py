@@ -60,6 +60,10 @@ def _default_base(root: Path) -> str:
         if base is not None and base != head:
             return base.strip()
     before = _git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
+    if before is None and (_git(root, "rev-parse", "--is-shallow-repository") or "").strip() == "true":
+        raise DevError(
+            f"./dev check can't tell what has changed: the history of {root} is cut off. Run git fetch --unshallow."
+        )
     return before.strip() if before is not None else head.strip()
 
 

@@ -77,6 +77,14 @@ def test_a_folder_without_history_says_what_to_do(tmp_path: Path) -> None:
         checking.changed_files(root=tmp_path)
 
 
+def test_a_history_that_is_cut_off_before_the_last_commit_is_no_lack_of_changes(repository: Path) -> None:
+    (repository / "changed.py").write_text("2")
+    git(repository, "commit", "-qam", "second")
+    git(repository, "clone", "-q", "--depth=1", repository.as_uri(), "shallow")
+    with pytest.raises(DevError, match="--unshallow"):
+        checking.changed_files(root=repository / "shallow")
+
+
 def test_changes_are_told_below_a_folder_of_a_larger_repository(repository: Path) -> None:
     inner = repository / "inner"
     inner.mkdir()
