@@ -25,23 +25,23 @@ def test_another_process_under_a_recorded_pid_is_left_alone(tmp_path: Path) -> N
         stale.end(patience=0.1)
         assert process.poll() is None
         identity.send(signal.SIGKILL)
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
         assert not identity.alive()
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
 
 
 def test_a_process_that_ignores_being_asked_is_killed(tmp_path: Path) -> None:
     with (tmp_path / "log").open("wb") as log:
         process = spawn(["bash", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], log)
     try:
-        assert wait_until(lambda: "ready" in (tmp_path / "log").read_text(), 10)
+        assert wait_until(lambda: "ready" in (tmp_path / "log").read_text(), 60)
         ProcessId.of(process.pid).end(patience=0.3)
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(60)
 
 
 PARENT = """
@@ -62,15 +62,15 @@ def test_a_child_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     try:
-        assert wait_until(lambda: noted.exists() and noted.read_text() != "", 20)
+        assert wait_until(lambda: noted.exists() and noted.read_text() != "", 60)
         child = ProcessId.of(int(noted.read_text()))
         assert child.alive()
         parent.kill()
-        parent.wait(10)
-        assert wait_until(lambda: not child.alive(), 10)
+        parent.wait(60)
+        assert wait_until(lambda: not child.alive(), 60)
     finally:
         parent.kill()
-        parent.wait(10)
+        parent.wait(60)
 
 
 def test_a_failed_command_says_the_sentence_and_the_end_of_its_output(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def _views(number: int, width: int) -> str:
     return "; ".join(["CREATE TEMP VIEW v0 AS SELECT * FROM {t} WHERE " + ON_D, *above])
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("sql", "reads"),
     [

@@ -29,12 +29,12 @@ async def drivers(tmp_path: Path) -> AsyncIterator[Drivers]:
     yield drivers
     for known in drivers.known():
         end_all(known)
-        for _ in range(200):
+        for _ in range(2400):
             if drivers.facts(known).life is not Life.RUNNING:
                 break
             await asyncio.sleep(0.05)
     for started in drivers._supervisors:
-        started.wait(10)
+        started.wait(120)
 
 
 async def start(drivers: Drivers, uid: str, program: str) -> None:
@@ -50,7 +50,7 @@ async def eventually(condition: Callable[[], object]) -> None:
 
 
 async def until(drivers: Drivers, uid: str, life: Life) -> Facts:
-    for _ in range(400):
+    for _ in range(2400):
         if (facts := drivers.facts(uid)).life is life:
             return facts
         await asyncio.sleep(0.05)
@@ -118,7 +118,7 @@ async def test_a_sealed_driver_is_never_started(drivers: Drivers, uid: str, tmp_
     drivers.seal(uid)
     await start(drivers, uid, f"open({str(tmp_path / 'count')!r}, 'a')")
     for process in drivers._supervisors:
-        process.wait(10)
+        process.wait(60)
     assert drivers.facts(uid).life is Life.SEALED
     assert not (tmp_path / "count").exists()
 
@@ -128,7 +128,7 @@ async def test_a_driver_without_its_supervisor_runs_until_it_is_dead(drivers: Dr
     await eventually(lambda: members(uid))
     [process] = drivers._supervisors
     process.kill()
-    process.wait(10)
+    process.wait(60)
     assert drivers.facts(uid).life is Life.RUNNING
     drivers.terminate(uid)
     assert (await until(drivers, uid, Life.LOST)).exit_code is None

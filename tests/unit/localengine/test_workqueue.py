@@ -8,7 +8,7 @@ from localengine.workqueue import WorkQueue
 
 async def run_until(queue: WorkQueue[str], done: asyncio.Event, workers: int = 3) -> None:
     working = asyncio.create_task(queue.run(workers))
-    await asyncio.wait_for(done.wait(), 10)
+    await asyncio.wait_for(done.wait(), 60)
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
 
