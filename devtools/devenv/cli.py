@@ -100,6 +100,7 @@ def show_help(_arguments: Sequence[str]) -> int:
     return 0
 
 
+OWN_HELP = ("test", "check", "demo")
 COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "test": test,
     "check": check,
@@ -128,6 +129,8 @@ def main(arguments: Sequence[str]) -> int:
     if command is None:
         sys.stderr.write(f"./dev has no command {name}; ./dev help lists them.\n")
         return 2
+    if list(arguments[1:2]) in (["-h"], ["--help"]) and name not in OWN_HELP:
+        return show_help([])
     if not sys.platform.startswith("linux"):
         sys.stderr.write("./dev runs on Linux.\n")
         return 1

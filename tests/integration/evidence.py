@@ -85,12 +85,18 @@ def resources(objects: Objects) -> Iterator[Part]:
     """What stands in the namespace, and what was said of it."""
     for kind in KINDS:
         try:
-            found = objects.every(kind)
+            found = [_without_bookkeeping(one) for one in objects.every(kind)]
         except (AssertionError, OSError) as error:
             yield f"{kind}s of {objects.namespace} could not be listed", repr(error)
             continue
         yield f"{kind}s of {objects.namespace}: {len(found)}", json.dumps(found, indent=1, ensure_ascii=False)
     yield f"events of {objects.namespace}", "\n".join(map(_event, _events(objects)))
+
+
+def _without_bookkeeping(one: dict[str, Any]) -> dict[str, Any]:
+    """Who has set which field is half of an object's text."""
+    metadata = {name: value for name, value in one.get("metadata", {}).items() if name != "managedFields"}
+    return {**one, "metadata": metadata}
 
 
 def _events(objects: Objects) -> list[dict[str, Any]]:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from devenv.errors import DevError
 from devenv.project import ROOT
-from devenv.testing import records
 from devenv.testing.imports import ImportGraph
 from devenv.testing.sections import COMPUTING, WAITING, Section, all_sections
 
 WHOLE = {"lint": COMPUTING, "protocol": COMPUTING, "unit": WAITING}
 """Run whole, in these lanes."""
 SLOW_SECONDS = 75.0
-UNKNOWN_SECONDS = 60.0
+UNKNOWN_SECONDS = 15.0
 """What a file of slow tests is taken to cost that has never run here."""
 
 
@@ -27,6 +26,8 @@ class Choice:
     """What to run after a change, and what is not."""
 
     sections: tuple[Section, ...]
+    chosen: tuple[Path, ...]
+    """Slow test files among them."""
     left_out: tuple[Path, ...]
     """Slow test files that rest on what has changed, too, but for which there is no time."""
     unknown: tuple[Path, ...]
@@ -68,7 +69,7 @@ def _default_base(root: Path) -> str:
 
 
 def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportGraph | None = None) -> Choice:
-    """The sections for these changes; `seconds`: what each test file took in runs before."""
+    """The sections for these changes; `seconds`: what each test file took when it last ran."""
     graph = graph or ImportGraph()
     sections = {section.name: section for section in all_sections() if section.present}
     chosen = [replace(sections[name], lane=lane, cpu_minutes=None) for name, lane in WHOLE.items()]
@@ -88,20 +89,13 @@ def choose(changed: Sequence[Path], seconds: Mapping[str, float], graph: ImportG
         else:
             left_out.append(file)
     chosen += [_part(sections[name], files) for name, files in taken.items()]
-    unknown = [file for file in changed if not graph.knows(file) and file.suffix != ".md"]
-    return Choice(tuple(chosen), tuple(left_out), tuple(unknown))
+    unknown = [file for file in changed if file.suffix != ".md" and not _is_tested(file, graph)]
+    slow_files = [file for files in taken.values() for file in files]
+    return Choice(tuple(chosen), tuple(slow_files), tuple(left_out), tuple(unknown))
 
 
-def last_seconds(results: Path) -> dict[str, float]:
-    """The most that each test file took in the runs that are kept: in some of them only a part of it ran."""
-    found: dict[str, float] = {}
-    for file in results.glob("*/*.tests.jsonl"):
-        sums: dict[str, float] = {}
-        for test, seconds in records.seconds_by_test(records.read(file)).items():
-            name = test.split("::")[0]
-            sums[name] = sums.get(name, 0.0) + seconds
-        found |= {name: max(seconds, found.get(name, 0.0)) for name, seconds in sums.items()}
-    return found
+def _is_tested(file: Path, graph: ImportGraph) -> bool:
+    return any(user.name.startswith("test_") for user in graph.distances([file]))
 
 
 def _files(section: Section) -> Iterable[Path]:

@@ -9,13 +9,14 @@ from devenv.environment import Prepared
 from devenv.errors import DevError, UsageError
 from devenv.progress import say
 from devenv.project import ROOT
-from devenv.testing import checking, results, sections
+from devenv.testing import checking, results, sections, times
 from devenv.testing.report import FLAKY_ALLOWED, OVER_BUDGET, summarise
 from devenv.testing.run import Run
 from devenv.testing.slowest import write_slowest
 from devenv.toolchain import cache
 
 STRICT = "--strict"
+NAMED_AT_MOST = 10
 HELP_OPTIONS = {"-h", "--help"}
 
 
@@ -32,13 +33,16 @@ def test_help() -> str:
             "",
             *listed,
             "",
-            f"  --strict     fails on the first flaky test; else more than {FLAKY_ALLOWED} fail the run",
+            f"  --strict     one flaky test fails the run; else it takes more than {FLAKY_ALLOWED}",
             "  --long       adds the tests that take minutes",
-            "  -k WORDS, -x, --durations=30 and any other option of pytest are passed on to it",
+            "  -k WORDS, -x, --durations=30 and any other option of pytest are passed on to it; budgets hold without such",
+            "",
+            "One file or folder: ./dev run pytest tests/unit/leases",
             "",
             "A failed test of contract, runner, integration or e2e runs once more, alone; if it passes then, it is FLAKY.",
             f"A whole section that takes more than {OVER_BUDGET:g} times its budget of CPU minutes fails.",
-            "Output, results and evidence of the newest ten runs stay in the cache folder, under results/.",
+            "Output, results and evidence of the newest ten runs, and of the newest ten with failed tests, stay in the cache",
+            "folder, under results/.",
             "",
         ]
     )
@@ -82,16 +86,12 @@ def check(arguments: Sequence[str]) -> int:
         case _:
             raise UsageError(f"./dev check doesn't understand {' '.join(arguments)}.\n\n{CHECK_HELP}")
     changed = checking.changed_files(since)
-    choice = checking.choose(changed, checking.last_seconds(cache().folder / "results"))
-    say(f"{len(changed)} changed files")
-    for file in choice.unknown:
-        say(f"    no test is known of {_shown(file)}: ./dev test runs all")
-    code = _run(choice.sections, [], strict=False)
-    if choice.left_out:
-        say(
-            f"  rest on what has changed, too, and were left to ./dev test: {', '.join(map(_shown, choice.left_out))}"
-        )
-    return code
+    _list(f"Changed since {since}" if since else "Changed (--since COMMIT for another span)", changed)
+    choice = checking.choose(changed, times.read(cache().folder))
+    _list("Run beside lint, unit and protocol, because they rest on that", choice.chosen)
+    _list("Rest on it, too, and are left to ./dev test, because time is short", choice.left_out)
+    _list("No test is known of these, ./dev test runs all", choice.unknown)
+    return _run(choice.sections, [], strict=False)
 
 
 def lint(arguments: Sequence[str]) -> int:
@@ -109,6 +109,8 @@ def _run(chosen: Sequence[sections.Section], options: Sequence[str], *, strict: 
     began = time.monotonic()
     reports = Run(prepared, kept, options).sections(chosen)
     write_slowest(kept)
+    if not options:
+        times.note(store.folder, kept)
     return summarise(
         reports,
         set_up_seconds=set_up,
@@ -116,6 +118,15 @@ def _run(chosen: Sequence[sections.Section], options: Sequence[str], *, strict: 
         kept=kept.folder,
         strict=strict,
     )
+
+
+def _list(title: str, files: Sequence[Path]) -> None:
+    if files:
+        say(f"{title}:")
+    for file in files[:NAMED_AT_MOST]:
+        say(f"    {_shown(file)}")
+    if len(files) > NAMED_AT_MOST:
+        say(f"    and {len(files) - NAMED_AT_MOST} more")
 
 
 def _shown(file: Path) -> str:

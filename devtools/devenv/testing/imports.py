@@ -3,17 +3,23 @@
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from devenv.project import IMPORT_ROOTS, ROOT, TESTS
+
+PROGRAMS = (ROOT / "spark-images" / "runner" / "run.py",)
+"""Outside of all packages, and started by their file's name."""
 
 
 class ImportGraph:
     """Every Python file of the project, with the files that it rests on."""
 
-    def __init__(self, roots: Iterable[Path] = (*IMPORT_ROOTS, TESTS), project: Path = ROOT) -> None:
-        self._project = project
+    def __init__(
+        self, roots: Iterable[Path] = (*IMPORT_ROOTS, TESTS), programs: Iterable[Path] = PROGRAMS
+    ) -> None:
         self._modules = {name: file for root in roots for name, file in _modules(root)}
+        self._modules |= {program.name: program for program in programs}
         self._names = {file: name for name, file in self._modules.items()}
 
     def distances(self, changed: Iterable[Path]) -> Mapping[Path, int]:
@@ -79,6 +85,14 @@ def _names_in(tree: ast.Module, package: str) -> Iterator[str]:
                 parent = package.split(".")[: len(package.split(".")) - level + 1] if level else []
                 origin = ".".join([*parent, *([module] if module else [])])
                 yield from (f"{origin}.{alias.name}" for alias in names)
-            case ast.Constant(value=str(text)) if text.replace(".", "").replace("_", "").isalnum():
+            case ast.List(elts=words) | ast.Tuple(elts=words) | ast.Call(args=words):
                 # A program that is started as `python -m sluice.controller`.
-                yield text if "." in text else ""
+                yield from (f"{word}.__main__" for flag, word in pairwise(map(_text, words)) if flag == "-m")
+            case ast.Constant(value=str(text)) if (
+                "." in text and text.replace(".", "").replace("_", "").isalnum()
+            ):
+                yield text
+
+
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

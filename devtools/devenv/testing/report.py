@@ -25,6 +25,8 @@ class Report:
     failures: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    told: Path | None = None
+    """Where what the failed tests said can be read."""
 
     def over_budget(self) -> str | None:
         """Time mustn't creep back: a section may cost half again its budget, on a slow machine accordingly more."""
@@ -53,6 +55,7 @@ class Report:
             f"  {self.name:<12} {self.result():<9} {figures}",
             *(f"      failed: {failure}" for failure in self.failures),
             *(f"      FLAKY: {test} (failed, then passed alone: a bug to mend)" for test in self.flaky),
+            *([] if self.told is None else [f"      what they said: {self.told}"]),
             *(f"      left out: {left_out}" for left_out in self.left_out),
         ]
 
@@ -71,7 +74,9 @@ def summarise(
     say(f"  {'all':<12} {'':<9} {(set_up_seconds + seconds) / 60:8.2f} {cpu_minutes:8.2f}")
     say(f"  output, results and evidence: {kept}")
     passed, skipped = sum(report.passed for report in reports), sum(report.skipped for report in reports)
-    say(f"{passed} passed, {sum(len(report.failures) for report in reports)} failed, {skipped} skipped")
+    failed = sum(len(report.failures) for report in reports)
+    if passed or failed or skipped:
+        say(f"{passed} passed, {failed} failed, {skipped} skipped")
     if not any(report.ran for report in reports):
         say("  nothing ran")
         return 1

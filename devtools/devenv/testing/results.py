@@ -1,4 +1,8 @@
-"""Where a run keeps its output: `<cache>/results/<time>-<pid>`, of which the newest ten stay, and those in use."""
+"""Where a run keeps its output: `<cache>/results/<time>-<pid>`, of which the newest ten stay.
+
+Those of runs in which a test failed are counted apart from the others: what is to be read isn't swept away by a dozen short
+runs. Those in use stay in any case.
+"""
 
 import fcntl
 import os
@@ -44,7 +48,9 @@ def begin(cache: Path) -> Results:
     folder = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     (folder / "evidence").mkdir(parents=True)
     fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX)
-    for old in sorted(entry for entry in parent.iterdir() if entry.is_dir())[:-KEPT]:
+    runs = sorted(entry for entry in parent.iterdir() if entry.is_dir())
+    failed = [run for run in runs if any(run.glob("*.failed.txt"))]
+    for old in (*failed[:-KEPT], *[run for run in runs if run not in failed][:-KEPT]):
         _remove_unless_in_use(old)
     return Results(folder)
 

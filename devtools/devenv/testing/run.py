@@ -19,7 +19,7 @@ from devenv.testing.measured import Measurement
 from devenv.testing.plugin import ONLY_FILE, RECORDS_FILE
 from devenv.testing.report import Report
 from devenv.testing.results import Results
-from devenv.testing.sections import Section
+from devenv.testing.sections import Section, remedy
 from devenv.testing.watched import Watch
 
 NO_TESTS_RAN = 5
@@ -115,7 +115,11 @@ class Run:
                 measurement = self._measured(one, command, one.variables)
                 slowness.append(measurement.slowness)
                 if measurement.code != 0:
-                    report.failures.append(f"{' '.join(command)} ended with {measurement.code}")
+                    report.failures.append(
+                        f"{' '.join(command)} ended with {measurement.code}{remedy(command)}"
+                    )
+        if one.failed:
+            self._write_failed(one, dict.fromkeys(one.failed, "(not yet)"))
         report.seconds = time.monotonic() - began
         report.slowness = max(slowness, default=1.0)
         say(f"### {report.name}: {'failed' if report.failures or one.failed else 'done'}"
@@ -163,9 +167,8 @@ class Run:
             said.append(f"pytest ended with {code}, but was ended by something in it: {log}")
         unfinished = records.unfinished(written)
         if unfinished and one.report.ran:
-            said.append(
-                f"{len(unfinished)} tests did not come to their end, the first of them {unfinished[0]}"
-            )
+            tests = "1 test" if len(unfinished) == 1 else f"{len(unfinished)} tests"
+            said.append(f"{tests} did not come to an end, the first of them {unfinished[0]}")
         return said
 
     def _of_tests(self, name: str, variables: Variables) -> Variables:
@@ -224,9 +227,8 @@ class Run:
         }
 
     def _write_failed(self, one: _Running, again: dict[str, str | None]) -> None:
-        with self._results.failed(one.section.name).open(
-            "w", encoding="utf-8", errors="backslashreplace"
-        ) as file:
+        one.report.told = self._results.failed(one.section.name)
+        with one.report.told.open("w", encoding="utf-8", errors="backslashreplace") as file:
             for test, text in one.failed.items():
                 second = again[test]
                 file.write(f"=== {test}\n--- at first\n{text}\n")

@@ -79,6 +79,19 @@ def all_sections() -> tuple[Section, ...]:
     )
 
 
+def remedy(command: Sequence[str]) -> str:
+    """What mends what a command complains of, if something does."""
+    match command:
+        case ("ruff", "format", *_):
+            return ": ./dev run ruff format . mends it"
+        case ("ruff", "check", *_):
+            return ": ./dev run ruff check --fix . mends some of it"
+        case (*generator, "--check") if tuple(generator) in generators():
+            return ": ./dev crds writes anew what differs"
+        case _:
+            return ""
+
+
 def names() -> list[str]:
     return [section.name for section in all_sections() if section.present]
 

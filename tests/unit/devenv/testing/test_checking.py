@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devenv.errors import DevError
-from devenv.project import ROOT
+from devenv.project import IMPORT_ROOTS, ROOT
 from devenv.testing import checking
 from devenv.testing.imports import ImportGraph
 
@@ -25,6 +25,13 @@ def repository(tmp_path: Path) -> Path:
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "first")
     return tmp_path
+
+
+UNTESTED = [
+    "devtools/cluster/__main__.py",
+    "devtools/devenv/__main__.py",
+    "devtools/devenv/rehearsal/session.py",
+]
 
 
 @pytest.fixture(scope="module")
@@ -204,9 +211,19 @@ def test_a_file_of_which_nothing_is_known_is_told(graph: ImportGraph) -> None:
     assert choice.unknown == (ROOT / "pyproject.toml",)
 
 
-def test_a_file_is_taken_to_cost_what_it_did_when_all_of_it_ran(tmp_path: Path) -> None:
-    for run, lines in (("1", 2), ("2", 1)):
-        (tmp_path / run).mkdir()
-        line = '{"test": "t.py::a", "when": "call", "outcome": "passed", "seconds": 7.0, "text": ""}\n'
-        (tmp_path / run / "unit.tests.jsonl").write_text(line * lines)
-    assert checking.last_seconds(tmp_path) == {"t.py": 14.0}
+def test_every_file_of_the_project_leads_to_a_test_but_those_that_only_start_others(
+    graph: ImportGraph,
+) -> None:
+    untested = [
+        file.relative_to(ROOT).as_posix()
+        for root in IMPORT_ROOTS
+        for file in sorted(root.rglob("*.py"))
+        if file.read_text(encoding="utf-8").strip()
+        and not any(user.name.startswith("test_") for user in graph.distances([file]))
+    ]
+    assert untested == UNTESTED
+
+
+def test_a_file_from_which_no_test_is_reached_is_told(graph: ImportGraph) -> None:
+    lonely = ROOT / UNTESTED[0]
+    assert checking.choose([lonely], {}, graph).unknown == (lonely,)

@@ -1,4 +1,4 @@
-"""The newest ten runs are kept, and those that go on."""
+"""The newest ten runs are kept, the newest ten in which a test failed, and those that go on."""
 
 import time
 from pathlib import Path
@@ -27,4 +27,15 @@ def test_a_run_that_goes_on_keeps_its_folder_whatever_begins_beside_it(
     monkeypatch.undo()
     results.begin(tmp_path)
     assert long.evidence.is_dir()
+    assert len(list((tmp_path / "results").iterdir())) == results.KEPT + 1
+
+
+def test_a_run_in_which_a_test_failed_is_not_swept_away_by_runs_in_which_none_did(tmp_path: Path) -> None:
+    failed = tmp_path / "results" / "20190101-000000-1"
+    failed.mkdir(parents=True)
+    (failed / "runner.failed.txt").touch()
+    for number in range(12):
+        (tmp_path / "results" / f"20200101-0000{number:02}-1").mkdir()
+    results.begin(tmp_path)
+    assert failed.exists()
     assert len(list((tmp_path / "results").iterdir())) == results.KEPT + 1

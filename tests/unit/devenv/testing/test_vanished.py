@@ -67,7 +67,7 @@ def test_tests_that_never_ran_since_an_earlier_one_was_flaky_fail(
     many = "".join(f"def test_{number}(): pass\n" for number in range(50))
     (report,) = run_sections(section_of(tmp_path, FAILS_ONCE + many), options=options)
     assert report.flaky == ["test_it.py::test_first"]
-    assert any("tests did not come to their end" in failure for failure in report.failures)
+    assert any("tests did not come to an end" in failure for failure in report.failures)
 
 
 @pytest.mark.parametrize("options", [(), XDIST])
