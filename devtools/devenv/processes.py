@@ -154,39 +154,26 @@ def run(
     failure: str,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    attempts: int = 1,
 ) -> None:
     """Runs a command to its end; when it fails, `failure` is the sentence, followed by the end of its output."""
-    once = partial(_run_once, arguments, log, environment, folder)
-    _succeed(once, str(arguments[0]), log, failure, attempts=1)
-
-
-def fetch(
-    arguments: Sequence[Argument],
-    log: Path,
-    *,
-    failure: str,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-) -> None:
-    """Runs a command that transfers something: one that fails is run again, after longer and longer pauses.
-
-    Package managers give up at the first transfer that breaks off, or ask again at once, when nothing is better yet.
-    """
-    once = partial(_run_once, arguments, log, environment, folder)
-    _succeed(once, str(arguments[0]), log, failure, FETCH_ATTEMPTS)
-
-
-def _succeed(once: Callable[[], int], name: str, log: Path, failure: str, attempts: int) -> None:
-    code = once()
+    code = _run_once(arguments, log, environment, folder)
     for number in range(1, attempts):
         if code == 0 or _stopping.wait(_PAUSE * number):
             break
-        say(f"    {name} failed with {code} and is asked again (its output: {log})")
-        code = once()
+        say(f"    {arguments[0]} failed with {code} and is asked again (its output: {log})")
+        code = _run_once(arguments, log, environment, folder)
     if _stopping.is_set():
-        raise DevError(f"{name} was stopped")
+        raise DevError(f"{arguments[0]} was stopped")
     if code != 0:
         raise DevError(f"{failure}\n{last_lines(log)}\n(all of it: {log})")
+
+
+fetch = partial(run, attempts=FETCH_ATTEMPTS)
+"""For a command that transfers something: one that fails is run again, after longer and longer pauses.
+
+Package managers give up at the first transfer that breaks off, or ask again at once, when nothing is better yet.
+"""
 
 
 def _run_once(

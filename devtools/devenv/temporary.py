@@ -1,15 +1,14 @@
 """One folder for all that ./dev and what it starts write for a while: whatever they leave in it goes with it."""
 
-import fcntl
 import os
 import shutil
 import signal
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from devenv.folder_locks import hold, remove_unless_held
 from devenv.processes import stop_everything
 
 # Short, because paths of sockets below it may have no more than 107 bytes.
@@ -29,13 +28,13 @@ def own_temporary_folder() -> Iterator[Path]:
     # No interrupt falls between making the folder and knowing it.
     signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock = os.open(folder, os.O_RDONLY)
+    lock = hold(folder)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
         os.environ |= {"TMPDIR": str(folder), OUTER: outer}
         tempfile.tempdir = None
-        _remove_left_folders(Path(outer))
+        for left in Path(outer).glob(f"{PREFIX}*"):  # by a ./dev that was killed
+            remove_unless_held(left, SURELY_LOCKED_SECONDS)
         yield folder
     except BaseException:
         stop_everything()
@@ -48,23 +47,6 @@ def own_temporary_folder() -> Iterator[Path]:
         tempfile.tempdir = None
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
-
-
-def _remove_left_folders(outer: Path) -> None:
-    """Those of a ./dev that was killed: the kernel took its lock from it."""
-    for folder in outer.glob(f"{PREFIX}*"):
-        try:
-            lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # gone by now, somebody else's, or no folder
-            continue
-        try:
-            if time.time() - os.fstat(lock).st_mtime > SURELY_LOCKED_SECONDS:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:
-            continue
-        finally:
-            os.close(lock)
 
 
 def outside(variables: Mapping[str, str]) -> dict[str, str]:

@@ -4,12 +4,12 @@ Those of runs in which a test failed are counted apart from the others: what is 
 runs. Those in use stay in any case.
 """
 
-import fcntl
 import os
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from devenv.folder_locks import hold, remove_unless_held
 
 KEPT = 10
 
@@ -47,23 +47,9 @@ def begin(cache: Path) -> Results:
     parent = cache / "results"
     folder = parent / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     (folder / "evidence").mkdir(parents=True)
-    fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX)
+    hold(folder)
     runs = sorted(entry for entry in parent.iterdir() if entry.is_dir())
     failed = [run for run in runs if any(run.glob("*.failed.txt"))]
     for old in (*failed[:-KEPT], *[run for run in runs if run not in failed][:-KEPT]):
-        _remove_unless_in_use(old)
+        remove_unless_held(old)
     return Results(folder)
-
-
-def _remove_unless_in_use(folder: Path) -> None:
-    try:
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:  # another ./dev was quicker
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
-    except BlockingIOError:
-        return
-    finally:
-        os.close(lock)
