@@ -13,7 +13,7 @@ from sluice.footprint.model import (
     unknown_footprint,
 )
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
-from sluice.footprint.statements import Statement, split
+from sluice.footprint.sql.statement import Statement, split
 
 __all__ = [
     "ANY_SOURCES",

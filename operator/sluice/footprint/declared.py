@@ -1,12 +1,12 @@
 """A footprint that the job declares: its word is taken for it, by the rules of the operation that it names."""
 
 from sluice.api.job import DeclaredFootprint, Operation
-from sluice.footprint.insert import CLUSTERING
-from sluice.footprint.maintenance import table_retention
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
-from sluice.footprint.naming import key_of
-from sluice.footprint.reading import Reading, Surroundings
-from sluice.footprint.statements import Statement
+from sluice.footprint.sql.naming import key_of
+from sluice.footprint.sql.reading import Reading, Surroundings
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.statements.insert import CLUSTERING
+from sluice.footprint.statements.maintenance import table_retention
 from sluice.predicates import Region
 
 _ADDS_ONLY = frozenset({Operation.APPEND, Operation.STREAM})

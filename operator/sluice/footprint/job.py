@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
-from sluice.footprint.bindings import bound, statements_of
 from sluice.footprint.declared import declared_footprint
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, NOTHING, Follows, JobFootprint, TableFootprint
 from sluice.footprint.promise import promised
-from sluice.footprint.reading import Reading, Surroundings, with_more
-from sluice.footprint.session import Settings, refuse_settings
 from sluice.footprint.sources import NO_SOURCES, Sources, together
-from sluice.footprint.sql import Script
-from sluice.footprint.statements import Statement
+from sluice.footprint.sql.parameters import bound, statements_of
+from sluice.footprint.sql.reading import Reading, Surroundings, with_more
+from sluice.footprint.sql.settings import Settings, refuse_settings
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.statements.script import Script
 from sluice.footprint.write import (
     follows,
     is_delta,

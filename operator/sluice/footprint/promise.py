@@ -6,8 +6,8 @@ from dataclasses import replace
 from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, TableFootprint
-from sluice.footprint.reading import Reading, partitions
 from sluice.footprint.regions import united
+from sluice.footprint.sql.reading import Reading, partitions
 from sluice.predicates import conjunction, disjoint, overlap, to_sql
 
 

@@ -9,16 +9,17 @@ from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation, Stream, Write, WriteMode
 from sluice.api.tables import Source, StreamSource
-from sluice.footprint import insert
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, Follows, Metadata, TableFootprint
-from sluice.footprint.naming import key_of
-from sluice.footprint.query import Reads, reads_of
-from sluice.footprint.reading import Reading, Surroundings
-from sluice.footprint.rows import surely_some
-from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, sources_of
-from sluice.footprint.sql import Script
-from sluice.footprint.statements import Statement, split
+from sluice.footprint.queries.reads import Reads, reads_of
+from sluice.footprint.queries.rows import surely_some
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.naming import key_of
+from sluice.footprint.sql.reading import Reading, Surroundings
+from sluice.footprint.sql.selected import sources_of
+from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.statements import insert
+from sluice.footprint.statements.script import Script
 from sluice.predicates import PredicateError, too_complex
 from sluice.tables import TableKey, key_of_path
 

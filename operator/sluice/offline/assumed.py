@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint import NotUnderstoodError
-from sluice.footprint.bindings import statements_of
-from sluice.footprint.statements import Statement
-from sluice.footprint.words import word
+from sluice.footprint.sql.parameters import statements_of
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import word
 from sluice.offline.jobs import Job
 from sluice.predicates import Table
 from sluice.tables import TableFacts

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sluice.footprint.bindings import bound, statements_of
-from sluice.footprint.cells import Cell, Constant, FromTable, says
-from sluice.footprint.change import names_of
-from sluice.footprint.naming import table_at
-from sluice.footprint.reading import Reading, Surroundings
-from sluice.footprint.rows import Row, rows_of
-from sluice.footprint.session import Settings
-from sluice.footprint.statements import Statement, split
-from sluice.footprint.words import word
+from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
+from sluice.footprint.queries.rows import Row, rows_of
+from sluice.footprint.sql.naming import table_at
+from sluice.footprint.sql.parameters import bound, statements_of
+from sluice.footprint.sql.reading import Reading, Surroundings
+from sluice.footprint.sql.settings import Settings
+from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.sql.words import word
+from sluice.footprint.statements.change import names_of
 from sluice.offline.jobs import Job
 from sluice.predicates import (
     Column,

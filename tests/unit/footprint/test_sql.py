@@ -4,7 +4,7 @@ import pytest
 
 from sluice.api.job import Operation
 from sluice.footprint import NOTHING, NotUnderstoodError, TableFootprint, split
-from sluice.footprint.sql import table_footprint
+from sluice.footprint.statements.script import table_footprint
 from sluice.tables import key_of_name, key_of_path
 
 T = key_of_path("/lake/t")

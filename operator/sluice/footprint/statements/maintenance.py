@@ -5,10 +5,10 @@ import re
 from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation
-from sluice.footprint.insert import refuse_unknown
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
-from sluice.footprint.reading import Reading, there
-from sluice.footprint.words import outside_parentheses, words
+from sluice.footprint.sql.reading import Reading, there
+from sluice.footprint.sql.words import outside_parentheses, words
+from sluice.footprint.statements.insert import refuse_unknown
 from sluice.predicates import Region
 
 _WEEK = 168.0

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sluice.footprint.cells import Cell, Constant, FromTable
-from sluice.footprint.naming import names_table
-from sluice.footprint.reading import Reading
+from sluice.footprint.queries.cells import Cell, Constant, FromTable
+from sluice.footprint.sql.naming import names_table
+from sluice.footprint.sql.reading import Reading
 from sluice.predicates.syntax import conjuncts
 
 _MANY = 1000

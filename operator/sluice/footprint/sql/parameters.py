@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.parameters import Parameter as GivenParameter
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.statements import Statement, split
+from sluice.footprint.sql.statement import Statement, split
 from sluice.predicates import Parameter, PredicateError, refuse_templates
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from sluice.footprint import alter, change, create, insert, maintenance, merge, utility
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import Metadata, TableFootprint
-from sluice.footprint.naming import Named, table_at
-from sluice.footprint.reading import Reading, Surroundings, place
-from sluice.footprint.statements import Statement
-from sluice.footprint.words import outside_parentheses, starts_with
+from sluice.footprint.sql.naming import Named, table_at
+from sluice.footprint.sql.reading import Reading, Surroundings, place
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import starts_with
+from sluice.footprint.statements import alter, change, create, insert, maintenance, merge, session
 
 _Reader = Callable[[Reading], TableFootprint]
 
@@ -37,9 +37,6 @@ _VERBS: tuple[tuple[tuple[str, ...], _Reader], ...] = (
     (("CREATE", "TABLE"), create.create),
     (("CONVERT", "TO", "DELTA"), create.convert),
 )
-_AFTER_AN_INSERTS_TABLE = frozenset(
-    {"(", "PARTITION", "BY", "VALUES", "SELECT", "WITH", "FROM", "TABLE", "REPLACE", "IF"}
-)
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Script:
     tables: tuple[TableFootprint, ...] = field(default=())
 
     def then(self, statement: Statement) -> "Script":
-        around = utility.after(statement, self.around)
+        around = session.after(statement, self.around)
         if around is not None:
             return replace(self, around=around)
         found = table_footprint(statement, self.around)
@@ -70,12 +67,6 @@ def table_footprint(statement: Statement, around: Surroundings | None = None) ->
                 raise reading.refused(
                     f"{target.key} is a temporary view: name the table itself, so that conditions speak of its columns"
                 )
-            if read is insert.insert:
-                _refuse_what_follows(reading)
-            elif read in (create.create, create.replace_table):
-                reading = replace(reading, key=create.location(reading) or target.key)
-            elif read is create.convert:
-                reading = replace(reading, key=create.converted(reading))
             return read(reading)
     beginning = " ".join(statement.text.split()[:3])[:80]
     raise NotUnderstoodError(
@@ -96,12 +87,3 @@ def _target(statement: Statement, position: int) -> Named:
             "delta.`s3://bucket/table`"
         )
     return named
-
-
-def _refuse_what_follows(reading: Reading) -> None:
-    words = [word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])]
-    if not words or words[0] not in _AFTER_AN_INSERTS_TABLE:
-        follows = repr(words[0]) if words else "nothing"
-        raise reading.refused(
-            f"after the table's name follows {follows}, of which Sluice does not know what it does"
-        )

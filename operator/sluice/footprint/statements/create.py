@@ -1,5 +1,6 @@
 """CREATE, REPLACE, CLONE and CONVERT: the first commit of a table, or one that makes it anew."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 from sqlglot import exp
@@ -7,13 +8,14 @@ from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.insert import CLUSTERING
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
-from sluice.footprint.naming import key_of_parts, table_at
-from sluice.footprint.reading import Reading
-from sluice.footprint.rows import surely_some
-from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, sources_of
-from sluice.footprint.words import outside_parentheses, words
+from sluice.footprint.queries.rows import surely_some
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.naming import key_of_parts, table_at
+from sluice.footprint.sql.reading import Reading
+from sluice.footprint.sql.selected import sources_of
+from sluice.footprint.sql.words import outside_parentheses, words
+from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey, key_of_path
 
 _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM"})
@@ -21,6 +23,7 @@ _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM"})
 
 def create(reading: Reading) -> TableFootprint:
     """A table that is there already stays as it is."""
+    reading = _located(reading)
     if _clones(reading):
         return clone(reading)
     if _is_there(reading):
@@ -40,6 +43,7 @@ def create(reading: Reading) -> TableFootprint:
 
 
 def replace_table(reading: Reading) -> TableFootprint:
+    reading = _located(reading)
     if _clones(reading):
         return clone(reading)
     return reading.footprint(
@@ -68,6 +72,7 @@ def clone(reading: Reading) -> TableFootprint:
 
 def convert(reading: Reading) -> TableFootprint:
     """Writes the first commit over files that are there."""
+    reading = replace(reading, key=_converted(reading))
     return reading.footprint(
         Operation.CREATE,
         metadata=Metadata.MAY_CHANGE,
@@ -120,7 +125,11 @@ def _certain(reading: Reading) -> bool:
     return query is not None and surely_some(query)  # without a query, a table at a path stays as it is
 
 
-def location(reading: Reading) -> TableKey | None:
+def _located(reading: Reading) -> Reading:
+    return replace(reading, key=_location(reading) or reading.key)
+
+
+def _location(reading: Reading) -> TableKey | None:
     """Where a table is created, if the statement says so: its name will be bound to that location."""
     depth = 0
     rest = reading.statement.tokens[reading.end :]
@@ -138,7 +147,7 @@ def location(reading: Reading) -> TableKey | None:
     return None
 
 
-def converted(reading: Reading) -> TableKey:
+def _converted(reading: Reading) -> TableKey:
     """CONVERT TO DELTA parquet.`/folder` makes the folder a Delta table."""
     parts = [token.text for token in reading.statement.tokens[3:6]]
     if len(parts) == 3 and parts[0].lower() == "parquet" and parts[1] == ".":

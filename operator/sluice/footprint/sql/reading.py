@@ -13,10 +13,11 @@ from sqlglot.tokenizer_core import Token
 from sluice.api.job import Operation
 from sluice.footprint.errors import NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
-from sluice.footprint.session import Settings
-from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, sources_of
-from sluice.footprint.statements import Statement
-from sluice.footprint.words import outside_parentheses, word
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.selected import sources_of
+from sluice.footprint.sql.settings import Settings
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import outside_parentheses, word
 from sluice.predicates import (
     Anything,
     Parameter,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.naming import key_of_parts, names_table
-from sluice.footprint.reading import Reading
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
-from sluice.footprint.sources import is_common_table, is_table_function, may_be_a_users, names_files
+from sluice.footprint.sql.naming import key_of_parts, names_table
+from sluice.footprint.sql.reading import Reading
+from sluice.footprint.sql.selected import is_common_table, is_table_function, may_be_a_users, names_files
 from sluice.predicates import Region, conjunction, from_conjuncts
 from sluice.predicates.syntax import conjuncts
 

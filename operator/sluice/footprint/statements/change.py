@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from sluice.api.job import Operation
-from sluice.footprint.by_row import against_rows
-from sluice.footprint.cells import Constant, says
-from sluice.footprint.insert import evolution, pin_advice, refuse_unknown
 from sluice.footprint.model import EVERYTHING, NOTHING, TableFootprint
-from sluice.footprint.query import reads_of
-from sluice.footprint.reading import Reading, partitions, there
+from sluice.footprint.queries.cells import Constant, says
+from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.regions import united, without
+from sluice.footprint.sql.reading import Reading, partitions, there
+from sluice.footprint.statements.by_row import against_rows
+from sluice.footprint.statements.insert import evolution, pin_advice, refuse_unknown
 from sluice.predicates import (
     Atom,
     Predicate,

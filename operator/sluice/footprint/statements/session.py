@@ -6,12 +6,12 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sluice.footprint.builtins import BUILTIN_FUNCTIONS
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.reading import Surroundings, place
-from sluice.footprint.session import Settings
-from sluice.footprint.statements import Statement
-from sluice.footprint.words import QUOTED, starts_with, words
+from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
+from sluice.footprint.sql.reading import Surroundings, place
+from sluice.footprint.sql.settings import Settings
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import QUOTED, starts_with, words
 
 _FUNCTION = (("CREATE", "TEMPORARY", "FUNCTION"), ("CREATE", "OR", "REPLACE", "TEMPORARY", "FUNCTION"))
 _VIEW = (

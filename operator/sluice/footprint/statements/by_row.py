@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 
 from sqlglot import exp
 
-from sluice.footprint.builtins import BUILTIN_FUNCTIONS
-from sluice.footprint.reading import Reading
+from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
+from sluice.footprint.sql.reading import Reading
 from sluice.predicates.reasons import is_volatile
 from sluice.predicates.syntax import conjuncts
 

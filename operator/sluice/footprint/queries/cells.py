@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sluice.footprint.reading import Reading
+from sluice.footprint.sql.reading import Reading
 from sluice.predicates import (
     ALWAYS,
     Anything,

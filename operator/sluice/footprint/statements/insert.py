@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from sluice.api.job import Operation
-from sluice.footprint.cells import Cell, Constant, says
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, TableFootprint
-from sluice.footprint.query import Reads, reads_of
-from sluice.footprint.reading import Reading, partitions, there
+from sluice.footprint.queries.cells import Cell, Constant, says
+from sluice.footprint.queries.reads import Reads, reads_of
+from sluice.footprint.queries.rows import Row, rows_of, surely_some
 from sluice.footprint.regions import united
-from sluice.footprint.rows import Row, rows_of, surely_some
 from sluice.footprint.sources import ANY_SOURCES
+from sluice.footprint.sql.reading import Reading, partitions, there
+from sluice.footprint.sql.words import outside_parentheses
 from sluice.predicates import (
     Anything,
     Predicate,
@@ -24,8 +25,13 @@ from sluice.predicates import (
 CLUSTERING = "delta.clustering"
 _PROMISE = "say where its rows land: spec.writes, such as \"date = DATE '2026-11-19'\""
 
+_AFTER_AN_INSERTS_TABLE = frozenset(
+    {"(", "PARTITION", "BY", "VALUES", "SELECT", "WITH", "FROM", "TABLE", "REPLACE", "IF"}
+)
+
 
 def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of INSERT a line
+    _refuse_what_follows(reading)
     if reading.unread is not None:
         source = Reads(EVERYTHING, (reading.unread,))
         return overwrite(reading, EVERYTHING, source, certain=False, identity=adds_identity(reading, None))
@@ -152,6 +158,15 @@ def _replaced(
         widened=source.widened,
         reads_advice=pin_advice(reading, matching) if recorded.is_everything else None,
     )
+
+
+def _refuse_what_follows(reading: Reading) -> None:
+    words = [word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])]
+    if not words or words[0] not in _AFTER_AN_INSERTS_TABLE:
+        follows = repr(words[0]) if words else "nothing"
+        raise reading.refused(
+            f"after the table's name follows {follows}, of which Sluice does not know what it does"
+        )
 
 
 # ------------------------------------------------------------------------------------------------ where rows land

@@ -1,10 +1,10 @@
 """ALTER TABLE and COMMENT ON, by what their commit carries: metadata, protocol, or a domain of its own."""
 
 from sluice.api.job import Operation
-from sluice.footprint.insert import CLUSTERING, refuse_unknown
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
-from sluice.footprint.reading import Reading
-from sluice.footprint.words import QUOTED, properties, words
+from sluice.footprint.sql.reading import Reading
+from sluice.footprint.sql.words import QUOTED, properties, words
+from sluice.footprint.statements.insert import CLUSTERING, refuse_unknown
 
 ENABLING = {
     "delta.enabledeletionvectors": ("true", "deletionVectors"),

@@ -7,15 +7,15 @@ from functools import cached_property
 from sqlglot import exp
 
 from sluice.api.job import Operation
-from sluice.footprint.by_row import against_rows, filters_target
-from sluice.footprint.cells import Cell, Constant, FromTable, says
-from sluice.footprint.change import assignments, follows, moved, names_of
-from sluice.footprint.insert import adds_identity, evolution, pin_advice, refuse_unknown
 from sluice.footprint.model import NOTHING, TableFootprint
-from sluice.footprint.query import reads_of
-from sluice.footprint.reading import Reading, partitions, there
+from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
+from sluice.footprint.queries.reads import reads_of
+from sluice.footprint.queries.rows import Row, rows_of
 from sluice.footprint.regions import EVERYTHING, united, without
-from sluice.footprint.rows import Row, rows_of
+from sluice.footprint.sql.reading import Reading, partitions, there
+from sluice.footprint.statements.by_row import against_rows, filters_target
+from sluice.footprint.statements.change import assignments, follows, moved, names_of
+from sluice.footprint.statements.insert import adds_identity, evolution, pin_advice, refuse_unknown
 from sluice.predicates import (
     ALWAYS,
     Predicate,
