@@ -13,6 +13,7 @@ from sluice.footprint.regions import united
 from sluice.footprint.sources import ANY_SOURCES
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.sql.words import outside_parentheses
+from sluice.footprint.statements.constraint import where_rows_may_land
 from sluice.predicates import (
     Anything,
     Predicate,
@@ -60,7 +61,9 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
     if reading.around.settings.overwrites_partitions and _is_partitioned(reading):
         return overwrite_partitions(reading, lands, source, identity=identity)
     if static:
-        return _replaced(reading, _fixed(reading, static), lands, source, certain=sure, identity=identity)
+        fixed = _fixed(reading, static)
+        matching = partitions(fixed)
+        return _replaced(reading, fixed, matching, lands, source, certain=sure, identity=identity)
     return overwrite(reading, lands, source, certain=sure, identity=identity)
 
 
@@ -132,13 +135,21 @@ def replace_where(
 ) -> TableFootprint:
     node = condition.this if isinstance(condition, exp.Where) else condition
     predicate = reading.predicate(node, names=reading.own_names)
-    return _replaced(reading, predicate, lands, source, certain=certain, identity=identity)
+    adds = where_rows_may_land(reading, node, predicate, lands)
+    return _replaced(reading, predicate, adds, lands, source, certain=certain, identity=identity)
 
 
 def _replaced(
-    reading: Reading, predicate: Predicate, lands: Region, source: Reads, *, certain: bool, identity: bool
+    reading: Reading,
+    predicate: Predicate,
+    adds: Region,
+    lands: Region,
+    source: Reads,
+    *,
+    certain: bool,
+    identity: bool,
 ) -> TableFootprint:
-    """Rows that match go, and new ones, which must match, come."""
+    """Rows that match go, and new ones, which are held against the condition, come."""
     whole = from_whole(predicate, simplified=False)
     recorded = reading.recorded(predicate) if reading.around.cautious else reading.scanned(whole)
     matching = partitions(predicate)
@@ -150,7 +161,7 @@ def _replaced(
         Operation.OVERWRITE,
         reads=reads,
         reads_files=reads,
-        adds=united([matching, lands]) if outside else matching,
+        adds=united([adds, lands]) if outside else adds,
         removes=there(predicate),
         certain=certain,
         adds_surely=certain,

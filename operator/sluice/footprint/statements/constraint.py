@@ -1,0 +1,42 @@
+"""Which rows Delta lets REPLACE WHERE and replaceWhere write: it holds them against those parts of the condition only that
+name a column. Of SQL's REPLACE WHERE that is the condition as Spark's optimizer leaves it, which may be `false` alone."""
+
+from sqlglot import exp
+
+from sluice.footprint.sql.reading import Reading, partitions
+from sluice.predicates import Kind, Predicate, Region, compiled, conjunction
+from sluice.predicates.syntax import condition_in, conjuncts
+
+_COMPARED_AS_THEY_ARE = frozenset(
+    {Kind.BOOLEAN, Kind.INTEGER, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
+)
+"""Of other types Spark may find that a column can't have the value, where we don't."""
+
+
+def where_rows_may_land(
+    reading: Reading, condition: str | exp.Expr, predicate: Predicate, lands: Region
+) -> Region:
+    """`lands`: where the query's rows would land without the condition."""
+    if isinstance(condition, str):
+        held = _held(reading, condition)
+        return lands if held is None else partitions(held)
+    return partitions(predicate) if _is_never_folded_to_false(predicate) else lands
+
+
+def _held(reading: Reading, condition: str) -> Predicate | None:
+    """The option's parts that name a column, as they are written; None if none does."""
+    tree = condition_in(condition)
+    if isinstance(tree, str):
+        return None
+    named = [part for part in conjuncts(tree) if part.find(exp.Column) is not None]
+    return conjunction(reading.predicate(part, names=reading.own_names) for part in named) if named else None
+
+
+def _is_never_folded_to_false(predicate: Predicate) -> bool:
+    """Some row surely matches, one without NULL: of a column that can't be NULL the optimizer knows it."""
+    rows = compiled(predicate)
+    return (
+        not rows.reasons
+        and all(column.type.kind in _COMPARED_AS_THEY_ARE for column in rows.columns.values())
+        and any(all(values.has_values for values in box.values()) for box in rows.boxes)
+    )
