@@ -2,6 +2,8 @@
 
 from sluice.predicates import PredicateError
 
+IF_SPARK_DOES = "If Spark understands it, declare what it touches in spec.footprint"
+
 
 class NotUnderstoodError(Exception):
     """What, where and why."""

@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation, Stream, Write, WriteMode
@@ -17,10 +15,9 @@ from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.naming import key_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.selected import sources_of
-from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.sql.statement import Statement, query_in, split
 from sluice.footprint.statements import insert
 from sluice.footprint.statements.script import Script
-from sluice.predicates import PredicateError, too_complex
 from sluice.tables import TableKey, key_of_path
 
 _BEGINS_A_QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
@@ -114,7 +111,7 @@ def _view(source: StreamSource) -> exp.Expr | None:
     if not is_delta(source):
         return None
     if source.path is None:
-        return sqlglot.parse_one("SELECT * FROM unknown_source", read="spark")
+        return exp.select("*").from_(exp.Table(this=exp.to_identifier("unknown_source")))
     table = exp.Table(
         this=exp.to_identifier(source.path, quoted=True), db=exp.to_identifier("delta", quoted=True)
     )
@@ -142,23 +139,7 @@ def _query(sql: str, place: str) -> exp.Expr | None:
                     f"{place} holds {token.text!r} (line {token.line}), so it may be more than a query: "
                     "use spec.sql, or put names that are such words into backticks"
                 )
-    try:
-        if too_complex(sql) is not None:
-            return None
-        tree = sqlglot.parse_one(statements[0].text, read="spark")
-    except PredicateError as error:
-        raise NotUnderstoodError(f"{place}: {error}") from error
-    except ParseError as error:
-        found = error.errors[0] if error.errors else {}
-        raise NotUnderstoodError(
-            f"{place}, line {found.get('line')}, column {found.get('col')}: the query cannot be read: "
-            f"{found.get('description')}. If Spark understands it, declare what it touches in spec.footprint"
-        ) from error
-    except (SqlglotError, RecursionError) as error:
-        raise NotUnderstoodError(f"{place} cannot be read: {error}") from error
-    if not isinstance(tree, exp.Query | exp.Table | exp.Values):
-        raise NotUnderstoodError(f"{place} is not understood as a query")
-    return tree
+    return query_in(tokens, sql, place)
 
 
 def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:

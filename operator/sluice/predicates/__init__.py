@@ -13,8 +13,8 @@ template, missing parameter) raises `PredicateError` with line, column and messa
 
 For those who write footprints:
 
-- Parse whole statements yourself with sqlglot (dialect "spark"), after `too_complex(sql)` said None and `refuse_templates(sql)`
-  returned, and hand the condition's node to `parse`. Never call sqlglot's optimizer: it is unsound here.
+- Whole statements are parsed by `syntax.statement_in`, after `limits.excess` said None and `refuse_templates` returned; hand the
+  condition's node to `parse`. Never call sqlglot's parser yourself, which throws anything, nor its optimizer: it is unsound here.
 - `names` are the table's own names in the statement (alias, or dotted name), `others` those of every other relation in scope (a
   MERGE's source; `None` if unknown). Their columns become `Anything`. In `WHEN NOT MATCHED` only the source's columns
   are in scope: parse that condition with the *source's* columns as the table.
@@ -43,7 +43,7 @@ from sluice.predicates.parse import parse
 from sluice.predicates.project import from_conjuncts, from_whole
 from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
 from sluice.predicates.session import Session
-from sluice.predicates.syntax import refuse_templates, too_complex
+from sluice.predicates.syntax import refuse_templates
 from sluice.predicates.text import to_sql
 from sluice.predicates.tree import (
     ALWAYS,
@@ -95,5 +95,4 @@ __all__ = [
     "reasons",
     "refuse_templates",
     "to_sql",
-    "too_complex",
 ]

@@ -295,6 +295,13 @@ def _decimal(text: str) -> Decimal | None:
     return number if scale + whole <= MAX_DECIMAL_DIGITS else None
 
 
+def _double(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _number(text: str) -> Literal | Widening:
     if text.isdecimal() and text.isascii():
         if len(text) > MAX_DECIMAL_DIGITS:
@@ -306,7 +313,9 @@ def _number(text: str) -> Literal | Widening:
             else Literal(LiteralKind.DECIMAL, Decimal(text))
         )
     if "e" in text.lower():
-        double = float(text)
+        double = _double(text)
+        if double is None:
+            return Widening(f"the number {text[:20]} isn't understood")
         return (
             Literal(LiteralKind.DOUBLE, double) if isfinite(double) else Widening(f"{text} is out of range")
         )

@@ -1,12 +1,19 @@
-"""Why text is looked at before sqlglot parses it: its parser recurses, and template left-overs must be named, not guessed at."""
+"""The one place that calls sqlglot's tokenizer and parser, because broken text makes them throw whatever comes.
+
+Text is looked at before it is parsed: the parser recurses, and template left-overs must be named, not guessed at.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
+from sqlglot.parser import Parser
 
 from sluice.predicates import limits
 from sluice.predicates.errors import PredicateError
@@ -15,14 +22,53 @@ SPARK = Dialect.get_or_raise("spark")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\{[^}]*\}", re.DOTALL)
 
 
-def too_complex(sql: str) -> str | None:
-    """Why `sql` mustn't be handed to sqlglot's parser, which recurses; None if it may. For those who parse whole statements."""
-    if len(sql) > limits.MAX_TEXT:
-        return f"the text is longer than {limits.MAX_TEXT} characters"
+class _Tokenizer(Spark.Tokenizer):
+    """sqlglot takes what follows OPTIMIZE, VACUUM and others for one opaque text; here every word counts."""
+
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+def tokens_of(text: str) -> list[Token]:
     try:
-        return limits.excess(SPARK.tokenize(sql))
-    except TokenError as error:
+        return _Tokenizer(dialect=SPARK).tokenize(text)
+    except Exception as error:  # a tokenizer's own defects are no news to whoever wrote the text
         raise PredicateError(f"this isn't Spark SQL: {error}", 1, 1) from error
+
+
+def statement_in(tokens: Sequence[Token], text: str) -> exp.Expr:
+    """Of a text whose tokens `limits.excess` has nothing against. Nodes know their places in it."""
+    return _only("statement", lambda parser: parser.parse(list(tokens), text), tokens)
+
+
+def condition_among(tokens: Sequence[Token], text: str) -> exp.Expr:
+    """As `statement_in`."""
+    return _only("condition", lambda parser: parser.parse_into(exp.Condition, list(tokens), text), tokens)
+
+
+def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: Sequence[Token]) -> exp.Expr:
+    try:
+        found = parse(SPARK.parser())
+    except ParseError as error:
+        place = error.errors[0] if error.errors else {}
+        why = str(place.get("description") or "it can't be parsed")
+        if why.startswith("Required keyword"):
+            why = "something is missing here"
+        raise PredicateError(f"this isn't a {what}: {why}", place.get("line"), place.get("col")) from error
+    except Exception as error:
+        # Of broken text it makes nodes from parts that don't fit, which fail in their constructors.
+        why = (
+            "it is nested too deeply" if isinstance(error, RecursionError) else "its parts don't fit together"
+        )
+        raise PredicateError(f"this isn't a {what}: {why}", *_place_of(tokens)) from error
+    if not any(found):
+        raise PredicateError(f"the {what} is empty", *_place_of(tokens))
+    if len(found) != 1 or found[0] is None:
+        raise PredicateError(f"this isn't a {what}, but more than one", *_place_of(tokens))
+    return found[0]
+
+
+def _place_of(tokens: Sequence[Token]) -> tuple[int, int]:
+    return (tokens[0].line, tokens[0].col) if tokens else (1, 1)
 
 
 def refuse_templates(text: str) -> None:
@@ -53,23 +99,7 @@ def condition_in(text: str) -> exp.Expr | str:
     refuse_templates(text)
     if len(text) > limits.MAX_TEXT:
         return f"the condition is longer than {limits.MAX_TEXT} characters"
-    try:
-        tokens = SPARK.tokenize(text)
-        if too_much := limits.excess(tokens):
-            return too_much
-        parsed = SPARK.parser().parse_into(exp.Condition, tokens, text)
-    except TokenError as error:
-        raise PredicateError(f"this isn't Spark SQL: {error}", 1, 1) from error
-    except ParseError as error:
-        place = error.errors[0] if error.errors else {}
-        what = str(place.get("description") or "it can't be parsed")
-        if what.startswith("Required keyword"):
-            what = "something is missing here"
-        raise PredicateError(
-            f"this isn't a condition: {what}", place.get("line"), place.get("col")
-        ) from error
-    except RecursionError:
-        return "the condition is nested too deeply"
-    if len(parsed) != 1 or parsed[0] is None:
-        raise PredicateError("this isn't a condition" if any(parsed) else "the condition is empty", 1, 1)
-    return parsed[0]
+    tokens = tokens_of(text)
+    if too_much := limits.excess(tokens):
+        return too_much
+    return condition_among(tokens, text)

@@ -5,7 +5,7 @@ import time
 import pytest
 from sqlglot import exp
 
-from sluice.predicates import compiled, disjoint, parse, reasons, too_complex
+from sluice.predicates import compiled, disjoint, parse, reasons
 from unit.predicates.tables import EVENTS, UTC
 
 NESTED = "the condition is nested deeper than 24 levels"
@@ -70,8 +70,3 @@ def test_a_tree_handed_over_is_counted_like_text() -> None:
     for _ in range(5_000):
         node = exp.Not(this=node)
     assert reasons(parse(node, EVENTS)) == ("the condition is too large",)
-
-
-def test_those_who_parse_whole_statements_are_told_what_is_too_complex() -> None:
-    assert too_complex("DELETE FROM t WHERE k = 1") is None
-    assert too_complex("DELETE FROM t WHERE " + "(" * 100 + "k = 1" + ")" * 100) == NESTED

@@ -7,11 +7,10 @@ from itertools import islice
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from sluice.api.job import Operation
-from sluice.footprint.errors import NotUnderstoodError, at
+from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.selected import sources_of
@@ -29,7 +28,7 @@ from sluice.predicates import (
     parse,
 )
 from sluice.predicates.limits import excess
-from sluice.predicates.syntax import SPARK
+from sluice.predicates.syntax import condition_among, statement_in
 from sluice.tables import LogStore, TableFacts, TableKey, log_store_of
 
 
@@ -105,14 +104,9 @@ class Reading:
     def tree(self) -> exp.Expr:
         """Only to be asked for if the statement is not `unread`. Its nodes know their lines in the whole script."""
         try:
-            found = SPARK.parser().parse(_parsed(self.statement.tokens), self.statement.text)
-        except ParseError as error:
-            raise self.refused(_where(error)) from error
-        except (SqlglotError, RecursionError) as error:
-            raise self.refused(f"the SQL cannot be read: {error}") from error
-        if len(found) != 1 or found[0] is None:
-            raise self.refused("the SQL is not one statement")
-        return found[0]
+            return statement_in(_parsed(self.statement.tokens), self.statement.text)
+        except PredicateError as error:
+            raise self._unreadable(error) from error
 
     @cached_property
     def rows_known(self) -> dict[int, tuple[exp.Expr, Any]]:
@@ -122,15 +116,12 @@ class Reading:
     def condition(self, start: int, end: int) -> exp.Expr:
         """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
         try:
-            tokens = list(self.statement.tokens[start:end])
-            found = SPARK.parser().parse_into(exp.Condition, tokens, self.statement.text)
-        except ParseError as error:
-            raise self.refused(_where(error)) from error
-        except (SqlglotError, RecursionError) as error:
-            raise self.refused(f"the SQL cannot be read: {error}") from error
-        if len(found) != 1 or found[0] is None:
-            raise self.refused("the condition is not one condition")
-        return found[0]
+            return condition_among(self.statement.tokens[start:end], self.statement.text)
+        except PredicateError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: PredicateError) -> NotUnderstoodError:
+        return NotUnderstoodError(f"{at(self.place, error)}. {IF_SPARK_DOES}")
 
     # -------------------------------------------------------------------------------------------------- conditions
 
@@ -256,17 +247,6 @@ def _parsed(tokens: tuple[Token, ...]) -> list[Token]:
                 start = outside[number][0]
                 return [*tokens[:start], *tokens[start + 3 :]]
     return list(tokens)
-
-
-def _where(error: ParseError) -> str:
-    found: dict[str, Any] = error.errors[0] if error.errors else {}
-    why = str(found.get("description") or error)
-    if why.startswith("Required keyword"):
-        why = "something is missing here"
-    return (
-        f"the SQL cannot be read at line {found.get('line') or 1}, column {found.get('col') or 1}: {why}. "
-        "If Spark understands it, declare what it touches in spec.footprint"
-    )
 
 
 def _reasons(fields: Mapping[str, Any]) -> tuple[str, ...]:

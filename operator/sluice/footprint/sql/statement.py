@@ -1,14 +1,16 @@
 """Cuts a text into its statements, so that the oracle and the runner see the very same ones."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from sqlglot.dialects.spark import Spark
-from sqlglot.errors import TokenError
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
+from sluice.predicates import PredicateError
+from sluice.predicates.limits import excess
+from sluice.predicates.syntax import statement_in, tokens_of
 
 _READ_DIFFERENTLY_BY_SPARK = (
     (re.compile(r"\$\{"), "Spark would put something else in place of ${...}: use parameters"),
@@ -25,12 +27,6 @@ class Statement:
     text: str
     line: int
     tokens: tuple[Token, ...]
-
-
-class _Tokenizer(Spark.Tokenizer):
-    """sqlglot takes what follows OPTIMIZE, VACUUM and others for one opaque text; here every word counts."""
-
-    COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
@@ -56,11 +52,24 @@ def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
 
 def _tokens(sql: str, place: str) -> list[Token]:
     try:
-        return _Tokenizer(dialect=Spark()).tokenize(sql)
-    except TokenError as error:
-        raise NotUnderstoodError(f"{place} cannot be read: {error}") from error
+        return tokens_of(sql)
+    except PredicateError as error:
+        raise at(place, error) from error
 
 
 def _statement(sql: str, tokens: list[Token], number: int) -> Statement:
     text = sql[tokens[0].start : tokens[-1].end + 1]
     return Statement(number=number, text=text, line=tokens[0].line, tokens=tuple(tokens))
+
+
+def query_in(tokens: Sequence[Token], text: str, place: str) -> exp.Expr | None:
+    """None if it is too large to be read. What is no query is refused: Spark would carry it out."""
+    if excess(tokens) is not None:
+        return None
+    try:
+        tree = statement_in(tokens, text)
+    except PredicateError as error:
+        raise NotUnderstoodError(f"{at(place, error)}. {IF_SPARK_DOES}") from error
+    if not isinstance(tree, exp.Query | exp.Table | exp.Values):
+        raise NotUnderstoodError(f"{place} is not understood as a query")
+    return tree

@@ -49,6 +49,13 @@ class _Clause:
         return not self.matched and not self.by_source
 
     @property
+    def does_nothing_known(self) -> bool:
+        then = self.node.args.get("then")
+        if self.inserts:
+            return not isinstance(then, exp.Insert) or not isinstance(then.this, exp.Star | exp.Tuple)
+        return not isinstance(then, exp.Update) and not (isinstance(then, exp.Var) and then.name == "DELETE")
+
+    @property
     def condition(self) -> exp.Expr | None:
         condition = self.node.args.get("condition")
         return condition if isinstance(condition, exp.Expr) else None
@@ -245,6 +252,10 @@ def merge(reading: Reading) -> TableFootprint:
     tree = reading.tree
     if not isinstance(tree, exp.Merge) or tree.args.get("whens") is None or tree.args.get("on") is None:
         raise reading.refused("the MERGE is not understood: write it plainly, or declare spec.footprint")
+    if any(_Clause(node).does_nothing_known for node in tree.args["whens"].expressions):
+        raise reading.refused(
+            "a clause of the MERGE is not understood: after THEN follows UPDATE SET or DELETE, of WHEN NOT MATCHED an INSERT"
+        )
     found = _Merge(reading, tree)
     source = reads_of(tree, reading, written=tree.this)
     recorded = found.reads()

@@ -2,15 +2,13 @@
 
 from dataclasses import replace
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.settings import Settings
-from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.statement import Statement, query_in
 from sluice.footprint.sql.words import QUOTED, starts_with, words
 
 _FUNCTION = (("CREATE", "TEMPORARY", "FUNCTION"), ("CREATE", "OR", "REPLACE", "TEMPORARY", "FUNCTION"))
@@ -82,13 +80,9 @@ def _view(statement: Statement, around: Surroundings, position: int) -> Surround
         raise NotUnderstoodError(
             f"{place(statement)}: only CREATE TEMPORARY VIEW name AS query is understood; name columns in the query"
         )
-    text = statement.text[tokens[position + 2].start - tokens[0].start :]
-    try:
-        query = sqlglot.parse_one(text, read="spark")
-    except (SqlglotError, RecursionError) as error:
-        raise NotUnderstoodError(f"{place(statement)}: the view's query cannot be read: {error}") from error
-    if not isinstance(query, exp.Query):
-        raise NotUnderstoodError(f"{place(statement)}: a view must be of one query")
+    query = query_in(tokens[position + 2 :], statement.text, f"{place(statement)}: the view's query")
+    if query is None:
+        raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
     if _reaches(query, name, around):
         raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
     return replace(around, views={**around.views, name: query})
