@@ -75,6 +75,7 @@ class Acting:
         return self.world.all_uids() | {lease.uid for lease in self.leases.held}
 
     async def _act(self, changed: set[str]) -> None:
+        self.world.heed_policies()
         await self._ensure_lease_table()
         for uid in sorted(changed):
             if not self.leadership.leads():
@@ -201,7 +202,8 @@ class Acting:
         """Also after a takeover: an intent is rolled forward, under the same name and with the same content."""
         if not self.leadership.leads() or not self.table_ready:
             return
-        if not self.leases.holds(job.uid, attempt.number):
+        lease = self.leases.lease_of(job.uid, attempt.number)
+        if lease is None:
             await self._take_back(job, attempt)
             return
         obstacle = _obstacle(job, attempt)
@@ -209,7 +211,6 @@ class Acting:
             message = f"{obstacle}: nothing is created; put that right, or delete the job"
             await self.statuses.write(job, Phase.STARTING, "SpecChanged", message)
             return
-        lease = rebuild.lease_for(job, attempt.number, attempt.hash)
         try:
             await self.applications.create(job, attempt, lease, self.leases.epoch)
         except ForeignApplicationError as error:
@@ -310,6 +311,7 @@ class Acting:
     # Who goes next
 
     async def _admit(self) -> None:
+        self.world.heed_policies()
         judged = dict(self.world.jobs)
         holders = rebuild.holders(self.world, self.leases.held)
         for decision in decide(await self._without_refused(self._waiters(), holders), holders):
@@ -462,6 +464,7 @@ class Acting:
         known = max(await self.leases.known_epoch(), rebuild.highest_epoch(self.world))
         epoch = await self.leadership.raise_epoch(known)
         await self._list()
+        self.world.heed_policies()
         grants = rebuild.grants(self.world)
         await self.leases.rebuild(epoch, grants)
         self.table_ready = True

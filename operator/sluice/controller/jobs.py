@@ -15,7 +15,7 @@ from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
 from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
-from sluice.tables import TableFacts, TableKey
+from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "unaided", "spec_hash")
 _BY_FACTS = ("_aided", "footprint")
@@ -32,20 +32,34 @@ class JobView:
     arrived_at: datetime
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
     """What is known of all tables, now. It decides beside whom the job may run, not what it does."""
+    names: Names = field(default_factory=Names)
+    """Where they lead, likewise."""
 
-    def now(self, body: dict[str, Any]) -> "JobView":
+    def now(self, body: dict[str, Any], names: Names) -> "JobView":
         """The object after a change. What was understood stays understood as long as the spec is the same: large SQL
         takes seconds to read, and the status of a job changes many times."""
-        view = replace(self, body=body)
+        view = replace(self, body=body, names=names)
         return view._keeping(self, *_BY_SPEC, *_BY_FACTS) if view.generation == self.generation else view
 
     def judged_anew(self) -> "JobView":
         """After what is known of its tables has changed."""
         return replace(self)._keeping(self, *_BY_SPEC)
 
+    def renamed(self, names: Names, differing: frozenset[TableKey]) -> "JobView":
+        """After names lead elsewhere."""
+        view = replace(self, names=names)
+        return view._keeping(self, *_BY_SPEC, *(() if self._concludes_from(differing) else _BY_FACTS))
+
     def depends_on(self, table: TableKey) -> bool:
         """Whether anything was concluded from what is known of the table."""
         return "_aided" in self.__dict__ and table in self.tables
+
+    def _concludes_from(self, names: frozenset[TableKey]) -> bool:
+        """Whether anything may have been concluded from where one of these leads."""
+        if "_aided" not in self.__dict__:
+            return False
+        read = self.unaided.reads
+        return read.any_table or not names.isdisjoint((*self.unaided.keys, *read.tables))
 
     def _keeping(self, other: "JobView", *names: str) -> "JobView":
         self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
@@ -124,7 +138,7 @@ class JobView:
 
     @cached_property
     def unaided(self) -> JobFootprint:
-        """As far as it can be told without its tables."""
+        """As far as its manifest tells, which names tables as it likes."""
         for kind in ("stream", "application"):
             if getattr(self.spec, kind) is not None:
                 raise NotUnderstoodError(f"spec.{kind}: this version of Sluice runs sql and write jobs only")
@@ -132,8 +146,8 @@ class JobView:
 
     @property
     def tables(self) -> tuple[TableKey, ...]:
-        """Those that it writes."""
-        return self.unaided.keys
+        """Those that it writes, each by its one key."""
+        return tuple(dict.fromkeys(map(self.names.key_of, self.unaided.keys)))
 
     @cached_property
     def _aided(self) -> JobFootprint | NotUnderstoodError:
@@ -153,12 +167,23 @@ class JobView:
         """With what is known of its tables. A job that they refuse may touch all of them, as they will be then."""
         if not isinstance(self._aided, NotUnderstoodError):
             return self._aided
-        why = str(self._aided)
+        return self._on_unknown_tables(str(self._aided))
+
+    @property
+    def whatever_its_tables_are(self) -> JobFootprint:
+        """Of tables that are not as they were when it began."""
+        return self._on_unknown_tables("it has changed since the job began")
+
+    def _on_unknown_tables(self, why: str) -> JobFootprint:
         return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
         return footprint_of(
-            self.spec, self.profile.spark_conf, facts=facts, delta_version=self.profile.delta_version
+            self.spec,
+            self.profile.spark_conf,
+            facts=facts,
+            names=self.names,
+            delta_version=self.profile.delta_version,
         )
 
     @property

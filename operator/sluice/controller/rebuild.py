@@ -15,6 +15,7 @@ from sluice.controller.jobs import JobView
 from sluice.controller.status import is_as_recorded
 from sluice.controller.world import World, is_held
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprint
+from sluice.footprint.sources import Sources, together
 from sluice.leases import Epochs, Grant, Lease
 from sluice.tables import TableKey
 
@@ -59,7 +60,15 @@ def holders(world: World, held: list[Lease]) -> list[Holder]:
 
 
 def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
-    return Lease(job.uid, number, spec_hash, job.key, tuple(key.text for key in job.footprint.keys))
+    read = job.footprint.reads
+    return Lease(
+        job.uid,
+        number,
+        spec_hash,
+        job.key,
+        tuple(key.text for key in job.footprint.keys),
+        None if read.any_table else tuple(key.text for key in read.tables),
+    )
 
 
 def _of_jobs(world: World) -> Iterator[Grant]:
@@ -70,14 +79,15 @@ def _of_jobs(world: World) -> Iterator[Grant]:
 
 
 def _lease_of(job: JobView, attempt: Attempt) -> Lease:
-    """From the spec, if it still says what was granted: the status shows only so many of a job's tables."""
+    """As its status recorded it, and from the spec, if that still says what was granted: the status shows only so many of a
+    job's tables, and names may lead elsewhere since."""
+    tables = [footprint.table for footprint in job.status.footprint]
     try:
         if job.spec_hash == attempt.hash:
-            return lease_for(job, attempt.number, attempt.hash)
+            tables += [key.text for key in job.footprint.keys]
     except NotUnderstoodError:
         pass
-    tables = tuple(dict.fromkeys(footprint.table for footprint in job.status.footprint))
-    return Lease(job.uid, attempt.number, attempt.hash, job.key, tables)
+    return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)))
 
 
 def _objects(world: World) -> tuple[Json, ...]:
@@ -125,24 +135,34 @@ def _words(body: Json) -> str:
 
 def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
     """As the job's spec says, if that is still what the lease was granted for; else all of its tables, wholly. If a table
-    has changed since, the job may have begun before or after that."""
+    has changed since, the job may have begun before or after that; and if a name leads elsewhere, it may be at both places."""
+    granted = [TableKey.parse(table) for table in lease.tables]
     try:
         if job is not None and job.spec_hash == lease.hash:
             now = job.footprint
-            return now if is_as_recorded(job) else replace(now, tables=(*now.tables, *job.unaided.tables))
+            before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
+            before += [unknown_footprint(key) for key in granted if key not in now.keys]
+            return replace(now, tables=(*now.tables, *before), reads=together([now.reads, _read_by(lease)]))
     except NotUnderstoodError:
         pass
-    return JobFootprint(
-        tables=tuple(unknown_footprint(TableKey.parse(table)) for table in lease.tables), reads=ANY_SOURCES
-    )
+    return JobFootprint(tables=tuple(map(unknown_footprint, granted)), reads=ANY_SOURCES)
+
+
+def _read_by(lease: Lease) -> Sources:
+    return ANY_SOURCES if lease.reads is None else Sources(tuple(map(TableKey.parse, lease.reads)))
 
 
 def changed_tables(job: JobView, attempt: Attempt) -> tuple[TableKey, ...]:
     """Of which something else may be true after the attempt."""
     try:
         if job.spec_hash == attempt.hash:
-            tables = job.footprint.tables
-            return tuple(dict.fromkeys(table.table for table in tables if table.may_change_table))
+            changed = [table.table for table in job.footprint.tables if table.may_change_table]
+            recorded = () if is_as_recorded(job) else _recorded(job)
+            return tuple(dict.fromkeys((*changed, *recorded)))
     except NotUnderstoodError:
         pass
+    return _recorded(job)
+
+
+def _recorded(job: JobView) -> tuple[TableKey, ...]:
     return tuple(dict.fromkeys(TableKey.parse(table.table) for table in job.status.footprint))

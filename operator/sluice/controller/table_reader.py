@@ -9,13 +9,11 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
-from sluice.controller.declarations import declarations
 from sluice.controller.jobs import JobView
 from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
-from sluice.tables import Declarations, TableFacts, TableKey, drift, merged, unread
+from sluice.tables import Declarations, TableFacts, TableKey, drift, known, unread
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +44,7 @@ class TableReader:
         self._fresh_seconds = fresh_seconds
         # A pool of its own: reads that hang must not take the threads of those who look for a run's outcome.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tables")
-        self._declarations = Declarations()
-        self._heeded = 0
+        self._declarations = world.declarations
         self._arrived: dict[_Job, float] = {}
         self._answered: dict[TableKey, float] = {}
         """When the read began whose answer is known."""
@@ -66,6 +63,7 @@ class TableReader:
         """Whether there is an answer for each of its tables that the job may be judged by. If not, it is marked when there
         is."""
         self._heed_policies()
+        job = self._world.jobs.get(job.uid, job)  # its tables may have other keys now
         now = time.monotonic()
         since = self._arrived.setdefault((job.uid, job.generation), now)
         if for_grant:
@@ -121,7 +119,7 @@ class TableReader:
 
     async def _read_in_time(self, key: TableKey, by: Declarations) -> TableFacts:
         loop = asyncio.get_running_loop()
-        reading = loop.run_in_executor(self._threads, self._read, by.location_of(key))
+        reading = loop.run_in_executor(self._threads, self._read, key)
         if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
             self._overdue.add(key)
             self._tell(key, unread(f"the log of {key} did not answer within {self._patience:g} s"), by)
@@ -135,10 +133,9 @@ class TableReader:
 
     def _tell(self, key: TableKey, found: TableFacts, by: Declarations) -> None:
         declared = by.declared(key)
-        location = by.location_of(key)
-        facts = replace(merged(found, declared), location=None if location == key else location)
-        known = self._world.facts.get(key)
-        if facts == known or (known is not None and _is_same_trouble(facts, known)):
+        facts = known(found, declared)
+        before = self._world.facts.get(key)
+        if facts == before or (before is not None and _is_same_trouble(facts, before)):
             return
         if found.unread is not None:
             logger.warning("%s: jobs are judged as if they touched all of it: %s", key, found.unread)
@@ -152,14 +149,11 @@ class TableReader:
             self._world.mark(uid)
 
     def _heed_policies(self) -> None:
-        """After a change of policies every table is read again, because a name may lead elsewhere now."""
-        if self._world.policies_changed == self._heeded:
-            return
-        self._heeded = self._world.policies_changed
-        self._declarations, ignored = declarations(self._world.policies.values())
-        self._answered.clear()
-        for why in ignored:
-            logger.warning("%s", why)
+        """After a change of policies every table is read again: what they declare is part of the answer."""
+        self._world.heed_policies()
+        if self._declarations is not self._world.declarations:
+            self._declarations = self._world.declarations
+            self._answered.clear()
 
 
 def _tables_of(job: JobView) -> tuple[TableKey, ...]:

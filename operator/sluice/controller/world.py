@@ -2,14 +2,18 @@
 so that a late event never takes back what is already known."""
 
 import asyncio
+import logging
 import time
 from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
+from sluice.controller.declarations import declarations
 from sluice.controller.jobs import JobView
 from sluice.engines import RuntimeProfile
-from sluice.tables import TableFacts, TableKey
+from sluice.tables import Declarations, TableFacts, TableKey
+
+logger = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
@@ -24,8 +28,9 @@ class World:
         self.applications: dict[tuple[str, str], Json] = {}
         self.pods: dict[tuple[str, str], Json] = {}
         self.policies: dict[str, Json] = {}
-        self.policies_changed = 0
-        """Counts their changes."""
+        self.declarations = Declarations()
+        """What they say, as far as it was heeded."""
+        self._policies_differ = False
         self.facts: dict[TableKey, TableFacts] = {}
         self._gone_at: dict[str, float] = {}
         self._dirty: set[str] = set()
@@ -37,7 +42,7 @@ class World:
             return
         known = self.jobs.get(uid)
         if known is None or _is_newer(body, known.body):
-            self.jobs[uid] = known.now(body) if known else self._arrived(body)
+            self.jobs[uid] = known.now(body, self.declarations.names) if known else self._arrived(body)
             self.mark(uid)
 
     def job_gone(self, uid: str) -> None:
@@ -51,12 +56,27 @@ class World:
         if uid not in self._gone_at and (known is None or _is_newer(body, known)):
             self.policies[uid] = body
             if known is None or known["metadata"]["generation"] != body["metadata"]["generation"]:
-                self._policies_differ()
+                self._policy_differs()
 
     def policy_gone(self, uid: str) -> None:
         self._note_gone(uid)
         if self.policies.pop(uid, None) is not None:
-            self._policies_differ()
+            self._policy_differs()
+
+    def heed_policies(self) -> None:
+        """After their changes names may lead elsewhere: what was concluded from that is concluded again, by all at once."""
+        if not self._policies_differ:
+            return
+        self._policies_differ = False
+        before = self.declarations.names
+        self.declarations, ignored = declarations(self.policies.values())
+        for why in ignored:
+            logger.warning("%s", why)
+        differing = self.declarations.names.differing(before)
+        if differing:
+            self.jobs = {
+                uid: job.renamed(self.declarations.names, differing) for uid, job in self.jobs.items()
+            }
 
     def table_seen(self, key: TableKey, facts: TableFacts) -> None:
         """What was concluded from other facts is concluded again: by those who wait, and of those who hold."""
@@ -141,12 +161,12 @@ class World:
             self.jobs
         )
 
-    def _policies_differ(self) -> None:
-        self.policies_changed += 1
+    def _policy_differs(self) -> None:
+        self._policies_differ = True
         self.mark_all()
 
     def _arrived(self, body: Json) -> JobView:
-        return JobView(body, self._profiles, datetime.now(UTC), self.facts)
+        return JobView(body, self._profiles, datetime.now(UTC), self.facts, self.declarations.names)
 
     def _seen(self, kind: dict[tuple[str, str], Json], body: Json) -> None:
         if _uid(body) in self._gone_at:

@@ -22,7 +22,7 @@ from sluice.footprint.write import (
     streamed_tables,
     write_footprint,
 )
-from sluice.tables import Dialect, TableFacts, TableKey, oss
+from sluice.tables import Dialect, Names, TableFacts, TableKey, oss
 
 
 def footprint_of(
@@ -30,16 +30,19 @@ def footprint_of(
     spark_conf: Mapping[str, str],
     *,
     facts: Mapping[TableKey, TableFacts] | None = None,
+    names: Names | None = None,
     delta_version: str | None = None,
 ) -> JobFootprint:
-    """`spark_conf` and `delta_version`: what the job will run under, its runtime profile included."""
+    """`spark_conf` and `delta_version`: what the job will run under, its runtime profile included. `facts`: of the tables that
+    it writes, by the one key that `names` gives each."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf)
-    facts = facts or {}
+    facts, names = facts or {}, names or Names()
     dialect = _dialect(spec, delta_version, facts, settings)
     around = Surroundings(
         settings=settings,
         parameters=bound(spec.parameters),
+        names=names,
         facts=facts,
         cautious=dialect is None or not dialect.is_oss,
     )
@@ -54,10 +57,12 @@ def footprint_of(
     return JobFootprint(
         tables=tuple(_with_compaction(tables)),
         dialect=dialect,
-        streams_from=streamed_tables(spec.stream) if spec.stream is not None else (),
+        streams_from=tuple(map(names.key_of, streamed_tables(spec.stream)))
+        if spec.stream is not None
+        else (),
         follows=follows(spec.stream.source) if spec.stream is not None else Follows.APPENDS,
         streams_surely=spec.stream is not None and is_delta(spec.stream.source),
-        reads=_only_read(spec, tables),
+        reads=_only_read(spec, tables, names),
         deadline_seconds=spec.active_deadline_seconds,
     )
 
@@ -75,13 +80,14 @@ def _dialect(
     version = own or delta_version
     if version is not None:
         return oss(version)
-    found = {known.dialect for known in facts.values()}
+    found = {known.dialect for known in facts.values() if known.dialect is not None}
     return found.pop() if len(found) == 1 else None
 
 
-def _only_read(spec: DeltaWriteJobSpec, tables: tuple[TableFootprint, ...]) -> Sources:
+def _only_read(spec: DeltaWriteJobSpec, tables: tuple[TableFootprint, ...], names: Names) -> Sources:
     """Its own word is taken for a declared footprint: what it does not name is not read."""
-    streamed = Sources(read_by_stream(spec.stream)) if spec.stream is not None else NO_SOURCES
+    stream = spec.stream
+    streamed = Sources(read_by_stream(stream)).under(names.key_of) if stream is not None else NO_SOURCES
     found = together([*(footprint.sources for footprint in tables), streamed])
     written = {footprint.table for footprint in tables if footprint.operation is not Operation.VACUUM}
     return replace(found, tables=tuple(key for key in found.tables if key not in written))

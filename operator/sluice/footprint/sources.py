@@ -1,7 +1,7 @@
 """Which tables are selected from, in the terms of a footprint."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from sluice.tables import TableKey
 
@@ -13,6 +13,10 @@ class Sources:
     tables: tuple[TableKey, ...] = ()
     any_table: bool = False
     """It may select from others, too, of which nothing can be told."""
+
+    def under(self, one_key: Callable[[TableKey], TableKey]) -> "Sources":
+        """Each by the one key that it has."""
+        return replace(self, tables=tuple(dict.fromkeys(map(one_key, self.tables))))
 
 
 NO_SOURCES = Sources()

@@ -46,7 +46,11 @@ def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
         found = insert.overwrite(reading, lands, source, certain=certain, identity=identity)
     if write.schema_evolution:
         found = replace(found, metadata=Metadata.MAY_CHANGE)
-    return replace(found, txn_app_id=write.txn_app_id, sources=_sources(write.source, query, around))
+    return replace(
+        found,
+        txn_app_id=write.txn_app_id,
+        sources=_sources(write.source, query, around).under(around.one_key),
+    )
 
 
 def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootprint, ...]:
@@ -76,7 +80,11 @@ def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootpr
     identity = insert.adds_identity(reading, insert.output_names(query, reading))
     found = insert.append(reading, lands, reads, certain=False, identity=identity)
     sources = sources_of(query, around.views) if query is not None else ANY_SOURCES
-    return (replace(found, operation=Operation.STREAM, checkpoint=checkpoint, sources=sources),)
+    return (
+        replace(
+            found, operation=Operation.STREAM, checkpoint=checkpoint, sources=sources.under(around.one_key)
+        ),
+    )
 
 
 def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:
@@ -150,7 +158,7 @@ def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
         return reads_of(query, reading)
     if "delta" not in str(source.format).lower():
         return Reads()  # reads no Delta log, so Delta does not take it for a reader of the table
-    if source.path is not None and not key_of_path(source.path).may_equal(table):
+    if source.path is not None and not reading.around.one_key(key_of_path(source.path)).may_equal(table):
         return Reads()
     return Reads(EVERYTHING, (f"the source of format {source.format} may read {table}",))
 

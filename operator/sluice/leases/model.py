@@ -1,7 +1,7 @@
 """What the lease table holds."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Self
 
 _COUNTER_BITS = 32
@@ -16,6 +16,8 @@ class Lease:
     hash: str
     job: str
     tables: tuple[str, ...]
+    reads: tuple[str, ...] | None = None
+    """Tables that it only reads, under the keys that they had when it was granted. None if they may be any."""
 
     @property
     def holder(self) -> str:
@@ -26,8 +28,9 @@ class Lease:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        fields = json.loads(text)
-        return cls(**(fields | {"tables": tuple(fields["tables"])}))
+        found = cls(**json.loads(text))
+        reads = None if found.reads is None else tuple(found.reads)
+        return replace(found, tables=tuple(found.tables), reads=reads)
 
 
 @dataclass(frozen=True)

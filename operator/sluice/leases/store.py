@@ -54,7 +54,11 @@ class LeaseStore:
         return [grant.lease for grant in self._held.values()]
 
     def holds(self, uid: str, attempt: int) -> bool:
-        return f"{uid}/{attempt}" in self._held
+        return self.lease_of(uid, attempt) is not None
+
+    def lease_of(self, uid: str, attempt: int) -> Lease | None:
+        grant = self._held.get(f"{uid}/{attempt}")
+        return grant.lease if grant is not None else None
 
     def held_by(self, uid: str) -> list[Lease]:
         return [lease for lease in self.held if lease.uid == uid]

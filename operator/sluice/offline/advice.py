@@ -52,7 +52,7 @@ def _rewrites(job: Job, knowledge: Knowledge) -> Iterator[Rewrite]:
     if job.spec.sql is None or job.spec.footprint is not None:
         return
     try:
-        yield from rewrites_of(job, lambda key: knowledge.about(key, job))
+        yield from rewrites_of(job, knowledge.about_tables_of(job), knowledge.names)
     except (NotUnderstoodError, PredicateError):
         return
 

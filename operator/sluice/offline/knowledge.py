@@ -1,11 +1,10 @@
 """What is known of tables without a cluster: given facts, a table's own log, and what policies declare, in this order."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
-from sluice.api.policy import IsolationLevel
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.offline.assumed import Assumption, assumption_of
 from sluice.offline.batch import BadLineError, facts_of
@@ -15,6 +14,7 @@ from sluice.predicates import PredicateError
 from sluice.tables import (
     Declarations,
     Declared,
+    Names,
     Policy,
     TableFacts,
     TableKey,
@@ -22,6 +22,7 @@ from sluice.tables import (
     drift,
     key_of_name,
     key_of_path,
+    known,
     unread,
 )
 
@@ -46,39 +47,27 @@ class Knowledge:
     def assumptions(self) -> list[str]:
         return [f"{key}: {assumption}" for key, assumption in sorted(self.assumed.items())]
 
-    def location_of(self, key: TableKey) -> TableKey:
-        return self.declarations.location_of(key)
+    @property
+    def names(self) -> Names:
+        return self.declarations.names
 
-    def declared(self, key: TableKey) -> Declared:
-        return self.declarations.declared(key) or Declared()
+    def declared(self, key: TableKey) -> Declared | None:
+        return self.declarations.declared(key)
 
-    def about(self, key: TableKey, job: Job) -> TableFacts | None:
-        place = self.location_of(key)
-        found = self.facts.get(place, self.of_any_table)
-        if found is None and place in self.assumed:
-            found = self.assumed[place].facts_for(job)
-            found = found if found is None else _at_level(found, self.declared(place))
-        declared = self.declared(place)
-        location = None if place == key else place
-        if found is None:
-            if declared.dialect is None and declared.log_store is None and location is None:
-                return None
-            found = unread("neither facts nor its log are given")
-        return replace(
-            found,
-            location=location,
-            dialect=declared.dialect or found.dialect,
-            log_store=declared.log_store or found.log_store,
-        )
+    def about(self, key: TableKey, job: Job) -> TableFacts:
+        """`key`: the one that the table has by all its names."""
+        found = self.facts.get(key, self.of_any_table) or unread("neither facts nor its log are given")
+        assumed = self.assumed[key].facts_for(job) if key in self.assumed else None
+        return known(found, self.declared(key), assumed)
+
+    def about_tables_of(self, job: Job) -> dict[TableKey, TableFacts]:
+        """Of those that it writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""
+        written = footprint_of(job.spec, job.conf, names=self.names).keys
+        return {key: self.about(key, job) for key in written}
 
     def footprint(self, job: Job) -> JobFootprint:
         """Raises NotUnderstoodError or PredicateError, with the place in the job."""
-        plain = footprint_of(job.spec, job.conf)
-        facts = {key: known for key in plain.keys if (known := self.about(key, job)) is not None}
-        found = footprint_of(job.spec, job.conf, facts=facts) if facts else plain
-        for key in dict.fromkeys((*found.keys, *found.streams_from, *found.reads.tables)):
-            found = found.renamed(key, self.location_of(key))
-        return found
+        return footprint_of(job.spec, job.conf, facts=self.about_tables_of(job), names=self.names)
 
 
 def knowledge_of(
@@ -90,26 +79,22 @@ def knowledge_of(
     """`policies`: each with its place. `logs`: locations of tables whose logs are read, or TABLE=LOCATION for a copy of
     the table."""
     places = dict(policies)
-    found = Knowledge(declarations=declarations_of(places))
+    given, logs = list(facts), list(logs)
+    bound = [*map(_table_of, given), *((_name_of(log), None) for log in logs)]
+    found = Knowledge(declarations=declarations_of(places, bound))
     for policy, counts in found.declarations.left_out:
-        why = f"{policy.key}: another policy is about the same table: {counts} counts, this one is left out"
+        why = f"{policy.key}: another policy is about the same table: {counts} counts, the facts of this one are left out"
         found.troubles.append(Trouble(places[policy], why))
-    for document in facts:
+    for document in given:
         _add_facts(document, found)
     for log in logs:
         _read_log(log, found)
-    for key, known in found.facts.items():
-        for one in drift(known, found.declared(key)):
+    for key, facts_of_it in found.facts.items():
+        for one in drift(facts_of_it, found.declared(key) or Declared()):
             why = f"a policy says {one.field}: {one.wanted}, but the table has {one.found}, which counts"
             found.troubles.append(Trouble(str(key), why))
     _assume(list(jobs), found)
     return found
-
-
-def _at_level(facts: TableFacts, declared: Declared) -> TableFacts:
-    level = declared.isolation_level
-    weak = level is IsolationLevel.WRITE_SERIALIZABLE
-    return replace(facts, write_serializable=weak, serializable=level is IsolationLevel.SERIALIZABLE)
 
 
 def _add_facts(document: Document, found: Knowledge) -> None:
@@ -124,18 +109,21 @@ def _add_facts(document: Document, found: Knowledge) -> None:
     except (BadLineError, PredicateError) as error:
         found.troubles.append(Trouble(document.place, str(error)))
         return
-    key = _table_of(document)
+    name, location = _table_of(document)
+    key = location or name
     if key is None:
         found.of_any_table = facts
     else:
-        found.facts[found.location_of(key)] = facts
+        found.facts[found.names.key_of(key)] = facts
 
 
-def _table_of(document: Document) -> TableKey | None:
-    path, name = document.body.get("path"), document.body.get("name")
-    if path is not None:
-        return key_of_path(str(path))
-    return key_of_name(str(name)) if name is not None else None
+def _table_of(document: Document) -> tuple[TableKey | None, TableKey | None]:
+    """Its name and its location."""
+    name, path = document.body.get("name"), document.body.get("path")
+    return (
+        key_of_name(str(name)) if name is not None else None,
+        key_of_path(str(path)) if path is not None else None,
+    )
 
 
 def _read_log(log: str, found: Knowledge) -> None:
@@ -153,7 +141,13 @@ def _read_log(log: str, found: Knowledge) -> None:
     if facts.unread is not None or not facts.exists:
         found.troubles.append(Trouble(location, facts.unread or "there is no Delta table here"))
         return
-    found.facts[_key(table) if table else key] = facts
+    found.facts[found.names.key_of(_key(table) if table else key)] = facts
+
+
+def _name_of(log: str) -> TableKey | None:
+    """Of NAME=LOCATION."""
+    table, _ = _table_and_location(log)
+    return _key(table) if table and _key(table).is_name else None
 
 
 def _table_and_location(log: str) -> tuple[str, str]:
@@ -175,10 +169,5 @@ def _assume(jobs: list[Job], found: Knowledge) -> None:
     """Types of the partition columns that policies name, for tables of which nothing better is known."""
     for key, declaration in found.declarations.by_table.items():
         declared = declaration.declared
-        if (
-            declared.partition_by
-            and key == found.location_of(key)
-            and key not in found.facts
-            and found.of_any_table is None
-        ):
+        if declared.partition_by and key not in found.facts and found.of_any_table is None:
             found.assumed[key] = assumption_of(declared.partition_by, jobs)

@@ -5,7 +5,7 @@ alone. Much that a condition implies is therefore lost on it: `(date = a AND id 
 table. What a condition implies may be added to it: it is true of every row that matched before.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.sql.words import word
 from sluice.footprint.statements.change import names_of
+from sluice.footprint.statements.script import Script
 from sluice.offline.jobs import Job
 from sluice.predicates import (
     Column,
@@ -32,7 +33,7 @@ from sluice.predicates import (
     to_sql,
 )
 from sluice.predicates.syntax import conjuncts
-from sluice.tables import TableFacts, TableKey
+from sluice.tables import Names, TableFacts, TableKey
 
 _LONGEST = 2000
 _AFTER_ON = frozenset({"WHEN"})
@@ -72,22 +73,27 @@ class _Span:
         return False
 
 
-def rewrites_of(job: Job, about: Callable[[TableKey], TableFacts | None]) -> Iterator[Rewrite]:
+def rewrites_of(job: Job, facts: Mapping[TableKey, TableFacts], names: Names) -> Iterator[Rewrite]:
+    """`facts`: of the tables that it writes. Each statement is read as the oracle reads it, after those before it."""
     if job.spec.sql is None:
         return
-    settings = Settings.of(job.conf)
     statements_of(job.spec)  # refuses what the oracle refuses
+    script = Script(
+        Surroundings(
+            settings=Settings.of(job.conf), parameters=bound(job.spec.parameters), names=names, facts=facts
+        )
+    )
     for statement in split(job.spec.sql):
         table = table_at(statement.tokens, _table_position(statement))
-        facts = about(table.key) if table is not None else None
-        if table is None or facts is None or not facts.columns.partition_columns:
-            continue
-        around = Surroundings(
-            settings=settings, parameters=bound(job.spec.parameters), facts={table.key: facts}
-        )
-        reading = Reading(statement, table.key, around, table.end)
-        if reading.unread is None:
-            yield from _of_statement(reading, facts, job.spec.sql)
+        if table is not None:
+            reading = Reading(statement, table.key, script.around, table.end)
+            if (
+                reading.unread is None
+                and reading.facts is not None
+                and reading.facts.columns.partition_columns
+            ):
+                yield from _of_statement(reading, reading.facts, job.spec.sql)
+        script = script.then(statement)
 
 
 def _table_position(statement: Statement) -> int:

@@ -1,17 +1,19 @@
 """What a table is: its identity, however it is spelled, and the facts about it that decide conflicts."""
 
-from sluice.tables.declared import Declared, declared_by, drift, merged
+from sluice.tables.declared import Declared, declared_by, drift, known
 from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts, unread
 from sluice.tables.identity import TableKey, key_of_name, key_of_path
 from sluice.tables.log_store import LogStore, log_store_of
-from sluice.tables.policies import Declarations, Policy, declarations_of
+from sluice.tables.names import Names
+from sluice.tables.policies import Declarations, Policy, declarations_of, keys_of
 
 __all__ = [
     "Declarations",
     "Declared",
     "Dialect",
     "LogStore",
+    "Names",
     "Policy",
     "TableFacts",
     "TableKey",
@@ -22,8 +24,9 @@ __all__ = [
     "drift",
     "key_of_name",
     "key_of_path",
+    "keys_of",
+    "known",
     "log_store_of",
-    "merged",
     "oss",
     "unread",
 ]

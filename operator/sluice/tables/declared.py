@@ -41,12 +41,24 @@ def declared_by(spec: DeltaTablePolicySpec) -> Declared:
     )
 
 
-def merged(found: TableFacts, declared: Declared | None) -> TableFacts:
-    """A policy adds what no log says. Of what logs do say, its columns among it, nothing is taken from a policy: it names
-    no types, and without them two conditions cannot be held against each other."""
+def known(found: TableFacts, declared: Declared | None, assumed: TableFacts | None = None) -> TableFacts:
+    """All that is known of a table: what was found, and what a policy adds that no log says. Of what logs do say, its columns
+    among it, nothing is taken from a policy: it names no types, and without them two conditions cannot be held against each
+    other. `assumed`: what its columns are taken for where nothing was found."""
     if declared is None:
         return found
-    return replace(found, dialect=declared.dialect, log_store=declared.log_store)
+    if found.unread is not None and assumed is not None:
+        level = declared.isolation_level
+        found = replace(
+            assumed,
+            write_serializable=level is IsolationLevel.WRITE_SERIALIZABLE,
+            serializable=level is IsolationLevel.SERIALIZABLE,
+        )
+    return replace(
+        found,
+        dialect=declared.dialect or found.dialect,
+        log_store=declared.log_store or found.log_store,
+    )
 
 
 def drift(found: TableFacts, declared: Declared) -> tuple[Drift, ...]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from sluice.predicates import Table
 from sluice.tables.dialect import Dialect
-from sluice.tables.identity import TableKey
 from sluice.tables.log_store import LogStore
 
 
@@ -26,8 +25,6 @@ class TableFacts:
     exists: bool = True
     table_id: str | None = None
     """By its log, wherever that is reached: over a symbolic link, or under a name. A copied folder has its original's."""
-    location: TableKey | None = None
-    """Where the table lies that a name stands for, by its policy."""
     dialect: Dialect | None = None
     """Of writers that do not say so themselves."""
     log_store: LogStore | None = None
@@ -43,7 +40,6 @@ class TableFacts:
         """Of the table as it will be after changes that aren't known: only what no log says stays."""
         return TableFacts(
             columns=Table.of([]),
-            location=self.location,
             dialect=self.dialect,
             log_store=self.log_store,
             unread=reason,

@@ -6,7 +6,7 @@ through one tells its table's id.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}
 _HOSTS_ARE_CASELESS = frozenset({"abfss", "hdfs", "viewfs", "webhdfs"})
@@ -15,10 +15,12 @@ _DEFAULT_PORT = {"hdfs": ":8020", "abfss": ":443"}
 
 @dataclass(frozen=True, order=True)
 class TableKey:
-    """A location, or a catalog name that no policy and no run has bound to one."""
+    """A location, or a catalog name that is not bound to one."""
 
     text: str
     is_name: bool = False
+    bound: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Of a location: the names that lead to it. Of a name: the locations of which it may be any."""
 
     def __str__(self) -> str:
         return self.text
@@ -29,14 +31,21 @@ class TableKey:
         return cls(text, is_name=re.match(r"^[a-z][a-z0-9+.-]*:/", text) is None)
 
     def may_equal(self, other: "TableKey") -> bool:
-        """An unbound name may stand for any location. Two names are two tables, as in a catalog, unless one of them
-        leaves to the session what the other says: its catalog, or its schema. A partition's folder stands for its
-        table."""
-        if self.is_name != other.is_name:
-            return True
+        """An unbound name may stand for any location that is not another name's. Two names are two tables, as in a
+        catalog, unless one of them leaves to the session what the other says: its catalog, or its schema. A partition's
+        folder stands for its table."""
+        if self.is_name and other.is_name:
+            return _ends_alike(self.text, other.text)
         if self.is_name:
-            return _ends_alike(self.text.split("."), other.text.split("."))
+            return self._may_lie_at(other)
+        if other.is_name:
+            return other._may_lie_at(self)
         return _is_within(self.text, other.text) or _is_within(other.text, self.text)
+
+    def _may_lie_at(self, location: "TableKey") -> bool:
+        if self.bound:
+            return any(TableKey(text).may_equal(location) for text in self.bound)
+        return not location.bound or any(_ends_alike(self.text, name) for name in location.bound)
 
 
 def key_of_name(name: str) -> TableKey:
@@ -88,9 +97,10 @@ def _normal(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _ends_alike(one: list[str], other: list[str]) -> bool:
-    shared = min(len(one), len(other))
-    return one[-shared:] == other[-shared:]
+def _ends_alike(one: str, other: str) -> bool:
+    mine, theirs = one.split("."), other.split(".")
+    shared = min(len(mine), len(theirs))
+    return mine[-shared:] == theirs[-shared:]
 
 
 def _is_within(folder: str, table: str) -> bool:

@@ -9,14 +9,14 @@ PATH, NAME = key_of_path("/lake/orders"), key_of_name("sales.orders")
 
 def test_a_policy_with_both_says_where_a_name_leads() -> None:
     found, _ = declarations([policy_body("a", table={"path": "/lake/orders", "name": "Sales.Orders"})])
-    assert found.location_of(NAME) == PATH
-    assert found.location_of(PATH) == PATH
+    assert found.names.key_of(NAME) == PATH
+    assert found.names.key_of(PATH) == PATH
     assert found.declared(NAME) == found.declared(PATH)
 
 
-def test_without_a_policy_a_key_is_its_own_location() -> None:
+def test_a_name_without_a_path_leads_nowhere() -> None:
     found, _ = declarations([policy_body("a", table={"name": "sales.orders"}, logStore="Safe")])
-    assert found.location_of(NAME) == NAME
+    assert found.names.key_of(NAME) == NAME
     assert found.declared(NAME) is not None
     assert found.declared(PATH) is None
 
@@ -38,10 +38,32 @@ def test_the_older_of_two_counts_and_of_equally_old_ones_the_first_by_name() -> 
         )
 
 
-def test_a_policy_that_does_not_count_gives_no_name_away() -> None:
-    older = policy_body("a", table={"path": "/lake/orders"})
-    younger = policy_body("b", created="11:00:00", table={"path": "/lake/orders", "name": "sales.orders"})
-    assert declarations([older, younger])[0].location_of(NAME) == NAME
+def test_a_policy_whose_facts_do_not_count_binds_its_name_all_the_same() -> None:
+    older = policy_body("a", table={"path": "/lake/orders"}, logStore="Safe")
+    younger = policy_body(
+        "b", created="11:00:00", table={"path": "/lake/orders", "name": "sales.orders"}, logStore="S3DynamoDB"
+    )
+    found, _ = declarations([older, younger])
+    assert found.names.key_of(NAME) == PATH
+    declared = found.declared(NAME)
+    assert declared is not None
+    assert declared.log_store is LogStore.SAFE
+
+
+def test_so_does_one_that_is_not_understood() -> None:
+    table = {"path": "/lake/orders", "name": "sales.orders"}
+    found, _ = declarations([policy_body("a", table=table, logStore="Hope")])
+    assert found.names.key_of(NAME) == PATH
+    assert found.declared(NAME) is None
+
+
+def test_the_oldest_of_those_about_a_name_and_about_its_path_counts() -> None:
+    older = policy_body("a", table={"name": "sales.orders"}, logStore="Safe")
+    younger = policy_body("b", created="11:00:00", table={"path": "/lake/orders"}, logStore="S3DynamoDB")
+    binding = policy_body("c", created="12:00:00", table={"path": "/lake/orders", "name": "sales.orders"})
+    declared = declarations([older, younger, binding])[0].declared(PATH)
+    assert declared is not None
+    assert declared.log_store is LogStore.SAFE
 
 
 def test_a_policy_that_is_not_understood_counts_for_nothing_and_says_why() -> None:

@@ -114,11 +114,11 @@ def test_the_hash_changes_with_the_work_alone(changed: dict[str, Any], *, same: 
 def test_what_was_understood_is_kept_while_the_spec_is_the_same() -> None:
     view = job()
     understood(view)
-    again = view.now(view.body | {"status": {"phase": "Running"}})
+    again = view.now(view.body | {"status": {"phase": "Running"}}, view.names)
     assert again.footprint is view.footprint
     assert again.phase is Phase.RUNNING
     metadata = view.body["metadata"] | {"generation": 4}
-    edited = view.now({"metadata": metadata, "spec": {"sql": "DELETE FROM delta.`/u`"}})
+    edited = view.now({"metadata": metadata, "spec": {"sql": "DELETE FROM delta.`/u`"}}, view.names)
     assert [table.text for table in edited.footprint.keys] == ["file:/u"]
     assert edited.spec_hash != view.spec_hash
     assert edited.arrived_at == view.arrived_at

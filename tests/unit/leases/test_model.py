@@ -19,8 +19,13 @@ def test_a_later_epochs_tokens_are_higher_whatever_was_counted(
     assert one < 2**63
 
 
-@given(st.text(), st.integers(1, 2**31 - 1), st.lists(st.text(), max_size=4))
-def test_a_record_is_read_back_as_it_was_written(text: str, attempt: int, tables: list[str]) -> None:
-    lease = Lease(f"uid{text}", attempt, "hash", f"etl/{text}", tuple(tables))
+TABLES = st.lists(st.text(), max_size=4).map(tuple)
+
+
+@given(st.text(), st.integers(1, 2**31 - 1), TABLES, st.none() | TABLES)
+def test_a_record_is_read_back_as_it_was_written(
+    text: str, attempt: int, tables: tuple[str, ...], reads: tuple[str, ...] | None
+) -> None:
+    lease = Lease(f"uid{text}", attempt, "hash", f"etl/{text}", tables, reads)
     assert Lease.from_json(lease.to_json()) == lease
     assert "\n" not in lease.to_json()

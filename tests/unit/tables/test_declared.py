@@ -1,5 +1,6 @@
 """What a policy declares, beside what the log says."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from sluice.tables import (
     databricks,
     declared_by,
     drift,
-    merged,
+    known,
     oss,
     unread,
 )
@@ -36,7 +37,7 @@ def declared(**spec: Any) -> Declared:
     ],
 )
 def test_the_dialect_comes_from_the_policy_alone(spec: dict[str, Any], dialect: Dialect | None) -> None:
-    assert merged(FOUND, declared(**spec)).dialect == dialect
+    assert known(FOUND, declared(**spec)).dialect == dialect
 
 
 @pytest.mark.parametrize(
@@ -48,12 +49,12 @@ def test_the_dialect_comes_from_the_policy_alone(spec: dict[str, Any], dialect: 
     ],
 )
 def test_so_does_the_log_store(kind: str, store: LogStore) -> None:
-    assert merged(FOUND, declared(logStore=kind)).log_store is store
+    assert known(FOUND, declared(logStore=kind)).log_store is store
 
 
 def test_what_the_log_says_overrules_what_is_declared() -> None:
     said = declared(partitionBy=["region"], isolationLevel="WriteSerializable")
-    assert merged(FOUND, said) == FOUND
+    assert known(FOUND, said) == FOUND
     assert [(one.field, one.wanted, one.found) for one in drift(FOUND, said)] == [
         ("partitionBy", "region", "date"),
         ("isolationLevel", "WriteSerializable", "Serializable"),
@@ -81,4 +82,17 @@ def test_nothing_drifts_from_what_is_not_known(found: TableFacts) -> None:
 
 
 def test_without_a_policy_the_log_speaks_alone() -> None:
-    assert merged(FOUND, None) is FOUND
+    assert known(FOUND, None) is FOUND
+
+
+def test_what_a_policy_leaves_open_stays_as_it_was_found() -> None:
+    found = replace(FOUND, dialect=oss("4.4.0"), log_store=LogStore.S3_DYNAMODB)
+    assert known(found, declared()) == found
+    assert known(found, declared(logStore="Safe")).log_store is LogStore.SAFE
+
+
+def test_what_is_assumed_counts_at_the_declared_level_and_only_where_nothing_was_found() -> None:
+    said = declared(isolationLevel="WriteSerializable")
+    assumed = TableFacts(columns=Table.of({"date": "date"}, ["date"]))
+    assert known(unread("no log is given"), said, assumed) == replace(assumed, write_serializable=True)
+    assert known(FOUND, said, assumed) == FOUND

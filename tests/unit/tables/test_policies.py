@@ -46,7 +46,7 @@ def test_the_operator_and_the_command_line_heed_the_same_one(tmp_path: Path, nam
         )
     offline, operator = opened([tmp_path]).knowledge, declarations(bodies)[0]
     assert offline.declarations.by_table == operator.by_table
-    assert offline.declared(ORDERS).log_store is LogStore.S3_DYNAMODB
-    assert offline.location_of(key_of_name("sales.orders")) == ORDERS
+    assert offline.declarations.by_table[ORDERS].declared.log_store is LogStore.S3_DYNAMODB
+    assert offline.names.key_of(key_of_name("sales.orders")) == ORDERS
     (trouble,) = offline.troubles
     assert "etl/p: another policy is about the same table: etl/q counts" in trouble.why

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
-from sluice.footprint.sql.naming import key_of_parts, names_table
+from sluice.footprint.sql.naming import key_of_parts
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import is_common_table, is_table_function, may_be_a_users, names_files
 from sluice.predicates import Region, conjunction, from_conjuncts
@@ -53,7 +53,7 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
         return None
     if len(table.parts) == 1 and table.name.lower() in reading.around.views:
         return _through_view(table.name.lower(), reading, seen)
-    if not names_table(table, reading.key):
+    if not reading.names_own_table(table):
         why = _may_be(table, reading)
         return None if why is None else _everything(why)
     if table.args.get("version") is not None and not reading.around.cautious:
@@ -73,16 +73,20 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
 
 
 def _may_be(table: exp.Table, reading: Reading) -> str | None:
-    target = reading.key
+    around = reading.around
     if not all(isinstance(part, exp.Identifier) for part in table.parts):
         return f"{table.sql('spark')}: may read any table"
     try:
         source = key_of_parts([part.name for part in table.parts])
     except NotUnderstoodError as error:
         return str(error)
-    if source.is_name:
-        return f"{source}: may be a view over {target}, so all of it may be read"
-    return f"{source}: may be the table that is written" if source.may_equal(target) else None
+    if not around.is_table(source):
+        return f"{source}: may be a view over {reading.written}, so all of it may be read"
+    return (
+        f"{source}: may be the table that is written"
+        if around.one_key(source).may_equal(reading.key)
+        else None
+    )
 
 
 def _pinned(table: exp.Table, reading: Reading) -> Region:

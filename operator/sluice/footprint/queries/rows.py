@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sluice.footprint.queries.cells import Cell, Constant, FromTable
-from sluice.footprint.sql.naming import names_table
 from sluice.footprint.sql.reading import Reading
 from sluice.predicates.syntax import conjuncts
 
@@ -198,7 +197,7 @@ def _table(node: exp.Table, reading: Reading, where: tuple[exp.Expr, ...], depth
     if len(node.parts) == 1 and node.name.lower() in reading.around.views:
         query = reading.around.views[node.name.lower()]
         return None if query is None else rows_of(query, reading, depth + 1)
-    if reading.facts is not None and names_table(node, reading.key) and not node.args.get("version"):
+    if reading.facts is not None and reading.names_own_table(node) and not node.args.get("version"):
         columns = reading.facts.columns.columns
         return (Row(tuple((c.name, FromTable(c.name, where, own=True)) for c in columns)),)
     return (Row((), star=FromTable("*", where, own=False)),)

@@ -63,14 +63,14 @@ def _is_call(parts: list[str], tokens: tuple[Token, ...], position: int) -> bool
     )
 
 
-def names_table(node: exp.Table, key: TableKey) -> bool:
-    """Whether a table of a parsed query is surely this one."""
+def key_of_node(node: exp.Table) -> TableKey | None:
+    """Of a table of a parsed query; None if it may be any."""
     if not all(isinstance(part, exp.Identifier) for part in node.parts):
-        return False
+        return None
     try:
-        return key_of_parts([part.name for part in node.parts]) == key
+        return key_of_parts([part.name for part in node.parts])
     except NotUnderstoodError:
-        return False
+        return None
 
 
 def key_of(table: TableRef) -> TableKey:

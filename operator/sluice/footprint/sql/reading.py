@@ -13,6 +13,7 @@ from sluice.api.job import Operation
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.naming import key_of_node
 from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
@@ -29,7 +30,7 @@ from sluice.predicates import (
 )
 from sluice.predicates.limits import excess
 from sluice.predicates.syntax import condition_among, statement_in
-from sluice.tables import LogStore, TableFacts, TableKey, log_store_of
+from sluice.tables import LogStore, Names, TableFacts, TableKey, log_store_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class Surroundings:
 
     settings: Settings = field(default_factory=Settings)
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
+    """By the one key that each table has."""
     views: Mapping[str, exp.Expr | None] = field(default_factory=dict)
     """Temporary views by lower-cased name, with their query; None where it reads no Delta table that matters."""
     changed: frozenset[TableKey] = frozenset()
@@ -48,26 +51,32 @@ class Surroundings:
     cautious: bool = False
     """The engine is not surely open-source Delta, whose way of reading conditions was measured."""
 
-    def known(self, table: TableKey) -> TableFacts | None:
-        if (self.moved and table.is_name) or any(table.may_equal(key) for key in self.changed):
-            return None
-        facts = self.facts.get(table)
-        return facts if facts is not None and facts.unread is None else None
+    def one_key(self, table: TableKey) -> TableKey:
+        """Of a table as a statement names it."""
+        return table if self.moved and table.is_name else self.names.key_of(table)
 
-    def location_of(self, table: TableKey) -> TableKey:
-        """Where it lies; the name itself if that is not known."""
-        facts = None if self.moved and table.is_name else self.facts.get(table)
-        return table if facts is None or facts.location is None else facts.location
+    def is_table(self, table: TableKey) -> bool:
+        """Surely, and no view over others."""
+        return not table.is_name or (not self.moved and self.names.is_table(table))
+
+    def known(self, table: TableKey) -> TableFacts | None:
+        facts = self._given(table)
+        if facts is None or any(self.one_key(table).may_equal(key) for key in self.changed):
+            return None
+        return facts if facts.unread is None else None
 
     def declared_store(self, table: TableKey) -> LogStore | None:
         """No table's log says so, and no change of its metadata changes it."""
-        facts = None if self.moved and table.is_name else self.facts.get(table)
+        facts = self._given(table)
         return facts.log_store if facts is not None else None
 
     def missing(self, table: TableKey) -> str:
         """Why nothing is known of a table."""
-        facts = self.facts.get(table)
+        facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
+
+    def _given(self, table: TableKey) -> TableFacts | None:
+        return None if self.moved and table.is_name else self.facts.get(self.names.key_of(table))
 
 
 def place(statement: Statement) -> str:
@@ -77,7 +86,8 @@ def place(statement: Statement) -> str:
 @dataclass(frozen=True)
 class Reading:
     statement: Statement
-    key: TableKey
+    written: TableKey
+    """The table as the statement names it."""
     around: Surroundings
     end: int = 0
     """Position of the token after the table's name."""
@@ -92,8 +102,12 @@ class Reading:
         return NotUnderstoodError(f"{self.place}: {why}")
 
     @cached_property
+    def key(self) -> TableKey:
+        return self.around.one_key(self.written)
+
+    @cached_property
     def facts(self) -> TableFacts | None:
-        return self.around.known(self.key)
+        return self.around.known(self.written)
 
     @cached_property
     def unread(self) -> str | None:
@@ -133,8 +147,8 @@ class Reading:
     ) -> Predicate:
         if self.facts is None or not self.facts.columns.columns:
             return Anything(
-                f"nothing is known of {self.key}, whose partition columns are needed to tell writes apart"
-                f"{self.around.missing(self.key)}"
+                f"nothing is known of {self.written}, whose partition columns are needed to tell writes apart"
+                f"{self.around.missing(self.written)}"
             )
         if self.around.settings.legacy is not None:
             return Anything(f"{self.around.settings.legacy} may change what conditions mean")
@@ -176,17 +190,23 @@ class Reading:
             return ANY_SOURCES
         return sources_of(self.tree, self.around.views) if "tree" in self.__dict__ else NO_SOURCES
 
+    def names_own_table(self, node: exp.Table) -> bool:
+        """Whether a table of a query is surely the one that the statement writes."""
+        key = key_of_node(node)
+        return key is not None and self.around.one_key(key) == self.key
+
     @property
     def own_names(self) -> tuple[str, ...]:
         """How the statement may call its table without an alias."""
-        return (self.key.text, self.key.text.rpartition(".")[2]) if self.key.is_name else ()
+        name = self.written.text
+        return (name, name.rpartition(".")[2]) if self.written.is_name else ()
 
     # -------------------------------------------------------------------------------------------------- results
 
     def footprint(self, operation: Operation, **fields: Any) -> TableFootprint:
         facts = self.facts
-        store = log_store_of(self.around.location_of(self.key), self.around.settings.conf)
-        declared = self.around.declared_store(self.key)
+        store = log_store_of(self.key, self.around.settings.conf)
+        declared = self.around.declared_store(self.written)
         if declared is not None and store not in _CHOSEN_BY_THE_JOB:
             store = declared
         widened = tuple(dict.fromkeys((*fields.pop("widened", ()), *_reasons(fields))))
@@ -194,7 +214,7 @@ class Reading:
             fields = {**fields, "creates": True}
         if facts is None and fields.get("reads_advice") is None:
             fields = {**fields, "reads_advice": _how_to_know(self.key)}
-        fields.setdefault("sources", self._sources(operation))
+        sources: Sources = fields.pop("sources", None) or self._sources(operation)
         return TableFootprint(
             table=self.key,
             statement=self.statement.number,
@@ -205,6 +225,7 @@ class Reading:
             compacts=self._compacts,
             log_store=store,
             widened=widened[:16],
+            sources=sources.under(self.around.one_key),
             **fields,
         )
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sources import MANY, Sources, together
 from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
-from sluice.footprint.sql.naming import key_of_parts
+from sluice.footprint.sql.naming import key_of_node
 from sluice.tables import TableKey, key_of_path
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
@@ -36,7 +35,7 @@ def sources_of(tree: exp.Expr, views: Views) -> Sources:
                     seen.add(name)
                     pending.append(views[name])
             else:
-                key = _key_of(node)
+                key = key_of_path(node.name) if names_files(node) else key_of_node(node)
                 any_table = any_table or key is None
                 if key is not None:
                     found[key] = None
@@ -53,17 +52,6 @@ def _written(tree: exp.Expr | None) -> exp.Expr | None:
         target: exp.Expr | None = tree.this.find(exp.Table)
         return target
     return None
-
-
-def _key_of(table: exp.Table) -> TableKey | None:
-    if not all(isinstance(part, exp.Identifier) for part in table.parts):
-        return None
-    if names_files(table):
-        return key_of_path(table.name)
-    try:
-        return key_of_parts([part.name for part in table.parts])
-    except NotUnderstoodError:
-        return None
 
 
 def may_be_a_users(function: exp.Expr) -> bool:

@@ -72,7 +72,7 @@ def clone(reading: Reading) -> TableFootprint:
 
 def convert(reading: Reading) -> TableFootprint:
     """Writes the first commit over files that are there."""
-    reading = replace(reading, key=_converted(reading))
+    reading = replace(reading, written=_converted(reading))
     return reading.footprint(
         Operation.CREATE,
         metadata=Metadata.MAY_CHANGE,
@@ -126,7 +126,7 @@ def _certain(reading: Reading) -> bool:
 
 
 def _located(reading: Reading) -> Reading:
-    return replace(reading, key=_location(reading) or reading.key)
+    return replace(reading, written=_location(reading) or reading.written)
 
 
 def _location(reading: Reading) -> TableKey | None:
@@ -152,4 +152,4 @@ def _converted(reading: Reading) -> TableKey:
     parts = [token.text for token in reading.statement.tokens[3:6]]
     if len(parts) == 3 and parts[0].lower() == "parquet" and parts[1] == ".":
         return key_of_parts(["delta", parts[2]])
-    return reading.key
+    return reading.written

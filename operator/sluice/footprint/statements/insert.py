@@ -194,7 +194,7 @@ def landing(
     if facts is None:
         return partitions(
             Anything(
-                f"nothing is known of {reading.key}, so rows may land anywhere{reading.around.missing(reading.key)}"
+                f"nothing is known of {reading.written}, so rows may land anywhere{reading.around.missing(reading.written)}"
             )
         )
     rows = rows_of(query, reading) if query is not None else None
@@ -252,7 +252,7 @@ def _partition_clause(table: exp.Expr | None) -> tuple[dict[str, exp.Expr], bool
 def _fixed(reading: Reading, static: Mapping[str, exp.Expr]) -> Predicate:
     facts = reading.facts
     if facts is None:
-        return Anything(f"nothing is known of {reading.key}")
+        return Anything(f"nothing is known of {reading.written}")
     columns = [(facts.columns.find(name), node) for name, node in static.items()]
     return conjunction(
         says(Constant(node), column, reading) for column, node in columns if column is not None

@@ -1,0 +1,59 @@
+"""Where catalog names lead. A name and the location that it is bound to are one table, and have one key."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sluice.tables.identity import TableKey
+
+
+@dataclass(frozen=True)
+class Names:
+    locations: Mapping[TableKey, frozenset[TableKey]] = field(default_factory=dict)
+    """By name. Several, if those who bind it contradict each other: then it may be any of them."""
+    tables: frozenset[TableKey] = frozenset()
+    """Names of which it is known that they are tables, and no views."""
+
+    def key_of(self, table: TableKey) -> TableKey:
+        """The one key of a table, whether its name or its location is given."""
+        if not table.is_name:
+            return replace(table, bound=self._names[table]) if table in self._names else table
+        locations = self.locations.get(table, frozenset())
+        if len(locations) == 1:
+            return self.key_of(*locations)
+        return replace(table, bound=frozenset(location.text for location in locations))
+
+    def is_table(self, table: TableKey) -> bool:
+        """Surely, and no view over others."""
+        return not table.is_name or table in self.tables or table in self.locations
+
+    def differing(self, other: "Names") -> frozenset[TableKey]:
+        """Names and locations of which `other` says something else."""
+        given = {*self.locations, *self._names, *self.tables, *other.locations, *other._names, *other.tables}
+        return frozenset(key for key in given if self._about(key) != other._about(key))
+
+    def _about(self, key: TableKey) -> tuple[object, ...]:
+        found = self.key_of(key)
+        return found, found.bound, self.is_table(key)
+
+    @cached_property
+    def _names(self) -> dict[TableKey, frozenset[str]]:
+        """By location."""
+        found: dict[TableKey, set[str]] = {}
+        for name, locations in self.locations.items():
+            for location in locations:
+                found.setdefault(location, set()).add(name.text)
+        return {location: frozenset(names) for location, names in found.items()}
+
+
+def names_of(given: Iterable[tuple[TableKey | None, TableKey | None]]) -> Names:
+    """Of tables by name, by location, or by both, which binds the one to the other: what anybody says counts."""
+    locations: dict[TableKey, set[TableKey]] = {}
+    tables = set()
+    for name, location in given:
+        if name is None:
+            continue
+        tables.add(name)
+        if location is not None:
+            locations.setdefault(name, set()).add(location)
+    return Names({name: frozenset(found) for name, found in locations.items()}, frozenset(tables))
