@@ -340,3 +340,41 @@ def test_a_declared_vacuum_keeps_files_as_long_as_its_table_says() -> None:
         "footprint": [{"table": {"path": "/lake/t"}, "operation": "Vacuum"}],
     }
     assert one(spec).retention_hours == 168
+
+
+WITH_STRUCT = TableFacts(
+    columns=Table.of({"id": "bigint", "st": "struct<a: int, date: date>", "date": "date"}, ["date"])
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "lands"),
+    [
+        ("UPDATE {t} SET st.a = 5 WHERE {on}", ON_D),
+        ("UPDATE {t} x SET x.st.a = 5, st.date = NULL WHERE {on}", ON_D),
+        (f"UPDATE {{t}} x SET x.date = {E}, x.st.a = 5 WHERE {{on}}", f"{ON_D} OR {ON_E}"),
+        (f"UPDATE {{t}} st SET st.date = {E} WHERE {{on}}", f"{ON_D} OR {ON_E}"),
+        ("MERGE INTO {t} t USING delta.`/s` s ON t.{on} WHEN MATCHED THEN UPDATE SET t.st.a = s.a", ON_D),
+    ],
+)
+def test_setting_a_field_of_a_struct_moves_no_row(change: str, lands: str) -> None:
+    sql = change.replace("{t}", "delta.`/lake/t`").replace("{on}", ON_D)
+    spec = DeltaWriteJobSpec.model_validate({"sql": sql})
+    (found,) = footprint_of(spec, {}, facts={key_of_path("/lake/t"): WITH_STRUCT}).tables
+    assert found.writes_text == lands
+
+
+@pytest.mark.parametrize(
+    ("assignment", "why"),
+    [
+        ("nope.a = 5", "there is no column nope"),
+        ("IDENTIFIER('date') = NULL", "column by its name"),
+        ("(date, id) = (NULL, 1)", "column by its name"),
+        ("date", "column by its name"),
+        ("date > 5", "column by its name"),
+    ],
+)
+def test_a_column_that_is_set_is_named(assignment: str, why: str) -> None:
+    spec = DeltaWriteJobSpec.model_validate({"sql": f"UPDATE delta.`/lake/t` SET {assignment}"})
+    with pytest.raises(NotUnderstoodError, match=why):
+        footprint_of(spec, {}, facts={key_of_path("/lake/t"): WITH_STRUCT})

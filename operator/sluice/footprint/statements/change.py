@@ -1,7 +1,7 @@
 """DELETE, UPDATE and TRUNCATE: what they look at, which files they rewrite, and where an UPDATE moves rows."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from sqlglot import exp
 
@@ -80,7 +80,7 @@ def update(reading: Reading) -> TableFootprint:
         Operation.UPDATE,
         reads=reads,
         reads_files=reads,
-        adds=united([matching, moved(reading, matching, assignments(tree.expressions, reading))]),
+        adds=united([matching, moved(reading, matching, assignments(tree.expressions, names, reading))]),
         removes=matching,
         metadata=evolution(reading),
         not_by_row=against_rows(reading, [where]),
@@ -89,15 +89,43 @@ def update(reading: Reading) -> TableFootprint:
     )
 
 
-def assignments(nodes: Iterable[exp.Expr], reading: Reading) -> dict[str, exp.Expr]:
-    """Columns and their new values."""
-    found = {node.this.name: node.expression for node in nodes if isinstance(node, exp.EQ)}
-    refuse_unknown(reading, (node.this.name for node in nodes if _is_plain_column(node)))
+def assignments(nodes: Iterable[exp.Expr], names: Collection[str], reading: Reading) -> dict[str, exp.Expr]:
+    """Columns and their new values; of one of which only a field is set, the field's. `names`: those of the table."""
+    found = {
+        column: node.expression
+        for node in nodes
+        if not isinstance(node, exp.Star)
+        for column in _columns_set(node, names, reading)
+    }
+    refuse_unknown(reading, found)
     return found
 
 
-def _is_plain_column(node: exp.Expr) -> bool:
-    return isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and not node.this.args.get("db")
+def _columns_set(node: exp.Expr, names: Collection[str], reading: Reading) -> list[str]:
+    """One, or two where the table's name is that of a struct of its own, too."""
+    path = _path(node.this) if isinstance(node, exp.EQ) else None
+    if path is None:
+        raise reading.refused(
+            f"{node.sql('spark')}: after SET must stand column = value, and column by its name"
+        )
+    folded = [part.lower() for part in path]
+    for name in names:
+        own = name.lower().split(".")
+        if len(path) > len(own) and folded[: len(own)] == own:
+            also = reading.facts.columns.find(path[0]) if reading.facts is not None else None
+            is_struct = also is not None and also.type.text.lower().startswith("struct")
+            return [path[len(own)], *([path[0]] if is_struct else [])]
+    return path[:1]
+
+
+def _path(node: exp.Expr) -> list[str] | None:
+    """The parts of a name with dots; None for anything else."""
+    if isinstance(node, exp.Dot):
+        rest = _path(node.this)
+        return [*rest, node.expression.name] if rest and isinstance(node.expression, exp.Identifier) else None
+    if not isinstance(node, exp.Column) or not all(isinstance(part, exp.Identifier) for part in node.parts):
+        return None
+    return [part.name for part in node.parts]
 
 
 def moved(reading: Reading, matching: Region, changed: Mapping[str, exp.Expr]) -> Region:

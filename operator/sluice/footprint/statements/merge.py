@@ -162,7 +162,7 @@ class _Merge:
                 yield from self._sets(clause, facts, changed)
 
     def _sets(self, clause: _Clause, facts: TableFacts, changed: Region) -> Iterator[Region]:
-        given = assignments(clause.then.expressions, self.reading)
+        given = assignments(clause.then.expressions, self.names, self.reading)
         plain = {name: node for name, node in given.items() if not self._of_source(node)}
         sourced = [(name, node) for name, node in given.items() if name not in plain]
         yield moved(self.reading, changed, plain)
