@@ -218,7 +218,8 @@ class DeltaTablePolicySpec(Model):
     """Fact, checked against the log: the isolation level. Under Serializable a blind append can make others abort."""
     log_store: LogStoreKind | None = None
     """Fact: how writers commit. Safe: the store lets one of two writers win. S3DynamoDB: S3 with Delta's DynamoDB log
-    store. S3SingleDriver: S3 without one, where two drivers at once lose data, so that only one job at a time runs."""
+    store. S3SingleDriver: S3 without one, where two drivers at once lose data, so that only one job at a time runs. Absent:
+    by the location and the jobs' sparkConf; on S3 without a setting there it isn't known, and only one job at a time runs."""
     properties: Properties | None = None
     """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
     features: Features | None = None

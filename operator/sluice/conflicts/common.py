@@ -22,8 +22,7 @@ def lost_commits(meeting: Meeting) -> Verdict | None:
         return None
     if LogStore.UNKNOWN in (mine, theirs):
         table = meeting.loser.table if mine is LogStore.UNKNOWN else meeting.winner.table
-        advice = f"say in a DeltaTablePolicy where {table} lies (table.path), or through what it is committed (logStore)"
-        reason = f"nothing says where {table} lies: on S3, as it comes, one of two drivers can overwrite the other's commit"
+        reason, advice = _unknown_store(table)
     elif LogStore.S3_SINGLE_DRIVER in (mine, theirs):
         advice = (
             "let every writer commit through io.delta.storage.S3DynamoDBLogStore (spark.delta.logStore.s3a.impl), "
@@ -39,6 +38,28 @@ def lost_commits(meeting: Meeting) -> Verdict | None:
         advice = "let both commit through the same log store"
         reason = f"one commits through the log store {mine}, the other through {theirs}: neither sees the other's lock"
     return Verdict(Level.UNSAFE, "lost-commits", reason, None, advice, _ALL)
+
+
+def _unknown_store(table: TableKey) -> tuple[str, str]:
+    if table.is_name:
+        return (
+            f"nothing says where {table} lies: on S3, as it comes, one of two drivers can overwrite the other's commit",
+            f"say in a DeltaTablePolicy where {table} lies (table.path), or through what it is committed (logStore)",
+        )
+    declare = "declare it in a DeltaTablePolicy, or in the facts of --table"
+    if table.text.startswith("s3:"):
+        return (
+            f"nothing says how commits to {table} are kept apart: on S3, as it comes, one of two drivers can overwrite the "
+            "other's commit",
+            "if a store or lock lets only one of two commits win, "
+            f"{declare}: logStore: S3DynamoDB (every writer uses Delta's DynamoDB log store), "
+            "or Safe (something else keeps them apart)",
+        )
+    return (
+        f"nothing is known of the log store that commits to {table} go through: one of two drivers may overwrite the other's "
+        "commit",
+        f"if it lets only one of two commits win, {declare}: logStore: Safe",
+    )
 
 
 def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:

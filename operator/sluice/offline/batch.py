@@ -11,10 +11,15 @@ from sluice.conflicts import Verdict, pair_of
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.predicates import PredicateError, Table
 from sluice.tables import Dialect, LogStore, TableFacts, TableKey, databricks, delta_rs, oss
+from sluice.tables.declared import LOG_STORES
 
 Json = dict[str, Any]
 
-_LOG_STORES = {store.value: store for store in LogStore} | {"catalog-managed": LogStore.SAFE}
+_LOG_STORES = {
+    **{store.value: store for store in LogStore},
+    **{kind.value.lower(): store for kind, store in LOG_STORES.items()},
+    "catalog-managed": LogStore.SAFE,
+}
 
 
 class BadLineError(Exception):
@@ -161,9 +166,9 @@ def _flag(value: object) -> bool | None:
     raise BadLineError(f"table.dialect.photon must be true or false, not {value!r}")
 
 
-def _log_store(value: object) -> LogStore:
+def _log_store(value: object) -> LogStore | None:
     if value is None:
-        return LogStore.SAFE
+        return None
     found = _LOG_STORES.get(str(value).lower())
     if found is None:
         raise BadLineError(f"table.logStore must be one of {', '.join(sorted(_LOG_STORES))}, not {value!r}")

@@ -12,7 +12,6 @@ from sluice.offline.knowledge import Knowledge
 from sluice.tables import TableKey
 
 _MAYBE_A_VIEW = "may be a view over"
-_SAY_THE_STORE = "if their commits are safe already, say so: logStore in the table's DeltaTablePolicy, or in the facts of --table"
 _BY_LOCATION = (
     "read sources by their location, such as delta.`s3://lake/corrections`: behind a name there may be a view "
     "over the table that is written"
@@ -94,7 +93,6 @@ def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ..
         ]
     else:
         found = [verdict.advice for _, verdict in losers if verdict.advice]
-        found += [_SAY_THE_STORE for _, verdict in losers if verdict.rule == "lost-commits"]
     if any(_MAYBE_A_VIEW in reason for loser, _ in losers for reason in loser.widened):
         found.append(_BY_LOCATION)
     return tuple(dict.fromkeys(found))

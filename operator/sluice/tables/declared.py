@@ -9,7 +9,7 @@ from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts
 from sluice.tables.log_store import LogStore
 
-_STORES = {
+LOG_STORES = {
     LogStoreKind.SAFE: LogStore.SAFE,
     LogStoreKind.S3_SINGLE_DRIVER: LogStore.S3_SINGLE_DRIVER,
     LogStoreKind.S3_DYNAMODB: LogStore.S3_DYNAMODB,
@@ -37,7 +37,7 @@ def declared_by(spec: DeltaTablePolicySpec) -> Declared:
         partition_by=spec.partition_by,
         isolation_level=spec.isolation_level,
         dialect=dialect,
-        log_store=None if spec.log_store is None else _STORES[spec.log_store],
+        log_store=None if spec.log_store is None else LOG_STORES[spec.log_store],
     )
 
 

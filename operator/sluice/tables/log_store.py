@@ -7,7 +7,6 @@ from enum import StrEnum
 from sluice.tables.identity import TableKey
 
 _LINK = "dev.sluice.delta.LinkLogStore"
-_DYNAMODB = "io.delta.storage.S3DynamoDBLogStore"
 _SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs", "oci", "cos"})
 
 
@@ -29,6 +28,11 @@ class LogStore(StrEnum):
         return self is not other or self in _ALONE
 
 
+_OF_S3 = {
+    frozenset({"io.delta.storage.S3DynamoDBLogStore"}): LogStore.S3_DYNAMODB,
+    frozenset({"io.delta.storage.S3SingleDriverLogStore"}): LogStore.S3_SINGLE_DRIVER,
+}
+"""Without a setting it isn't known: the store itself, or what stands before it, may let one of two writers win."""
 _ALONE = frozenset({LogStore.RENAME, LogStore.S3_SINGLE_DRIVER})
 
 
@@ -41,7 +45,7 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     if scheme == "file":
         return LogStore.LINK if classes == {_LINK} else LogStore.RENAME
     if scheme == "s3":
-        return LogStore.S3_DYNAMODB if classes == {_DYNAMODB} else LogStore.S3_SINGLE_DRIVER
+        return _OF_S3.get(frozenset(classes), LogStore.UNKNOWN)
     return LogStore.SAFE if scheme in _SAFE_BY_THEMSELVES and not classes else LogStore.UNKNOWN
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
@@ -50,6 +51,21 @@ def test_an_unsafe_store_is_unsafe_for_everything() -> None:
     found = asked(APPEND, APPEND, logStore="s3-single-driver")
     assert found["order"] == "none"
     assert found["firstLoses"]["verdict"] == "unsafe"
+
+
+@pytest.mark.parametrize(
+    ("path", "verdict"),
+    [("s3://lake/orders", "unsafe"), ("/lake/orders", "unsafe"), ("gs://lake/orders", "never")],
+)
+def test_a_store_that_nobody_names_is_that_of_the_location(path: str, verdict: str) -> None:
+    append = {"sql": APPEND["sql"].replace("orders", f"delta.`{path}`")}
+    assert asked(append, append, logStore=None)["firstLoses"]["verdict"] == verdict
+
+
+@pytest.mark.parametrize("spelling", ["safe", "Safe", "s3-dynamodb", "S3DynamoDB"])
+def test_a_store_has_the_names_that_policies_give_it(spelling: str) -> None:
+    append = {"sql": APPEND["sql"].replace("orders", "delta.`s3://lake/orders`")}
+    assert asked(append, append, logStore=spelling)["together"]
 
 
 def test_a_link_store_beside_another_is_unsafe() -> None:

@@ -29,7 +29,7 @@ def test_the_session_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: p
     shutil.copytree(ROOT / "examples" / "explain", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     commands = session()
-    assert [command.split()[0] for command, _ in commands] == ["cd", "sluice", "sed", "sluice"]
+    assert [command.split()[0] for command, _ in commands] == ["cd", "sluice", "sluice", "sed", "sluice"]
     for command, printed in commands:
         if command.startswith("sluice "):
             assert sluice(*command.split()[1:], terminal_width=WIDTH).stdout.rstrip() == printed
@@ -39,5 +39,5 @@ def test_the_session_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: p
 
 def test_the_manifests_in_the_readme_are_those_of_the_examples() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in ("forget-customer", "correct-prices"):
+    for name in ("forget-customer", "correct-prices", "orders.facts"):
         assert (ROOT / "examples" / "explain" / f"{name}.yaml").read_text(encoding="utf-8") in readme

@@ -44,6 +44,15 @@ def test_jobs_are_compared_as_texts() -> None:
     assert found.remedies[0].helps_fully
 
 
+def test_facts_with_a_name_and_a_path_are_about_one_table() -> None:
+    oracle = sluice.Oracle(FACTS | {"name": "sales.orders"})
+    by_name = oracle.job(PINNED_DELETE.replace(ORDERS, "sales.orders"), "by name")
+    by_path, other_day = oracle.job(PINNED_DELETE), oracle.job(PINNED_DELETE.replace("19", "18"))
+    assert oracle.pair(by_name, by_path).order is Order.NONE
+    assert oracle.pair(by_name, other_day).order is Order.ANY
+    assert by_name.footprint.keys == by_path.footprint.keys
+
+
 def test_files_and_folders_are_read(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -5,6 +5,7 @@ import pytest
 from sluice.tables import LogStore, key_of_name, key_of_path, log_store_of
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+SINGLE_DRIVER = {"spark.delta.logStore.class": "io.delta.storage.S3SingleDriverLogStore"}
 DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
 
 
@@ -13,7 +14,10 @@ DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStor
     [
         ("/lake/t", {}, LogStore.RENAME),
         ("/lake/t", LINK, LogStore.LINK),
-        ("s3a://lake/t", {}, LogStore.S3_SINGLE_DRIVER),
+        ("s3a://lake/t", {}, LogStore.UNKNOWN),
+        ("s3a://lake/t", SINGLE_DRIVER, LogStore.S3_SINGLE_DRIVER),
+        ("s3a://lake/t", SINGLE_DRIVER | DYNAMODB, LogStore.UNKNOWN),
+        ("s3a://lake/t", {"spark.delta.logStore.class": "com.example.Own"}, LogStore.UNKNOWN),
         ("s3://lake/t", DYNAMODB, LogStore.S3_DYNAMODB),
         ("abfss://c@account.dfs.core.windows.net/t", {}, LogStore.SAFE),
         ("gs://lake/t", {}, LogStore.SAFE),
