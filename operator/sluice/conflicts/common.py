@@ -76,7 +76,7 @@ def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:
             return Verdict(
                 Level.UNSAFE,
                 "vacuum-under-a-run",
-                f"VACUUM keeps files of {one.retention_hours:g} hours, but the other may run for {lifetime:g}",
+                f"{_kept(one)}, but the other may run for {lifetime:g}",
                 None,
                 _RETAIN,
                 _ALL,
@@ -103,11 +103,18 @@ def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | 
     return Verdict(
         Level.MAY if read is None else Level.UNSAFE,
         "vacuum-under-a-run",
-        f"VACUUM keeps files of {hours:g} hours, but the other, which {what}, may run for {lifetime:g}",
+        f"{_kept(vacuum)}, but the other, which {what}, may run for {lifetime:g}",
         None,
         _RETAIN,
         _ALL,
     )
+
+
+def _kept(vacuum: TableFootprint) -> str:
+    hours = f"VACUUM keeps files of {vacuum.retention_hours:g} hours"
+    if vacuum.facts is not None or vacuum.retention_hours:
+        return hours
+    return f"{hours}, unless {vacuum.table}, of which nothing is known, says more"
 
 
 def streamed_rows(stream: JobFootprint, source: TableKey, winner: TableFootprint) -> Verdict | None:

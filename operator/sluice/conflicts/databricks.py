@@ -38,7 +38,8 @@ def identity_columns(meeting: Meeting) -> Verdict | None:
     unread = len(known) < 2 and meeting.losing_job.dialect is not None
     if not unread and not any(facts.identity_columns for facts in known):
         return None
-    both_generate = loser.metadata is winner.metadata is Metadata.IDENTITY
+    facts_of_both = loser.facts is not None and winner.facts is not None
+    both_generate = facts_of_both and loser.metadata is winner.metadata is Metadata.IDENTITY
     return Verdict(
         Level.WILL if both_generate and meeting.sure else Level.MAY,
         "identity-columns",

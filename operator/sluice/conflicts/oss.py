@@ -128,8 +128,11 @@ def metadata_changed(meeting: Meeting, era: Era) -> Verdict | None:
     if loser.metadata is Metadata.NONE and _harmless(meeting, era):
         return None
     both = loser.metadata is not Metadata.NONE
-    sure = winner.metadata in (Metadata.CHANGES, Metadata.IDENTITY, Metadata.SAME, Metadata.ENABLES) and (
-        loser.metadata not in (Metadata.MAY_CHANGE, Metadata.RESTORES) and not loser.enables & _IN_STEPS
+    sure = (
+        winner.metadata in (Metadata.CHANGES, Metadata.IDENTITY, Metadata.SAME, Metadata.ENABLES)
+        and loser.metadata not in (Metadata.MAY_CHANGE, Metadata.RESTORES)
+        and not loser.enables & _IN_STEPS
+        and not any(_may_have_identity_columns(side) for side in (loser, winner))
     )
     clear = Protocol.NONE in (loser.protocol, winner.protocol)
     reason = (
@@ -139,6 +142,10 @@ def metadata_changed(meeting: Meeting, era: Era) -> Verdict | None:
     )
     level = Level.WILL if sure and clear and meeting.sure else Level.MAY
     return Verdict(level, "metadata-changed", reason, _METADATA, _CHANGES_APART, _ALL)
+
+
+def _may_have_identity_columns(statement: TableFootprint) -> bool:
+    return statement.metadata is Metadata.IDENTITY and statement.facts is None
 
 
 def _harmless(meeting: Meeting, era: Era) -> bool:

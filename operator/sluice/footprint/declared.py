@@ -5,11 +5,14 @@ from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, Tabl
 from sluice.footprint.sql.naming import key_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.statements.insert import CLUSTERING
-from sluice.footprint.statements.maintenance import table_retention
+from sluice.footprint.statements.insert import CLUSTERING, adds_identity
+from sluice.footprint.statements.maintenance import table_retention, vacuumed
 from sluice.predicates import Region
 
 _ADDS_ONLY = frozenset({Operation.APPEND, Operation.STREAM})
+_WRITES_ROWS = _ADDS_ONLY | {Operation.OVERWRITE, Operation.OVERWRITE_PARTITIONS}
+"""Where there is no table, it makes one, unless it is SQL."""
+_ADDS_ROWS = _WRITES_ROWS | {Operation.MERGE}
 _METADATA = {
     Operation.ALTER: Metadata.MAY_CHANGE,
     Operation.CREATE: Metadata.MAY_CHANGE,
@@ -24,21 +27,15 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> Tab
     reading = Reading(statement, key_of(declared.table), around, field="spec.footprint")
     operation = declared.operation
     if operation is Operation.VACUUM:
-        return reading.footprint(
-            operation,
-            reads=NOTHING,
-            reads_files=NOTHING,
-            adds=NOTHING,
-            removes=NOTHING,
-            data_change=False,
-            retention_hours=table_retention(reading),
-        )
+        return vacuumed(reading, table_retention(reading))
     reads = _region(reading, declared.reads, NOTHING if operation in _ADDS_ONLY else EVERYTHING)
     writes = _region(reading, declared.writes, EVERYTHING)
     removes = NOTHING if operation in _ADDS_ONLY else reads
     if operation is Operation.OVERWRITE_PARTITIONS:
         reads = removes = writes
     metadata = Metadata.MAY_CHANGE if declared.metadata else _METADATA.get(operation, Metadata.NONE)
+    if metadata is Metadata.NONE and operation in _ADDS_ROWS and adds_identity(reading, None):
+        metadata = Metadata.IDENTITY
     return reading.footprint(
         operation,
         reads=NOTHING if operation is Operation.OPTIMIZE else reads,
@@ -48,11 +45,12 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> Tab
         blind=operation in _ADDS_ONLY and reads.is_empty,
         data_change=operation is not Operation.OPTIMIZE,
         metadata=metadata,
-        protocol=Protocol.MAY_ADD if metadata is not Metadata.NONE else Protocol.NONE,
+        protocol=Protocol.NONE if metadata in (Metadata.NONE, Metadata.IDENTITY) else Protocol.MAY_ADD,
         domains=frozenset({CLUSTERING} if operation in (Operation.REPLACE, Operation.OVERWRITE) else ()),
         single_attempt=operation in (Operation.RESTORE, Operation.CLONE),
         replaces=operation in (Operation.REPLACE, Operation.CLONE),
-        creates=operation in (Operation.CREATE, Operation.CLONE),
+        creates=operation in (Operation.CREATE, Operation.CLONE)
+        or (reading.facts is None and operation in _WRITES_ROWS),
         not_by_row="its conditions are declared, not read",
         retries_itself=operation is Operation.OPTIMIZE,
         checkpoint=declared.checkpoint,

@@ -144,9 +144,12 @@ def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
 
 
 def _with_compaction(tables: tuple[TableFootprint, ...]) -> Iterator[TableFootprint]:
-    """Auto-compaction rewrites, after a job's own commit, small files of the partitions that it wrote."""
+    """Auto-compaction rewrites, after a job's own commit, small files of the partitions that it wrote. Where nothing is
+    known of a table, who may rewrite all of it himself can't do more by that."""
     for footprint in tables:
         yield footprint
+        if footprint.facts is None and footprint.removes.is_everything:
+            continue
         if footprint.compacts and footprint.data_change and not footprint.adds.is_empty:
             yield replace(
                 footprint,

@@ -28,7 +28,7 @@ class Metadata(Enum):
 
     NONE = "none"
     IDENTITY = "identity"
-    """The high-water mark of an identity column only."""
+    """The high-water mark of an identity column only; where no facts are known, perhaps that."""
     SAME = "same"
     """Surely the metadata that was there before."""
     ENABLES = "enables"
@@ -145,7 +145,7 @@ class TableFootprint:
     @property
     def may_commit_first(self) -> bool:
         """Whether it may make a table where there is none."""
-        return self.creates or self.replaces or self.certain or not self.adds.is_empty
+        return self.creates or self.replaces
 
     @property
     def reads_text(self) -> str:

@@ -50,6 +50,7 @@ def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
         found,
         txn_app_id=write.txn_app_id,
         sources=_sources(write.source, query, around).under(around.one_key),
+        creates=_may_create(reading),
     )
 
 
@@ -82,7 +83,11 @@ def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootpr
     sources = sources_of(query, around.views) if query is not None else ANY_SOURCES
     return (
         replace(
-            found, operation=Operation.STREAM, checkpoint=checkpoint, sources=sources.under(around.one_key)
+            found,
+            operation=Operation.STREAM,
+            checkpoint=checkpoint,
+            sources=sources.under(around.one_key),
+            creates=_may_create(reading),
         ),
     )
 
@@ -169,6 +174,11 @@ def _sources(source: Source, query: exp.Expr | None, around: Surroundings) -> So
     if source.path is not None:
         return Sources((key_of_path(source.path),))
     return ANY_SOURCES if "delta" in str(source.format).lower() else NO_SOURCES
+
+
+def _may_create(reading: Reading) -> bool:
+    """Unlike SQL, which fails where there is no table, a DataFrame makes one."""
+    return reading.facts is None or not reading.facts.exists
 
 
 def _is_partitioned(reading: Reading) -> bool:

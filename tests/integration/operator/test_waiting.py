@@ -1,8 +1,11 @@
 """Who waits for whom, what the status says of it, and what ends the waiting."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 from kubernetes import client
 
 from integration.operator.played import Played, append, rewrite
@@ -38,15 +41,17 @@ def test_a_conflicting_job_waits_and_says_for_whom_and_why(shared: Played) -> No
     assert len(shared.applications_of(second)) == 1
 
 
-def test_blind_appends_run_together(shared: Played) -> None:
+def test_blind_appends_run_together(shared: Played, tmp_path: Path) -> None:
+    table = f"{tmp_path}/blind"
+    DeltaTable.create(table, Schema([Field("id", PrimitiveType("integer"), nullable=True)]))
     drivers = {}
     for name in ("blind-1", "blind-2", "blind-3"):
-        shared.apply(name, append("/lake/blind"))
+        shared.apply(name, append(table))
         drivers[name] = shared.start(name)
     for name in drivers:
         assert shared.reaches(name, "Running")
     for version, (name, driver) in enumerate(drivers.items(), start=1):
-        driver.succeeds("file:/lake/blind", version)
+        driver.succeeds(f"file:{table}", version)
         shared.reaches(name, "Succeeded")
 
 

@@ -1,5 +1,6 @@
 """VACUUM takes files from under whoever reads the table, though he writes none of it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,8 @@ from sluice.admission import Holder, Waiter, decide
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Level, Order, conflict_between, pair_of
 from sluice.footprint import JobFootprint, footprint_of
-from sluice.tables import key_of_path
+from sluice.predicates import Table
+from sluice.tables import TableFacts, key_of_path
 
 SHORT = "VACUUM delta.`/lake/a` RETAIN 0 HOURS"
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
@@ -51,9 +53,15 @@ READERS: dict[str, Any] = {
 }
 
 
-def job(spec: str | dict[str, Any], **more: Any) -> JobFootprint:
+PLAIN = TableFacts(columns=Table.of({"id": "bigint"}))
+
+
+def job(spec: str | dict[str, Any], known: TableFacts | None = PLAIN, **more: Any) -> JobFootprint:
     given = {"sql": spec} if isinstance(spec, str) else spec
-    return footprint_of(DeltaWriteJobSpec.model_validate({**given, **more}), LINKING, delta_version="4.4.0")
+    facts = {} if known is None else {key_of_path("/lake/a"): known}
+    return footprint_of(
+        DeltaWriteJobSpec.model_validate({**given, **more}), LINKING, facts=facts, delta_version="4.4.0"
+    )
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -77,6 +85,38 @@ def test_a_vacuum_that_keeps_files_longer_than_the_reader_runs_is_in_nobodys_way
     assert pair_of(
         job(READERS[name], activeDeadlineSeconds=3600), job("VACUUM delta.`/lake/a` RETAIN 1 HOURS")
     ).together
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if name != "both"])
+def test_a_vacuum_of_a_table_of_which_nothing_is_known_may_keep_no_file(name: str) -> None:
+    reader, vacuum = job(READERS[name], None), job("VACUUM delta.`/lake/a`", None)
+    for pair in (pair_of(reader, vacuum), pair_of(vacuum, reader)):
+        assert pair.order is Order.NONE
+        assert pair.first_loses.rule == "vacuum-under-a-run"
+        assert "of which nothing is known" in pair.first_loses.reason
+    assert pair_of(reader, job("VACUUM delta.`/lake/a` RETAIN 168 HOURS", None)).together
+
+
+def test_a_vacuum_after_a_change_of_properties_may_keep_no_file() -> None:
+    for change in (
+        "SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours')",
+        "UNSET TBLPROPERTIES ('delta.deletedFileRetentionDuration')",
+    ):
+        known = replace(PLAIN, properties={"delta.deletedFileRetentionDuration": "interval 2 weeks"})
+        shortened = job(f"ALTER TABLE delta.`/lake/a` {change}; VACUUM delta.`/lake/a`", known)
+        assert shortened.vacuums[0].retention_hours == 0
+        pair = pair_of(job(READERS["insert"]), shortened)
+        assert (pair.first_loses.level, pair.first_loses.rule) == (Level.UNSAFE, "vacuum-under-a-run")
+
+
+def test_a_table_says_how_long_vacuum_keeps_its_files() -> None:
+    def vacuum(kept: str) -> JobFootprint:
+        known = replace(PLAIN, properties={"delta.deletedFileRetentionDuration": kept})
+        return job("VACUUM delta.`/lake/a`", known)
+
+    assert pair_of(job(READERS["insert"]), vacuum("interval 2 weeks")).together
+    assert not pair_of(job(READERS["insert"]), vacuum("interval 2 hours")).together
+    assert not pair_of(job(READERS["insert"]), vacuum("interval 2 moons")).together
 
 
 def test_who_reads_other_tables_is_not_hurt() -> None:

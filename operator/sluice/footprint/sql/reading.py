@@ -178,11 +178,9 @@ class Reading:
 
     @property
     def _compacts(self) -> bool:
-        """As the session says here, or the table; it may if an earlier statement changed the table."""
-        if self.around.settings.compacts:
+        """As the session says here, or the table, which may say it where nothing is known of it."""
+        if self.around.settings.compacts or self.facts is None:
             return True
-        if self.facts is None:
-            return any(self.key.may_equal(key) for key in self.around.changed)
         return any(self.facts.properties.get(name, "false").lower() != "false" for name in _COMPACT)
 
     def _sources(self, operation: Operation) -> Sources:

@@ -98,7 +98,8 @@ def _set_properties(reading: Reading) -> TableFootprint:
         return _metadata_only(reading, Metadata.SAME)
     if _rewrites_files(wanted, known):
         return reading.footprint(Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
-    if all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items()):
+    enabling = all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items())
+    if known is not None and enabling:
         enables = frozenset(ENABLING[key][1] for key in wanted)
         return _metadata_only(reading, Metadata.ENABLES, Protocol.MAY_ADD, enables=enables, certain=True)
     protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in wanted) else Protocol.NONE

@@ -318,7 +318,10 @@ def output_names(query: exp.Expr | None, reading: Reading) -> list[str] | None:
 
 
 def adds_identity(reading: Reading, row_names: Iterable[str] | None) -> bool:
+    """Whether it generates values of identity columns; where nothing is known of the table, it may have some."""
     facts = reading.facts
-    if facts is None or not facts.identity_columns:
+    if facts is None:
+        return True
+    if not facts.identity_columns:
         return False
     return row_names is None or not facts.identity_columns <= {name.lower() for name in row_names}

@@ -71,8 +71,12 @@ def _where(reading: Reading) -> Region:
 
 
 def vacuum(reading: Reading) -> TableFootprint:
-    """Commits nothing that others could lose to; what it can do is delete the files of who still writes or reads."""
     rest = words(reading.statement.tokens[reading.end :])
+    return vacuumed(reading, None if rest[-2:] == ["DRY", "RUN"] else _retention(reading, rest))
+
+
+def vacuumed(reading: Reading, retention_hours: float | None) -> TableFootprint:
+    """Commits nothing that others could lose to; what it can do is delete the files of who still writes or reads."""
     return reading.footprint(
         Operation.VACUUM,
         reads=NOTHING,
@@ -80,7 +84,7 @@ def vacuum(reading: Reading) -> TableFootprint:
         adds=NOTHING,
         removes=NOTHING,
         data_change=False,
-        retention_hours=None if rest[-2:] == ["DRY", "RUN"] else _retention(reading, rest),
+        retention_hours=retention_hours,
     )
 
 
@@ -96,9 +100,10 @@ def _retention(reading: Reading, rest: list[str]) -> float:
 
 
 def table_retention(reading: Reading) -> float:
-    """Hours for which the table keeps files that no version needs any more."""
-    facts = reading.facts
-    kept = facts.properties.get(_DATA_RETENTION) if facts is not None else None
+    """Hours for which the table keeps files that no version needs any more; 0 where nothing is known of it."""
+    if reading.facts is None:
+        return 0.0
+    kept = reading.facts.properties.get(_DATA_RETENTION)
     return _WEEK if kept is None else _hours(kept)
 
 
