@@ -52,6 +52,7 @@ def write_jobs(folder: Path) -> None:
                 for name, kind in (("id", "bigint"), ("amount", "int"), ("date", "date"))
             ],
             "partitionColumns": ["date"],
+            "logStore": "S3DynamoDB",
             "dialect": {"name": "oss", "version": "4.4.0"},
         }
         (folder / f"facts-{number}.json").write_text(json.dumps(facts), encoding="utf-8")

@@ -1,0 +1,120 @@
+"""What the examples say about who runs beside whom comes true as they are written: by name, with the policies beside them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts import Order, pair_of
+from sluice.footprint import JobFootprint
+from sluice.offline.jobs import Job
+from sluice.offline.knowledge import Knowledge
+from sluice.offline.manifests import Document, read_files
+from sluice.offline.workspace import workspace_of
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+ORDERS_LOG = {
+    "name": "lake.sales.orders",
+    "schema": [
+        {"name": "id", "type": "bigint"},
+        {"name": "customer", "type": "bigint"},
+        {"name": "amount", "type": "decimal(12,2)"},
+        {"name": "date", "type": "date"},
+    ],
+    "partitionColumns": ["date"],
+    "dialect": {"name": "oss", "version": "4.4.0"},
+}
+"""As the operator reads it from the table's log."""
+STOCK_LOG = {
+    "name": "lake.shops.stock",
+    "schema": [{"name": "item", "type": "bigint"}, {"name": "region", "type": "string"}],
+    "partitionColumns": ["region"],
+    "dialect": {"name": "oss", "version": "4.4.0"},
+}
+
+
+@pytest.fixture(scope="module")
+def known() -> Knowledge:
+    files = read_files(sorted(EXAMPLES.glob("*.yaml")))
+    files.found += [Document("orders", ORDERS_LOG), Document("stock", STOCK_LOG)]
+    workspace = workspace_of(files, read_files([]))
+    assert workspace.troubles == []
+    return workspace.knowledge
+
+
+def example(name: str, known: Knowledge, **changed: str) -> JobFootprint:
+    """With some of its text changed."""
+    text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+    for old, new in changed.items():
+        before = old.replace("_", "-").removeprefix("-")
+        assert before in text, before
+        text = text.replace(before, new)
+    spec = DeltaWriteJobSpec.model_validate(yaml.safe_load(text)["spec"])
+    return known.footprint(Job(name, name, spec))
+
+
+def order(first: JobFootprint, second: JobFootprint) -> Order:
+    return pair_of(first, second).order
+
+
+OTHER_DAY = {"_2026_11_19": "2026-11-20"}
+
+
+def test_merges_of_different_days_run_side_by_side_and_of_the_same_day_the_second_waits(
+    known: Knowledge,
+) -> None:
+    one = example("sql-merge-one-day", known)
+    assert order(one, example("sql-merge-one-day", known, **OTHER_DAY)) is Order.ANY
+    assert order(one, one) is Order.NONE
+
+
+def test_a_promised_partition_runs_beside_writers_of_other_days(known: Knowledge) -> None:
+    promised = example("sql-promised-partition", known)
+    assert order(promised, example("sql-merge-one-day", known, **OTHER_DAY)) is Order.ANY
+    assert order(promised, example("sql-promised-partition", known, **OTHER_DAY)) is Order.ANY
+    assert order(promised, example("sql-merge-one-day", known)) is not Order.ANY
+    assert order(promised, example("write-backfill-replace-where", known)) is Order.ANY
+
+
+def test_a_backfill_runs_beside_the_writers_of_every_other_month(known: Knowledge) -> None:
+    october = example("write-backfill-replace-where", known)
+    september = {"_2026_10_01": "2026-09-01", "_2026_11_01": "2026-10-01"}
+    assert order(october, example("write-backfill-replace-where", known, **september)) is Order.ANY
+    assert order(october, example("sql-merge-one-day", known)) is Order.ANY
+    assert order(october, example("sql-optimize", known)) is Order.ANY
+    in_october = example("sql-merge-one-day", known, _2026_11_19="2026-10-19")
+    assert order(october, in_october) is not Order.ANY
+
+
+def test_a_blind_append_runs_beside_other_appends_and_never_loses_to_a_merge(known: Knowledge) -> None:
+    append = example("sql-append", known)
+    assert order(append, append) is Order.ANY
+    assert order(append, example("sql-merge-one-day", known)) is Order.SECOND_THEN_FIRST
+
+
+def test_overwritten_partitions_are_told_apart_by_what_is_promised(known: Knowledge) -> None:
+    berlin = example("write-overwrite-partitions", known)
+    assert order(berlin, example("write-overwrite-partitions", known, Berlin="Hamburg")) is Order.ANY
+    assert order(berlin, berlin) is Order.NONE
+
+
+def test_who_changes_the_whole_table_runs_alone(known: Knowledge) -> None:
+    for alone in ("sql-restore", "sql-alter-table", "sql-delete-customer"):
+        assert order(example(alone, known), example("sql-merge-one-day", known)) is not Order.ANY, alone
+
+
+def test_without_the_sources_policies_the_same_jobs_wait(known: Knowledge) -> None:
+    files = read_files([EXAMPLES / "policy-bind-name.yaml"])
+    files.found.append(Document("orders", ORDERS_LOG))
+    alone = workspace_of(files, read_files([])).knowledge
+    one, other = (example("sql-merge-one-day", alone, **day) for day in ({}, OTHER_DAY))
+    assert order(one, other) is Order.NONE
+    assert "lake.raw.orders: may be a view over lake.sales.orders" in " ".join(one.tables[0].widened)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("policy-*.yaml")), ids=lambda file: file.stem)
+def test_every_policy_of_a_table_on_s3_says_how_its_commits_are_kept_apart(file: Path) -> None:
+    for policy in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+        on_s3 = policy["spec"]["table"].get("path", "").startswith("s3")
+        assert not on_s3 or "logStore" in policy["spec"], policy["metadata"]["name"]
