@@ -57,12 +57,12 @@ def footprint_of(
     return JobFootprint(
         tables=tuple(_with_compaction(tables)),
         dialect=dialect,
-        streams_from=tuple(map(names.key_of, streamed_tables(spec.stream)))
+        streams_from=tuple(map(around.one_key, streamed_tables(spec.stream)))
         if spec.stream is not None
         else (),
         follows=follows(spec.stream.source) if spec.stream is not None else Follows.APPENDS,
         streams_surely=spec.stream is not None and is_delta(spec.stream.source),
-        reads=_only_read(spec, tables, names),
+        reads=_only_read(spec, tables, around),
         deadline_seconds=spec.active_deadline_seconds,
     )
 
@@ -84,10 +84,10 @@ def _dialect(
     return found.pop() if len(found) == 1 else None
 
 
-def _only_read(spec: DeltaWriteJobSpec, tables: tuple[TableFootprint, ...], names: Names) -> Sources:
+def _only_read(spec: DeltaWriteJobSpec, tables: tuple[TableFootprint, ...], around: Surroundings) -> Sources:
     """Its own word is taken for a declared footprint: what it does not name is not read."""
     stream = spec.stream
-    streamed = Sources(read_by_stream(stream)).under(names.key_of) if stream is not None else NO_SOURCES
+    streamed = Sources(read_by_stream(stream)).under(around.one_key) if stream is not None else NO_SOURCES
     found = together([*(footprint.sources for footprint in tables), streamed])
     written = {footprint.table for footprint in tables if footprint.operation is not Operation.VACUUM}
     return replace(found, tables=tuple(key for key in found.tables if key not in written))
@@ -119,7 +119,8 @@ def _promised(
     found = []
     for footprint in tables:
         statement = Statement(footprint.statement, "", 1, ())
-        reading = Reading(statement, footprint.table, around, field="spec.writes")
+        then = around if footprint.facts is not None else replace(around, facts={})
+        reading = Reading(statement, footprint.table, then, field="spec.writes")
         found.append(promised(footprint, reading, promise))
     return tuple(found)
 

@@ -53,6 +53,11 @@ def key_of_name(name: str) -> TableKey:
     return TableKey(name.replace("`", "").lower().removeprefix("spark_catalog."), is_name=True)
 
 
+def in_catalog(name: TableKey, catalog: str) -> TableKey:
+    """Of a session that looks names up there which say no catalog themselves."""
+    return name if name.text.count(".") > 1 else key_of_name(f"{catalog}.{name.text}")
+
+
 def key_of_path(path: str) -> TableKey:
     scheme, rest = _split(path)
     if scheme == "file":

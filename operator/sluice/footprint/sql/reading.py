@@ -30,7 +30,7 @@ from sluice.predicates import (
 )
 from sluice.predicates.limits import excess
 from sluice.predicates.syntax import condition_among, statement_in
-from sluice.tables import LogStore, Names, TableFacts, TableKey, log_store_of
+from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, log_store_of
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,18 @@ class Surroundings:
 
     def one_key(self, table: TableKey) -> TableKey:
         """Of a table as a statement names it."""
-        return table if self.moved and table.is_name else self.names.key_of(table)
+        if not table.is_name:
+            return self.names.key_of(table)
+        return table if self.moved else self.names.key_of(self._in_its_catalog(table))
 
     def is_table(self, table: TableKey) -> bool:
         """Surely, and no view over others."""
-        return not table.is_name or (not self.moved and self.names.is_table(table))
+        return not table.is_name or (not self.moved and self.names.is_table(self._in_its_catalog(table)))
+
+    def _in_its_catalog(self, name: TableKey) -> TableKey:
+        """Of one part it may be in any schema, whatever the catalog is."""
+        catalog = self.settings.default_catalog
+        return name if catalog is None or "." not in name.text else in_catalog(name, catalog)
 
     def known(self, table: TableKey) -> TableFacts | None:
         facts = self._given(table)
@@ -76,7 +83,7 @@ class Surroundings:
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
     def _given(self, table: TableKey) -> TableFacts | None:
-        return None if self.moved and table.is_name else self.facts.get(self.names.key_of(table))
+        return None if self.moved and table.is_name else self.facts.get(self.one_key(table))
 
 
 def place(statement: Statement) -> str:

@@ -81,6 +81,12 @@ class Settings:
         return next((name for name in self.conf if name.startswith("spark.sql.legacy.")), None)
 
     @property
+    def default_catalog(self) -> str | None:
+        """Where names are looked up that say no catalog; None if it is Spark's own."""
+        catalog = self.conf.get("spark.sql.defaultcatalog", "").lower()
+        return catalog if catalog not in ("", "spark_catalog") else None
+
+    @property
     def overwrites_partitions(self) -> bool:
         return self.conf.get(_OVERWRITE_MODE, "static").lower() == "dynamic"
 

@@ -1,0 +1,139 @@
+"""Tables by name: bound ones are read as if they stood there by their path, others may be views, and sessions may move them."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.footprint import JobFootprint, TableFootprint, footprint_of
+from sluice.predicates import Table
+from sluice.tables import LogStore, TableFacts, key_of_name, key_of_path, oss
+from sluice.tables.names import names_of
+
+ORDERS, RAW = key_of_path("s3://lake/orders"), key_of_path("s3://lake/raw")
+NAMES = names_of(
+    [
+        (key_of_name("prod.sales.orders"), ORDERS),
+        (key_of_name("prod.raw.orders"), RAW),
+        (key_of_name("prod.raw.unplaced"), None),
+        (key_of_name("sales.returns"), key_of_path("s3://lake/returns")),
+    ]
+)
+FACTS = {
+    ORDERS: TableFacts(
+        columns=Table.of({"id": "bigint", "v": "string", "date": "date"}, ["date"]),
+        log_store=LogStore.SAFE,
+        dialect=oss("4.4.0"),
+    )
+}
+DAY = "DATE '2026-11-19'"
+MERGE = (
+    f"MERGE INTO prod.sales.orders t USING (SELECT * FROM {{source}} WHERE date = {DAY}) s "
+    f"ON t.id = s.id AND t.date = {DAY} WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+def job(sql: str, conf: dict[str, str] | None = None, **spec: Any) -> JobFootprint:
+    return footprint_of(DeltaWriteJobSpec(sql=sql, **spec), conf or {}, facts=FACTS, names=NAMES)
+
+
+def last(sql: str, conf: dict[str, str] | None = None, **spec: Any) -> TableFootprint:
+    return job(sql, conf, **spec).tables[-1]
+
+
+def bounds(found: TableFootprint) -> tuple[str, str]:
+    return found.reads_text, found.writes_text
+
+
+PINNED = (f"date = {DAY}", f"date = {DAY}")
+
+
+@pytest.mark.parametrize(
+    ("source", "narrow"),
+    [
+        ("prod.raw.orders", True),
+        ("PROD.`raw`.Orders", True),
+        ("delta.`s3a://lake/raw/`", True),
+        ("prod.raw.unplaced", True),  # it has a policy, so it is a table, and the path is another name's
+        ("prod.raw.views", False),
+        ("raw.orders", False),  # whose catalog?
+        ("parquet.`s3://lake/files`", True),
+    ],
+)
+def test_a_source_that_is_surely_another_table_leaves_a_merge_as_narrow_as_its_condition(
+    source: str, narrow: bool
+) -> None:
+    assert bounds(last(MERGE.format(source=source))) == (PINNED if narrow else ("true", PINNED[1]))
+
+
+@pytest.mark.parametrize(
+    ("source", "blind"),
+    [
+        ("prod.raw.orders", True),
+        ("prod.raw.unplaced", True),
+        ("prod.raw.views", False),
+        ("prod.sales.orders", False),
+        ("delta.`s3://lake/orders`", False),
+        ("delta.`s3://lake/orders/date=2026-11-19`", False),
+    ],
+)
+def test_an_append_is_blind_if_no_source_can_be_its_table(source: str, blind: bool) -> None:
+    for target in ("prod.sales.orders", "delta.`s3://lake/orders`"):
+        assert last(f"INSERT INTO {target} SELECT * FROM {source}").blind is blind
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"DELETE FROM prod.sales.orders WHERE orders.date = {DAY}",
+        f"DELETE FROM prod.sales.orders WHERE prod.sales.orders.date = {DAY}",
+        f"DELETE FROM delta.`s3://lake/orders` WHERE date = {DAY}",
+        f"UPDATE prod.sales.orders SET v = 'x' WHERE orders.date = {DAY}",
+    ],
+)
+def test_a_statement_may_call_its_table_by_the_name_that_it_gives(sql: str) -> None:
+    found = last(sql)
+    assert found.table == ORDERS
+    assert found.reads_text == f"date = {DAY}"
+
+
+def test_what_is_read_by_name_is_kept_under_the_path() -> None:
+    found = job("INSERT INTO prod.sales.orders SELECT * FROM prod.raw.orders JOIN prod.raw.views USING (id)")
+    assert found.reads.tables == (RAW, key_of_name("prod.raw.views"))
+    assert found.streams_from == ()
+
+
+@pytest.mark.parametrize("use", ["USE other", "USE CATALOG other", "USE prod.sales"])
+def test_after_a_use_names_are_bound_to_nothing_and_paths_stay(use: str) -> None:
+    found = last(f"{use}; DELETE FROM prod.sales.orders WHERE date = {DAY}", writes=(f"date = {DAY}",))
+    assert found.table == key_of_name("prod.sales.orders")
+    assert bounds(found) == ("true", "true")
+    assert not last(f"{use}; INSERT INTO delta.`s3://lake/orders` SELECT * FROM prod.raw.orders").blind
+    assert last(f"{use}; INSERT INTO delta.`s3://lake/orders` SELECT * FROM delta.`s3://lake/raw`").blind
+
+
+@pytest.mark.parametrize(
+    ("catalog", "name", "key"),
+    [
+        ("prod", "sales.orders", ORDERS),
+        ("prod", "prod.sales.orders", ORDERS),
+        ("prod", "sales.returns", key_of_name("prod.sales.returns")),
+        ("prod", "orders", key_of_name("orders")),
+        ("spark_catalog", "sales.returns", key_of_path("s3://lake/returns")),
+        ("spark_catalog", "sales.orders", key_of_name("sales.orders")),
+    ],
+)
+def test_names_without_a_catalog_are_those_of_the_session_s(catalog: str, name: str, key: object) -> None:
+    for sql, conf in (
+        (f"DELETE FROM {name}", {"spark.sql.defaultCatalog": catalog}),
+        (f"SET spark.sql.defaultCatalog = {catalog}; DELETE FROM {name}", {}),
+    ):
+        assert last(sql, conf).table == key
+
+
+def test_a_table_that_a_job_has_changed_is_unknown_by_all_its_names() -> None:
+    found = last(
+        f"ALTER TABLE delta.`s3://lake/orders` ADD COLUMNS (x INT); DELETE FROM prod.sales.orders WHERE date = {DAY}"
+    )
+    assert found.table == ORDERS
+    assert found.reads_text == "true"
