@@ -32,7 +32,8 @@ _VACUUMED = "tests/unit/conflicts/test_vacuumed_reads.py"
 _STREAMED = "tests/unit/conflicts/test_streamed_tables.py"
 _DELTA_RS = "tests/unit/conflicts/test_delta_rs.py"
 _BATCH = "tests/unit/cli/test_batch.py"
-_REPLAY = "tests/unit/conflicts/test_replay.py::test_no_pair_that_delta_aborted_is_never"
+_TOLD = "tests/unit/conflicts/test_replay.py"
+_REPLAY = f"{_TOLD}::test_no_pair_that_delta_aborted_is_never"
 
 Rule = Callable[..., Verdict | None]
 
@@ -87,9 +88,11 @@ def _oss(
     return Example(rule, loser, winner, (*proof, _REPLAY), delta("4.4.0"), **more)
 
 
-def _unraced(rule: Rule, loser: str | Mapping[str, Any], winner: str, *proof: str) -> Example:
-    """Of what no recorded race is about."""
-    return Example(rule, loser, winner, proof, delta("4.4.0"))
+def _otherwise(
+    rule: Rule, loser: str | Mapping[str, Any], winner: str | Mapping[str, Any], *proof: str, **more: Any
+) -> Example:
+    """Of what no recorded race would call safe without the rule: because it is about none, or another rule speaks then."""
+    return Example(rule, loser, winner, proof, delta("4.4.0"), **more)
 
 
 def _rs(
@@ -125,7 +128,7 @@ _WRITE = {
 }
 
 EXAMPLES = (
-    _oss(
+    _otherwise(
         common.lost_commits,
         _APPEND,
         _APPEND,
@@ -133,26 +136,26 @@ EXAMPLES = (
         f"{_BATCH}::test_a_link_store_beside_another_is_unsafe",
         table={"log_store": LogStore.S3_SINGLE_DRIVER},
     ),
-    _oss(
+    _otherwise(
         common.vacuum_under_a_run,
         _APPEND,
         "VACUUM orders RETAIN 2 HOURS",
         f"{_BATCH}::test_vacuum_below_a_writers_lifetime_is_unsafe",
     ),
-    _unraced(
+    _otherwise(
         common.vacuum_under_a_read,
         "INSERT INTO report SELECT date, SUM(amount) FROM orders GROUP BY date",
         "VACUUM orders RETAIN 2 HOURS",
         f"{_VACUUMED}::test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly",
     ),
-    _unraced(
+    _otherwise(
         common.streamed_rows,
         _STREAMED_ORDERS,
         _DELETE,
         f"{_STREAMED}::test_a_change_of_rows_breaks_a_stream_that_reads_them",
         f"{_STREAMED}::test_options_of_the_source_let_changes_pass",
     ),
-    _oss(
+    _otherwise(
         common.same_checkpoint,
         _TO_ORDERS,
         _TO_ORDERS,
@@ -172,11 +175,12 @@ EXAMPLES = (
         f"{_MATRICES}::test_first_commits_exclude_each_other",
         table=_EMPTY,
     ),
-    _oss(
+    _otherwise(
         oss.protocol_changed,
         "ALTER TABLE orders SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')",
         _ENABLE,
         f"{_MATRICES}::test_changes_of_metadata_exclude_each_other_but_not_writers",
+        f"{_TOLD}::test_a_change_of_the_protocol_that_aborted_was_told_as_one",
     ),
     _oss(
         oss.metadata_changed,
@@ -184,7 +188,6 @@ EXAMPLES = (
         _SET,
         f"{_MATRICES}::test_a_change_of_metadata_will_abort_what_surely_commits",
         f"{_MATRICES}::test_enabling_a_feature_lets_others_commit_from_a_version_on",
-        f"{_DIFFER}::test_seed_000_a_change_of_metadata_fails_every_write_the_code_spares_optimize",
     ),
     _oss(
         oss.same_domain,
@@ -198,7 +201,7 @@ EXAMPLES = (
         oss.same_transaction_id,
         _WRITE,
         _WRITE,
-        f"{_RULES}::test_two_writes_under_one_transaction_id_wait_though_no_document_says_so",
+        f"{_MATRICES}::test_one_transaction_id_lets_one_of_two_writes_commit",
     ),
     _oss(
         oss.added_files,
@@ -221,18 +224,18 @@ EXAMPLES = (
         "DELETE FROM orders WHERE date = DATE '2026-11-18'",
         f"{_MATRICES}::test_dynamic_overwrite_is_the_way_to_delete_twice",
     ),
-    _unraced(
+    _otherwise(
         oss.streaming_read,
         _FROM_ORDERS,
         "ALTER TABLE orders ADD COLUMNS (note STRING)",
         f"{_STREAMED}::test_a_change_of_the_schema_may_break_a_stream_until_it_starts_again",
     ),
-    _oss(
+    _otherwise(
         oss.nothing_meets,
         _DELETE,
         _APPEND.replace("18", "19"),
         f"{_MATRICES}::test_writers_of_other_partitions_pass_each_other",
-        "tests/unit/conflicts/test_replay.py::test_hardly_any_pair_waits_needlessly",
+        f"{_TOLD}::test_hardly_any_pair_waits_needlessly",
     ),
     _dbx(
         databricks.identity_columns,
@@ -289,9 +292,7 @@ EXAMPLES = (
         databricks.blind_insert,
         _APPEND,
         _DELETE,
-        _CELLS,
         f"{_RULES}::test_seed_000_quando_confirma_sem_ler_a_tabela_not_with_subqueries_on_the_target",
-        f"{_DIFFER}::test_seed_000_subqueries_on_the_target_are_reads_in_the_code_not_of_an_older_version",
     ),
     _dbx(
         databricks.write_serializable,

@@ -40,6 +40,8 @@ Where rules come from:
 | conflicts, delta-conflicts | what the code of open-source Delta, and of delta-rs, does, by section |
 | measured, delta-measured | what real Delta did when two real operations met, by finding; [proof.md](proof.md) tells how |
 
+What a rule is proved by fails as soon as that rule is taken out: `tests/unit/conflicts/test_rules_are_proved.py` holds it.
+
 Examples are about one table: `orders (id BIGINT, amount INT, date DATE)`, partitioned by `date` unless it says otherwise.
 """
 IDS = """

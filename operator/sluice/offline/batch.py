@@ -48,6 +48,17 @@ def answer(line: str, number: int) -> Json:
 
 
 def explained(asked: Mapping[str, Any]) -> Json:
+    pair = pair_of(*jobs_of(asked))
+    return {
+        "together": pair.together,
+        "order": pair.order.value,
+        "firstLoses": verdict_json(pair.first_loses),
+        "secondLoses": verdict_json(pair.second_loses),
+    }
+
+
+def jobs_of(asked: Mapping[str, Any]) -> tuple[JobFootprint, JobFootprint]:
+    """The two jobs of a line, on one table."""
     facts = facts_of(_object(asked.get("table"), "table"))
     specs = {name: _spec(asked.get(name), name) for name in ("first", "second")}
     anywhere = _AnyTable(facts)
@@ -57,13 +68,7 @@ def explained(asked: Mapping[str, Any]) -> Json:
         first = _understood(specs["first"], "first", {mine: facts})
     if len(second.keys) > 1:
         second = _understood(specs["second"], "second", {theirs: facts})
-    pair = pair_of(first, second.renamed(theirs, mine))
-    return {
-        "together": pair.together,
-        "order": pair.order.value,
-        "firstLoses": verdict_json(pair.first_loses),
-        "secondLoses": verdict_json(pair.second_loses),
-    }
+    return first, second.renamed(theirs, mine)
 
 
 class _AnyTable(Mapping[TableKey, TableFacts]):

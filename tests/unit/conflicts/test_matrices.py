@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.conflicts import Level
+from sluice.conflicts import Level, pair_of
 from unit.conflicts import pairs as p
 
 CA, CDR, CDD = "ConcurrentAppendException", "ConcurrentDeleteReadException", "ConcurrentDeleteDeleteException"
@@ -141,6 +141,18 @@ def test_identity_columns_exclude_each_other() -> None:
         Level.MAY,
         CA,
     )
+
+
+def test_one_transaction_id_lets_one_of_two_writes_commit() -> None:
+    def write(app_id: str) -> dict[str, object]:
+        source = {"sql": p.row(p.A)}
+        target = {"table": {"path": "/lake/t"}, "mode": "Append"}
+        return {"write": {**target, "source": source, "txnAppId": app_id, "txnVersion": 1}}
+
+    known = p.facts()
+    same, other = p.job(write("nightly"), known), p.job(write("hourly"), known)
+    assert pair_of(same, same).first_loses.exception == CT
+    assert pair_of(same, other).together
 
 
 def test_first_commits_exclude_each_other() -> None:
