@@ -18,7 +18,7 @@ from sluice.footprint.write import (
     follows,
     is_delta,
     read_by_stream,
-    stream_footprints,
+    streamed,
     streamed_tables,
     write_footprint,
 )
@@ -46,7 +46,8 @@ def footprint_of(
         facts=facts,
         cautious=dialect is None or not dialect.is_oss,
     )
-    tables = _tables(spec, around)
+    script = _read(spec, around)
+    tables = script.tables
     if not tables:
         raise NotUnderstoodError("spec.sql has no statement that writes a table")
     if spec.writes is not None:
@@ -62,7 +63,7 @@ def footprint_of(
         else (),
         follows=follows(spec.stream.source) if spec.stream is not None else Follows.APPENDS,
         streams_surely=spec.stream is not None and is_delta(spec.stream.source),
-        reads=_only_read(spec, tables, around),
+        reads=_only_read(spec, script, around),
         deadline_seconds=spec.active_deadline_seconds,
     )
 
@@ -84,28 +85,28 @@ def _dialect(
     return found.pop() if len(found) == 1 else None
 
 
-def _only_read(spec: DeltaWriteJobSpec, tables: tuple[TableFootprint, ...], around: Surroundings) -> Sources:
+def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) -> Sources:
     """Its own word is taken for a declared footprint: what it does not name is not read."""
     stream = spec.stream
-    streamed = Sources(read_by_stream(stream)).under(around.one_key) if stream is not None else NO_SOURCES
-    found = together([*(footprint.sources for footprint in tables), streamed])
-    written = {footprint.table for footprint in tables if footprint.operation is not Operation.VACUUM}
+    from_stream = Sources(read_by_stream(stream)).under(around.one_key) if stream is not None else NO_SOURCES
+    found = together([*(footprint.sources for footprint in script.tables), script.selected, from_stream])
+    written = {footprint.table for footprint in script.tables if footprint.operation is not Operation.VACUUM}
     return replace(found, tables=tuple(key for key in found.tables if key not in written))
 
 
-def _tables(spec: DeltaWriteJobSpec, around: Surroundings) -> tuple[TableFootprint, ...]:
+def _read(spec: DeltaWriteJobSpec, around: Surroundings) -> Script:
+    texts = statements_of(spec) if spec.application is None else {}
     if spec.footprint is not None:
-        return tuple(declared_footprint(declared, around) for declared in spec.footprint)
-    texts = statements_of(spec)
+        return Script(around, tuple(declared_footprint(declared, around) for declared in spec.footprint))
+    script = Script(around)
     if spec.sql is not None:
-        script = Script(around)
         for statement in texts["spec.sql"]:
             script = script.then(statement)
-        return script.tables
+        return script
     if spec.write is not None:
-        return (write_footprint(spec.write, around),)
+        return replace(script, tables=(write_footprint(spec.write, around),))
     if spec.stream is not None:
-        return stream_footprints(spec.stream, around)
+        return streamed(spec.stream, around)
     raise NotUnderstoodError("spec.application needs spec.footprint: declare which tables it writes")
 
 

@@ -54,7 +54,7 @@ def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
     )
 
 
-def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootprint, ...]:
+def streamed(stream: Stream, around: Surroundings) -> Script:
     """The stream's rows are the view `source`, a batch of them the view `batch`."""
     around = replace(
         around, views={**around.views, "source": _view(stream.source), "batch": _view(stream.source)}
@@ -64,7 +64,8 @@ def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootpr
         script = Script(around)
         for statement in split(stream.sql, "spec.stream.sql"):
             script = script.then(statement)
-        return tuple(replace(found, checkpoint=checkpoint, certain=False) for found in script.tables)
+        tables = (replace(found, checkpoint=checkpoint, certain=False) for found in script.tables)
+        return replace(script, tables=tuple(tables))
     if stream.table is None:
         raise NotUnderstoodError("spec.stream needs table or sql")
     query = _query(stream.query or "SELECT * FROM source", "spec.stream.query")
@@ -81,15 +82,14 @@ def stream_footprints(stream: Stream, around: Surroundings) -> tuple[TableFootpr
     identity = insert.adds_identity(reading, insert.output_names(query, reading))
     found = insert.append(reading, lands, reads, certain=False, identity=identity)
     sources = sources_of(query, around.views) if query is not None else ANY_SOURCES
-    return (
-        replace(
-            found,
-            operation=Operation.STREAM,
-            checkpoint=checkpoint,
-            sources=sources.under(around.one_key),
-            creates=_may_create(reading),
-        ),
+    found = replace(
+        found,
+        operation=Operation.STREAM,
+        checkpoint=checkpoint,
+        sources=sources.under(around.one_key),
+        creates=_may_create(reading),
     )
+    return Script(around, (found,))
 
 
 def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:

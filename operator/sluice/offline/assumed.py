@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.footprint import NotUnderstoodError
 from sluice.footprint.sql.parameters import statements_of
 from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.unfolded import unfolded
 from sluice.footprint.sql.words import word
 from sluice.offline.jobs import Job
 from sluice.predicates import Table
@@ -49,7 +50,8 @@ class Assumption:
         """With all names that the job uses as columns of unknown types. None where it writes by position: which column
         is meant by it is not known."""
         try:
-            statements = [one for found in statements_of(job.spec).values() for one in found]
+            written = [one for found in statements_of(job.spec).values() for one in found]
+            statements = [part for statement in written for part in unfolded(statement)]
         except NotUnderstoodError:
             return None
         if any(_writes_by_position(statement, self.types) for statement in statements):
@@ -58,7 +60,7 @@ class Assumption:
         others = {
             token.text.lower()
             for statement in statements
-            for token in statement.tokens
+            for token in (*statement.common, *statement.tokens)
             if token.token_type in (TokenType.VAR, TokenType.IDENTIFIER) or token.text.isidentifier()
         }
         columns = [*self.types.items(), *((name, _UNKNOWN) for name in sorted(others - known))]

@@ -18,6 +18,7 @@ from sluice.footprint.sql.parameters import bound, statements_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.sql.unfolded import unfolded
 from sluice.footprint.sql.words import word
 from sluice.footprint.statements.change import names_of
 from sluice.footprint.statements.script import Script
@@ -84,16 +85,18 @@ def rewrites_of(job: Job, facts: Mapping[TableKey, TableFacts], names: Names) ->
         )
     )
     for statement in split(job.spec.sql):
-        table = table_at(statement.tokens, _table_position(statement))
-        if table is not None:
-            reading = Reading(statement, table.key, script.around, table.end)
-            if (
-                reading.unread is None
-                and reading.facts is not None
-                and reading.facts.columns.partition_columns
-            ):
-                yield from _of_statement(reading, reading.facts, job.spec.sql)
+        for part in unfolded(statement):
+            yield from _of_part(part, script.around, job.spec.sql)
         script = script.then(statement)
+
+
+def _of_part(statement: Statement, around: Surroundings, sql: str) -> Iterator[Rewrite]:
+    table = table_at(statement.tokens, _table_position(statement))
+    if table is None:
+        return
+    reading = Reading(statement, table.key, around, table.end)
+    if reading.unread is None and reading.facts is not None and reading.facts.columns.partition_columns:
+        yield from _of_statement(reading, reading.facts, sql)
 
 
 def _table_position(statement: Statement) -> int:

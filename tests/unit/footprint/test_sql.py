@@ -2,9 +2,10 @@
 
 import pytest
 
-from sluice.api.job import Operation
-from sluice.footprint import NOTHING, NotUnderstoodError, TableFootprint, split
-from sluice.footprint.statements.script import table_footprint
+from sluice.api.job import DeltaWriteJobSpec, Operation
+from sluice.footprint import NOTHING, NotUnderstoodError, TableFootprint, footprint_of, split
+from sluice.footprint.sql.reading import Surroundings
+from sluice.footprint.statements.script import Script
 from sluice.tables import key_of_name, key_of_path
 
 T = key_of_path("/lake/t")
@@ -12,8 +13,15 @@ NAME = key_of_name("sales.orders")
 
 
 def footprint(sql: str) -> TableFootprint:
-    (statement,) = split(sql)
-    return table_footprint(statement)
+    (found,) = footprints(sql)
+    return found
+
+
+def footprints(sql: str) -> tuple[TableFootprint, ...]:
+    script = Script(Surroundings())
+    for statement in split(sql):
+        script = script.then(statement)
+    return script.tables
 
 
 @pytest.mark.parametrize(
@@ -72,22 +80,14 @@ def test_each_statement_has_its_kind_and_its_target(
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT 1",
         "EXPLAIN INSERT INTO t VALUES (1)",
-        "SET spark.sql.x = 1",
-        "USE other",
         "BEGIN INSERT INTO t VALUES (1)",
         "label: BEGIN INSERT INTO t VALUES (1)",
         "DECLARE x INT",
         "EXECUTE IMMEDIATE 'DELETE FROM t'",
         "CALL procedure()",
         "DROP TABLE t",
-        "CREATE VIEW v AS SELECT 1",
-        "CREATE OR REPLACE TEMP VIEW v AS SELECT 1",
         "CREATE FUNCTION f() RETURNS INT RETURN 1",
-        "FROM x INSERT INTO a SELECT * INSERT INTO b SELECT *",
-        "WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
-        "WITH x AS (SELECT 1) DELETE FROM t",
         "INSERT OVERWRITE DIRECTORY '/lake/t' USING parquet SELECT 1",
         "INSERT OVERWRITE LOCAL DIRECTORY '/lake/t' SELECT 1",
         "INSERT OVERWRITE DIRECTORY USING parquet OPTIONS (path '/lake/t') SELECT 1",
@@ -106,16 +106,56 @@ def test_each_statement_has_its_kind_and_its_target(
         "CREATE TABLE t (a INT) USING delta OPTIONS (path '/lake/t')",
         "COPY INTO t FROM '/x'",
         "`INSERT` INTO t VALUES (1)",
-        "OPTIMIZE '/lake/t'",
-        "VACUUM '/lake/t'",
         "{{ template }}",
+        "OPTIMIZE 'lake/t'",
+        "VACUUM 't'",
+        "WITH x AS (SELECT 1)",
+        "WITH x AS (SELECT 1), INSERT INTO t SELECT 1",
+        "WITH x INSERT INTO t SELECT 1",
+        "WITH x AS (SELECT 1 INSERT INTO t SELECT 1",
+        "WITH x AS (SELECT 1), X AS (SELECT 2) INSERT INTO t SELECT * FROM x",
+        "WITH t AS (SELECT 1) DELETE FROM t",
+        "FROM x INSERT INTO t VALUES (1)",
+        "FROM x INSERT INTO t SELECT 1 UNION ALL SELECT 2",
+        "FROM x INSERT INTO t SELECT 1 AS limit LIMIT 5 INSERT INTO u",
+        "FROM x INSERT INTO t SELECT 1 FROM y",
+        "FROM x INSERT INTO t SELECT * DELETE FROM y",
+        "CREATE VIEW v",
+        "CREATE VIEW delta.`/t` AS SELECT 1",
+        "CREATE VIEW v AS INSERT INTO t SELECT 1",
+        "CREATE VIEW v AS WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x",
+        "CREATE VIEW v AS FROM x INSERT INTO t SELECT *",
+        "CREATE VIEW v LOCATION '/t' AS SELECT 1",
+        "DROP VIEW v, w",
+        "ALTER VIEW v ADD COLUMN x INT",
+        "SHOW",
+        "SHOW TABLES DELETE FROM t",
+        "DESCRIBE a.b DELETE FROM t",
+        "SELECT 1 SELECT 2",
+        "DELETE FROM t DELETE FROM u",
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED",
+        "MERGE INTO t USING s ON t.a = s.a",
+        "VACUUM t RETAIN 168",
+        "VACUUM t x y",
+        "OPTIMIZE t ZORDER BY (a) WHERE b = 1",
+        "OPTIMIZE TABLE t",
+        "REORG TABLE t APPLY (X)",
+        "RESTORE TABLE t",
+        "TRUNCATE TABLE t PARTITION (a = 1)",
+        "COMMENT ON TABLE t IS what",
+        "COMMIT",
+        "ROLLBACK",
+        "BEGIN",
+        "START TRANSACTION",
+        "IF 1 = 1 THEN SELECT 1",
+        "WHILE true DO SELECT 1",
+        "SET VAR x = 1",
     ],
 )
 def test_what_is_not_surely_understood_is_refused_with_its_place(sql: str) -> None:
-    statements = split("DELETE FROM ok;\n\n" + sql)
-    table_footprint(statements[0])
+    footprints("DELETE FROM ok")
     with pytest.raises(NotUnderstoodError, match=r"statement 2 \(line 3\)"):
-        table_footprint(statements[1])
+        footprints("DELETE FROM ok;\n\n" + sql)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +175,7 @@ def test_what_spark_would_read_differently_is_refused(sql: str, line: int) -> No
 @pytest.mark.parametrize("sql", ["INSERT INTO t VALUES ('", "DELETE FROM `t", "/* never ends"])
 def test_what_has_no_end_is_refused(sql: str) -> None:
     with pytest.raises(NotUnderstoodError, match=r"spec\.sql"):
-        [table_footprint(statement) for statement in split(sql)]
+        footprints(sql)
 
 
 @pytest.mark.parametrize("sql", [";;", "-- nothing", "/* ; */ ;"])
@@ -253,3 +293,117 @@ def test_an_append_of_what_may_be_its_table_reads_it_and_says_why(query: str) ->
 
 def test_an_append_to_a_name_may_read_it_by_any_location() -> None:
     assert footprint("INSERT INTO sales.orders SELECT * FROM delta.`/lake/x`").reads.is_everything
+
+
+# Statements whose verb does not come first, and those that touch no table
+
+
+@pytest.mark.parametrize(
+    ("folded", "plain"),
+    [
+        (
+            "WITH x AS (SELECT 1 AS a) INSERT INTO {t} SELECT * FROM x",
+            "INSERT INTO {t} WITH x AS (SELECT 1 AS a) SELECT * FROM x",
+        ),
+        (
+            "WITH x (a) AS (SELECT 1), y (SELECT * FROM {t}) INSERT OVERWRITE {t} SELECT * FROM y",
+            "INSERT OVERWRITE {t} WITH x (a) AS (SELECT 1), y (SELECT * FROM {t}) SELECT * FROM y",
+        ),
+        (
+            "WITH x AS (SELECT 1 AS a) MERGE INTO {t} t USING x ON t.a = x.a WHEN MATCHED THEN DELETE",
+            "MERGE INTO {t} t USING (SELECT 1 AS a) x ON t.a = x.a WHEN MATCHED THEN DELETE",
+        ),
+        ("WITH x AS (SELECT 1) UPDATE {t} SET a = 1", "UPDATE {t} SET a = 1"),
+        ("WITH x AS (SELECT 1) DELETE FROM {t} WHERE a = 1", "DELETE FROM {t} WHERE a = 1"),
+        ("FROM {s} INSERT INTO {t} SELECT *", "INSERT INTO {t} SELECT * FROM {s}"),
+        (
+            "FROM {s} a JOIN {t} b ON a.x = b.x INSERT INTO {t} (x) SELECT a.x WHERE a.x > 1 LIMIT 5",
+            "INSERT INTO {t} (x) SELECT a.x FROM {s} a JOIN {t} b ON a.x = b.x WHERE a.x > 1 LIMIT 5",
+        ),
+        (
+            "WITH x AS (SELECT 1 AS a) FROM x INSERT INTO {t} SELECT a AS `limit`",
+            "INSERT INTO {t} WITH x AS (SELECT 1 AS a) SELECT a AS `limit` FROM x",
+        ),
+        ("OPTIMIZE '/lake/t' WHERE a = 1", "OPTIMIZE {t} WHERE a = 1"),
+        ('VACUUM "/lake/t" RETAIN 5 HOURS', "VACUUM {t} RETAIN 5 HOURS"),
+    ],
+)
+def test_a_statement_is_what_it_amounts_to(folded: str, plain: str) -> None:
+    tables = {"t": "delta.`/lake/t`", "s": "delta.`/lake/s`"}
+    assert footprint(folded.format(**tables)) == footprint(plain.format(**tables))
+
+
+def test_each_insert_of_one_source_has_a_footprint_of_its_own() -> None:
+    found = footprints(
+        "FROM delta.`/s` INSERT INTO delta.`/a` SELECT * WHERE x = 1 INSERT OVERWRITE TABLE delta.`/b` SELECT x "
+        "INSERT INTO delta.`/s` SELECT *"
+    )
+    assert [(one.table.text, one.operation, one.is_blind, one.statement) for one in found] == [
+        ("file:/a", Operation.APPEND, True, 1),
+        ("file:/b", Operation.OVERWRITE, False, 1),
+        ("file:/s", Operation.APPEND, False, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM delta.`/lake/t`",
+        "(SELECT 1)",
+        "VALUES (1)",
+        "FROM delta.`/lake/t`",
+        "WITH x AS (SELECT 1) SELECT * FROM x",
+        "SHOW TABLES",
+        "SHOW CREATE TABLE a.b",
+        "SHOW PARTITIONS delta.`/lake/t`",
+        "DESCRIBE DETAIL delta.`/lake/t`",
+        "DESCRIBE HISTORY '/lake/t' LIMIT 5",
+        "DESC EXTENDED a.b",
+        "CREATE VIEW a.v AS SELECT * FROM delta.`/lake/t`",
+        "CREATE OR REPLACE VIEW v (x COMMENT 'c', y) COMMENT 'd' TBLPROPERTIES ('a' = 'b') AS SELECT 1, 2",
+        "CREATE VIEW IF NOT EXISTS v WITH SCHEMA TYPE EVOLUTION AS VALUES (1)",
+        "ALTER VIEW a.v AS SELECT 1",
+        "ALTER VIEW v RENAME TO w",
+        "ALTER VIEW v SET TBLPROPERTIES ('a' = 'b')",
+        "ALTER VIEW v UNSET TBLPROPERTIES ('a')",
+        "DROP VIEW IF EXISTS a.v",
+    ],
+)
+def test_what_writes_nothing_has_no_footprint(sql: str) -> None:
+    assert footprints(sql) == ()
+
+
+def test_what_is_only_selected_is_read() -> None:
+    spec = DeltaWriteJobSpec.model_validate(
+        {"sql": "SELECT * FROM delta.`/lake/s`; DELETE FROM delta.`/lake/t`"}
+    )
+    assert footprint_of(spec, {}).reads.tables == (key_of_path("/lake/s"),)
+
+
+def test_a_job_that_writes_nothing_is_refused() -> None:
+    with pytest.raises(NotUnderstoodError, match="no statement that writes"):
+        footprint_of(DeltaWriteJobSpec.model_validate({"sql": "SELECT 1; SHOW TABLES"}), {})
+
+
+def test_a_temporary_view_that_is_dropped_is_not_looked_through_any_more() -> None:
+    select = "INSERT INTO delta.`/lake/t` SELECT * FROM v"
+    view = "CREATE TEMP VIEW v AS SELECT 1"
+    assert footprint(f"{view}; {select}").is_blind
+    assert not footprint(f"{view}; DROP VIEW v; {select}").is_blind
+    with pytest.raises(NotUnderstoodError, match="temporary view"):
+        footprints(f"{view}; ALTER VIEW v AS SELECT * FROM delta.`/lake/t`; {select}")
+
+
+@pytest.mark.parametrize(
+    "sql", ["BEGIN INSERT INTO t VALUES (1)", "DECLARE x INT", "COMMIT", "EXECUTE IMMEDIATE 'DELETE FROM t'"]
+)
+def test_scripts_and_transactions_are_refused_in_a_sentence(sql: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="SQL script or a transaction over several statements"):
+        footprints(sql)
+
+
+@pytest.mark.parametrize("sql", ["-- nothing", "DELETE FROM `t", "DELETE FROM t WHERE a = :b"])
+def test_text_that_the_runner_could_not_cut_is_refused_beside_a_declared_footprint_too(sql: str) -> None:
+    declared = [{"table": {"path": "/lake/t"}, "operation": "Delete"}]
+    with pytest.raises(NotUnderstoodError, match=r"spec\.sql"):
+        footprint_of(DeltaWriteJobSpec.model_validate({"sql": sql, "footprint": declared}), {})

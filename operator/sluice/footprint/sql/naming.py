@@ -36,17 +36,27 @@ def table_at(tokens: tuple[Token, ...], position: int) -> Named | None:
     return None
 
 
+def folder_at(tokens: tuple[Token, ...], position: int) -> Named | None:
+    """The location that is written as a text there, such as '/lake/t'."""
+    found = tokens[position : position + 1]
+    if not found or found[0].token_type is not TokenType.STRING:
+        return None
+    return Named(key_of_path(_absolute(found[0].text, f"'{found[0].text}'")), position + 1)
+
+
 def key_of_parts(parts: list[str]) -> TableKey:
     """Raises NotUnderstoodError for a location that is another one on each machine."""
     if len(parts) == 2 and parts[0].lower() == "delta":
-        location = _TIME_TRAVEL.sub("", parts[1])
-        if _ABSOLUTE.match(location) is None:
-            raise NotUnderstoodError(
-                f"delta.`{parts[1]}` is a relative location, which means another folder on each machine: "
-                "write an absolute one"
-            )
-        return key_of_path(location)
+        return key_of_path(_absolute(_TIME_TRAVEL.sub("", parts[1]), f"delta.`{parts[1]}`"))
     return key_of_name(".".join(parts))
+
+
+def _absolute(location: str, written: str) -> str:
+    if _ABSOLUTE.match(location) is None:
+        raise NotUnderstoodError(
+            f"{written} is a relative location, which means another folder on each machine: write an absolute one"
+        )
+    return location
 
 
 def _is_part(token: Token) -> bool:

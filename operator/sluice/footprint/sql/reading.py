@@ -119,15 +119,28 @@ class Reading:
     @cached_property
     def unread(self) -> str | None:
         """Why the statement is too large to be read; None if it isn't."""
-        return excess(self.statement.tokens)
+        return excess((*self.statement.common, *self.statement.tokens))
 
     @cached_property
     def tree(self) -> exp.Expr:
         """Only to be asked for if the statement is not `unread`. Its nodes know their lines in the whole script."""
         try:
-            return statement_in(_parsed(self.statement.tokens), self.statement.text)
+            tokens = (*self.statement.common, *_parsed(self.statement.tokens))
+            tree = statement_in(tokens, self.statement.text)
         except PredicateError as error:
             raise self._unreadable(error) from error
+        if self.statement.common:
+            self._refuse_names_of_two_things(tree)
+        return tree
+
+    def _refuse_names_of_two_things(self, tree: exp.Expr) -> None:
+        """The parser puts the WITH before the statement and that of its query into one, where the inner ones come last."""
+        found = tree.args.get("with_")
+        names = [common.alias_or_name.lower() for common in found.expressions] if found is not None else []
+        names += [self.key.text] if self.key.is_name else []
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise self.refused(f"{twice} is the name of two tables here: give each WITH a name of its own")
 
     @cached_property
     def rows_known(self) -> dict[int, tuple[exp.Expr, Any]]:

@@ -27,6 +27,8 @@ class Statement:
     text: str
     line: int
     tokens: tuple[Token, ...]
+    common: tuple[Token, ...] = ()
+    """A WITH before them, whose common tables they see."""
 
 
 def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:

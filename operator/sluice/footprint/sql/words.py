@@ -17,7 +17,7 @@ def words(tokens: tuple[Token, ...]) -> list[str]:
 
 
 def starts_with(tokens: tuple[Token, ...], expected: tuple[str, ...]) -> bool:
-    return len(tokens) > len(expected) and all(
+    return len(tokens) >= len(expected) and all(
         word(token) == keyword for token, keyword in zip(tokens, expected, strict=False)
     )
 

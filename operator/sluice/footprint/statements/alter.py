@@ -3,6 +3,7 @@
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.reading import Reading
+from sluice.footprint.sql.shape import STRING
 from sluice.footprint.sql.words import QUOTED, properties, words
 from sluice.footprint.statements.insert import CLUSTERING, refuse_unknown
 
@@ -15,6 +16,7 @@ ENABLING = {
 }
 """Settings by which a feature begins, and which later versions of Delta let others commit through."""
 
+AFTER_COMMENT = f"IS (?:{STRING}|NULL)"
 _ONLY_WRITTEN = ("delta.feature.", "delta.minreaderversion", "delta.minwriterversion")
 _MAPPING = "delta.columnmapping.mode"
 _CHANGES = (

@@ -18,6 +18,7 @@ from sluice.footprint.sql.words import outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey, key_of_path
 
+AFTER_CONVERT = r"(?:(?:NO|COLLECT) STATISTICS)?(?: ?PARTITIONED BY \( .+ \))?"
 _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM"})
 
 

@@ -1,42 +1,73 @@
-"""What each statement of a script does, one footprint a table; settings and views of the session go on to the next."""
+"""Each kind of statement by its first words, and what the statements of a script do one after another."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.model import Metadata, TableFootprint
-from sluice.footprint.sql.naming import Named, table_at
-from sluice.footprint.sql.reading import Reading, Surroundings, place
+from sluice.footprint.model import TableFootprint
+from sluice.footprint.sources import NO_SOURCES, Sources, together
+from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.unfolded import unfolded
 from sluice.footprint.sql.words import starts_with
-from sluice.footprint.statements import alter, change, create, insert, maintenance, merge, session
-
-_Reader = Callable[[Reading], TableFootprint]
-
-_VERBS: tuple[tuple[tuple[str, ...], _Reader], ...] = (
-    (("INSERT", "WITH", "SCHEMA", "EVOLUTION", "INTO"), insert.insert),
-    (("INSERT", "INTO", "TABLE"), insert.insert),
-    (("INSERT", "INTO"), insert.insert),
-    (("INSERT", "OVERWRITE", "TABLE"), insert.insert),
-    (("INSERT", "OVERWRITE"), insert.insert),
-    (("MERGE", "WITH", "SCHEMA", "EVOLUTION", "INTO"), merge.merge),
-    (("MERGE", "INTO"), merge.merge),
-    (("UPDATE",), change.update),
-    (("DELETE", "FROM"), change.delete),
-    (("TRUNCATE", "TABLE"), change.emptied),
-    (("OPTIMIZE",), maintenance.optimize),
-    (("REORG", "TABLE"), maintenance.reorg),
-    (("VACUUM",), maintenance.vacuum),
-    (("ALTER", "TABLE"), alter.alter),
-    (("COMMENT", "ON", "TABLE"), alter.comment),
-    (("RESTORE", "TABLE"), maintenance.restore),
-    (("RESTORE",), maintenance.restore),
-    (("CREATE", "OR", "REPLACE", "TABLE"), create.replace_table),
-    (("REPLACE", "TABLE"), create.replace_table),
-    (("CREATE", "TABLE", "IF", "NOT", "EXISTS"), create.create),
-    (("CREATE", "TABLE"), create.create),
-    (("CONVERT", "TO", "DELTA"), create.convert),
+from sluice.footprint.statements import (
+    alter,
+    change,
+    create,
+    insert,
+    maintenance,
+    merge,
+    query,
+    session,
+    views,
 )
+from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
+
+_AS_ONE = refused(
+    "this begins a SQL script or a transaction over several statements, of which Sluice can't tell beforehand what they touch: "
+    "write the statements one after another, with ; between them, or declare what they touch in spec.footprint"
+)
+
+_KINDS: tuple[tuple[str, Reader], ...] = (
+    ("INSERT WITH SCHEMA EVOLUTION INTO", on_table(insert.insert)),
+    ("INSERT INTO TABLE", on_table(insert.insert)),
+    ("INSERT INTO", on_table(insert.insert)),
+    ("INSERT OVERWRITE TABLE", on_table(insert.insert)),
+    ("INSERT OVERWRITE", on_table(insert.insert)),
+    ("MERGE WITH SCHEMA EVOLUTION INTO", on_table(merge.merge)),
+    ("MERGE INTO", on_table(merge.merge)),
+    ("UPDATE", on_table(change.update)),
+    ("DELETE FROM", on_table(change.delete)),
+    ("TRUNCATE TABLE", on_table(change.emptied, follows="")),
+    ("OPTIMIZE", on_table(maintenance.optimize, follows=maintenance.AFTER_OPTIMIZE, folder=True)),
+    ("REORG TABLE", on_table(maintenance.reorg, follows=maintenance.AFTER_REORG)),
+    ("VACUUM", on_table(maintenance.vacuum, follows=maintenance.AFTER_VACUUM, folder=True)),
+    ("RESTORE TABLE", on_table(maintenance.restore, follows=maintenance.AFTER_RESTORE)),
+    ("RESTORE", on_table(maintenance.restore, follows=maintenance.AFTER_RESTORE)),
+    ("ALTER TABLE", on_table(alter.alter)),
+    ("COMMENT ON TABLE", on_table(alter.comment, follows=alter.AFTER_COMMENT)),
+    ("CREATE OR REPLACE TABLE", on_table(create.replace_table)),
+    ("REPLACE TABLE", on_table(create.replace_table)),
+    ("CREATE TABLE IF NOT EXISTS", on_table(create.create)),
+    ("CREATE TABLE", on_table(create.create)),
+    ("CONVERT TO DELTA", on_table(create.convert, follows=create.AFTER_CONVERT)),
+    *((words, query.selects) for words in ("SELECT", "VALUES", "FROM", "(")),
+    *((words, query.shows) for words in ("SHOW", "DESCRIBE", "DESC")),
+    ("CREATE OR REPLACE VIEW", on_session(views.create)),
+    ("CREATE VIEW", on_session(views.create)),
+    ("ALTER VIEW", on_session(views.alter)),
+    ("DROP VIEW", on_session(views.drop)),
+    ("CREATE TEMPORARY VIEW", on_session(session.temporary_view)),
+    ("CREATE TEMP VIEW", on_session(session.temporary_view)),
+    ("CREATE OR REPLACE TEMPORARY VIEW", on_session(session.temporary_view)),
+    ("CREATE OR REPLACE TEMP VIEW", on_session(session.temporary_view)),
+    ("CREATE TEMPORARY FUNCTION", on_session(session.function)),
+    ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session.function)),
+    *((f"SET {words}", _AS_ONE) for words in ("VAR", "VARIABLE")),
+    ("SET", on_session(session.set_)),
+    ("USE", on_session(session.use)),
+    *((words, _AS_ONE) for words in ("BEGIN", "DECLARE", "EXECUTE", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
+    *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK", "CALL")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,29 +76,25 @@ class Script:
 
     around: Surroundings
     tables: tuple[TableFootprint, ...] = field(default=())
+    selected: Sources = NO_SOURCES
+    """What is read without being written into a table."""
 
     def then(self, statement: Statement) -> "Script":
-        around = session.after(statement, self.around)
-        if around is not None:
-            return replace(self, around=around)
-        found = table_footprint(statement, self.around)
-        changed = self.around.changed
-        if found.metadata not in (Metadata.NONE, Metadata.SAME, Metadata.IDENTITY):
-            changed = changed | {found.table}
-        return Script(replace(self.around, changed=changed), (*self.tables, found))
+        script = self
+        for part in _parts(statement):
+            effect = effect_of(part, script.around)
+            selected = together([script.selected, effect.selected])
+            script = replace(
+                script, around=effect.around, tables=(*script.tables, *effect.tables), selected=selected
+            )
+        return script
 
 
-def table_footprint(statement: Statement, around: Surroundings | None = None) -> TableFootprint:
-    around = Surroundings() if around is None else around
-    for words, read in _VERBS:
+def effect_of(statement: Statement, around: Surroundings) -> Effect:
+    for beginning, read in _KINDS:
+        words = tuple(beginning.split())
         if starts_with(statement.tokens, words):
-            target = _target(statement, len(words))
-            reading = Reading(statement, target.key, around, target.end)
-            if target.key.is_name and target.key.text in around.views:
-                raise reading.refused(
-                    f"{target.key} is a temporary view: name the table itself, so that conditions speak of its columns"
-                )
-            return read(reading)
+            return read(statement, around, len(words))
     beginning = " ".join(statement.text.split()[:3])[:80]
     raise NotUnderstoodError(
         f"{place(statement)} begins with {beginning!r}, of which Sluice does not know what it touches: "
@@ -75,15 +102,8 @@ def table_footprint(statement: Statement, around: Surroundings | None = None) ->
     )
 
 
-def _target(statement: Statement, position: int) -> Named:
+def _parts(statement: Statement) -> tuple[Statement, ...]:
     try:
-        named = table_at(statement.tokens, position)
+        return unfolded(statement)
     except NotUnderstoodError as error:
         raise NotUnderstoodError(f"{place(statement)}: {error}") from None
-    if named is None:
-        verb = " ".join(token.text.upper() for token in statement.tokens[:position])
-        raise NotUnderstoodError(
-            f"{place(statement)}: {verb} must be followed by a table, as catalog.schema.table or "
-            "delta.`s3://bucket/table`"
-        )
-    return named

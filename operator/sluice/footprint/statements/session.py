@@ -9,35 +9,16 @@ from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement, query_in
-from sluice.footprint.sql.words import QUOTED, starts_with, words
-
-_FUNCTION = (("CREATE", "TEMPORARY", "FUNCTION"), ("CREATE", "OR", "REPLACE", "TEMPORARY", "FUNCTION"))
-_VIEW = (
-    ("CREATE", "TEMPORARY", "VIEW"),
-    ("CREATE", "TEMP", "VIEW"),
-    ("CREATE", "OR", "REPLACE", "TEMPORARY", "VIEW"),
-    ("CREATE", "OR", "REPLACE", "TEMP", "VIEW"),
-)
+from sluice.footprint.sql.words import QUOTED, words
 
 _NAMES = "names of views"
 
 
-def after(statement: Statement, around: Surroundings) -> Surroundings | None:
-    """What holds after it; None if it is none of these statements."""
-    if starts_with(statement.tokens, ("SET",)):
-        return _set(statement, around)
-    if starts_with(statement.tokens, ("USE",)):
-        return replace(around, moved=True)
-    for beginning in _FUNCTION:
-        if starts_with(statement.tokens, beginning):
-            return _function(statement, around, len(beginning))
-    for beginning in _VIEW:
-        if starts_with(statement.tokens, beginning):
-            return _view(statement, around, len(beginning))
-    return None
+def use(_statement: Statement, around: Surroundings, _beginning: int) -> Surroundings:
+    return replace(around, moved=True)
 
 
-def _set(statement: Statement, around: Surroundings) -> Surroundings:
+def set_(statement: Statement, around: Surroundings, _beginning: int) -> Surroundings:
     tokens = statement.tokens
     found = words(tokens)
     if found[1:3] == ["TIME", "ZONE"]:
@@ -60,7 +41,7 @@ def _set(statement: Statement, around: Surroundings) -> Surroundings:
         raise NotUnderstoodError(f"{place(statement)}: {error}") from None
 
 
-def _function(statement: Statement, around: Surroundings, position: int) -> Surroundings:
+def function(statement: Statement, around: Surroundings, position: int) -> Surroundings:
     """Java classes; what they do is unknown, so conditions that call them are widened by their name."""
     tokens = statement.tokens
     name = tokens[position].text.lower()
@@ -73,7 +54,7 @@ def _function(statement: Statement, around: Surroundings, position: int) -> Surr
     return around
 
 
-def _view(statement: Statement, around: Surroundings, position: int) -> Surroundings:
+def temporary_view(statement: Statement, around: Surroundings, position: int) -> Surroundings:
     tokens = statement.tokens
     name = tokens[position].text.lower()
     if position + 2 >= len(tokens) or words(tokens)[position + 1] != "AS":

@@ -1,0 +1,108 @@
+"""Statements whose verb does not come first: WITH ... INSERT, and FROM ... INSERT ... INSERT ...
+
+Read as what they amount to: the statement after WITH, which sees its common tables, and an INSERT of its own for each target.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import outside_parentheses, word, words
+
+_MODIFIED = frozenset({"INTO", "OVERWRITE", "WITH"})
+_AFTER_A_SELECT_LIST = frozenset(
+    {
+        "LATERAL",
+        "WHERE",
+        "GROUP",
+        "HAVING",
+        "WINDOW",
+        "ORDER",
+        "SORT",
+        "DISTRIBUTE",
+        "CLUSTER",
+        "LIMIT",
+        "OFFSET",
+    }
+)
+_NAMING = ("AS", ".")
+"""After these a word is a name, whatever it is elsewhere."""
+
+
+def unfolded(statement: Statement) -> tuple[Statement, ...]:
+    """Raises NotUnderstoodError without the statement's place."""
+    tokens = statement.tokens
+    if word(tokens[0]) == "WITH":
+        end = _end_of_common_tables(tokens)
+        statement = replace(statement, tokens=tokens[end:], common=tokens[:end])
+    if word(statement.tokens[0]) != "FROM":
+        return (statement,)
+    return tuple(_inserts(statement)) or (statement,)
+
+
+def _end_of_common_tables(tokens: tuple[Token, ...]) -> int:
+    """The position after `WITH [RECURSIVE] name [(columns)] [AS] (query), ...`."""
+    found = [*words(tokens), "", ""]
+    position = 1 + (found[1] == "RECURSIVE" and found[2] not in ("AS", "("))
+    while True:
+        position += 1
+        if found[position] == "(":
+            position = _closed(tokens, position)
+        if found[position] in ("AS", "("):
+            position += found[position] == "AS"
+            position = _closed(tokens, position) if found[position] == "(" else len(tokens)
+        if position >= len(tokens) or position < 3:
+            raise NotUnderstoodError("WITH name AS (query), ... must be followed by what selects from it")
+        if found[position] != ",":
+            return position
+        position += 1
+
+
+def _closed(tokens: tuple[Token, ...], opening: int) -> int:
+    """The position after the parenthesis that closes this one."""
+    depth = 0
+    for position in range(opening, len(tokens)):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[position].token_type, 0)
+        if depth == 0:
+            return position + 1
+    raise NotUnderstoodError(f"the parenthesis in line {tokens[opening].line} is never closed")
+
+
+def _inserts(statement: Statement) -> Iterator[Statement]:
+    tokens = statement.tokens
+    found = words(tokens)
+    verbs = [
+        position
+        for position, text in outside_parentheses(tokens)
+        if text == "INSERT" and found[position + 1 : position + 2] and found[position + 1] in _MODIFIED
+    ]
+    for start, end in pairwise((*verbs, len(tokens))):
+        insert = _selecting_from(tokens[: verbs[0]], tokens[start:end])
+        yield replace(statement, tokens=insert, line=tokens[start].line)
+
+
+def _selecting_from(source: tuple[Token, ...], insert: tuple[Token, ...]) -> tuple[Token, ...]:
+    """`INSERT ... SELECT list WHERE ...` with `FROM source` where a query has it."""
+    selects = False
+    for position, text in outside_parentheses(insert):
+        named = word(insert[position - 1]) in _NAMING if position else False
+        if text == "SELECT":
+            if selects:
+                break
+            selects = True
+        elif text == "FROM" and selects and not named:
+            break
+        elif text in _AFTER_A_SELECT_LIST and selects:
+            if named:
+                break
+            return (*insert[:position], *source, *insert[position:])
+    else:
+        if selects:
+            return (*insert, *source)
+    raise NotUnderstoodError(
+        f"the INSERT in line {insert[0].line} is not understood: after FROM source it must be INSERT INTO table SELECT ..."
+    )

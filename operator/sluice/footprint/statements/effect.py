@@ -1,0 +1,78 @@
+"""What a statement does: to tables, and to the session of the statements after it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.model import Metadata, TableFootprint
+from sluice.footprint.sources import NO_SOURCES, Sources
+from sluice.footprint.sql.naming import Named, folder_at, table_at
+from sluice.footprint.sql.reading import Reading, Surroundings, place
+from sluice.footprint.sql.shape import fits
+from sluice.footprint.sql.statement import Statement
+
+
+@dataclass(frozen=True)
+class Effect:
+    around: Surroundings
+    """What holds for the next statement."""
+    tables: tuple[TableFootprint, ...] = ()
+    selected: Sources = NO_SOURCES
+    """What it reads without writing a table."""
+
+
+Reader = Callable[[Statement, Surroundings, int], Effect]
+"""Of a statement in its surroundings, and the number of words that told its kind."""
+
+
+def on_table(
+    read: Callable[[Reading], TableFootprint], *, follows: str | None = None, folder: bool = False
+) -> Reader:
+    """`follows`: all that may stand after the table, for what the SQL parser does not read. `folder`: the table may be named
+    by the text of its location."""
+
+    def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
+        target = _target(statement, beginning, folder=folder)
+        reading = Reading(statement, target.key, around, target.end)
+        if target.key.is_name and target.key.text in around.views:
+            raise reading.refused(
+                f"{target.key} is a temporary view: name the table itself, so that conditions speak of its columns"
+            )
+        if follows is not None and not fits(statement.tokens[target.end :], follows):
+            rest = " ".join(token.text for token in statement.tokens[target.end :])
+            raise reading.refused(
+                f"after {target.key} follows {rest[:80]!r}, which is not what Spark understands there"
+            )
+        found = read(reading)
+        if found.metadata not in (Metadata.NONE, Metadata.SAME, Metadata.IDENTITY):
+            return Effect(replace(around, changed=around.changed | {found.table}), (found,))
+        return Effect(around, (found,))
+
+    return reader
+
+
+def on_session(change: Callable[[Statement, Surroundings, int], Surroundings]) -> Reader:
+    return lambda statement, around, beginning: Effect(change(statement, around, beginning))
+
+
+def refused(why: str) -> Reader:
+    def reader(statement: Statement, _around: Surroundings, _beginning: int) -> Effect:
+        raise NotUnderstoodError(f"{place(statement)}: {why}")
+
+    return reader
+
+
+def _target(statement: Statement, position: int, *, folder: bool) -> Named:
+    try:
+        named = table_at(statement.tokens, position)
+        if named is None and folder:
+            named = folder_at(statement.tokens, position)
+    except NotUnderstoodError as error:
+        raise NotUnderstoodError(f"{place(statement)}: {error}") from None
+    if named is None:
+        verb = " ".join(token.text.upper() for token in statement.tokens[:position])
+        raise NotUnderstoodError(
+            f"{place(statement)}: {verb} must be followed by a table, as catalog.schema.table or "
+            "delta.`s3://bucket/table`"
+        )
+    return named

@@ -1,0 +1,78 @@
+"""Permanent views: no table's data is touched, but what their names mean for the statements after them."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.naming import Named, table_at
+from sluice.footprint.sql.reading import Surroundings, place
+from sluice.footprint.sql.shape import NAME, PROPERTIES, STRING, fits
+from sluice.footprint.sql.statement import Statement, query_in
+from sluice.footprint.sql.words import outside_parentheses, words
+
+_COLUMN = rf"{NAME}(?: COMMENT {STRING})?"
+_BEFORE_THE_QUERY = (
+    rf"(?:\( {_COLUMN}(?: , {_COLUMN})* \))?"
+    rf"(?: ?(?:COMMENT {STRING}|TBLPROPERTIES {PROPERTIES}|WITH SCHEMA (?:BINDING|COMPENSATION|(?:TYPE )?EVOLUTION)))*"
+)
+_ALTERED = (
+    rf"SET TBLPROPERTIES {PROPERTIES}",
+    rf"UNSET TBLPROPERTIES (?:IF EXISTS )?{PROPERTIES}",
+    r"WITH SCHEMA (?:BINDING|COMPENSATION|(?:TYPE )?EVOLUTION)",
+)
+
+
+def create(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
+    conditional = words(statement.tokens[beginning : beginning + 3]) == ["IF", "NOT", "EXISTS"]
+    view = _view(statement, beginning + 3 * conditional)
+    _read_query(statement, view.end, _BEFORE_THE_QUERY)
+    return _anew(around, [view])
+
+
+def alter(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
+    view = _view(statement, beginning)
+    if view.key.text in around.views:
+        raise NotUnderstoodError(
+            f"{place(statement)}: {view.key} is a temporary view: create it anew instead"
+        )
+    rest = statement.tokens[view.end :]
+    if words(rest[:2]) == ["RENAME", "TO"] and fits(rest[2:], NAME):
+        return _anew(around, [view, _view(statement, view.end + 2)])
+    if not any(fits(rest, kind) for kind in _ALTERED):
+        _read_query(statement, view.end, "")
+    return _anew(around, [view])
+
+
+def drop(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
+    conditional = words(statement.tokens[beginning : beginning + 2]) == ["IF", "EXISTS"]
+    view = _view(statement, beginning + 2 * conditional)
+    if view.end != len(statement.tokens):
+        raise NotUnderstoodError(f"{place(statement)}: after DROP VIEW stands one name and nothing else")
+    if view.key.text in around.views:
+        return replace(
+            around, views={name: query for name, query in around.views.items() if name != view.key.text}
+        )
+    return _anew(around, [view])
+
+
+def _view(statement: Statement, position: int) -> Named:
+    named = table_at(statement.tokens, position)
+    if named is None or not named.key.is_name:
+        raise NotUnderstoodError(f"{place(statement)}: a view must be named, as catalog.schema.view")
+    return named
+
+
+def _read_query(statement: Statement, start: int, before: str) -> None:
+    """Spark only looks at what the query's columns are."""
+    rest = statement.tokens[start:]
+    query = next((position + 1 for position, word in outside_parentheses(rest) if word == "AS"), None)
+    if query is None or not fits(rest[: query - 1], before):
+        raise NotUnderstoodError(
+            f"{place(statement)}: the view is not understood: write it as VIEW name AS query"
+        )
+    query_in(rest[query:], statement.text, f"{place(statement)}: the view's query")
+
+
+def _anew(around: Surroundings, views: Iterable[Named]) -> Surroundings:
+    """What was known of these names may be wrong now."""
+    return replace(around, changed=around.changed | {view.key for view in views})
