@@ -1,0 +1,128 @@
+"""What Spark does with each shape: which partitions the files of its commit lie in, or why it refuses the statement.
+
+Each shape has a fresh copy of its table, so that what it does depends on nothing that ran before. Also a program, for the
+second version of Spark, which lives in an environment of its own: shapes come in as lines of JSON, and answers go out.
+
+    python -m contract.shapes.carrying FOLDER < shapes > answers
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from contract.harness.session import activate, forget_tables, freezing_spark
+from contract.shapes.generator import Shape
+from contract.shapes.tables import TARGETS, events_build
+
+EVENTS = "events"
+FORGET_EVERY = 50
+
+Partition = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a shape."""
+
+    name: str
+    refused: str | None = None
+    added: Sequence[Partition] = ()
+    removed: Sequence[Partition] = ()
+    commits: int = 0
+    metadata: bool = False
+    blind: bool = False
+    """Delta says of the commit that it looked at nothing."""
+
+    @property
+    def ran(self) -> bool:
+        return self.refused is None
+
+    def as_line(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @staticmethod
+    def from_line(line: str) -> Done:
+        return Done(**json.loads(line))
+
+
+def build_tables(spark: SparkSession, folder: Path) -> None:
+    """Every table in its first state, in a folder of its name."""
+    builds = {EVENTS: events_build(), **{name: target.build for name, target in TARGETS.items()}}
+    for name, statements in builds.items():
+        for statement in statements:
+            spark.sql(statement.replace("{target}", str(folder / name)))
+
+
+def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Iterator[Done]:
+    """Needs the tables of `build_tables` in the folder."""
+    shared = spark.newSession()
+    for number, shape in enumerate(shapes):
+        if number % FORGET_EVERY == FORGET_EVERY - 1:
+            forget_tables(spark)
+        # What a shape sets, and its views, are gone with its session; most shapes have neither.
+        session = shared if len(shape.statements) == 1 else spark.newSession()
+        yield _carried_out(session, folder, shape, folder / f"shape-{number}")
+
+
+def _carried_out(session: SparkSession, folder: Path, shape: Shape, table: Path) -> Done:
+    shutil.copytree(folder / shape.target, table)
+    log = table / "_delta_log"
+    before = set(log.glob("*.json"))
+    refused = None
+    activate(session)
+    try:
+        for statement in shape.statements:
+            session.sql(statement.replace("{target}", str(table)).replace("{events}", str(folder / EVENTS)))
+    except (PySparkException, Py4JJavaError) as error:
+        refused = _first_line(error)
+    commits = sorted(set(log.glob("*.json")) - before)
+    actions = [
+        json.loads(line) for commit in commits for line in commit.read_text(encoding="utf-8").splitlines()
+    ]
+    shutil.rmtree(table)
+    return _done(shape.name, refused, actions, len(commits))
+
+
+def _done(name: str, refused: str | None, actions: Sequence[Mapping[str, Any]], commits: int) -> Done:
+    def partitions(kind: str) -> list[Partition]:
+        found = [action[kind].get("partitionValues") or {} for action in actions if kind in action]
+        return [dict(pairs) for pairs in dict.fromkeys(tuple(sorted(one.items())) for one in found)]
+
+    infos = [action["commitInfo"] for action in actions if "commitInfo" in action]
+    return Done(
+        name,
+        refused=refused,
+        added=partitions("add"),
+        removed=partitions("remove"),
+        commits=commits,
+        metadata=any("metaData" in action for action in actions),
+        blind=bool(infos) and all(info.get("isBlindAppend", False) for info in infos),
+    )
+
+
+def _first_line(error: PySparkException | Py4JJavaError) -> str:
+    text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+    return next((line for line in text.splitlines() if line.strip()), type(error).__name__)[:300]
+
+
+def main(folder: Path) -> None:
+    shapes = [Shape.from_line(line) for line in sys.stdin]
+    with freezing_spark(folder / "freezes", folder / "warehouse") as spark:
+        build_tables(spark, folder)
+        for done in carry_out(spark, folder, shapes):
+            sys.stdout.write(done.as_line() + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,118 @@
+"""Shapes of statements, drawn from a seed: the same seed and number give the same shape, whatever else is drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+from contract.shapes import nested, rows, writes
+from contract.shapes.drawing import Draw, Wanted
+from contract.shapes.tables import TARGETS, Target
+
+Query = Callable[[Draw, tuple[Wanted, ...]], str]
+Write = Callable[[Draw, Target, Query], str]
+
+QUERIES: Mapping[str, Query] = {
+    query.__name__: query
+    for query in (
+        *(rows.select, rows.values, rows.values_of_mixed_types, rows.values_named, rows.constant_select),
+        *(rows.misnamed, rows.distinct, rows.ordered, rows.sampled, rows.grouped, rows.rolled_up),
+        *(rows.grouped_by_all, rows.windowed, rows.generated_in_place, rows.exploded_in_place),
+        *(rows.lateral_view, rows.lateral_view_star, rows.table_function, rows.ranged, rows.joined),
+        *(rows.joined_from_the_right, rows.joined_using, rows.joined_naturally, rows.comma_joined),
+        *(rows.lateral_subquery, rows.chosen_by_case, rows.lateral_alias),
+        *(rows.kept_by_another_type, rows.of_the_target),
+        *(nested.nested, nested.nested_with_a_filter, nested.renamed, nested.rolled_up_within),
+        *(nested.star_except, nested.star_and_more, nested.star_of_a_struct, nested.part_of_a_struct),
+        *(nested.quoted_pattern, nested.common_table, nested.chained, nested.seen_before_its_definition),
+        *(nested.seen_by_itself, nested.shadowed, nested.recursive, nested.view, nested.view_upon_a_view),
+        *(nested.view_of_another_zone, nested.united, nested.united_over_types, nested.excepted),
+        *(nested.united_with_null, nested.pivoted, nested.unpivoted, nested.piped, nested.from_first),
+        nested.values_in_parentheses,
+    )
+}
+_WRITES: tuple[tuple[int, Write], ...] = (
+    (24, writes.into),
+    (6, writes.into_columns),
+    (5, writes.by_name),
+    (7, writes.into_partition),
+    (2, writes.overwrite),
+    (5, writes.overwrite_dynamically),
+    (2, writes.overwrite_with_a_key_in_another_case),
+    (3, writes.replace_where),
+    (2, writes.replace_where_of_a_constant),
+    (20, writes.merge),
+)
+_CHANGES = (writes.update, writes.update, writes.update, writes.delete)
+CHANGES_OF = 6
+"""One shape of so many changes rows without a query."""
+_SETTINGS = (
+    "SET spark.sql.ansi.enabled = false",
+    "SET spark.sql.ansi.enabled = true",
+    "SET spark.sql.ansi.enabled = false",
+    "SET spark.sql.caseSensitive = true",
+    "SET spark.sql.storeAssignmentPolicy = LEGACY",
+    "SET spark.sql.storeAssignmentPolicy = STRICT",
+    "SET TIME ZONE 'America/New_York'",
+)
+_SET_OF_ONE = 0.3
+_ODD_OF_ONE = 0.45
+_GIVEN = [name for name, target in TARGETS.items() if target.given_columns == target.columns]
+"""Where rows land by what they bring; where by what is generated of it, statements that move rows are of more use."""
+_GENERATED = [name for name in TARGETS if name not in _GIVEN]
+
+
+@dataclass(frozen=True)
+class Shape:
+    name: str
+    """Its seed and number."""
+    target: str
+    kinds: tuple[str, ...]
+    """Of the statement and its query."""
+    statements: tuple[str, ...]
+    """The last one writes {target}; what they select from is {events}."""
+
+    @property
+    def text(self) -> str:
+        return ";\n".join(self.statements)
+
+    def as_line(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @staticmethod
+    def from_line(line: str) -> Shape:
+        return Shape.of(json.loads(line))
+
+    @staticmethod
+    def of(value: Mapping[str, Any]) -> Shape:
+        return Shape(value["name"], value["target"], tuple(value["kinds"]), tuple(value["statements"]))
+
+
+def shapes(seed: int, count: int, *, without: Collection[str] = ()) -> Iterator[Shape]:
+    """So many; each kind of query about as often as any other. `without`: kinds that are left out."""
+    queries = [name for name in QUERIES if name not in without]
+    number = found = 0
+    while found < count:
+        shape = _shape(f"{seed}/{number}", number, queries)
+        number += 1
+        if not set(shape.kinds) & set(without):
+            found += 1
+            yield shape
+
+
+def _shape(name: str, number: int, queries: list[str]) -> Shape:
+    random = Random(name)  # noqa: S311 - generated tests, not secrets
+    draw = Draw(random, oddly=random.random() < _ODD_OF_ONE)
+    if number % CHANGES_OF == CHANGES_OF - 1:
+        change, target = draw.one(_CHANGES), TARGETS[draw.one([*TARGETS, *_GENERATED])]
+        kinds, text = (change.__name__,), change(draw, target)
+    else:
+        query = queries[(number - number // CHANGES_OF) % len(queries)]
+        (write,) = draw.random.choices([write for _, write in _WRITES], [weight for weight, _ in _WRITES])
+        target = TARGETS[draw.one(_GIVEN if draw.chance(0.9) else list(TARGETS))]
+        kinds, text = (write.__name__, query), write(draw, target, QUERIES[query])
+    settings = (draw.one(_SETTINGS),) if draw.rarely(_SET_OF_ONE) else ()
+    return Shape(name, target.name, kinds, (*settings, *draw.before, text))
