@@ -28,6 +28,7 @@ _RULES = "tests/unit/conflicts/test_databricks_rules.py"
 _CELLS = "tests/unit/conflicts/test_databricks_matrices.py::test_a_cell"
 _DIFFER = "tests/unit/conflicts/test_documents_differ.py"
 _MATRICES = "tests/unit/conflicts/test_matrices.py"
+_CHANGED = "tests/unit/conflicts/test_changed_sources.py"
 _VACUUMED = "tests/unit/conflicts/test_vacuumed_reads.py"
 _STREAMED = "tests/unit/conflicts/test_streamed_tables.py"
 _DELTA_RS = "tests/unit/conflicts/test_delta_rs.py"
@@ -70,7 +71,8 @@ class Example:
 
 def _job(spec: str | Mapping[str, Any], facts: TableFacts) -> JobFootprint:
     given = {"sql": spec} if isinstance(spec, str) else spec
-    return footprint_of(DeltaWriteJobSpec.model_validate(given), {}, facts={key_of_name("orders"): facts})
+    known = {key_of_name(name): facts for name in ("orders", "archive")}
+    return footprint_of(DeltaWriteJobSpec.model_validate(given), {}, facts=known, sources=known)
 
 
 def _stream(**more: Any) -> Mapping[str, Any]:
@@ -154,6 +156,12 @@ EXAMPLES = (
         _DELETE,
         f"{_STREAMED}::test_a_change_of_rows_breaks_a_stream_that_reads_them",
         f"{_STREAMED}::test_options_of_the_source_let_changes_pass",
+    ),
+    _otherwise(
+        common.changed_source,
+        "INSERT INTO archive SELECT * FROM orders WHERE date = DATE '2026-11-18'",
+        "ALTER TABLE orders ADD COLUMNS (note STRING FIRST)",
+        f"{_CHANGED}::test_what_may_change_the_source_s_columns_waits",
     ),
     _otherwise(
         common.same_checkpoint,

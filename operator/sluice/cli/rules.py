@@ -87,7 +87,12 @@ DELTA_RS = """
 The `deltalake` package for Python and Rust, if a table's policy names it as the dialect. Its code was read, and none of it was
 raced: what it is not known to let pass waits. All its failures are of one class, CommitFailedError.
 """
-OF_ALL: tuple[Rule, ...] = (*common.RULES, common.vacuum_under_a_read, common.streamed_rows)
+OF_ALL: tuple[Rule, ...] = (
+    *common.RULES,
+    common.vacuum_under_a_read,
+    common.streamed_rows,
+    common.changed_source,
+)
 OF_OSS: tuple[Rule, ...] = (*oss.RULES, oss.streaming_read, oss.nothing_meets)
 OF_DELTA_RS: tuple[Rule, ...] = (*delta_rs.RULES, delta_rs.nothing_meets)
 OF_DATABRICKS: tuple[Rule, ...] = (*databricks.RULES, databricks.streaming_read, databricks.undocumented)

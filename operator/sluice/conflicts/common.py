@@ -138,6 +138,25 @@ def streamed_rows(stream: JobFootprint, source: TableKey, winner: TableFootprint
     )
 
 
+def changed_source(told: TableFootprint, winner: TableFootprint) -> Verdict | None:
+    """Where rows of a query land may have been told by the columns of the tables that it selects from, as they were when the job
+    was judged: `SELECT *` by their order, `WHERE region = 'eu'` by their types. Who changes these columns before the query is
+    read changes where its rows land, and whom that hurts. docs.delta.io, Table batch reads and writes, Update table schema."""
+    if not winner.may_change_table:
+        return None
+    source = next((key for key in told.told_by if key.may_equal(winner.table)), None)
+    if source is None:
+        return None
+    return Verdict(
+        Level.MAY,
+        "changed-source",
+        f"{winner.operation} may change the columns of {source}, which tell where the rows of {told.operation} land",
+        None,
+        None,
+        _ALL,
+    )
+
+
 def _lifetime(job: JobFootprint) -> float:
     """In hours; of what has no end, a week."""
     return _WEEK if job.deadline_seconds is None else job.deadline_seconds / 3600

@@ -87,6 +87,16 @@ def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKe
         yield from _vacuumed_reads(loser, winner)
     if loser.streams_from:
         yield from _streaming_reads(loser, winner)
+    for mine in loser.tables:
+        if mine.told_by:
+            yield from _changed_sources(mine, winner)
+
+
+def _changed_sources(mine: TableFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
+    for theirs in winner.tables:
+        verdict = common.changed_source(mine, theirs)
+        if verdict is not None:
+            yield theirs.table, verdict
 
 
 def _vacuumed_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:

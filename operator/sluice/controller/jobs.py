@@ -52,7 +52,7 @@ class JobView:
 
     def depends_on(self, table: TableKey) -> bool:
         """Whether anything was concluded from what is known of the table."""
-        return "_aided" in self.__dict__ and table in self.tables
+        return "_aided" in self.__dict__ and (table in self.tables or table in self.sources)
 
     def _concludes_from(self, names: frozenset[TableKey]) -> bool:
         """Whether anything may have been concluded from where one of these leads."""
@@ -149,6 +149,15 @@ class JobView:
         """Those that it writes, each by its one key."""
         return tuple(dict.fromkeys(map(self.names.key_of, self.unaided.keys)))
 
+    @property
+    def sources(self) -> tuple[TableKey, ...]:
+        """Those whose columns may tell where its rows land: only in tables with partitions."""
+        found = (self.facts.get(key) for key in self.tables)
+        if not any(facts is not None and facts.columns.partition_columns for facts in found):
+            return ()
+        keys = dict.fromkeys(map(self.names.key_of, self.unaided.reads.tables))
+        return tuple(key for key in keys if not key.is_name)
+
     @cached_property
     def _aided(self) -> JobFootprint | NotUnderstoodError:
         try:
@@ -182,6 +191,7 @@ class JobView:
             self.spec,
             self.profile.spark_conf,
             facts=facts,
+            sources={key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts},
             names=self.names,
             delta_version=self.profile.delta_version,
         )

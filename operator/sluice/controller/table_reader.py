@@ -60,15 +60,15 @@ class TableReader:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def knows(self, job: JobView, *, for_grant: bool = False) -> bool:
-        """Whether there is an answer for each of its tables that the job may be judged by. If not, it is marked when there
-        is."""
+        """Whether there is an answer for each of its tables that the job may be judged by, and for each that tells where its
+        rows land. If not, it is marked when there is."""
         self._heed_policies()
         job = self._world.jobs.get(job.uid, job)  # its tables may have other keys now
         now = time.monotonic()
         since = self._arrived.setdefault((job.uid, job.generation), now)
         if for_grant:
             since = max(since, now - self._fresh_seconds)
-        missing = [key for key in job.tables if not self._is_known(key, since)]
+        missing = [key for key in (*job.tables, *job.sources) if not self._is_known(key, since)]
         for key in missing:
             self._asking.setdefault(key, set()).add(job.uid)
             self._ask(key)
@@ -138,7 +138,7 @@ class TableReader:
         if facts == before or (before is not None and _is_same_trouble(facts, before)):
             return
         if found.unread is not None:
-            logger.warning("%s: jobs are judged as if they touched all of it: %s", key, found.unread)
+            logger.warning("%s: its columns do not tell what jobs touch: %s", key, found.unread)
         for one in drift(found, declared) if declared is not None else ():
             says = f"policy {by.by_table[key].policy} says {one.field}: {one.wanted}"
             logger.warning("%s: %s, but the log says %s", key, says, one.found)
@@ -159,7 +159,7 @@ class TableReader:
 def _tables_of(job: JobView) -> tuple[TableKey, ...]:
     """None of a job that is not understood: one may run whose runtime profile was taken out of the configuration."""
     try:
-        return job.tables
+        return (*job.tables, *job.sources)
     except NotUnderstoodError:
         return ()
 

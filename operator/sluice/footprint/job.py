@@ -30,11 +30,12 @@ def footprint_of(
     spark_conf: Mapping[str, str],
     *,
     facts: Mapping[TableKey, TableFacts] | None = None,
+    sources: Mapping[TableKey, TableFacts] | None = None,
     names: Names | None = None,
     delta_version: str | None = None,
 ) -> JobFootprint:
     """`spark_conf` and `delta_version`: what the job will run under, its runtime profile included. `facts`: of the tables that
-    it writes, by the one key that `names` gives each."""
+    it writes, `sources`: of those that it selects from, by the one key that `names` gives each."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf)
     facts, names = facts or {}, names or Names()
@@ -44,6 +45,7 @@ def footprint_of(
         parameters=bound(spec.parameters),
         names=names,
         facts=facts,
+        sources=sources or {},
         cautious=dialect is None or not dialect.is_oss,
     )
     script = _read(spec, around)

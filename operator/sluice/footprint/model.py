@@ -101,6 +101,8 @@ class TableFootprint:
     """VACUUM: files younger than this stay."""
     sources: Sources = NO_SOURCES
     """What it selects from, its own table perhaps among it."""
+    told_by: tuple[TableKey, ...] = ()
+    """Those whose columns tell where its rows land."""
     write_serializable: bool = False
     facts: TableFacts | None = field(default=None, compare=False, repr=False)
     """What was known of the table when the statement was read; None where that may be wrong by then."""

@@ -52,7 +52,7 @@ def _rewrites(job: Job, knowledge: Knowledge) -> Iterator[Rewrite]:
     if job.spec.sql is None or job.spec.footprint is not None:
         return
     try:
-        yield from rewrites_of(job, knowledge.about_tables_of(job), knowledge.names)
+        yield from rewrites_of(job, knowledge.about_tables_of(job), knowledge.facts, knowledge.names)
     except (NotUnderstoodError, PredicateError):
         return
 

@@ -67,7 +67,9 @@ class Knowledge:
 
     def footprint(self, job: Job) -> JobFootprint:
         """Raises NotUnderstoodError or PredicateError, with the place in the job."""
-        return footprint_of(job.spec, job.conf, facts=self.about_tables_of(job), names=self.names)
+        return footprint_of(
+            job.spec, job.conf, facts=self.about_tables_of(job), sources=self.facts, names=self.names
+        )
 
 
 def knowledge_of(

@@ -74,14 +74,21 @@ class _Span:
         return False
 
 
-def rewrites_of(job: Job, facts: Mapping[TableKey, TableFacts], names: Names) -> Iterator[Rewrite]:
-    """`facts`: of the tables that it writes. Each statement is read as the oracle reads it, after those before it."""
+def rewrites_of(
+    job: Job, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts], names: Names
+) -> Iterator[Rewrite]:
+    """`facts`: of the tables that it writes, `sources`: of those that it selects from. Each statement is read as the oracle
+    reads it, after those before it."""
     if job.spec.sql is None:
         return
     statements_of(job.spec)  # refuses what the oracle refuses
     script = Script(
         Surroundings(
-            settings=Settings.of(job.conf), parameters=bound(job.spec.parameters), names=names, facts=facts
+            settings=Settings.of(job.conf),
+            parameters=bound(job.spec.parameters),
+            names=names,
+            facts=facts,
+            sources=sources,
         )
     )
     for statement in split(job.spec.sql):

@@ -86,6 +86,9 @@ def test_an_example_is_decided_by_its_rule(example: Example) -> None:
     elif example.rule is common.vacuum_under_a_read:
         reader, deletes = example.jobs
         found = common.vacuum_under_a_read(reader, deletes.tables[0])
+    elif example.rule is common.changed_source:
+        told, changed = example.jobs
+        found = common.changed_source(told.tables[0], changed.tables[0])
     elif example.rule in oss.RULES:
         found = example.rule(example.meeting, oss.era_of(example.dialect))
     else:

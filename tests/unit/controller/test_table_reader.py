@@ -189,6 +189,35 @@ async def test_a_policy_leads_from_a_name_to_a_log_and_back() -> None:
         assert lake.asked == [name, ORDERS, name]
 
 
+COPY = "INSERT INTO delta.`/lake/orders` SELECT * FROM delta.`/lake/raw` WHERE id = 1"
+
+
+async def test_the_columns_of_a_source_are_read_where_they_may_tell_where_rows_land() -> None:
+    seen, lake = world(), Lake()
+    raw = key_of_path("/lake/raw")
+    lake.facts[raw] = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}))
+    sql = COPY.replace("id = 1", "date > DATE '2026-11-18'")
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a", sql=sql))
+        await until(lambda: reader.knows(seen.jobs["uid-a"], for_grant=True))
+        assert lake.asked == [ORDERS, raw]
+        assert seen.jobs["uid-a"].footprint.tables[0].writes_text == "date >= DATE '2026-11-19'"
+        reader.forget_unused()
+        lake.facts[raw] = TableFacts(columns=Table.of({"date": "date", "id": "bigint"}))
+        reader.changed((raw,))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert seen.jobs["uid-a"].footprint.tables[0].writes_text == "true"
+
+
+async def test_no_source_is_read_for_a_table_without_partitions() -> None:
+    seen, lake = world(), Lake()
+    lake.facts[ORDERS] = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}))
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a", sql=COPY))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert lake.asked == [ORDERS]
+
+
 async def test_a_change_of_a_policy_s_status_reads_nothing_again() -> None:
     seen, lake = world(), Lake()
     async with reading(seen, lake) as reader:

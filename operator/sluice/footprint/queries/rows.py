@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from sluice.footprint.queries.cells import Cell, Constant, FromTable
 from sluice.footprint.sql.reading import Reading
+from sluice.predicates import Column
 from sluice.predicates.syntax import conjuncts
 
 _MANY = 1000
@@ -197,10 +198,19 @@ def _table(node: exp.Table, reading: Reading, where: tuple[exp.Expr, ...], depth
     if len(node.parts) == 1 and node.name.lower() in reading.around.views:
         query = reading.around.views[node.name.lower()]
         return None if query is None else rows_of(query, reading, depth + 1)
-    if reading.facts is not None and reading.names_own_table(node) and not node.args.get("version"):
-        columns = reading.facts.columns.columns
-        return (Row(tuple((c.name, FromTable(c.name, where, own=True)) for c in columns)),)
+    facts = reading.columns_of(node)
+    if facts is not None:
+        cells = (
+            (c.name, FromTable(c.name, where, own=_is_stored_as_it_is(c, reading)))
+            for c in facts.columns.columns
+        )
+        return (Row(tuple(cells)),)
     return (Row((), star=FromTable("*", where, own=False)),)
+
+
+def _is_stored_as_it_is(column: Column, reading: Reading) -> bool:
+    target = reading.facts.columns.find(column.name) if reading.facts is not None else None
+    return target is not None and target.type == column.type
 
 
 def _common(node: exp.Table) -> exp.CTE | None:

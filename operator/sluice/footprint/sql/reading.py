@@ -41,7 +41,9 @@ class Surroundings:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
-    """By the one key that each table has."""
+    """Of tables that are written, by the one key that each has."""
+    sources: Mapping[TableKey, TableFacts] = field(default_factory=dict)
+    """Of tables that are selected from, likewise."""
     views: Mapping[str, exp.Expr | None] = field(default_factory=dict)
     """Temporary views by lower-cased name, with their query; None where it reads no Delta table that matters."""
     changed: frozenset[TableKey] = frozenset()
@@ -67,7 +69,15 @@ class Surroundings:
         return name if catalog is None or "." not in name.text else in_catalog(name, catalog)
 
     def known(self, table: TableKey) -> TableFacts | None:
-        facts = self._given(table)
+        return self._unchanged(table, self._given(table))
+
+    def known_source(self, table: TableKey) -> TableFacts | None:
+        if self.moved and table.is_name:
+            return None
+        facts = self._unchanged(table, self.sources.get(self.one_key(table)))
+        return facts if facts is not None and facts.exists else None
+
+    def _unchanged(self, table: TableKey, facts: TableFacts | None) -> TableFacts | None:
         if facts is None or any(self.one_key(table).may_equal(key) for key in self.changed):
             return None
         return facts if facts.unread is None else None
@@ -146,6 +156,23 @@ class Reading:
     def rows_known(self) -> dict[int, tuple[exp.Expr, Any]]:
         """What was found of the rows of queries within the statement, by their nodes' identity."""
         return {}
+
+    @cached_property
+    def told_by(self) -> dict[TableKey, TableFacts]:
+        """Sources whose columns were asked for, because they tell where rows land."""
+        return {}
+
+    def columns_of(self, node: exp.Table) -> TableFacts | None:
+        """What is known of a table of a query, its own or another; None of another version of it than the newest."""
+        if node.args.get("version"):
+            return None
+        if self.names_own_table(node):
+            return self.facts
+        key = key_of_node(node)
+        facts = None if key is None else self.around.known_source(key)
+        if key is not None and facts is not None:
+            self.told_by[self.around.one_key(key)] = facts
+        return facts
 
     def condition(self, start: int, end: int) -> exp.Expr:
         """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
@@ -232,6 +259,8 @@ class Reading:
             fields = {**fields, "creates": True}
         if facts is None and fields.get("reads_advice") is None:
             fields = {**fields, "reads_advice": _how_to_know(self.key)}
+        lands = fields.get("adds")
+        told = isinstance(lands, Region) and not (lands.is_empty or lands.is_everything)
         sources: Sources = fields.pop("sources", None) or self._sources(operation)
         return TableFootprint(
             table=self.key,
@@ -244,6 +273,7 @@ class Reading:
             log_store=store,
             widened=widened[:16],
             sources=sources.under(self.around.one_key),
+            told_by=tuple(self.told_by) if told else (),
             **fields,
         )
 

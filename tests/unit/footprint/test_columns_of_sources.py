@@ -1,0 +1,102 @@
+"""What is known of the columns of a source bounds where its rows land; what is not known of them bounds nothing."""
+
+import pytest
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.predicates import Table
+from sluice.tables import LogStore, TableFacts, key_of_name, key_of_path, oss, unread
+from sluice.tables.names import names_of
+
+ORDERS, RAW = key_of_path("s3://lake/orders"), key_of_path("s3://lake/raw")
+NAMES = names_of([(key_of_name("sales.orders"), ORDERS), (key_of_name("raw.orders"), RAW)])
+COLUMNS = {"id": "bigint", "region": "string", "date": "date"}
+
+
+def facts(columns: dict[str, str], *partitions: str) -> TableFacts:
+    return TableFacts(columns=Table.of(columns, partitions), log_store=LogStore.SAFE, dialect=oss("4.4.0"))
+
+
+def job(sql: str, raw: TableFacts | None, partition: str = "region") -> JobFootprint:
+    return footprint_of(
+        DeltaWriteJobSpec(sql=sql),
+        {},
+        facts={ORDERS: facts(COLUMNS, partition)},
+        sources={RAW: raw} if raw is not None else {},
+        names=NAMES,
+    )
+
+
+def lands(sql: str, raw: TableFacts | None, partition: str = "region") -> str:
+    return job(sql, raw, partition).tables[-1].writes_text
+
+
+EU = "SELECT * FROM raw.orders WHERE region = 'eu'"
+MERGE = f"MERGE INTO sales.orders t USING ({EU}) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+WRITES = [
+    f"INSERT INTO sales.orders {EU}",
+    f"INSERT INTO sales.orders BY NAME {EU}",
+    "INSERT INTO sales.orders SELECT id, region, date FROM delta.`s3a://lake/raw/` WHERE region = 'eu'",
+    MERGE,
+]
+
+
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_text_that_is_stored_as_it_is_bounds_where_rows_land(sql: str) -> None:
+    assert lands(sql, facts(COLUMNS)) == "region = 'eu'"
+    assert job(sql, facts(COLUMNS)).tables[-1].told_by == (RAW,)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        unread("the store is down"),
+        facts(COLUMNS | {"region": "char(5)"}),
+        facts(COLUMNS | {"region": "int"}),
+        facts(COLUMNS | {"region": "string collate otherwise"}),
+        TableFacts(columns=Table.of([]), exists=False),
+    ],
+)
+@pytest.mark.parametrize("sql", WRITES)
+def test_a_source_of_which_that_is_not_known_bounds_no_text(sql: str, raw: TableFacts | None) -> None:
+    assert lands(sql, raw) == "true"
+    assert job(sql, raw).tables[-1].told_by == ()
+
+
+@pytest.mark.parametrize(
+    ("condition", "bound"),
+    [
+        (
+            "date >= DATE '2026-11-01' AND date < DATE '2026-12-01'",
+            "date >= DATE '2026-11-01' AND date <= DATE '2026-11-30'",
+        ),
+        (
+            "date BETWEEN DATE '2026-11-01' AND DATE '2026-11-30'",
+            "date >= DATE '2026-11-01' AND date <= DATE '2026-11-30'",
+        ),
+        ("date = '2026-11-19'", "date = DATE '2026-11-19'"),
+    ],
+)
+def test_so_do_ranges_and_days_that_are_written_as_texts(condition: str, bound: str) -> None:
+    sql = f"INSERT INTO sales.orders SELECT * FROM raw.orders WHERE {condition}"
+    assert lands(sql, facts(COLUMNS), "date") == bound
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO sales.orders SELECT * FROM raw.orders VERSION AS OF 3 WHERE region = 'eu'",
+        f"USE elsewhere; INSERT INTO delta.`s3://lake/orders` {EU}",
+        f"ALTER TABLE raw.orders ADD COLUMNS (x INT); INSERT INTO sales.orders {EU}",
+        "INSERT INTO sales.orders SELECT id, upper(region), date FROM raw.orders WHERE region = 'eu'",
+    ],
+)
+def test_an_older_version_or_another_table_of_that_name_tells_nothing(sql: str) -> None:
+    assert lands(sql, facts(COLUMNS)) == "true"
+
+
+def test_columns_are_counted_as_the_source_has_them() -> None:
+    turned = facts({"id": "bigint", "date": "date", "region": "string"})
+    assert lands(f"INSERT INTO sales.orders {EU}", turned) == "true"
+    assert lands(f"INSERT INTO sales.orders BY NAME {EU}", turned) == "region = 'eu'"
