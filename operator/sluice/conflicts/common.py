@@ -162,14 +162,23 @@ def _lifetime(job: JobFootprint) -> float:
     return _WEEK if job.deadline_seconds is None else job.deadline_seconds / 3600
 
 
+def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool:
+    if mine.checkpoint is None or theirs.checkpoint is None:
+        return False
+    return TableKey(mine.checkpoint).may_equal(TableKey(theirs.checkpoint))
+
+
 def same_checkpoint(meeting: Meeting) -> Verdict | None:
     """Two streams on one checkpoint: the second one to commit a batch aborts. delta-measured 16."""
-    if meeting.loser.checkpoint is None or meeting.loser.checkpoint != meeting.winner.checkpoint:
+    mine, theirs = meeting.loser.checkpoint, meeting.winner.checkpoint
+    if not may_share_a_checkpoint(meeting.loser, meeting.winner):
         return None
     return Verdict(
-        Level.WILL,
+        Level.WILL if mine == theirs else Level.MAY,
         "same-checkpoint",
-        f"both streams use the checkpoint {meeting.loser.checkpoint}",
+        f"both streams use the checkpoint {mine}"
+        if mine == theirs
+        else f"the streams' checkpoints {mine} and {theirs} may be one",
         "ConcurrentTransactionException",
         "give each stream a checkpoint of its own",
         _ALL,

@@ -129,7 +129,8 @@ def _meetings(loser: JobFootprint, winner: JobFootprint) -> Iterator[Meeting]:
             continue
         for theirs in winner.tables:
             one_table = mine.table == theirs.table or _share_a_log(mine, theirs)
-            if one_table or mine.table.may_equal(theirs.table) or _share_a_checkpoint(mine, theirs):
+            perhaps = mine.table.may_equal(theirs.table) and not _have_logs_of_their_own(mine, theirs)
+            if one_table or perhaps or common.may_share_a_checkpoint(mine, theirs):
                 yield Meeting(mine, theirs, loser, winner, one_table)
 
 
@@ -161,10 +162,18 @@ def _only_possible(verdict: Verdict) -> Verdict:
 
 def _share_a_log(mine: TableFootprint, theirs: TableFootprint) -> bool:
     """As far as logs were read: then a table is known under whatever path or name leads to it."""
+    ids = _ids(mine, theirs)
+    return ids is not None and ids[0] == ids[1]
+
+
+def _have_logs_of_their_own(mine: TableFootprint, theirs: TableFootprint) -> bool:
+    ids = _ids(mine, theirs)
+    return ids is not None and ids[0] != ids[1]
+
+
+def _ids(mine: TableFootprint, theirs: TableFootprint) -> tuple[str, str] | None:
     if mine.facts is None or theirs.facts is None:
-        return False
-    return mine.facts.table_id is not None and mine.facts.table_id == theirs.facts.table_id
-
-
-def _share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    return mine.checkpoint is not None and mine.checkpoint == theirs.checkpoint
+        return None
+    if mine.facts.table_id is None or theirs.facts.table_id is None:
+        return None
+    return mine.facts.table_id, theirs.facts.table_id

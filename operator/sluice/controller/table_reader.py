@@ -80,8 +80,9 @@ class TableReader:
         return now - self._arrived.get((job.uid, job.generation), now)
 
     def changed(self, tables: tuple[TableKey, ...]) -> None:
-        """A run has ended that may have changed their metadata."""
-        self._changed.update(dict.fromkeys(tables, time.monotonic()))
+        """A run has ended that may have changed their metadata, by whatever key others know them."""
+        spelled_otherwise = [key for key in self._answered if any(key.may_equal(table) for table in tables)]
+        self._changed.update(dict.fromkeys((*tables, *spelled_otherwise), time.monotonic()))
 
     def forget_unused(self) -> None:
         """What no job needs any more."""

@@ -8,6 +8,7 @@ from sluice.footprint.sql.statement import Statement
 from sluice.footprint.statements.insert import CLUSTERING, adds_identity
 from sluice.footprint.statements.maintenance import table_retention, vacuumed
 from sluice.predicates import Region
+from sluice.tables import key_of_path
 
 _ADDS_ONLY = frozenset({Operation.APPEND, Operation.STREAM})
 _WRITES_ROWS = _ADDS_ONLY | {Operation.OVERWRITE, Operation.OVERWRITE_PARTITIONS}
@@ -53,7 +54,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> Tab
         or (reading.facts is None and operation in _WRITES_ROWS),
         not_by_row="its conditions are declared, not read",
         retries_itself=operation is Operation.OPTIMIZE,
-        checkpoint=declared.checkpoint,
+        checkpoint=None if declared.checkpoint is None else key_of_path(declared.checkpoint).text,
         txn_app_id=declared.txn_app_id,
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.footprint.declared import declared_footprint
+from sluice.footprint.default_fs import refuse_folders_elsewhere
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, NOTHING, Follows, JobFootprint, TableFootprint
 from sluice.footprint.promise import promised
@@ -22,7 +23,7 @@ from sluice.footprint.write import (
     streamed_tables,
     write_footprint,
 )
-from sluice.tables import Dialect, Names, TableFacts, TableKey, oss
+from sluice.tables import Dialect, Names, TableFacts, TableKey, key_of_path, oss
 
 
 def footprint_of(
@@ -57,7 +58,7 @@ def footprint_of(
     if settings.changes_what_is_touched is not None:
         why = f"{settings.changes_what_is_touched} may change what is read and written anew"
         tables = tuple(_widest(footprint, why) for footprint in tables)
-    return JobFootprint(
+    found = JobFootprint(
         tables=tuple(_with_compaction(tables)),
         dialect=dialect,
         streams_from=tuple(map(around.one_key, streamed_tables(spec.stream)))
@@ -68,6 +69,17 @@ def footprint_of(
         reads=_only_read(spec, script, around),
         deadline_seconds=spec.active_deadline_seconds,
     )
+    refuse_folders_elsewhere(
+        spark_conf, (*found.keys, *found.streams_from, *found.reads.tables, *_checkpoints(spec))
+    )
+    return found
+
+
+def _checkpoints(spec: DeltaWriteJobSpec) -> Iterator[TableKey]:
+    given = [] if spec.stream is None else [spec.stream.checkpoint]
+    for checkpoint in (*given, *(declared.checkpoint for declared in spec.footprint or ())):
+        if checkpoint is not None:
+            yield key_of_path(checkpoint)
 
 
 def _dialect(

@@ -91,20 +91,24 @@ def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
 
 
 def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
-    """Pairs with a table or a checkpoint in common, or with two that may be one."""
-    by_table: dict[TableKey, list[int]] = defaultdict(list)
-    by_checkpoint: dict[str, set[int]] = defaultdict(set)
+    """Pairs with a table, its log, or a checkpoint in common, or with two that may be one."""
+    by_key: dict[tuple[str, TableKey], set[int]] = defaultdict(set)
+    by_log: dict[str, set[int]] = defaultdict(set)
     for number, job in enumerate(jobs):
-        for key in dict.fromkeys((*job.footprint.keys, *job.footprint.streams_from)):
-            by_table[key].append(number)
+        for key in (*job.footprint.keys, *job.footprint.streams_from):
+            by_key["table", key].add(number)
         for table in job.footprint.tables:
             if table.checkpoint is not None:
-                by_checkpoint[table.checkpoint].add(number)
-    found = {pair for numbers in by_table.values() for pair in combinations(numbers, 2)}
-    found |= {pair for numbers in by_checkpoint.values() for pair in combinations(sorted(numbers), 2)}
-    for one, other in combinations(by_table, 2):
-        if one.may_equal(other):
-            found |= {(min(a, b), max(a, b)) for a in by_table[one] for b in by_table[other] if a != b}
+                by_key["checkpoint", TableKey(table.checkpoint)].add(number)
+            if table.facts is not None and table.facts.table_id is not None:
+                by_log[table.facts.table_id].add(number)
+    perhaps = [
+        by_key[kind, one] | by_key[kind, other]
+        for (kind, one), (of, other) in combinations(by_key, 2)
+        if kind == of and one.may_equal(other)
+    ]
+    together = [*by_key.values(), *by_log.values(), *perhaps]
+    found = {pair for numbers in together for pair in combinations(sorted(numbers), 2)}
     return found | set(_whose_reads_are_vacuumed(jobs))
 
 

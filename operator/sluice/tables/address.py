@@ -27,6 +27,10 @@ def address_of(table: TableKey) -> str:
     if scheme not in _READ_BY_DELTA_RS:
         # delta-rs would take it for a folder of this machine, and find no table there
         raise LogUnreadableError(f"{table}: delta-rs, which reads logs here, does not know {scheme}:")
+    if table.text.startswith(f"{scheme}:///"):
+        raise LogUnreadableError(
+            f"{table}: the drivers' configuration says where it lies: name its host, nameservice or bucket"
+        )
     if _PLAIN.fullmatch(table.text) is None:
         raise _misread(table)
     return table.text

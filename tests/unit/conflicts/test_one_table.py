@@ -38,6 +38,44 @@ def test_two_paths_with_ids_of_their_own_are_two_tables() -> None:
     }
 
 
+SPELLED_BY_CONFIGURATION = [
+    ("hdfs:///lake/t", "hdfs://nn/lake/t"),
+    ("webhdfs://nn:9870/lake/t", "hdfs://nn/lake/t"),
+    ("viewfs://cluster/sales/t", "hdfs://nn/lake/t"),
+    ("dbfs:/mnt/t", "s3://lake/t"),
+    ("dbfs:/mnt/t", "/dbfs/mnt/t"),
+    ("/lake/t", "hdfs://nn/lake/t"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SPELLED_BY_CONFIGURATION)
+def test_two_locations_that_may_be_one_are_told_apart_by_their_ids_only(one: str, other: str) -> None:
+    def pair(**ids: str | None) -> set[Level]:
+        jobs = []
+        for name, location in (("one", one), ("other", other)):
+            known = replace(KNOWN, table_id=ids[name])
+            spec = DeltaWriteJobSpec.model_validate({"sql": DELETE.replace("{t}", f"delta.`{location}`")})
+            jobs.append(footprint_of(spec, {}, facts={key_of_path(location): known}))
+        return levels(*jobs)
+
+    assert pair(one="7d1f", other="c0de") == {Level.NEVER}
+    assert Level.NEVER not in pair(one="7d1f", other="7d1f")
+    assert Level.NEVER not in pair(one="7d1f", other=None)
+    assert Level.NEVER not in pair(one=None, other=None)
+
+
+def test_two_checkpoints_that_may_be_one_are_used_one_after_the_other() -> None:
+    def stream(checkpoint: str, table: str) -> JobFootprint:
+        plain = {"source": {"format": "kafka"}, "trigger": {"availableNow": True}}
+        spec = {"stream": {**plain, "checkpoint": checkpoint, "table": {"path": table}}}
+        return footprint_of(DeltaWriteJobSpec.model_validate(spec), {})
+
+    streams = stream("hdfs:///cp/one", "hdfs://nn/a"), stream("hdfs://nn/cp/one", "hdfs://nn/b")
+    verdict = pair_of(*streams).first_loses
+    assert (verdict.level, verdict.rule) == (Level.MAY, "same-checkpoint")
+    assert pair_of(streams[0], stream("hdfs://nn/cp/two", "hdfs://nn/b")).together
+
+
 def test_a_name_whose_log_was_not_read_may_be_any_table() -> None:
     assert levels(job(DELETE, PATH, KNOWN), job(DELETE_B, NAME, None)) != {Level.NEVER}
 

@@ -1,5 +1,7 @@
 """From a spec to its footprint: writes, declarations, and settings that change what a statement means."""
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -115,6 +117,49 @@ def test_schema_evolution_is_never_blind() -> None:
 def test_settings_that_would_make_the_reading_wrong_are_refused_by_name(name: str) -> None:
     with pytest.raises(NotUnderstoodError, match=name):
         footprint(write(), **{name: "x"})
+
+
+WITHOUT_SCHEME = [
+    {"sql": "INSERT INTO delta.`/lake/t` VALUES (1)"},
+    {"sql": "INSERT INTO delta.`s3://lake/t` SELECT * FROM delta.`/lake/s`"},
+    {"sql": "CREATE TABLE sales.orders (id INT) USING delta LOCATION '/lake/t'"},
+    {"sql": "CONVERT TO DELTA parquet.`/lake/t`"},
+    write(),
+    write(table={"path": "s3://lake/t"}, source={"format": "delta", "path": "/lake/s"}),
+    {
+        "application": {"engine": "kubeflow", "template": {"mainClass": "X"}},
+        "footprint": [{"table": {"path": "/lake/t"}, "operation": "Append"}],
+    },
+    {
+        "stream": {
+            "source": {"format": "kafka"},
+            "trigger": {"availableNow": True},
+            "checkpoint": "/cp",
+            "table": {"path": "s3://lake/t"},
+        }
+    },
+    {
+        "stream": {
+            "source": {"format": "delta", "path": "/lake/s"},
+            "trigger": {"availableNow": True},
+            "checkpoint": "s3://lake/cp",
+            "table": {"path": "s3://lake/t"},
+        }
+    },
+]
+
+
+@pytest.mark.parametrize("spec", WITHOUT_SCHEME)
+@pytest.mark.parametrize("name", ["spark.hadoop.fs.defaultFS", "spark.hadoop.fs.default.name"])
+def test_a_location_without_a_scheme_is_no_folder_under_another_default_file_system(
+    spec: dict[str, Any], name: str
+) -> None:
+    with pytest.raises(NotUnderstoodError, match=rf"sparkConf {name} = hdfs://nn.*such as hdfs://nn/"):
+        footprint(spec, **{name: "hdfs://nn"})
+    for default in ("file:///", "FILE:/"):
+        assert footprint(spec, **{name: default}).tables
+    written_out = re.sub(r"(?<=[\"'`])/", "file:/", json.dumps(spec))
+    assert footprint(json.loads(written_out), **{name: "hdfs://nn"}).tables
 
 
 def test_a_declaration_replaces_what_is_read() -> None:

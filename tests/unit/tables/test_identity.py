@@ -62,7 +62,15 @@ def test_different_folders_are_different_keys(one: list[str], other: list[str]) 
 
 @given(PATH)
 def test_a_key_is_read_back_from_its_text_and_is_a_spelling_of_itself(path: list[str]) -> None:
-    for prefix in ("/", "s3a://lake/", "gs://lake/", "abfss://c@h/", "hdfs://nn:9000/"):
+    for prefix in (
+        "/",
+        "s3a://lake/",
+        "gs://lake/",
+        "abfss://c@h/",
+        "hdfs://nn:9000/",
+        "hdfs:/",
+        "dbfs:/mnt/",
+    ):
         key = key_of_path(prefix + "/".join(path))
         assert TableKey.parse(key.text) == key
         assert key_of_path(key.text) == key
@@ -79,7 +87,7 @@ def test_a_key_is_read_back_from_its_text_and_is_a_spelling_of_itself(path: list
         ("s3://Lake/t", "s3://lake/t"),
         ("s3://lake/T", "s3://lake/t"),
         ("s3://lake/t", "gs://lake/t"),
-        ("hdfs://nn:9000/t", "hdfs://nn/t"),
+        ("hdfs://nn:9000/t", "hdfs://nn/u"),
         ("abfss://a@h/t", "abfss://b@h/t"),
     ],
 )
@@ -110,6 +118,61 @@ def test_hosts_and_ports_are_spellings_too(one: str, other: str) -> None:
 def test_names_may_be_one_table_unless_what_both_say_differs(one: str, other: str, may: bool) -> None:
     assert key_of_name(one).may_equal(key_of_name(other)) is may
     assert key_of_name(other).may_equal(key_of_name(one)) is may
+
+
+ANYWHERE = ["viewfs://cluster/t", "viewfs:///t", "dbfs:/mnt/t", "/dbfs/mnt/t", "alluxio://host:19998/t"]
+"""Where other stores may be mounted, under any path."""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hdfs:///lake/t", "hdfs://nn/lake/t"),
+        ("hdfs:/lake/t", "hdfs://nn:9000/lake/t"),
+        ("/lake/t", "hdfs://nn/lake/t"),
+        ("/lake/t", "hdfs:///lake/t"),
+        ("/t", "s3a://lake/t"),
+        ("/t", "abfss://box@acme.dfs.core.windows.net/t"),
+        ("abfss:///t", "abfss://box@acme.dfs.core.windows.net/t"),
+        ("hdfs://nameservice/t", "hdfs://nn1:8020/t"),
+        ("webhdfs://nn:9870/lake/t", "hdfs://nn/lake/t"),
+        ("swebhdfs://nn:9871/lake/t", "webhdfs://nn:9870/lake/t"),
+        ("hdfs:///lake/t/date=2026-11-19", "hdfs://nn/lake/t"),
+        ("dbfs:/mnt/t", "/dbfs/mnt/t"),
+        ("dbfs:/Volumes/main/sales/t", "/Volumes/main/sales/t"),
+        *((location, "s3://lake/x/t") for location in ANYWHERE),
+        *((location, "hdfs://nn/x/t") for location in ANYWHERE),
+    ],
+)
+def test_locations_may_be_one_where_a_configuration_decides_where_they_lie(one: str, other: str) -> None:
+    assert key_of_path(one) != key_of_path(other)
+    assert key_of_path(one).may_equal(key_of_path(other))
+    assert key_of_path(other).may_equal(key_of_path(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hdfs:///lake/t", "hdfs://lake/t"),
+        ("hdfs:///lake/t", "hdfs://nn/lake/u"),
+        ("webhdfs://nn:9870/t", "hdfs://nn/u"),
+        ("/lake/t", "hdfs://nn/lake/u"),
+        ("/lake/t", "s3a://lake/t"),
+        ("dbfs:/mnt/t", "dbfs:/mnt/u"),
+        ("dbfs:/mnt/t", "/dbfs/mnt/u"),
+        ("viewfs://cluster/t", "viewfs://cluster/u"),
+    ],
+)
+def test_other_paths_of_one_file_system_are_other_tables(one: str, other: str) -> None:
+    assert not key_of_path(one).may_equal(key_of_path(other))
+    assert not key_of_path(other).may_equal(key_of_path(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("hdfs:/lake/t", "hdfs:///lake/t"), ("dbfs:/mnt/t", "dbfs:///mnt//t/")]
+)
+def test_a_missing_authority_is_spelled_in_two_ways(one: str, other: str) -> None:
+    assert key_of_path(one) == key_of_path(other)
 
 
 def test_an_unbound_name_may_stand_for_any_location() -> None:

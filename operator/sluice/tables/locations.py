@@ -1,0 +1,101 @@
+"""Locations in one spelling each, and which two may be one all the same, because a configuration decides where they lie.
+
+Only of the file systems that are listed here it is known what a location means by itself. What is not listed may lead
+anywhere, as `viewfs:` and `dbfs:` do, in which other stores are mounted.
+"""
+
+import re
+from functools import lru_cache
+
+_SAME_SCHEME = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "wasbs": "abfss"}
+_HOSTS_ARE_CASELESS = frozenset({"abfss", "hdfs", "swebhdfs", "viewfs", "webhdfs"})
+_DEFAULT_PORT = {"hdfs": ":8020", "abfss": ":443"}
+_HDFS = frozenset({"hdfs", "webhdfs", "swebhdfs"})
+"""Ways into the same clusters, by nameservice, by host, and by ports of different kinds."""
+_FIXED = _HDFS | {"file", "s3", "gs", "abfss", "adl", "oss", "obs", "oci", "cos", "cosn"}
+_ON_DATABRICKS = re.compile(r"file:(?:/dbfs(?P<below>/.*)|(?P<volume>/Volumes/.*))", re.DOTALL)
+
+
+def location_of(path: str) -> str:
+    """In one spelling. Without a scheme it is taken for a folder, though `fs.defaultFS` may say otherwise."""
+    scheme, rest = _split(path)
+    if scheme == "file":
+        return f"file:{_normal(rest)}"
+    authority, below = "", rest
+    if rest.startswith("//"):
+        authority, _, below = rest[2:].partition("/")
+    return f"{scheme}://{_authority(scheme, authority)}{_normal('/' + below).rstrip('/')}"
+
+
+def has_scheme(path: str) -> bool:
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) is not None
+
+
+def may_be_one(one: str, other: str) -> bool:
+    """Of two locations as `location_of` spells them. The folder of a partition stands for its table."""
+    if one == other:
+        return True
+    (mine, path), (theirs, their_path) = _place(one), _place(other)
+    same_path = _is_within(path, their_path) or _is_within(their_path, path)
+    if mine == theirs:
+        return same_path
+    (scheme, host), (their_scheme, their_host) = mine, theirs
+    schemes = {scheme, their_scheme}
+    if not schemes <= _FIXED:
+        return True
+    by_default = scheme == their_scheme and "" in (host, their_host)
+    return same_path and (by_default or schemes <= _HDFS or "file" in schemes)
+
+
+@lru_cache(maxsize=1 << 16)
+def _place(location: str) -> tuple[tuple[str, str], str]:
+    """The file system, by scheme and authority, and the path in it."""
+    mounted = _ON_DATABRICKS.fullmatch(location)
+    if mounted is not None:
+        return ("dbfs", ""), mounted["below"] or mounted["volume"]
+    scheme, _, rest = location.partition(":")
+    if scheme == "file":
+        return (scheme, ""), rest
+    authority, slash, below = rest[2:].partition("/")
+    return (scheme, authority), slash + below
+
+
+def _split(path: str) -> tuple[str, str]:
+    match = re.match(r"^([A-Za-z][A-Za-z0-9+.-]*):(.*)$", path, re.DOTALL)
+    if match is None:
+        return "file", path
+    scheme = match.group(1).lower()
+    scheme = _SAME_SCHEME.get(scheme, scheme)
+    rest = match.group(2)
+    return scheme, re.sub(r"^//[^/]*(?=/)", "", rest) if scheme == "file" else rest
+
+
+def _authority(scheme: str, authority: str) -> str:
+    """Host names are case-insensitive; the container before an Azure account's '@' and S3 buckets are not."""
+    container, at, host = authority.rpartition("@")
+    if scheme in _HOSTS_ARE_CASELESS:
+        host = host.lower().removesuffix(_DEFAULT_PORT.get(scheme, ""))
+    if scheme == "abfss":
+        host = host.replace(".blob.", ".dfs.", 1)
+    return f"{container}{at}{host}"
+
+
+def _normal(path: str) -> str:
+    """Doubled slashes and '.' steps gone, no slash at the end. '..' is resolved by the text, as Hadoop's Path does
+    it; above the root is the root."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part in ("", "."):
+            continue
+        if part != "..":
+            parts.append(part)
+        elif parts:
+            parts.pop()
+    return "/" + "/".join(parts)
+
+
+def _is_within(folder: str, table: str) -> bool:
+    """Whether the folder is the table's own, or that of one of its partitions, by which Delta finds the table, too."""
+    if folder == table:
+        return True
+    return folder.startswith(f"{table}/") and all("=" in part for part in folder[len(table) + 1 :].split("/"))
