@@ -202,7 +202,7 @@ def added_files(meeting: Meeting, _: Era) -> Verdict | None:
         and loser.metadata is Metadata.NONE
     ):
         return None  # the level that other engines store in the log lets losers ignore blind appends
-    sure = meeting.sure and winner.adds_surely and loser.reads.is_everything
+    sure = meeting.sure and winner.adds_surely and loser.keeps_no_row
     return Verdict(
         Level.WILL if sure else Level.MAY,
         "added-files",
