@@ -173,7 +173,7 @@ def _through_source(
             column = _partition_column(mine, reading, names)
             if column is None or not _is_of(theirs, source):
                 continue
-            cells = [row.named(theirs.name) for row in rows]
+            cells = [row.named(theirs.name, reading) for row in rows]
             written = column.type.kind is Kind.STRING and all(isinstance(cell, Constant) for cell in cells)
             if written or column.type.kind in _COMPARED_ALIKE:
                 found.append(disjunction(says(cell, column, reading) for cell in cells))
@@ -197,8 +197,10 @@ def _pinned_by_promise(
     """The usual case: the source is one day's rows, and rows never change their day. The last is for its author to know."""
     bounded = []
     for column in facts.columns.partition_columns:
-        cells = [row.named(column.name) for row in rows]
-        if all(cell is not None and not (isinstance(cell, FromTable) and cell.own) for cell in cells):
+        cells = [row.named(column.name, reading) for row in rows]
+        if all(
+            cell is not None and not (isinstance(cell, FromTable) and cell.type is not None) for cell in cells
+        ):
             bounded.append(disjunction(says(_promised(cell, column), column, reading) for cell in cells))
     region = compiled(conjunction(bounded), stored=False).on_partitions()
     condition, plain = _worth_saying(region, reading, name), _worth_saying(region, reading)
@@ -213,7 +215,7 @@ def _pinned_by_promise(
 def _promised(cell: Cell, column: Column) -> Cell:
     """A source's text may be stored as another text (CHAR pads it); that it is not is part of the promise."""
     if isinstance(cell, FromTable) and column.type.kind is Kind.STRING:
-        return replace(cell, own=True)
+        return replace(cell, type=column.type)
     return cell
 
 

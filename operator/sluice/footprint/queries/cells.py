@@ -3,15 +3,20 @@
 Only what survives Spark's conversion on storing counts: `'05'` stored as a number is 5, and 2.7 stored as an integer is 2.
 """
 
-from dataclasses import dataclass
+import re
+import struct
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from sluice.footprint.sql.nodes import SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
 from sluice.predicates import (
     ALWAYS,
     Anything,
     Column,
+    ColumnType,
     Kind,
     Predicate,
     PredicateError,
@@ -26,16 +31,20 @@ class Constant:
     """The value is written down."""
 
     node: exp.Expr
+    converted: bool = False
+    """It may have had another type in between, because other rows' values did."""
 
 
 @dataclass(frozen=True)
 class FromTable:
-    """The value of a column of a table, as far as conditions beside it say something of it alone."""
+    """The value of some column, as far as conditions say something of it alone."""
 
-    name: str
-    conditions: tuple[exp.Expr, ...]
-    own: bool
-    """The table is the one that is written, so that its column's type is known."""
+    conditions: tuple[exp.Expr, ...] = ()
+    type: ColumnType | None = None
+    """Of the column, where it is known."""
+
+    def where(self, conditions: tuple[exp.Expr, ...]) -> "FromTable":
+        return replace(self, conditions=(*self.conditions, *conditions)) if conditions else self
 
 
 Cell = Constant | FromTable | None
@@ -48,7 +57,26 @@ _STORED_AS_IS = {
     Kind.TIMESTAMP_NTZ: {LiteralKind.TIMESTAMP_NTZ},
 }
 _SAME_IN_ANY_TYPE = frozenset({Kind.DATE, Kind.INTEGER, Kind.BOOLEAN})
-"""Kinds for which a value that equals a literal is stored as that literal, whatever type it had before."""
+"""Kinds for which a value that equals a literal is stored as that literal, whatever type it had before. Large integers are so
+but for what rounding makes of them."""
+_ROUNDED_BY_DOUBLES = 1 << 53
+_BITS_OF_BIGINT = 64
+_SAME_THROUGH_ANY_TYPE = frozenset({Kind.DATE, Kind.BOOLEAN})
+"""Kinds for which a literal stays the same in every type that Spark brings it to beside other values."""
+_KINDS_OF_COLUMNS = {
+    Kind.DATE: LiteralKind.DATE,
+    Kind.INTEGER: LiteralKind.INTEGER,
+    Kind.STRING: LiteralKind.STRING,
+    Kind.BOOLEAN: LiteralKind.BOOLEAN,
+    Kind.TIMESTAMP_NTZ: LiteralKind.TIMESTAMP_NTZ,
+}
+_KINDS_OF_CASTS = {
+    exp.DType.DATE: LiteralKind.DATE,
+    exp.DType.INT: LiteralKind.INTEGER,
+    exp.DType.BIGINT: LiteralKind.INTEGER,
+    exp.DType.TEXT: LiteralKind.STRING,
+    exp.DType.BOOLEAN: LiteralKind.BOOLEAN,
+}
 
 
 def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
@@ -56,82 +84,195 @@ def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
     if not reading.around.settings.stores_exactly:
         return Anything("spark.sql.storeAssignmentPolicy may store other values")
     if isinstance(cell, Constant):
-        return _equal(column, cell.node, reading)
+        return _equal(column, cell, reading)
     if isinstance(cell, FromTable):
         return _bounded(cell, column, reading)
-    return Anything(f"where rows land by {column.name} is not bounded by the statement")
+    return _unbounded(column)
 
 
-def _equal(column: Column, node: exp.Expr, reading: Reading) -> Predicate:
-    node = _plain(node)
+def side_by_side(columns: Sequence[Cell], reading: Reading) -> tuple[Cell, ...]:
+    """Values of one column that come from several queries or rows: Spark brings all to one type, in which `'01'` may be 1."""
+    kinds = {_kind(cell, reading) for cell in columns} - {LiteralKind.NULL}
+    if len(kinds) <= 1 and None not in kinds:
+        return tuple(columns)
+    return tuple(replace(cell, converted=True) if isinstance(cell, Constant) else None for cell in columns)
+
+
+def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
+    """None where values beside it may change it, or be changed by it."""
+    if isinstance(cell, Constant) and not cell.converted:
+        node = cell.node.unnest()
+        literal = _literal(_plain(node), reading)
+        if literal is not None and literal.kind is LiteralKind.NULL and isinstance(node, exp.Cast):
+            return _KINDS_OF_CASTS.get(node.to.this)  # CAST(NULL AS INT) makes numbers of texts
+        return None if literal is None else literal.kind
+    if isinstance(cell, FromTable) and cell.type is not None:
+        return _KINDS_OF_COLUMNS.get(cell.type.kind)
+    return None
+
+
+def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
+    node = _plain(cell.node)
     literal = _literal(node, reading)
     if literal is None:
-        return Anything(f"{node.sql('spark')[:80]}: its value is known only when the statement runs")
-    target = exp.column(exp.to_identifier(column.name, quoted=True))
+        return Anything(f"{_shown(node)}: its value is known only when the statement runs")
+    target = _quoted(column)
     if literal.kind is LiteralKind.NULL:
         return reading.predicate(exp.Is(this=target, expression=exp.Null()))
-    if literal.kind not in _STORED_AS_IS.get(column.type.kind, ()) and not _is_day(column, literal):
-        return Anything(f"{node.sql('spark')[:80]} is converted when it is stored as {column.name}")
+    if (
+        (literal.kind not in _STORED_AS_IS.get(column.type.kind, ()) and not _is_day(column, literal))
+        or (cell.converted and column.type.kind not in _SAME_THROUGH_ANY_TYPE)
+        or _is_cut(column, literal)
+    ):
+        return Anything(f"{_shown(node)} may be converted when it is stored as {column.name}")
     found = reading.predicate(exp.EQ(this=target, expression=node.copy()))
     return ALWAYS if compiled(found).is_empty else found
+
+
+def _shown(node: exp.Expr) -> str:
+    return node.sql("spark")[:80]
 
 
 def _is_day(column: Column, literal: Literal) -> bool:
     return column.type.kind is Kind.DATE and literal.kind is LiteralKind.STRING
 
 
+_VARCHAR = re.compile(r"varchar\s*\(\s*(\d+)\s*\)")
+
+
+def _is_cut(column: Column, literal: Literal) -> bool:
+    """Blanks beyond a varchar's length are not stored."""
+    size = _VARCHAR.fullmatch(column.type.text)
+    return size is not None and isinstance(literal.value, str) and len(literal.value) > int(size[1])
+
+
+# ------------------------------------------------------------------------------------------------ values of columns
+
+
+def _unbounded(column: Column) -> Anything:
+    return Anything(f"where rows land by {column.name} is not bounded by the statement")
+
+
 def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
-    unbounded = Anything(f"where rows land by {column.name} is not bounded by the statement")
-    if cell.own and cell.name.lower() != column.name.lower():
-        return unbounded
-    if not cell.own and column.type.kind not in _SAME_IN_ANY_TYPE:
-        return unbounded
-    found = [
-        reading.predicate(_about(condition, column))
-        for condition in cell.conditions
-        if _speaks_of(condition, cell.name) and (cell.own or _is_equality(condition, column, reading))
-    ]
-    return conjunction(found) if found else unbounded
-
-
-def _speaks_of(condition: exp.Expr, name: str) -> bool:
-    columns = list(condition.find_all(exp.Column))
-    return (
-        bool(columns)
-        and all(c.name.lower() == name.lower() for c in columns)
-        and not condition.find(exp.Query)
-    )
-
-
-def _is_equality(condition: exp.Expr, column: Column, reading: Reading) -> bool:
-    """`c = literal` or `c IN (literals)`, with literals of the column's own kind."""
-    if isinstance(condition, exp.EQ):
-        sides = [condition.this, condition.expression]
-    elif isinstance(condition, exp.In) and condition.expressions and not condition.args.get("query"):
-        sides = [condition.this, *condition.expressions]
+    if cell.type is not None and _is_kept(cell.type, column.type):
+        found = [reading.predicate(_about(condition, column)) for condition in cell.conditions]
+    elif column.type.kind in _SAME_IN_ANY_TYPE:
+        found = [
+            predicate
+            for condition in cell.conditions
+            if (predicate := _if_equal(condition, column, reading)) is not None
+        ]
     else:
-        return False
-    values = [side for side in sides if not isinstance(side, exp.Column)]
-    kinds = _STORED_AS_IS[column.type.kind]
-    literals = [_literal(_plain(value), reading) for value in values]
-    return len(values) == len(sides) - 1 and all(
-        found is not None and found.kind in kinds for found in literals
+        found = []
+    return conjunction(found) if found else _unbounded(column)
+
+
+def _is_kept(source: ColumnType, target: ColumnType) -> bool:
+    """Whether a value of the one type is stored unchanged as the other, and compared alike in both."""
+    if source.text == target.text:
+        return True
+    return source.kind is target.kind and (
+        source.kind in _SAME_IN_ANY_TYPE or (source.kind is Kind.STRING and target.text == "string")
     )
+
+
+def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicate | None:
+    """Of `c = literal` and `c IN (literals)`, with literals of the column's own kind."""
+    literals = [_literal(_plain(value), reading) for value in _compared(condition)]
+    if not literals or any(
+        found is None or found.kind not in _STORED_AS_IS[column.type.kind] for found in literals
+    ):
+        return None
+    if column.type.kind is not Kind.INTEGER:
+        return reading.predicate(_about(condition, column))
+    numbers = [found.value for found in literals if found is not None and isinstance(found.value, int)]
+    if any(abs(number) >= _ROUNDED_BY_DOUBLES for number in numbers):
+        return None
+    in_list = column.type.bits == _BITS_OF_BIGINT and isinstance(condition, exp.In)
+    stored = sorted({like for number in numbers for like in _rounded(number, reading, in_list=in_list)})
+    return reading.predicate(exp.In(this=_quoted(column), expressions=[*map(exp.Literal.number, stored)]))
+
+
+def _compared(condition: exp.Expr) -> Sequence[exp.Expr]:
+    """What a column is equal to one of; nothing if the condition says anything else."""
+    if not has_only(condition, SCALARS) or condition.args.get("query"):
+        return ()
+    if isinstance(condition, exp.EQ):
+        left, right = condition.this.unnest(), condition.expression.unnest()
+        if isinstance(left, exp.Column):
+            return [right]
+        return [left] if isinstance(right, exp.Column) else ()
+    if isinstance(condition, exp.In) and isinstance(condition.this.unnest(), exp.Column):
+        return condition.expressions
+    return ()
+
+
+def _rounded(number: int, reading: Reading, *, in_list: bool) -> Iterator[int]:
+    """The number, and what is stored of a FLOAT that equals it: only with ANSI it is compared as a DOUBLE. A DECIMAL is
+    rounded before it is looked for in a list, and cut off when it is stored as BIGINT."""
+    yield number
+    if in_list and number != 0:
+        yield number - (1 if number > 0 else -1)
+    if reading.around.settings.session.ansi is not True:
+        yield int(struct.unpack("f", struct.pack("f", number))[0])
+
+
+def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
+    """A value of which conditions say more."""
+    if not conditions:
+        return cell
+    if isinstance(cell, Constant):
+        return cell if _literal(_plain(cell.node), reading) is not None else FromTable(conditions)
+    return (cell or FromTable()).where(conditions)
+
+
+def conditions_on(reading: Reading, conditions: Sequence[exp.Expr], name: str) -> tuple[exp.Expr, ...]:
+    """Those that speak of one column alone, and of nothing that is selected."""
+    exact = reading.around.settings.session.case_sensitive
+    found = []
+    for condition in conditions:
+        names = {column.name if exact else column.name.lower() for column in condition.find_all(exp.Column)}
+        if names == {name if exact else name.lower()} and condition.find(exp.Query) is None:
+            found.append(condition)
+    return tuple(found)
+
+
+def called(conditions: Sequence[exp.Expr], tables: Collection[str] | None) -> tuple[exp.Expr, ...]:
+    """Those that call their columns' table by one of these lower-cased names; None: by any."""
+    return tuple(
+        condition
+        for condition in conditions
+        if not any(
+            column.args.get("db") or (tables is not None and column.table.lower() not in tables)
+            for column in condition.find_all(exp.Column)
+        )
+    )
+
+
+def names_in(condition: exp.Expr) -> set[str]:
+    return {column.name.lower() for column in condition.find_all(exp.Column)}
 
 
 def _about(condition: exp.Expr, column: Column) -> exp.Expr:
     copy = condition.copy()
     if isinstance(copy, exp.Column):
-        return exp.column(exp.to_identifier(column.name, quoted=True))
+        return _quoted(column)
     for found in list(copy.find_all(exp.Column)):
-        found.replace(exp.column(exp.to_identifier(column.name, quoted=True)))
+        found.replace(_quoted(column))
     return copy
+
+
+def _quoted(column: Column) -> exp.Column:
+    return exp.column(exp.to_identifier(column.name, quoted=True))
+
+
+# ------------------------------------------------------------------------------------------------ values that are written
 
 
 def _plain(node: exp.Expr) -> exp.Expr:
     """Without a cast that changes nothing: CAST('eu' AS STRING), CAST(NULL AS INT), CAST(DATE '...' AS DATE)."""
     node = node.unnest()
-    if isinstance(node, exp.Cast):
+    if isinstance(node, exp.Cast) and has_only(node, SCALARS) and has_only(node.to, SCALARS):
         inner = _plain(node.this)
         if isinstance(inner, exp.Null):
             return inner
@@ -143,6 +284,8 @@ def _plain(node: exp.Expr) -> exp.Expr:
 
 
 def _literal(node: exp.Expr, reading: Reading) -> Literal | None:
+    if isinstance(node, exp.Cast) and not has_only(node, SCALARS):
+        return None
     try:
         found = from_syntax(node, reading.around.parameters)
     except PredicateError as error:

@@ -11,8 +11,9 @@ from sqlglot import exp
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
 from sluice.footprint.sql.naming import key_of_parts
+from sluice.footprint.sql.nodes import RELATIONS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import is_common_table, is_table_function, may_be_a_users, names_files
+from sluice.footprint.sql.selected import common_table, is_table_function, may_be_a_users, names_files
 from sluice.predicates import Region, conjunction, from_conjuncts
 from sluice.predicates.syntax import conjuncts
 
@@ -36,6 +37,9 @@ def reads_of(
     """`written`: the node that names the table as a target, not as a source. `seen`: views that were looked through
     already, so that views upon views cost no more than their texts."""
     seen = {} if seen is None else seen
+    unknown = stranger(tree)
+    if unknown is not None:
+        return _everything(f"{unknown.sql('spark')[:80]}: may read any table")
     for function in tree.find_all(exp.Func):
         if may_be_a_users(function):
             name = function.name or function.sql_name()
@@ -49,9 +53,14 @@ def reads_of(
 
 
 def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads | None:
-    if is_common_table(table) or names_files(table) or is_table_function(table):
+    exact = reading.around.settings.session.case_sensitive
+    if (
+        common_table(table, case_sensitive=exact) is not None
+        or names_files(table)
+        or is_table_function(table)
+    ):
         return None
-    if len(table.parts) == 1 and table.name.lower() in reading.around.views:
+    if len(table.parts) == 1 and table.name.lower() in reading.around.views and not exact:
         return _through_view(table.name.lower(), reading, seen)
     if not reading.names_own_table(table):
         why = _may_be(table, reading)
@@ -93,7 +102,7 @@ def _pinned(table: exp.Table, reading: Reading) -> Region:
     """The partitions that a scan is recorded for: by the WHERE right around it."""
     query = _query_around(table)
     where = query.args.get("where") if query is not None else None
-    if query is None or where is None or query.args.get("laterals"):
+    if query is None or where is None or not has_only(query, RELATIONS) or query.args.get("laterals"):
         return EVERYTHING
     alias = table.alias_or_name
     names = (alias, *(() if table.alias else reading.own_names))
@@ -113,10 +122,15 @@ def _query_around(table: exp.Table) -> exp.Select | None:
     if not isinstance(query, exp.Select) or not is_plain(table):
         return None
     joins = query.args.get("joins") or []
+    if not all(has_only(join, RELATIONS) for join in joins):
+        return None
     if isinstance(holder, exp.From):
         return query if all(join.side in ("", "LEFT") for join in joins) else None
     if isinstance(holder, exp.Join) and all(
-        join.side == "" and join.kind in ("", "INNER", "CROSS") for join in joins
+        join.side == ""
+        and join.kind in ("", "INNER", "CROSS")
+        and not (join.args.get("using") or join.args.get("method"))
+        for join in joins
     ):
         return query
     return None

@@ -1,13 +1,27 @@
-"""Which rows a query yields, as far as it writes them down: that bounds where they land."""
+"""Which rows a query yields, as far as it writes them down: that bounds where they land.
 
-from collections.abc import Iterator, Sequence
+What isn't understood of a query (`sql.nodes`) leaves its rows unknown; what isn't understood of one value leaves it unknown.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sluice.footprint.queries.cells import Cell, Constant, FromTable
+from sluice.footprint.queries.cells import (
+    Cell,
+    Constant,
+    FromTable,
+    bounded,
+    called,
+    conditions_on,
+    names_in,
+    side_by_side,
+)
+from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_value, outputs_of
+from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
 from sluice.footprint.sql.reading import Reading
-from sluice.predicates import Column
+from sluice.footprint.sql.selected import common_table
 from sluice.predicates.syntax import conjuncts
 
 _MANY = 1000
@@ -19,19 +33,19 @@ class Row:
     """One alternative of a query's output: its columns in order, by name where they have one."""
 
     cells: tuple[tuple[str, Cell], ...]
-    star: FromTable | None = None
-    """More columns of an unknown table, any number of them and anywhere."""
+    others: tuple[exp.Expr, ...] | None = None
+    """There are more columns, any number of them and anywhere: with what conditions say of them. None: there are none."""
 
     def at(self, position: int) -> Cell:
-        return self.cells[position][1] if self.star is None and position < len(self.cells) else None
+        return self.cells[position][1] if self.others is None and position < len(self.cells) else None
 
-    def named(self, name: str) -> Cell:
+    def named(self, name: str, reading: Reading) -> Cell:
+        """Two of one name can't be told from each other by Spark either: it refuses such names."""
         found = [cell for other, cell in self.cells if other.lower() == name.lower()]
-        if len(found) == 1 and (self.star is None or isinstance(found[0], Constant)):
-            return found[0]
-        if not found and self.star is not None:
-            return FromTable(name, self.star.conditions, own=False)
-        return None
+        if not found and self.others is not None:
+            conditions = conditions_on(reading, self.others, name)
+            return FromTable(conditions) if conditions else None
+        return found[0] if len(found) == 1 else None
 
     def has(self, name: str) -> bool:
         return any(other.lower() == name.lower() for other, _ in self.cells)
@@ -40,11 +54,13 @@ class Row:
 Rows = tuple[Row, ...] | None
 """The alternatives; None if nothing is known."""
 
+ANY_ROW = Row((), others=())
+
 
 def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
     """Of the same query once only: views and common tables may be named many times."""
-    if depth > _DEEP:
-        return None
+    if depth > _DEEP or reading.around.settings.session.case_sensitive:
+        return None  # then names that differ in case are two columns
     known = reading.rows_known
     if id(query) not in known:
         known[id(query)] = query, _rows_of(query, reading, depth)
@@ -52,235 +68,231 @@ def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
     return rows
 
 
-def _rows_of(query: exp.Expr, reading: Reading, depth: int) -> Rows:  # noqa: PLR0911 - one case a node
+def _rows_of(query: exp.Expr, reading: Reading, depth: int) -> Rows:
+    if not has_only(query, RELATIONS) or not _plain_with(query):
+        return None
+    found: Rows = None
     match query:
-        case exp.Subquery() if not query.args.get("joins") and not query.args.get("pivots"):
-            return rows_of(query.this, reading, depth + 1)
-        case exp.Values():
-            return _values(query)
-        case exp.Union():
-            return _union(query, reading, depth)
-        case exp.Except() | exp.Intersect():
-            return rows_of(query.this, reading, depth + 1)
-        case exp.Select():
-            return _select(query, reading, depth)
-        case exp.Table():
-            return _table(query, reading, (), depth)
-        case _:
-            return None
-
-
-def surely_some(query: exp.Expr | None) -> bool:
-    """Whether the query yields a row, whatever the tables hold."""
-    match query:
-        case exp.Values():
-            return bool(query.expressions)
         case exp.Subquery():
-            return surely_some(query.this)
-        case exp.Union():
-            return surely_some(query.this) or surely_some(query.expression)
+            found = _renamed(rows_of(query.this, reading, depth + 1), query)
+        case exp.Values():
+            found = _renamed(_values(query, reading), query)
+        case exp.SetOperation():
+            found = _combined(query, reading, depth)
         case exp.Select():
-            own = (
-                "where",
-                "having",
-                "limit",
-                "offset",
-                "qualify",
-                "joins",
-                "laterals",
-                "group",
-                "from_",
-                "with_",
-            )
-            if any(query.args.get(name) for name in own if name != "from_"):
-                return False
-            source = query.args.get("from_")
-            return source is None or (not query.find(exp.Explode) and surely_some(source.this))
-        case _:
-            return False
+            found = _select(query, reading, depth)
+        case exp.Table():
+            found = _renamed(_table(query, reading, depth), query)
+    return found
 
 
-def _values(query: exp.Values) -> Rows:
+def _plain_with(query: exp.Expr) -> bool:
+    with_ = query.args.get("with_")
+    return with_ is None or has_only(with_, RELATIONS)
+
+
+def _renamed(rows: Rows, relation: exp.Expr) -> Rows:
+    """As its alias names the columns."""
+    alias = relation.args.get("alias")
+    if rows is None or alias is None:
+        return rows
+    if not has_only(alias, RELATIONS):
+        return None
+    names = [column.name for column in alias.columns]
+    if not names:
+        return rows
+    if any(row.others is not None or len(row.cells) != len(names) for row in rows):
+        return None
+    return tuple(Row(tuple(zip(names, (cell for _, cell in row.cells), strict=True))) for row in rows)
+
+
+def _values(query: exp.Values, reading: Reading) -> Rows:
     if len(query.expressions) > _MANY:
         return None
-    alias = query.args.get("alias")
-    names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    return tuple(_tuple_row(row, names) for row in query.expressions)
+    rows = []
+    for element in query.expressions:
+        nodes = element.expressions if isinstance(element, exp.Tuple) else [element]
+        if not all(is_one_value(node) and not isinstance(node.unnest(), exp.Tuple) for node in nodes):
+            return None
+        rows.append(Row(tuple((f"col{k + 1}", Constant(node)) for k, node in enumerate(nodes))))
+    return _side_by_side(rows, reading)
 
 
-def _tuple_row(row: exp.Expr, names: Sequence[str]) -> Row:
-    nodes = row.expressions if isinstance(row, exp.Tuple) else [row]
-    return Row(
-        tuple((names[k] if k < len(names) else f"col{k + 1}", Constant(node)) for k, node in enumerate(nodes))
-    )
-
-
-def _union(query: exp.Union, reading: Reading, depth: int) -> Rows:
+def _combined(query: exp.SetOperation, reading: Reading, depth: int) -> Rows:
     """Names are those of the left side; a long chain leans to the left, so it's walked and not recursed into."""
     parts: list[exp.Expr] = []
     left: exp.Expr = query
-    while isinstance(left, exp.Union):
-        if left.args.get("by_name"):
-            return None
+    while type(left) is type(query) and has_only(left, RELATIONS) and _plain_with(left):
         parts.append(left.expression)
         left = left.this
-    alternatives: list[Row] = []
+    found: list[Row] = []
+    kept = 0
     for part in (left, *reversed(parts)):
         rows = rows_of(part, reading, depth + 1)
-        if rows is None or len(alternatives) + len(rows) > _MANY or any(row.star for row in rows):
+        if rows is None or len(found) + len(rows) > _MANY:
             return None
-        alternatives.extend(rows)
-    if not alternatives:
+        found.extend(rows)
+        kept = kept or len(rows)
+    together = _side_by_side(found, reading)
+    if together is None or isinstance(query, exp.Union):
+        return together
+    return together[:kept]
+
+
+def _side_by_side(rows: list[Row], reading: Reading) -> Rows:
+    if not rows or any(row.others is not None or len(row.cells) != len(rows[0].cells) for row in rows):
         return None
-    names = [name for name, _ in alternatives[0].cells]
-    if any(len(row.cells) != len(names) for row in alternatives):
-        return None
-    return tuple(Row(tuple(zip(names, (cell for _, cell in row.cells), strict=True))) for row in alternatives)
+    names = [name for name, _ in rows[0].cells]
+    columns = [
+        side_by_side([row.cells[position][1] for row in rows], reading) for position in range(len(names))
+    ]
+    return tuple(Row(tuple(zip(names, cells, strict=True))) for cells in zip(*columns, strict=True))
+
+
+# ---------------------------------------------------------------------------------------------------------------- SELECT
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What the columns of a SELECT are taken from."""
+
+    reading: Reading
+    first: str = ""
+    """The name of its first relation."""
+    alone: bool = False
+    """There is no other relation beside it."""
+    merges: bool = False
+    """Columns of one name are one, as USING makes them."""
+    conditions: tuple[exp.Expr, ...] = ()
+    """What WHERE says: the same names mean the same there as in the list."""
+
+    def column(self, node: exp.Column, row: Row) -> Cell:
+        """`row`: one of the first relation."""
+        table = node.table.lower()
+        is_first = table == self.first or (self.alone and not table)
+        cell = row.named(node.name, self.reading) if is_first else None
+        return bounded(cell, self._said_of(node.name, self._calls(table)), self.reading)
+
+    def expanded(self, star: Expansion, row: Row) -> Row:
+        is_first = star.table in (None, self.first)
+        calls = self._calls_of_all(star.table)
+        cells = tuple(
+            (name, bounded(cell, self._said_of(name, calls), self.reading))
+            for name, cell in (row.cells if is_first else ())
+            if name.lower() not in star.without
+        )
+        if row.others is None and is_first and (self.alone or star.table is not None):
+            return Row(cells)
+        said = [*((row.others or ()) if is_first else ()), *called(self.conditions, calls)]
+        return Row(cells, tuple(condition for condition in said if not names_in(condition) & star.without))
+
+    def _calls(self, table: str) -> frozenset[str]:
+        """How WHERE may call what the list calls by this table's name."""
+        return frozenset({"", self.first} if self.alone and table in ("", self.first) else {table})
+
+    def _calls_of_all(self, table: str | None) -> frozenset[str] | None:
+        """The same of a star's columns; None: by any, as Spark refuses two columns of one name."""
+        if table is not None or self.alone:
+            return self._calls(table or "")
+        return frozenset({""}) if self.merges else None
+
+    def _said_of(self, name: str, calls: frozenset[str] | None) -> tuple[exp.Expr, ...]:
+        return conditions_on(self.reading, called(self.conditions, calls), name)
 
 
 def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
-    source = query.args.get("from_")
-    if source is None:
-        return (Row(tuple(_constants_only(query))),)
-    joins = query.args.get("joins") or []
-    if (
-        query.args.get("pivots")
-        or any(join.side in ("RIGHT", "FULL") for join in joins)
-        or _groups_widely(query)
-    ):
-        return (Row(tuple(_constants_only(query))),) if not _has_star(query) else None
-    alias = source.this.alias_or_name.lower()
-    mixed = any(join.kind not in ("ANTI", "SEMI") for join in joins) or bool(query.args.get("laterals"))
-    base = _relation(source.this, reading, _conditions_on(query, alias, mixed=mixed), depth)
-    if base is None:
-        return (Row(tuple(_constants_only(query))),) if not _has_star(query) else None
-    found = [_through(query, inner, alias, mixed=mixed) for inner in base]
-    return None if any(row is None for row in found) else tuple(row for row in found if row is not None)
-
-
-def _conditions_on(query: exp.Select, alias: str, *, mixed: bool) -> tuple[exp.Expr, ...]:
-    """What WHERE says of the first source alone."""
-    where = query.args.get("where")
-    return tuple(
-        condition
-        for condition in conjuncts(where.this if where is not None else None)
-        if all(
-            column.table.lower() == alias if column.table else not mixed
-            for column in condition.find_all(exp.Column)
-        )
+    outputs = tuple(outputs_of(query))
+    source, where = query.args.get("from_"), query.args.get("where")
+    joins, laterals = query.args.get("joins") or [], query.args.get("laterals") or []
+    if not all(has_only(node, RELATIONS) for node in (source, where, *joins, *laterals) if node is not None):
+        return None
+    if _groups_widely(query):
+        return (_row([_without_value(output) for output in outputs], _Scope(reading), ANY_ROW),)
+    conditions = conjuncts(where.this if where is not None else None)
+    merges = any(join.args.get("using") or join.args.get("method") for join in joins)
+    if any(join.side not in ("", "LEFT") for join in joins):
+        return (_row(outputs, _Scope(reading, merges=merges, conditions=conditions), ANY_ROW),)
+    scope = _Scope(
+        reading,
+        first=source.this.alias_or_name.lower() if source is not None else "",
+        alone=not laterals and all(join.kind in ("SEMI", "ANTI") for join in joins),
+        merges=merges,
+        conditions=conditions,
     )
+    inner = (Row(()),) if source is None else rows_of(source.this, reading, depth + 1) or (ANY_ROW,)
+    return tuple(_row(outputs, scope, row) for row in inner)
 
 
-def _relation(node: exp.Expr, reading: Reading, where: tuple[exp.Expr, ...], depth: int) -> Rows:
-    if isinstance(node, exp.Table):
-        return _table(node, reading, where, depth)
-    if node.args.get("pivots") or node.args.get("joins") or node.args.get("sample"):
-        return None
-    found = rows_of(node, reading, depth + 1)
-    alias = node.args.get("alias")
-    if found is None or not isinstance(alias, exp.TableAlias) or not alias.columns:
-        return found
-    return None if isinstance(node, exp.Subquery) else found
-
-
-def _table(node: exp.Table, reading: Reading, where: tuple[exp.Expr, ...], depth: int) -> Rows:
-    alias = node.args.get("alias")
-    if (
-        node.args.get("pivots")
-        or node.args.get("joins")
-        or (isinstance(alias, exp.TableAlias) and alias.columns)
-    ):
-        return None
-    common = _common(node)
-    if common is not None:
-        plain = not _within(node, common) and not common.args["alias"].columns
-        return rows_of(common.this, reading, depth + 1) if plain else None
-    if len(node.parts) == 1 and node.name.lower() in reading.around.views:
-        query = reading.around.views[node.name.lower()]
-        return None if query is None else rows_of(query, reading, depth + 1)
-    facts = reading.columns_of(node)
-    if facts is not None:
-        cells = (
-            (c.name, FromTable(c.name, where, own=_is_stored_as_it_is(c, reading)))
-            for c in facts.columns.columns
-        )
-        return (Row(tuple(cells)),)
-    return (Row((), star=FromTable("*", where, own=False)),)
-
-
-def _is_stored_as_it_is(column: Column, reading: Reading) -> bool:
-    target = reading.facts.columns.find(column.name) if reading.facts is not None else None
-    return target is not None and target.type == column.type
-
-
-def _common(node: exp.Table) -> exp.CTE | None:
-    if len(node.parts) != 1:
-        return None
-    outer = node.parent
-    while outer is not None:
-        with_ = outer.args.get("with_")
-        for definition in with_.expressions if with_ is not None else ():
-            if definition.alias_or_name.lower() == node.name.lower():
-                return definition if isinstance(definition, exp.CTE) else None
-        outer = outer.parent
-    return None
-
-
-def _within(node: exp.Expr, outer: exp.Expr) -> bool:
-    found: exp.Expr | None = node
-    while found is not None and found is not outer:
-        found = found.parent
-    return found is outer
-
-
-def _through(query: exp.Select, inner: Row, alias: str, *, mixed: bool) -> Row | None:
-    """A row of the query, made of one of its first source. `mixed`: there are columns of other sources beside."""
-    if mixed and any(isinstance(p, exp.Star) for p in query.expressions):
-        return None
+def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
+    """Of the query, made of one of its first relation."""
     cells: list[tuple[str, Cell]] = []
-    star = None
-    for projection in query.expressions:
-        if _is_star(projection):
-            if projection.args.get("except_") or projection.args.get("replace"):
-                return None
-            if isinstance(projection, exp.Column) and projection.table.lower() != alias:
-                return None
-            cells.extend(inner.cells)
-            star = inner.star or star
-            continue
-        cells.append((projection.alias_or_name, _value(projection, inner, alias, mixed=mixed)))
-    return Row(tuple(cells), star)
+    others: tuple[exp.Expr, ...] | None = None
+    for output in outputs:
+        match output:
+            case Output():
+                cells.append((output.name, _cell(output.node, scope, inner, [name for name, _ in cells])))
+            case Expansion():
+                row = scope.expanded(output, inner)
+                cells.extend(row.cells)
+                others = others if row.others is None else (*(others or ()), *row.others)
+            case Unknown():
+                others = others or ()
+    return Row(tuple(cells), others)
 
 
-def _value(projection: exp.Expr, inner: Row, alias: str, *, mixed: bool) -> Cell:
-    node = projection.unalias()
-    if isinstance(node, exp.Column):
-        ours = node.table.lower() == alias if node.table else not mixed
-        if not ours or node.args.get("db"):
-            return None
-        return inner.named(node.name)
-    return Constant(node)
+def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Sequence[str]) -> Cell:
+    if not isinstance(node, exp.Column):
+        return None if node is None else Constant(node)
+    if not has_only(node, SCALARS) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
+        return None
+    if not node.table and node.name in before and not (scope.alone and inner.has(node.name)):
+        return None  # it may be the column that the list has named so just before
+    return scope.column(node, inner)
 
 
-def _constants_only(query: exp.Select) -> Iterator[tuple[str, Cell]]:
-    for projection in query.expressions:
-        node = projection.unalias()
-        yield projection.alias_or_name, None if isinstance(node, exp.Column) else Constant(node)
-
-
-def _is_star(projection: exp.Expr) -> bool:
-    return isinstance(projection, exp.Star) or (
-        isinstance(projection, exp.Column) and isinstance(projection.this, exp.Star)
-    )
-
-
-def _has_star(query: exp.Select) -> bool:
-    return any(_is_star(projection) for projection in query.expressions)
+def _without_value(output: Output | Expansion | Unknown) -> Output | Unknown:
+    return Output(output.name, None) if isinstance(output, Output) else Unknown()
 
 
 def _groups_widely(query: exp.Select) -> bool:
     """ROLLUP and its like put NULL where the value was."""
     group = query.args.get("group")
-    return group is not None and bool(
-        {"rollup", "cube", "grouping_sets"} & {k for k, v in group.args.items() if v}
+    return group is not None and not (
+        has_only(group, RELATIONS) and all(is_one_value(node) for node in group.expressions)
     )
+
+
+def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
+    common = common_table(node)
+    if common is not None:
+        plain = (
+            has_only(common, RELATIONS) and common.parent is not None and has_only(common.parent, RELATIONS)
+        )
+        return _renamed(rows_of(common.this, reading, depth + 1), common) if plain else None
+    if len(node.parts) == 1 and node.name.lower() in reading.around.views:
+        query = reading.around.views[node.name.lower()]
+        return None if query is None else rows_of(query, reading, depth + 1)
+    facts = reading.columns_of(node)
+    if facts is None:
+        return (ANY_ROW,)
+    return (Row(tuple((c.name, FromTable(type=c.type)) for c in facts.columns.columns)),)
+
+
+def surely_some(query: exp.Expr | None) -> bool:
+    """Whether the query yields a row, whatever the tables hold."""
+    match query:
+        case exp.Values() if has_only(query, RELATIONS):
+            return all(is_one_value(element) for element in query.expressions)
+        case exp.Subquery() if _has_only(query, "this alias with_"):
+            return surely_some(query.this)
+        case exp.Union() if _has_only(query, "this expression distinct with_"):
+            return surely_some(query.this) or surely_some(query.expression)
+        case exp.Select() if _has_only(query, "expressions from_ hint distinct with_"):
+            values = all(is_one_value(node.unalias()) for node in query.expressions if not node.is_star)
+            source = query.args.get("from_")
+            return values and (source is None or surely_some(source.this))
+    return False
+
+
+def _has_only(query: exp.Expr, known: str) -> bool:
+    return has_only(query, {type(query): frozenset(known.split())})

@@ -75,24 +75,29 @@ def names_files(table: exp.Table) -> bool:
     return len(table.parts) == 2 and table.db.lower() in _FILE_FORMATS and "/" in table.name
 
 
-def is_common_table(table: exp.Table) -> bool:
-    """Whether a WITH around the table defines its name, before the place where it is named."""
+def is_common_table(table: exp.Table, *, case_sensitive: bool = False) -> bool:
+    return common_table(table, case_sensitive=case_sensitive) is not None
+
+
+def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:
+    """The one of a WITH around the table that it names: a definition sees those before it, and the nearest WITH counts."""
     if len(table.parts) != 1:
-        return False
-    name = table.name.lower()
+        return None
+    name = table.name if case_sensitive else table.name.lower()
     inside: exp.Expr = table
     while inside.parent is not None:
         outer = inside.parent
         for common in _visible(outer, inside):
-            if common.alias_or_name.lower() == name:
-                return True
+            known = common.alias_or_name
+            if (known if case_sensitive else known.lower()) == name:
+                return common
         inside = outer
-    return False
+    return None
 
 
 def _visible(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
     """The common tables that `outer` defines and `inside`, a part of it, can see."""
-    if isinstance(outer, exp.With):  # a definition sees those before it
+    if isinstance(outer, exp.With):
         for definition in outer.expressions:
             if definition is inside:
                 return

@@ -1,29 +1,33 @@
 """DELETE, UPDATE and TRUNCATE: what they look at, which files they rewrite, and where an UPDATE moves rows."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 
 from sqlglot import exp
 
 from sluice.api.job import Operation
 from sluice.footprint.model import EVERYTHING, NOTHING, TableFootprint
-from sluice.footprint.queries.cells import Constant, says
+from sluice.footprint.queries.cells import Cell, Constant, says
 from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.regions import united, without
+from sluice.footprint.sql.nodes import UNDERSTOOD, has_only, stranger
 from sluice.footprint.sql.reading import Reading, partitions, there
+from sluice.footprint.sql.selected import may_be_a_users
 from sluice.footprint.statements.by_row import against_rows
 from sluice.footprint.statements.insert import evolution, pin_advice, refuse_unknown
 from sluice.predicates import (
     Atom,
     Predicate,
+    PredicateError,
     Region,
     conjunction,
+    disjunction,
     from_whole,
     overlap,
 )
 from sluice.predicates import (
     Constant as Always,
 )
+from sluice.predicates.syntax import condition_in
 from sluice.predicates.tree import leaves
 from sluice.tables import TableFacts
 
@@ -32,7 +36,7 @@ def delete(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
         return reading.footprint(Operation.DELETE, widened=(reading.unread,))
     tree = reading.tree
-    if not isinstance(tree, exp.Delete) or tree.args.get("using"):
+    if not isinstance(tree, exp.Delete) or not has_only(tree, UNDERSTOOD):
         raise reading.refused("the DELETE is not understood: write it as DELETE FROM table WHERE condition")
     where = tree.args.get("where")
     if where is None:
@@ -63,7 +67,7 @@ def update(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
         return reading.footprint(Operation.UPDATE, widened=(reading.unread,))
     tree = reading.tree
-    if not isinstance(tree, exp.Update):
+    if not isinstance(tree, exp.Update) or not has_only(tree, UNDERSTOOD):
         raise reading.refused(
             "the UPDATE is not understood: write it as UPDATE table SET column = value WHERE ..."
         )
@@ -76,11 +80,13 @@ def update(reading: Reading) -> TableFootprint:
         predicate = reading.predicate(where.this, names)
         reads = united([recorded(reading, predicate), source.region])
         matching = there(predicate)
+    given = assignments(tree.expressions, names, reading)
+    values = {name: Constant(node) for name, node in given.items()}
     return reading.footprint(
         Operation.UPDATE,
         reads=reads,
         reads_files=reads,
-        adds=united([matching, moved(reading, matching, assignments(tree.expressions, names, reading))]),
+        adds=united([matching, moved(reading, matching, given, [values])]),
         removes=matching,
         metadata=evolution(reading),
         not_by_row=against_rows(reading, [where]),
@@ -89,25 +95,31 @@ def update(reading: Reading) -> TableFootprint:
     )
 
 
-def assignments(nodes: Iterable[exp.Expr], names: Collection[str], reading: Reading) -> dict[str, exp.Expr]:
-    """Columns and their new values; of one of which only a field is set, the field's. `names`: those of the table."""
-    found = {
-        column: node.expression
-        for node in nodes
-        if not isinstance(node, exp.Star)
-        for column in _columns_set(node, names, reading)
-    }
-    refuse_unknown(reading, found)
+def assignments(
+    nodes: Iterable[exp.Expr], names: Collection[str], reading: Reading
+) -> Mapping[str, exp.Expr]:
+    """Lower-cased columns and their new values; of one of which only a field is set, the field's. `names`: those of the table."""
+    found = {}
+    for node in nodes:
+        columns = columns_named(node.this, names, reading) if isinstance(node, exp.EQ) else []
+        if not columns:
+            raise reading.refused(
+                f"{node.sql('spark')}: after SET must stand column = value, and column by its name"
+            )
+        found.update(dict.fromkeys(columns, node.expression))
     return found
 
 
-def _columns_set(node: exp.Expr, names: Collection[str], reading: Reading) -> list[str]:
-    """One, or two where the table's name is that of a struct of its own, too."""
-    path = _path(node.this) if isinstance(node, exp.EQ) else None
+def columns_named(node: exp.Expr, names: Collection[str], reading: Reading) -> list[str]:
+    """Lower-cased: one, or two where the table's name is that of a struct of its own, too; none if it's no plain name."""
+    columns = _columns_at(_path(node), names, reading)
+    refuse_unknown(reading, columns)
+    return [column.lower() for column in columns]
+
+
+def _columns_at(path: list[str] | None, names: Collection[str], reading: Reading) -> list[str]:
     if path is None:
-        raise reading.refused(
-            f"{node.sql('spark')}: after SET must stand column = value, and column by its name"
-        )
+        return []
     folded = [part.lower() for part in path]
     for name in names:
         own = name.lower().split(".")
@@ -128,26 +140,46 @@ def _path(node: exp.Expr) -> list[str] | None:
     return [part.name for part in node.parts]
 
 
-def moved(reading: Reading, matching: Region, changed: Mapping[str, exp.Expr]) -> Region:
-    """Where rows go whose partition columns are set."""
+def moved(
+    reading: Reading, matching: Region, names: Collection[str], rows: Iterable[Mapping[str, Cell]]
+) -> Region:
+    """Where rows go whose partition columns are set. `names`: lower-cased, of all columns that are set. `rows`: the
+    alternatives of what they are set to."""
     facts = reading.facts
     if facts is None:
         return EVERYTHING
-    new = {name.lower(): node for name, node in changed.items()}
-    follow = [column.name for column in facts.columns.partition_columns if follows(facts, column.name, new)]
-    columns = [column for column in facts.columns.partition_columns if column.name.lower() in new]
-    if not columns:
-        return without(matching, follow) if follow else NOTHING
-    values = conjunction(says(Constant(new[column.name.lower()]), column, reading) for column in columns)
+    follow = [column.name for column in facts.columns.partition_columns if follows(facts, column.name, names)]
+    columns = [column for column in facts.columns.partition_columns if column.name.lower() in names]
+    if not columns and not follow:
+        return NOTHING
     freed = without(matching, [*follow, *(column.name for column in columns)])
+    values = disjunction(
+        conjunction(says(row.get(column.name.lower()), column, reading) for column in columns) for row in rows
+    )
     return overlap(freed, partitions(values))
 
 
 def follows(facts: TableFacts, column: str, changed: Iterable[str]) -> bool:
-    """Whether the column is generated from one of those that change."""
+    """Whether the column is generated from one of those that change, or by what isn't understood."""
     expressions = {name.lower(): text for name, text in facts.generated_columns.items()}
-    words = set(re.findall(r"\w+", expressions.get(column.lower(), "").lower()))
-    return any(name.lower() in words for name in changed)
+    text = expressions.get(column.lower())
+    if text is None:
+        return False
+    bases = _columns_named(text)
+    return bases is None or any(name.lower() in bases for name in changed)
+
+
+def _columns_named(expression: str) -> set[str] | None:
+    """Also the structs whose fields are named; None if it isn't known which columns are."""
+    try:
+        tree = condition_in(expression)
+    except PredicateError:
+        return None
+    if isinstance(tree, str) or stranger(tree) is not None or tree.find(exp.Query) is not None:
+        return None
+    if any(may_be_a_users(function) for function in tree.find_all(exp.Func)):
+        return None
+    return {part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts}
 
 
 def recorded(reading: Reading, predicate: Predicate) -> Region:

@@ -11,6 +11,7 @@ from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import Row, rows_of, surely_some
 from sluice.footprint.regions import united
 from sluice.footprint.sources import ANY_SOURCES
+from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.sql.words import outside_parentheses
 from sluice.footprint.statements.constraint import where_rows_may_land
@@ -40,7 +41,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
         metadata = evolution(reading, identity=adds_identity(reading, None))
         return reading.footprint(Operation.OVERWRITE, metadata=metadata, sources=ANY_SOURCES)
     tree = reading.tree
-    if not isinstance(tree, exp.Insert) or tree.find(exp.Command) is not None:
+    if not isinstance(tree, exp.Insert) or not _is_spark(tree):
         raise reading.refused("the INSERT is not understood: write it plainly, or declare spec.footprint")
     table = tree.this.find(exp.Table)
     source = reads_of(tree, reading, written=table)
@@ -65,6 +66,26 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
         matching = partitions(fixed)
         return _replaced(reading, fixed, matching, lands, source, certain=sure, identity=identity)
     return overwrite(reading, lands, source, certain=sure, identity=identity)
+
+
+def _is_spark(tree: exp.Insert) -> bool:
+    """Nothing is said of the table but its name, its partitions and its columns."""
+    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    names = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    if (
+        not has_only(tree, UNDERSTOOD)
+        or not has_only(tree.this, UNDERSTOOD)
+        or not isinstance(table, exp.Table)
+    ):
+        return False
+    clause = table.args.get("partition")
+    parts = [] if clause is None else clause.expressions
+    columns = [part.this if isinstance(part, exp.EQ) else part for part in parts]
+    return (
+        has_only(table, {exp.Table: frozenset({"this", "db", "catalog", "partition"})})
+        and all(isinstance(name, exp.Identifier) for name in names)
+        and all(isinstance(column, exp.Column) and not column.table for column in columns)
+    )
 
 
 def append(
@@ -203,7 +224,7 @@ def landing(
         columns = []
     predicate = disjunction(
         conjunction(
-            says(_cell(row, column.name, columns, static), column, reading)
+            says(_cell(row, column.name, columns, static, reading), column, reading)
             for column in facts.columns.partition_columns
         )
         for row in rows
@@ -211,12 +232,14 @@ def landing(
     return partitions(predicate)
 
 
-def _cell(row: Row, name: str, columns: list[str] | None, static: Mapping[str, exp.Expr]) -> Cell:
+def _cell(
+    row: Row, name: str, columns: list[str] | None, static: Mapping[str, exp.Expr], reading: Reading
+) -> Cell:
     for given, node in static.items():
         if given.lower() == name.lower():
             return Constant(node)
     if columns is None:
-        return row.named(name)
+        return row.named(name, reading)
     folded = [column.lower() for column in columns]
     return row.at(folded.index(name.lower())) if name.lower() in folded else None
 
@@ -312,7 +335,7 @@ def _uses_defaults(tree: exp.Expr) -> bool:
 def output_names(query: exp.Expr | None, reading: Reading) -> list[str] | None:
     """The names of the query's columns; None if they aren't known."""
     rows = rows_of(query, reading) if query is not None else None
-    if not rows or rows[0].star is not None:
+    if not rows or rows[0].others is not None:
         return None
     return [name for name, _ in rows[0].cells]
 

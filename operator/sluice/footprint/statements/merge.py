@@ -1,6 +1,6 @@
 """MERGE: what bounds its reads does not bound its writes, because rows that match nothing land where the source says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,14 +8,15 @@ from sqlglot import exp
 
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, TableFootprint
-from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
+from sluice.footprint.queries.cells import Cell, Constant, bounded, called, conditions_on, says
 from sluice.footprint.queries.reads import reads_of
-from sluice.footprint.queries.rows import Row, rows_of
-from sluice.footprint.regions import EVERYTHING, united, without
+from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of
+from sluice.footprint.regions import EVERYTHING, united
+from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.by_row import against_rows, filters_target
-from sluice.footprint.statements.change import assignments, follows, moved, names_of
-from sluice.footprint.statements.insert import adds_identity, evolution, pin_advice, refuse_unknown
+from sluice.footprint.statements.change import assignments, columns_named, moved, names_of
+from sluice.footprint.statements.insert import adds_identity, evolution, pin_advice
 from sluice.predicates import (
     ALWAYS,
     Predicate,
@@ -23,10 +24,8 @@ from sluice.predicates import (
     conjunction,
     disjunction,
     from_conjuncts,
-    overlap,
 )
 from sluice.predicates.syntax import conjuncts
-from sluice.tables import TableFacts
 
 _MANY = 1000
 """Rows of a source times clauses that are read one by one."""
@@ -49,11 +48,8 @@ class _Clause:
         return not self.matched and not self.by_source
 
     @property
-    def does_nothing_known(self) -> bool:
-        then = self.node.args.get("then")
-        if self.inserts:
-            return not isinstance(then, exp.Insert) or not isinstance(then.this, exp.Star | exp.Tuple)
-        return not isinstance(then, exp.Update) and not (isinstance(then, exp.Var) and then.name == "DELETE")
+    def updates(self) -> bool:
+        return isinstance(self.then, exp.Update)
 
     @property
     def condition(self) -> exp.Expr | None:
@@ -70,6 +66,32 @@ class _Clause:
     def sets_all(self) -> bool:
         return any(isinstance(node, exp.Star) for node in (*self.then.expressions, self.then.this))
 
+    @property
+    def is_spark(self) -> bool:
+        """Whether Spark has such a clause: the parser takes INSERT for rows that match, and others' words."""
+        then = self.node.args.get("then")
+        if not has_only(self.node, UNDERSTOOD):
+            return False
+        if self.inserts:
+            return isinstance(then, exp.Insert) and has_only(then, UNDERSTOOD) and self._inserts_plainly(then)
+        if isinstance(then, exp.Update) and has_only(then, UNDERSTOOD):
+            return _is_all(then.expressions) or all(isinstance(node, exp.EQ) for node in then.expressions)
+        return isinstance(then, exp.Var) and then.name.upper() == "DELETE"
+
+    def _inserts_plainly(self, then: exp.Insert) -> bool:
+        if isinstance(then.this, exp.Star):
+            return _is_all([then.this]) and then.expression is None
+        columns, values = then.this, then.expression
+        return (
+            isinstance(columns, exp.Tuple)
+            and isinstance(values, exp.Tuple)
+            and len(columns.expressions) == len(values.expressions)
+        )
+
+
+def _is_all(nodes: Sequence[exp.Expr]) -> bool:
+    return len(nodes) == 1 and isinstance(nodes[0], exp.Star) and not any(nodes[0].args.values())
+
 
 class _Merge:
     def __init__(self, reading: Reading, tree: exp.Merge) -> None:
@@ -85,7 +107,7 @@ class _Merge:
         if rows is not None and len(rows) * len(self.clauses) > _MANY:
             rows = None
         self.known = bool(rows)
-        self.rows: tuple[Row, ...] = rows or (Row((), star=FromTable("*", (), own=False)),)
+        self.rows: tuple[Row, ...] = rows or (ANY_ROW,)
 
     def reads(self) -> Region:
         """As open-source Delta records it: by ON, and by the clauses' conditions if rows are only ever matched. Of other
@@ -140,100 +162,80 @@ class _Merge:
             return ALWAYS
         return self.reading.predicate(clause.condition, () if clause.inserts else self.names, self.others)
 
-    def _named(self, clause: _Clause) -> list[str] | None:
+    def _named(self, clause: _Clause) -> Sequence[str] | None:
+        """The columns that are given values; None if they aren't known."""
         if clause.sets_all:
-            return (
-                [name for name, _ in self.rows[0].cells] if self.known and self.rows[0].star is None else None
-            )
-        return [column.name for column in clause.then.this.expressions]
+            row = self.rows[0]
+            return [name for name, _ in row.cells] if self.known and row.others is None else None
+        return list(self._given(clause))
+
+    def _given(self, clause: _Clause) -> Mapping[str, exp.Expr]:
+        """Lower-cased columns and their values, of a clause that lists them."""
+        if clause.updates:
+            return assignments(clause.then.expressions, self.names, self.reading)
+        found = {}
+        values = clause.then.expression.expressions
+        for node, value in zip(clause.then.this.expressions, values, strict=True):
+            columns = columns_named(node, self.names, self.reading)
+            if not columns:
+                raise self.reading.refused(
+                    f"{node.sql('spark')}: after INSERT must stand the names of columns"
+                )
+            found.update(dict.fromkeys(columns, value))
+        return found
 
     def _moves(self, changed: Region) -> Iterator[Region]:
-        facts = self.reading.facts
         for clause in self.clauses:
-            if clause.inserts or not isinstance(clause.then, exp.Update):
-                continue
-            if facts is None:
-                yield EVERYTHING
-            elif clause.sets_all:
-                names = [column.name for column in facts.columns.partition_columns]
-                values = [(name, None) for name in names]
-                yield overlap(without(changed, names), self._landing(clause, values, from_source=True))
-            else:
-                yield from self._sets(clause, facts, changed)
-
-    def _sets(self, clause: _Clause, facts: TableFacts, changed: Region) -> Iterator[Region]:
-        given = assignments(clause.then.expressions, self.names, self.reading)
-        plain = {name: node for name, node in given.items() if not self._of_source(node)}
-        sourced = [(name, node) for name, node in given.items() if name not in plain]
-        yield moved(self.reading, changed, plain)
-        columns = [column.name for column in facts.columns.partition_columns]
-        if any(name.lower() in (column.lower() for column in columns) for name, _ in sourced):
-            follow = [column for column in columns if follows(facts, column, given)]
-            yield overlap(
-                without(changed, [*given, *follow]), self._landing(clause, sourced, from_source=False)
-            )
-        elif any(follows(facts, column, [name for name, _ in sourced]) for column in columns):
-            yield without(changed, [column for column in columns if follows(facts, column, given)])
+            if clause.updates:
+                names = self._partitions if clause.sets_all else self._given(clause)
+                yield moved(self.reading, changed, names, self._values(clause))
 
     def _inserts(self) -> Iterator[Region]:
         for clause in self.clauses:
             if not clause.inserts:
                 continue
-            facts = self.reading.facts
-            if facts is None:
+            if self.reading.facts is None:
                 yield EVERYTHING
-            elif clause.sets_all:
-                columns = [(column.name, None) for column in facts.columns.partition_columns]
-                yield self._landing(clause, columns, from_source=True)
             else:
-                names = self._named(clause) or []
-                refuse_unknown(self.reading, names)
-                values = clause.then.expression.expressions if clause.then.expression is not None else []
-                given = {name.lower(): value for name, value in zip(names, values, strict=False)}
-                wanted = [(c.name, given.get(c.name.lower())) for c in facts.columns.partition_columns]
-                yield self._landing(clause, wanted, from_source=False)
+                columns = self.reading.facts.columns.partition_columns
+                yield partitions(
+                    disjunction(
+                        conjunction(says(row.get(c.name.lower()), c, self.reading) for c in columns)
+                        for row in self._values(clause)
+                    )
+                )
 
-    def _landing(
-        self, clause: _Clause, columns: Sequence[tuple[str, exp.Expr | None]], *, from_source: bool
-    ) -> Region:
-        """Where these columns' values put rows; by name from the source, or by the value given for each."""
+    @property
+    def _partitions(self) -> Sequence[str]:
         facts = self.reading.facts
-        if facts is None:
-            return EVERYTHING
-        conditions = conjuncts(clause.condition) if clause.inserts else ()
-        alternatives = []
-        for row in self.rows:
-            parts = []
-            for name, node in columns:
-                column = facts.columns.find(name)
-                if column is None or not column.is_partition:
-                    continue
-                source = name if from_source else self._source_column(node)
-                cell = self._from_row(row, source) if source else None if node is None else Constant(node)
-                parts.append(says(cell, column, self.reading))
-                if source:
-                    about = tuple(c for c in conditions if self._is_about_source(c))
-                    parts.append(says(FromTable(source, about, own=False), column, self.reading))
-            alternatives.append(conjunction(parts))
-        return partitions(disjunction(alternatives))
+        return [] if facts is None else [column.name.lower() for column in facts.columns.partition_columns]
 
-    def _from_row(self, row: Row, name: str) -> Cell:
-        return row.named(name)
+    def _values(self, clause: _Clause) -> list[Mapping[str, Cell]]:
+        """What the clause puts into columns, for each of the source's rows that may come to it."""
+        if clause.sets_all:
+            return [{name: self._of_row(row, name, clause) for name in self._partitions} for row in self.rows]
+        given = self._given(clause)
+        return [{name: self._value(node, row, clause) for name, node in given.items()} for row in self.rows]
 
-    def _source_column(self, node: exp.Expr | None) -> str | None:
-        if (
-            isinstance(node, exp.Column)
-            and node.table.lower() in ("", self.alias.lower())
-            and not node.args.get("db")
-        ):
-            return node.name
+    def _value(self, node: exp.Expr, row: Row, clause: _Clause) -> Cell:
+        if not isinstance(node, exp.Column) or node.args.get("db"):
+            return Constant(node)
+        if node.table.lower() == self.alias.lower() or (clause.inserts and not node.table):
+            return self._of_row(row, node.name, clause)
         return None
 
-    def _of_source(self, node: exp.Expr) -> bool:
-        return isinstance(node, exp.Column) and bool(node.table) and node.table.lower() == self.alias.lower()
-
-    def _is_about_source(self, condition: exp.Expr) -> bool:
-        return all(c.table.lower() in ("", self.alias.lower()) for c in condition.find_all(exp.Column))
+    def _of_row(self, row: Row, name: str, clause: _Clause) -> Cell:
+        """A column of the source, and what the clause's condition says of it; so does ON of rows that match."""
+        conditions = [
+            *conjuncts(clause.condition),
+            *(conjuncts(self.conditions[0]) if clause.matched else ()),
+        ]
+        calls = {self.alias.lower(), *([""] if clause.inserts else [])}
+        return bounded(
+            row.named(name, self.reading),
+            conditions_on(self.reading, called(conditions, calls), name),
+            self.reading,
+        )
 
 
 def _names_of_source(source: exp.Expr) -> list[str] | None:
@@ -250,11 +252,17 @@ def merge(reading: Reading) -> TableFootprint:
         metadata = evolution(reading, identity=adds_identity(reading, None))
         return reading.footprint(Operation.MERGE, metadata=metadata, widened=(reading.unread,))
     tree = reading.tree
-    if not isinstance(tree, exp.Merge) or tree.args.get("whens") is None or tree.args.get("on") is None:
+    if (
+        not isinstance(tree, exp.Merge)
+        or not has_only(tree, UNDERSTOOD)
+        or tree.args.get("whens") is None
+        or tree.args.get("on") is None
+    ):
         raise reading.refused("the MERGE is not understood: write it plainly, or declare spec.footprint")
-    if any(_Clause(node).does_nothing_known for node in tree.args["whens"].expressions):
+    if not all(_Clause(node).is_spark for node in tree.args["whens"].expressions):
         raise reading.refused(
-            "a clause of the MERGE is not understood: after THEN follows UPDATE SET or DELETE, of WHEN NOT MATCHED an INSERT"
+            "a clause of the MERGE is not understood: after THEN follows UPDATE SET or DELETE, of WHEN NOT MATCHED an INSERT "
+            "of as many values as columns"
         )
     found = _Merge(reading, tree)
     source = reads_of(tree, reading, written=tree.this)

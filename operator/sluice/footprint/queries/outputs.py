@@ -1,0 +1,105 @@
+"""How many columns a SELECT's list makes, and what each is called: one by one, as far as that is known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sluice.footprint.sql.nodes import PROJECTIONS, SCALARS, has_only, values_in
+from sluice.footprint.sql.selected import may_be_a_users
+
+_GENERATORS = frozenset(
+    {
+        "collations",
+        "explode",
+        "explode_outer",
+        "inline",
+        "inline_outer",
+        "json_tuple",
+        "posexplode",
+        "posexplode_outer",
+        "stack",
+        "variant_explode",
+        "variant_explode_outer",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column."""
+
+    name: str
+    """Empty where Spark makes one up that is no column's."""
+    node: exp.Expr | None
+    """Its value; None for one of several that a generator makes."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """All columns of a table, or of all."""
+
+    table: str | None
+    without: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Any number of columns with any names."""
+
+
+def outputs_of(query: exp.Select) -> Iterator[Output | Expansion | Unknown]:
+    for projection in query.expressions:
+        yield from _outputs(projection)
+
+
+def _outputs(node: exp.Expr) -> Iterator[Output | Expansion | Unknown]:
+    match node:
+        case exp.Alias() if has_only(node, PROJECTIONS):
+            yield Output(node.alias, node.this.unnest())  # Spark refuses it for what is several columns
+        case exp.Aliases() if has_only(node, PROJECTIONS):
+            yield from (Output(name.name, None) for name in node.expressions)
+        case exp.Star() | exp.Column(this=exp.Star()):
+            yield _expansion(node)
+        case _ if is_one_value(node):
+            yield Output(_name(node), node.unnest())
+        case _:
+            yield Unknown()
+
+
+def _expansion(node: exp.Expr) -> Expansion | Unknown:
+    star, table = (node, None) if isinstance(node, exp.Star) else (node.this, node.args.get("table"))
+    if (
+        not has_only(star, PROJECTIONS)
+        or (table is not None and not has_only(node, SCALARS))
+        or node.args.get("db")
+    ):
+        return Unknown()
+    without = star.args.get("except_") or []
+    if not all(isinstance(column, exp.Column) and not column.table for column in without):
+        return Unknown()
+    names = frozenset(column.name.lower() for column in without)
+    return Expansion(None if table is None else table.name.lower(), names)
+
+
+def is_one_value(node: exp.Expr) -> bool:
+    """Whether it is one column with one value for each row, and not several of any of them."""
+    return all(_is_part_of_a_value(part) for part in values_in(node))
+
+
+def _is_part_of_a_value(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Func) and type(node) not in SCALARS:
+        return not may_be_a_users(node) and not _generates(node)
+    return isinstance(node, exp.Query) or has_only(node, SCALARS)
+
+
+def _generates(function: exp.Func) -> bool:
+    names = {function.name} if isinstance(function, exp.Anonymous) else set(function.sql_names())
+    return isinstance(function, exp.UDTF) or any(name.lower() in _GENERATORS for name in names)
+
+
+def _name(node: exp.Expr) -> str:
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+        node = node.this
+    return node.name if isinstance(node, exp.Column | exp.Dot | exp.Literal) else ""

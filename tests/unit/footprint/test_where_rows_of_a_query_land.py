@@ -1,0 +1,252 @@
+"""Where a query's rows land: what is understood of it bounds them, and what isn't never does."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluice.footprint import NotUnderstoodError
+from unit.footprint.landing import FACTS, footprint, lands
+
+DAY = "DATE '2026-11-19'"
+ON_DAY = f"date = {DAY}"
+ANYWHERE = "true"
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        (f"SELECT 1 AS id, {DAY} AS date", ON_DAY),
+        (f"SELECT id, {DAY} AS date FROM {{s}}", ON_DAY),
+        (f"SELECT * FROM {{s}} WHERE {ON_DAY}", ON_DAY),
+        (f"SELECT s.* FROM {{s}} AS s WHERE s.{ON_DAY}", ON_DAY),
+        (f"SELECT s.*, o.x FROM {{s}} AS s LEFT JOIN o ON s.id = o.id WHERE s.{ON_DAY}", ON_DAY),
+        (f"SELECT o.date FROM {{s}} AS s JOIN o ON s.id = o.id WHERE o.{ON_DAY}", ON_DAY),
+        (f"SELECT s.date FROM {{s}} AS s LATERAL VIEW explode(xs) e AS x WHERE s.{ON_DAY}", ON_DAY),
+        (f"SELECT date, count(*) AS id FROM {{s}} WHERE {ON_DAY} GROUP BY date", ON_DAY),
+        (f"SELECT date, count(*) AS id FROM {{s}} WHERE {ON_DAY} GROUP BY ALL HAVING count(*) > 1", ON_DAY),
+        (f"SELECT DISTINCT date FROM {{s}} WHERE {ON_DAY} ORDER BY id LIMIT 5", ON_DAY),
+        (
+            f"SELECT date, row_number() OVER (PARTITION BY id ORDER BY ts) AS id FROM {{s}} WHERE {ON_DAY}",
+            ON_DAY,
+        ),
+        (f"WITH a AS (SELECT * FROM {{s}} WHERE {ON_DAY}), b AS (SELECT * FROM a) SELECT * FROM b", ON_DAY),
+        (f"WITH a AS (SELECT CAST(ts AS DATE) AS date FROM {{s}}) SELECT * FROM a WHERE {ON_DAY}", ON_DAY),
+        (f"WITH a (id, date) AS (SELECT id, {DAY} FROM {{s}}) SELECT * FROM a", ON_DAY),
+        (f"SELECT * FROM (SELECT id, {DAY} FROM {{s}}) AS a (id, date)", ON_DAY),
+        (f"SELECT * EXCEPT (date), {DAY} AS date FROM {{s}}", ON_DAY),
+        (f"SELECT my_function(x) AS id, {DAY} AS date FROM {{s}}", ON_DAY),
+        (f"SELECT posexplode(xs) AS (id, x), {DAY} AS date FROM {{s}}", ON_DAY),
+        (f"SELECT /*+ BROADCAST(s) */ {DAY} AS date FROM {{s}} TABLESAMPLE (10 PERCENT) AS s", ON_DAY),
+        ("SELECT * FROM VALUES ('a'), (NULL) AS v (region)", "region = 'a' OR region IS NULL"),
+        ("SELECT 'a' AS region UNION ALL SELECT NULL", "region = 'a' OR region IS NULL"),
+        ("SELECT 1 AS n UNION SELECT 2 UNION ALL SELECT 3L", "n >= 1 AND n <= 3"),
+        ("SELECT id, 1 AS n FROM {s} EXCEPT SELECT id, 2 FROM o", "n = 1"),
+        (f"SELECT {DAY} AS date UNION ALL SELECT date FROM {{s}}", ANYWHERE),
+        (f"SELECT * FROM {{t}} WHERE {ON_DAY} AND region LIKE 'e%'", f"{ON_DAY} AND region LIKE 'e%'"),
+        ("SELECT 'eu' AS code", "code = 'eu'"),
+        ("SELECT * FROM {s} WHERE n IN (5, 7)", "n IN (5, 7)"),
+        ("SELECT * FROM {s} WHERE n = 20261119", "n IN (20261119, 20261120)"),
+    ],
+)
+def test_rows_land_where_the_query_says(query: str, where: str) -> None:
+    assert lands(query) == where
+
+
+def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_precision() -> None:
+    assert lands("SELECT * FROM {s} WHERE n = 20261119", {"spark.sql.ansi.enabled": "true"}) == "n = 20261119"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        # NULL where the value was
+        f"SELECT {DAY} AS date, count(*) AS id FROM {{s}} GROUP BY ROLLUP (date)",
+        f"SELECT date, count(*) AS id FROM {{s}} WHERE {ON_DAY} GROUP BY CUBE (date, id)",
+        f"SELECT date, count(*) AS id FROM {{s}} WHERE {ON_DAY} GROUP BY date WITH ROLLUP",
+        f"SELECT date, count(*) AS id FROM {{s}} WHERE {ON_DAY} GROUP BY GROUPING SETS ((date), ())",
+        f"SELECT date, count(*) AS id FROM {{s}} WHERE {ON_DAY} GROUP BY date GROUPING SETS ((date), ())",
+        f"SELECT a.date FROM (SELECT {DAY} AS date) AS a RIGHT JOIN o ON true",
+        f"SELECT a.date FROM (SELECT {DAY} AS date) AS a FULL JOIN o ON true",
+        # other values by conversion
+        "SELECT '01' AS region UNION ALL SELECT 2",
+        "SELECT '01' AS region UNION ALL SELECT CAST(NULL AS INT)",
+        "SELECT '01' AS region UNION ALL SELECT x FROM {s}",
+        "SELECT '01' AS region EXCEPT SELECT 2",
+        "SELECT '01' AS region INTERSECT SELECT x FROM {s}",
+        "SELECT * FROM (SELECT '01' AS region UNION ALL SELECT 2) WHERE id = 1",
+        "VALUES ('01'), (2) AS v (region)",
+        f"SELECT date FROM {{s}} WHERE {ON_DAY} UNION ALL SELECT ts FROM o WHERE ts = {DAY}",
+        "SELECT * FROM {s} WHERE n = 9007199254740993",
+        "SELECT * FROM {s} WHERE region = 'eu'",
+        "SELECT 'eu  ' AS code",
+        # other columns
+        f"SELECT * EXCEPT (date) FROM {{s}} WHERE {ON_DAY}",
+        f"SELECT * REPLACE (ts AS date) FROM {{s}} WHERE {ON_DAY}",
+        f"SELECT o.* FROM {{s}} AS s JOIN o ON s.id = o.id WHERE {ON_DAY}",
+        f"SELECT info.date FROM {{s}} WHERE {ON_DAY}",
+        f"SELECT x AS date, date AS n FROM {{s}} WHERE {ON_DAY}",
+        f"WITH a AS (SELECT * FROM b), b AS (SELECT {DAY} AS date) SELECT * FROM a",
+        f"WITH RECURSIVE a AS (SELECT {DAY} AS date UNION ALL SELECT date + 1 FROM a) SELECT * FROM a",
+        f"SELECT * FROM (SELECT {DAY} AS date) AS a (id)",
+        f"SELECT id AS date, date AS x FROM (SELECT {DAY} AS date, id FROM {{s}})",
+        f"SELECT id, {DAY} AS date UNION BY NAME SELECT ts AS date, id",
+        # what isn't Spark's plain SELECT
+        "SELECT TRANSFORM (date) USING 'cat' AS (date) FROM {s}",
+        f"SELECT inline(xs) FROM {{s}} WHERE {ON_DAY}",
+    ],
+)
+def test_what_is_not_surely_known_of_rows_bounds_nothing(query: str) -> None:
+    assert lands(query) == ANYWHERE
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "inline(xs)",
+        "inline_outer(xs)",
+        "explode(m)",
+        "posexplode(xs)",
+        "stack(1, x, ts)",
+        "json_tuple(x, 'a', 'b')",
+        "variant_explode(x)",
+        "my_function(x)",
+        "info.*",
+        "*",
+        "x.y.*",
+        "posexplode(xs) AS (p, q)",
+        "explode(m) AS (k, v)",
+    ],
+)
+def test_what_may_be_several_columns_or_none_shifts_those_after_it(first: str) -> None:
+    """In the table stand id, ts, my-ts, info, date: the constant is date's only if `first` is one column."""
+    query = "INSERT INTO {{t}} SELECT {}, NULL, NULL, NULL, DATE '2026-11-19', 'eu', 1, NULL, NULL FROM {{s}}"
+    assert footprint(query.format("id")).writes_text.startswith(ON_DAY)
+    assert ON_DAY not in footprint(query.format(first)).writes_text
+
+
+@pytest.mark.parametrize(
+    "one", ["explode(xs) AS x", "my_function(x) AS id", "abs(x)", "count(*) OVER ()", "x.y"]
+)
+def test_what_is_one_column_shifts_nothing(one: str) -> None:
+    query = f"INSERT INTO {{t}} SELECT {one}, NULL, NULL, NULL, {DAY}, 'eu', 1, NULL, NULL FROM {{s}}"
+    assert footprint(query).writes_text.startswith(ON_DAY)
+
+
+def test_names_that_differ_in_case_are_two_columns_where_the_session_says_so() -> None:
+    query = f"SELECT * EXCEPT (x), {DAY} AS DATE FROM {{s}}"
+    assert lands(query) == ON_DAY
+    assert lands(query, {"spark.sql.caseSensitive": "true"}) == ANYWHERE
+    assert lands(f"SELECT * FROM {{s}} WHERE DATE = {DAY}", {"spark.sql.caseSensitive": "true"}) == ANYWHERE
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "VALUES (my_function(), NULL)",
+        "SELECT explode(array())",
+        "SELECT my_function(1)",
+        "SELECT 1 LIMIT 0",
+        "(SELECT 1) LIMIT 0",
+        "SELECT 1 WHERE false",
+        "SELECT * FROM (SELECT stack(0, 1))",
+        "SELECT inline(array()) AS (a, b)",
+    ],
+)
+def test_rows_that_may_not_come_are_not_surely_added(query: str) -> None:
+    assert not footprint("INSERT INTO {t} BY NAME " + query).adds_surely
+    assert footprint("INSERT INTO {t} BY NAME " + f"SELECT 1 UNION ALL ({query})").adds_surely
+
+
+# UPDATE and MERGE
+
+
+@pytest.mark.parametrize(
+    ("sql", "where"),
+    [
+        (f"UPDATE {{t}} SET {ON_DAY} WHERE n = 1", f"n = 1 OR (n = 1 AND {ON_DAY})"),
+        (
+            "UPDATE {t} SET `my-ts` = ts WHERE day = DATE '2026-11-19' AND n = 1",
+            "(day = DATE '2026-11-19' AND n = 1) OR n = 1",
+        ),
+        (
+            f"MERGE INTO {{t}} AS t USING {{s}} AS s ON t.id = s.id AND t.n = 1 "
+            f"WHEN MATCHED AND s.{ON_DAY} THEN UPDATE SET date = s.date",
+            f"n = 1 OR (n = 1 AND {ON_DAY})",
+        ),
+        (
+            f"MERGE INTO {{t}} AS t USING {{s}} AS s ON t.id = s.id AND t.n = 1 "
+            f"WHEN MATCHED THEN UPDATE SET {ON_DAY}, `my-ts` = s.ts",
+            f"n = 1 OR (n = 1 AND {ON_DAY})",
+        ),
+        (
+            "MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id AND t.n = 1 AND t.day = DATE '2026-11-19' "
+            "WHEN MATCHED THEN UPDATE SET n = 2, `my-ts` = s.ts",
+            "(n = 1 AND day = DATE '2026-11-19') OR n = 2",
+        ),
+        (
+            f"MERGE INTO {{t}} AS t USING (SELECT *, {DAY} AS date FROM {{s}}) AS s ON t.id = s.id "
+            "WHEN NOT MATCHED THEN INSERT *",
+            ON_DAY,
+        ),
+        (
+            f"MERGE INTO {{t}} AS t USING {{s}} AS s ON t.id = s.id "
+            f"WHEN NOT MATCHED AND {ON_DAY} THEN INSERT (id, date) VALUES (s.id, s.date)",
+            ON_DAY,
+        ),
+        (
+            "MERGE INTO {t} AS t USING (SELECT 1 AS id, '01' AS region UNION ALL SELECT 2, 3) AS s ON t.id = s.id "
+            "WHEN NOT MATCHED THEN INSERT (id, region) VALUES (s.id, s.region)",
+            ANYWHERE,
+        ),
+        (
+            f"MERGE INTO {{t}} AS t USING {{s}} AS s ON t.id = s.id AND s.{ON_DAY} "
+            "WHEN NOT MATCHED THEN INSERT (id, date) VALUES (s.id, s.date)",
+            ANYWHERE,
+        ),
+    ],
+)
+def test_a_change_adds_where_it_moves_rows(sql: str, where: str) -> None:
+    assert footprint(sql).writes_text == where
+
+
+@pytest.mark.parametrize(
+    ("expression", "follows"),
+    [
+        ("CAST(`my-ts` AS DATE)", True),
+        ("CAST(ts AS DATE)", False),
+        ("to_date(date_format(`MY-TS`, 'yyyy-MM-01'))", True),
+        ("CAST(info.date AS DATE)", False),
+        ("own_function(ts)", True),
+        ("CAST(ts AS", True),
+        ("(SELECT max(ts))", True),
+    ],
+)
+def test_a_generated_column_follows_what_its_expression_names_and_all_if_it_is_not_understood(
+    expression: str, *, follows: bool
+) -> None:
+    facts = replace(FACTS, generated_columns={"day": expression})
+    found = footprint("UPDATE {t} SET `my-ts` = ts WHERE day = DATE '2026-11-19'", facts=facts)
+    assert found.writes_text == (ANYWHERE if follows else "day = DATE '2026-11-19'")
+
+
+@pytest.mark.parametrize(
+    "clauses",
+    [
+        "WHEN NOT AND s.op = 'd' THEN DELETE",
+        "WHEN MATCHED THEN INSERT *",
+        "WHEN NOT MATCHED THEN DELETE",
+        "WHEN NOT MATCHED THEN UPDATE SET *",
+        "WHEN NOT MATCHED BY SOURCE THEN INSERT *",
+        "WHEN MATCHED THEN UPDATE SET * EXCEPT (id)",
+        "WHEN MATCHED THEN UPDATE SET *, id = 1",
+        "WHEN MATCHED THEN DO NOTHING",
+        "WHEN NOT MATCHED THEN INSERT ROW",
+        "WHEN NOT MATCHED THEN INSERT VALUES (1)",
+        "WHEN NOT MATCHED THEN INSERT (id) VALUES (1, 2)",
+        "WHEN NOT MATCHED THEN INSERT (id, IDENTIFIER('date')) VALUES (1, NULL)",
+        "WHEN MATCHED THEN UPDATE SET IDENTIFIER('date') = s.date",
+    ],
+)
+def test_a_clause_that_spark_does_not_have_is_refused(clauses: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=r"statement 1 \(line 1\)"):
+        footprint("MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id " + clauses)
