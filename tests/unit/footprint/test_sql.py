@@ -40,7 +40,7 @@ def footprints(sql: str) -> tuple[TableFootprint, ...]:
         ("INSERT INTO {} (a) REPLACE WHERE a = 1 SELECT 1", Operation.OVERWRITE),
         ("INSERT INTO {} BY NAME REPLACE USING (a) SELECT 1", Operation.OVERWRITE),
         ("INSERT OVERWRITE {} SELECT 1", Operation.OVERWRITE),
-        ("INSERT OVERWRITE TABLE {} PARTITION (d) IF NOT EXISTS SELECT 1", Operation.OVERWRITE),
+        ("INSERT OVERWRITE TABLE {} PARTITION (d = 1) IF NOT EXISTS SELECT 1", Operation.OVERWRITE),
         ("MERGE INTO {} t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", Operation.MERGE),
         (
             "MERGE WITH SCHEMA EVOLUTION INTO {} USING s ON true WHEN NOT MATCHED THEN INSERT *",
@@ -150,6 +150,36 @@ def test_each_statement_has_its_kind_and_its_target(
         "IF 1 = 1 THEN SELECT 1",
         "WHILE true DO SELECT 1",
         "SET VAR x = 1",
+        "INSERT OVERWRITE t PARTITION (d) IF NOT EXISTS SELECT 1",
+        "INSERT INTO t PARTITION (d = 1) IF NOT EXISTS SELECT 1",
+        "INSERT INTO t SELECT 1 RETURNING *",
+        "INSERT INTO t SELECT , 1",
+        "INSERT INTO t VALUES (1, )",
+        "INSERT INTO t SELECT * INTO u FROM s",
+        "INSERT INTO t SELECT FROM s",
+        "DELETE FROM t WHERE a = 1 LIMIT 5",
+        "DELETE FROM t USING s WHERE t.a = s.a",
+        "UPDATE t SET a = 1 FROM s",
+        "UPDATE t SET a = 1 LIMIT 1",
+        "MERGE INTO t USING s ON t.a = s.a WHEN NOT AND s.b = 1 THEN INSERT *",
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE WHEN MATCHED THEN UPDATE SET a = 1",
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE RETURNING *",
+        "ALTER TABLE t ALTER COLUMN a TYPE",
+        "ALTER TABLE t ADD COLUMN x",
+        "ALTER TABLE t ADD COLUMNS (x INT) DELETE FROM u",
+        "ALTER TABLE t DROP COLUMNS (a) b",
+        "ALTER TABLE t SET TBLPROPERTIES ('a')",
+        "ALTER TABLE t UNSET TBLPROPERTIES ('a' = 'b')",
+        "ALTER TABLE t ADD CONSTRAINT c",
+        "ALTER TABLE t DROP FEATURE f HISTORY",
+        "CREATE TABLE t (a INT) USING delta AS SELECT 1 AS a",
+        "CREATE TABLE t (a INT) USING delta DELETE FROM u",
+        "CREATE TABLE t USING",
+        "CREATE TABLE t SHALLOW s",
+        "CREATE TABLE t SHALLOW CLONE s VERSION AS 3",
+        "CREATE TABLE t AS DELETE FROM u",
+        "CREATE TABLE IF IF NOT EXISTS t (a INT)",
+        "CONVERT TO DELTA parquet.`/t` PARTITIONED BY (d)",
     ],
 )
 def test_what_is_not_surely_understood_is_refused_with_its_place(sql: str) -> None:
@@ -407,3 +437,38 @@ def test_text_that_the_runner_could_not_cut_is_refused_beside_a_declared_footpri
     declared = [{"table": {"path": "/lake/t"}, "operation": "Delete"}]
     with pytest.raises(NotUnderstoodError, match=r"spec\.sql"):
         footprint_of(DeltaWriteJobSpec.model_validate({"sql": sql, "footprint": declared}), {})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ALTER TABLE t ADD COLUMNS (x INT COMMENT 'c' AFTER y, z ARRAY<STRUCT<a: INT, b: MAP<STRING, INT>>>)",
+        "ALTER TABLE t ADD COLUMN a.b DECIMAL(10, 2) NOT NULL FIRST",
+        "ALTER TABLE t ALTER COLUMN a TYPE BIGINT",
+        "ALTER TABLE t ALTER COLUMN a.`b` DROP NOT NULL",
+        "ALTER TABLE t ALTER a SET DEFAULT current_date() + 1",
+        "ALTER TABLE t CHANGE COLUMN a b INT COMMENT 'c' AFTER d",
+        "ALTER TABLE t RENAME COLUMN a TO `b c`",
+        "ALTER TABLE t DROP COLUMN IF EXISTS a",
+        "ALTER TABLE t SET TBLPROPERTIES (delta.appendOnly = true, 'n' = 1, 'm' '2')",
+        "ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0 AND (b OR c))",
+        "ALTER TABLE t DROP FEATURE deletionVectors TRUNCATE HISTORY",
+        "ALTER TABLE t CLUSTER BY (a, b.c)",
+        "CREATE TABLE t (a INT NOT NULL COMMENT 'x', b INT GENERATED ALWAYS AS (a + 1)) USING delta PARTITIONED BY (a) COMMENT 'c' "
+        "TBLPROPERTIES ('k' = 'v') LOCATION '/t'",
+        "CREATE TABLE t USING delta CLUSTER BY (a) AS WITH x AS (SELECT 1 AS a) SELECT * FROM x",
+        "CREATE OR REPLACE TABLE t SELECT 1 AS a",
+        "CREATE TABLE t LIKE s USING delta",
+        "CREATE TABLE t SHALLOW CLONE s TIMESTAMP AS OF '2026-11-19' TBLPROPERTIES ('a' = 'b') LOCATION '/t'",
+        "CONVERT TO DELTA parquet.`/t` NO STATISTICS PARTITIONED BY (d DATE, n DECIMAL(10, 2))",
+        "OPTIMIZE t FULL",
+        "VACUUM t LITE RETAIN 5 HOURS DRY RUN",
+        "VACUUM t USING INVENTORY (SELECT * FROM s) RETAIN 5.5 HOURS",
+        "RESTORE t VERSION AS OF 3",
+        "RESTORE TABLE t TO TIMESTAMP AS OF '2026-11-19'",
+        "REORG TABLE t APPLY (UPGRADE UNIFORM (ICEBERG_COMPAT_VERSION = 2))",
+        "COMMENT ON TABLE t IS NULL",
+    ],
+)
+def test_what_spark_has_is_understood(sql: str) -> None:
+    assert footprint(sql).statement == 1

@@ -13,6 +13,7 @@ from sluice.api.job import Operation
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.grammar import foreign
 from sluice.footprint.sql.naming import key_of_node
 from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.settings import Settings
@@ -139,6 +140,9 @@ class Reading:
             tree = statement_in(tokens, self.statement.text)
         except PredicateError as error:
             raise self._unreadable(error) from error
+        why = foreign((*self.statement.common, *self.statement.tokens), tree)
+        if why is not None:
+            raise self.refused(why)
         if self.statement.common:
             self._refuse_names_of_two_things(tree)
         return tree

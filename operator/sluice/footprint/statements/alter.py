@@ -3,7 +3,7 @@
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.shape import STRING
+from sluice.footprint.sql.shape import NAME, NAMES, PROPERTIES_NAMED, PROPERTIES_SET, STRING, TYPE, WORD
 from sluice.footprint.sql.words import QUOTED, properties, words
 from sluice.footprint.statements.insert import CLUSTERING, refuse_unknown
 
@@ -17,6 +17,28 @@ ENABLING = {
 """Settings by which a feature begins, and which later versions of Delta let others commit through."""
 
 AFTER_COMMENT = f"IS (?:{STRING}|NULL)"
+_PLACE = rf"FIRST|AFTER {NAME}"
+_COLUMN = rf"{NAME} :? ?{TYPE}(?: (?:NOT NULL|COMMENT {STRING}|DEFAULT .+|{_PLACE}))*"
+_COLUMNS = rf"{_COLUMN}(?: , {_COLUMN})*"
+_CHANGED = (
+    rf"TYPE {TYPE}|COMMENT {STRING}|{_PLACE}|(?:SET|DROP) NOT NULL|SET DEFAULT .+|DROP DEFAULT|SYNC IDENTITY"
+)
+AFTER_ALTER = "|".join(
+    [
+        rf"SET TBLPROPERTIES {PROPERTIES_SET}",
+        rf"UNSET TBLPROPERTIES (?:IF EXISTS )?{PROPERTIES_NAMED}",
+        rf"ADD COLUMNS? (?:\( {_COLUMNS} \)|{_COLUMNS})",
+        rf"DROP COLUMNS? (?:IF EXISTS )?(?:\( {NAMES} \)|{NAMES})",
+        rf"RENAME COLUMN {NAME} TO {WORD}",
+        rf"ALTER (?:COLUMN )?{NAME} (?:{_CHANGED})(?: , {NAME} (?:{_CHANGED}))*",
+        rf"CHANGE (?:COLUMN )?{NAME} (?:{WORD} {TYPE}(?: COMMENT {STRING})?(?: (?:{_PLACE}))?|{_CHANGED})",
+        rf"REPLACE COLUMNS (?:\( {_COLUMNS} \)|{_COLUMNS})",
+        rf"ADD CONSTRAINT {WORD} CHECK \( .+ \)",
+        rf"DROP CONSTRAINT (?:IF EXISTS )?{WORD}",
+        rf"DROP FEATURE {WORD}(?: TRUNCATE HISTORY)?",
+        rf"CLUSTER BY (?:NONE|AUTO|\( {NAMES} \))",
+    ]
+)
 _ONLY_WRITTEN = ("delta.feature.", "delta.minreaderversion", "delta.minwriterversion")
 _MAPPING = "delta.columnmapping.mode"
 _CHANGES = (

@@ -1,29 +1,45 @@
 """CREATE, REPLACE, CLONE and CONVERT: the first commit of a table, or one that makes it anew."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.job import Operation
-from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.naming import key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import sources_of
+from sluice.footprint.sql.shape import NAME, STRING, TYPE, outline
+from sluice.footprint.sql.statement import query_in
 from sluice.footprint.sql.words import outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey, key_of_path
 
-AFTER_CONVERT = r"(?:(?:NO|COLLECT) STATISTICS)?(?: ?PARTITIONED BY \( .+ \))?"
-_BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM"})
+AFTER_CONVERT = (
+    rf"(?:(?:NO|COLLECT) STATISTICS)?(?: ?PARTITIONED BY \( {NAME} {TYPE}(?: , {NAME} {TYPE})* \))?"
+)
+_BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM", "VALUES"})
+_CLAUSE = (
+    rf"USING {NAME}|PARTITIONED BY \( \)|CLUSTER BY (?:\( \)|NONE|AUTO)|COMMENT {STRING}|LOCATION {STRING}|TBLPROPERTIES \( \)|"
+    r"OPTIONS \( \)"
+)
+_NEW = rf"(?:\( \))?(?: ?(?:{_CLAUSE}))*"
+_AS_SELECTED = rf"(?: ?(?:{_CLAUSE}))*"
+_LIKE = rf"LIKE {NAME}(?: (?:{_CLAUSE}))*"
+_CLONED = (
+    rf"(?:(?:SHALLOW|DEEP) )?CLONE {NAME}(?: (?:VERSION|TIMESTAMP) AS OF (?:0|{STRING}))?"
+    rf"(?: TBLPROPERTIES \( \))?(?: LOCATION {STRING})?"
+)
 
 
 def create(reading: Reading) -> TableFootprint:
     """A table that is there already stays as it is."""
+    _refuse_unknown_clauses(reading)
     reading = _located(reading)
     if _clones(reading):
         return clone(reading)
@@ -44,6 +60,7 @@ def create(reading: Reading) -> TableFootprint:
 
 
 def replace_table(reading: Reading) -> TableFootprint:
+    _refuse_unknown_clauses(reading)
     reading = _located(reading)
     if _clones(reading):
         return clone(reading)
@@ -95,18 +112,35 @@ def _clones(reading: Reading) -> bool:
     return any(word in ("SHALLOW", "DEEP", "CLONE") for word in found[:3])
 
 
+def _refuse_unknown_clauses(reading: Reading) -> None:
+    rest = reading.statement.tokens[reading.end :]
+    query = _query_tokens(reading)
+    clauses = outline(rest[: len(rest) - len(query)]).removesuffix("AS").rstrip()
+    patterns = (_CLONED,) if _clones(reading) else (_AS_SELECTED,) if query else (_NEW, _LIKE)
+    if not any(re.fullmatch(pattern, outline(rest) if _clones(reading) else clauses) for pattern in patterns):
+        raise reading.refused(
+            "what follows the table's name is not what Spark understands there: columns or a query, not both, and USING, "
+            "PARTITIONED BY, CLUSTER BY, COMMENT, LOCATION and TBLPROPERTIES between them"
+        )
+
+
+def _query_tokens(reading: Reading) -> tuple[Token, ...]:
+    rest = reading.statement.tokens[reading.end :]
+    for position, word in outside_parentheses(rest):
+        if word in _BEGINS_A_QUERY:
+            return rest[position + (word == "AS") :]
+    return ()
+
+
+def _query(reading: Reading) -> exp.Expr | None:
+    return query_in(_query_tokens(reading), reading.statement.text, reading.place)
+
+
 def _selected(reading: Reading) -> Sources:
-    """What is not parsed may select from any table; of other statements nothing depends on it."""
-    found = {word for _, word in outside_parentheses(reading.statement.tokens[reading.end :])}
-    if not found & _BEGINS_A_QUERY:
+    if not _query_tokens(reading):
         return NO_SOURCES
-    if reading.unread is not None or reading.statement.tokens[0].text.upper() != "CREATE":
-        return ANY_SOURCES  # the parser does not know REPLACE TABLE
-    try:
-        tree = reading.tree
-    except NotUnderstoodError:
-        return ANY_SOURCES
-    return sources_of(tree, reading.around.views) if isinstance(tree, exp.Create) else ANY_SOURCES
+    query = _query(reading)
+    return ANY_SOURCES if query is None else sources_of(query, reading.around.views)
 
 
 def _cloned(reading: Reading) -> Sources:
@@ -119,11 +153,9 @@ def _cloned(reading: Reading) -> Sources:
 
 
 def _certain(reading: Reading) -> bool:
-    if reading.unread is not None or reading.statement.tokens[0].text.upper() != "CREATE":
-        return False  # the parser does not know REPLACE TABLE
-    tree = reading.tree
-    query = tree.args.get("expression") if isinstance(tree, exp.Create) else None
-    return query is not None and surely_some(query)  # without a query, a table at a path stays as it is
+    """Without a query, a table at a path stays as it is; REPLACE TABLE alone fails where there is none."""
+    creates = reading.statement.tokens[0].text.upper() == "CREATE"
+    return creates and bool(_query_tokens(reading)) and surely_some(_query(reading))
 
 
 def _located(reading: Reading) -> Reading:

@@ -43,7 +43,7 @@ _KINDS: tuple[tuple[str, Reader], ...] = (
     ("VACUUM", on_table(maintenance.vacuum, follows=maintenance.AFTER_VACUUM, folder=True)),
     ("RESTORE TABLE", on_table(maintenance.restore, follows=maintenance.AFTER_RESTORE)),
     ("RESTORE", on_table(maintenance.restore, follows=maintenance.AFTER_RESTORE)),
-    ("ALTER TABLE", on_table(alter.alter)),
+    ("ALTER TABLE", on_table(alter.alter, follows=alter.AFTER_ALTER)),
     ("COMMENT ON TABLE", on_table(alter.comment, follows=alter.AFTER_COMMENT)),
     ("CREATE OR REPLACE TABLE", on_table(create.replace_table)),
     ("REPLACE TABLE", on_table(create.replace_table)),

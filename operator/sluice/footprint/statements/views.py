@@ -6,18 +6,18 @@ from dataclasses import replace
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.naming import Named, table_at
 from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.shape import NAME, PROPERTIES, STRING, fits
+from sluice.footprint.sql.shape import NAME, PROPERTIES_NAMED, PROPERTIES_SET, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_in
 from sluice.footprint.sql.words import outside_parentheses, words
 
 _COLUMN = rf"{NAME}(?: COMMENT {STRING})?"
 _BEFORE_THE_QUERY = (
     rf"(?:\( {_COLUMN}(?: , {_COLUMN})* \))?"
-    rf"(?: ?(?:COMMENT {STRING}|TBLPROPERTIES {PROPERTIES}|WITH SCHEMA (?:BINDING|COMPENSATION|(?:TYPE )?EVOLUTION)))*"
+    rf"(?: ?(?:COMMENT {STRING}|TBLPROPERTIES {PROPERTIES_SET}|WITH SCHEMA (?:BINDING|COMPENSATION|(?:TYPE )?EVOLUTION)))*"
 )
 _ALTERED = (
-    rf"SET TBLPROPERTIES {PROPERTIES}",
-    rf"UNSET TBLPROPERTIES (?:IF EXISTS )?{PROPERTIES}",
+    rf"SET TBLPROPERTIES {PROPERTIES_SET}",
+    rf"UNSET TBLPROPERTIES (?:IF EXISTS )?{PROPERTIES_NAMED}",
     r"WITH SCHEMA (?:BINDING|COMPENSATION|(?:TYPE )?EVOLUTION)",
 )
 

@@ -1,0 +1,104 @@
+"""What the SQL parser takes and Spark's own does not: it reads many dialects, and leaves out what it can do without."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.footprint.sql.words import outside_parentheses, word
+
+_CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Delete: frozenset({"with_", "this", "where"}),
+    exp.Update: frozenset({"with_", "this", "expressions", "where"}),
+    exp.Merge: frozenset({"with_", "this", "using", "on", "whens"}),
+    exp.Insert: frozenset({"with_", "this", "expression", "overwrite", "where", "by_name", "source"}),
+}
+"""All that Spark has in these statements."""
+_NONE_OF_SELECT = (
+    "into",
+    "kind",
+    "match",
+    "connect",
+    "prewhere",
+    "locks",
+    "sample",
+    "settings",
+    "format",
+    "for_",
+)
+_OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
+_ENDS_A_LIST = frozenset({")", ",", "]", ""})
+
+
+def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
+    """Why Spark refuses the statement that was parsed into this tree; None if nothing is known against it."""
+    for line, before, after in _around_commas(tokens):
+        if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
+            return f"something is missing beside the comma in line {line}"
+    for node in tree.find_all(exp.Select, exp.Command, *_CLAUSES):
+        if isinstance(node, exp.Command):
+            return "a part of it is not understood"
+        known = _CLAUSES.get(type(node))
+        given = {name for name, value in node.args.items() if value}
+        more = given.intersection(_NONE_OF_SELECT) if known is None else given - known
+        if more:
+            return f"Spark has no {min(more).strip('_').upper()} there"
+        if known is None and not node.expressions:
+            return "a SELECT lists no columns"
+    if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
+        return "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...), with a value for each column"
+    return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
+
+
+def _is_conditional(tokens: Sequence[Token]) -> bool:
+    found = [text for _, text in islice(outside_parentheses(tuple(tokens)), 16)]
+    return any(found[at : at + 3] == ["IF", "NOT", "EXISTS"] for at in range(len(found)))
+
+
+def _replaces_one_partition(tree: exp.Insert) -> bool:
+    clause = tree.this.find(exp.Partition)
+    fixed = clause is not None and all(isinstance(part, exp.EQ) for part in clause.expressions)
+    return fixed and bool(tree.args.get("overwrite"))
+
+
+def _around_commas(tokens: Sequence[Token]) -> Iterator[tuple[int, str, str]]:
+    words = ["", *(word(token) for token in tokens), ""]
+    for position, token in enumerate(tokens, start=1):
+        if token.token_type is TokenType.COMMA:
+            yield token.line, words[position - 1], words[position + 1]
+
+
+def _foreign_clause(tokens: Sequence[Token]) -> str | None:
+    """Of a MERGE: each WHEN says whether rows match, and only the last of its kind has no condition."""
+    clauses = [_until_then(tokens, start) for start in _starts_of_clauses(tokens)]
+    for words in clauses:
+        kind = words[1:3] if words[1:2] == ["NOT"] else words[1:2]
+        if kind not in (["MATCHED"], ["NOT", "MATCHED"]) or words[-1:] != ["THEN"]:
+            return "a clause of MERGE is WHEN [NOT] MATCHED [AND condition] THEN what to do"
+    conditional: dict[tuple[bool, bool], list[bool]] = {}
+    for words in clauses:
+        conditional.setdefault(("NOT" in words[1:2], "SOURCE" in words[3:5]), []).append("AND" in words)
+    if not all(all(of_kind[:-1]) for of_kind in conditional.values()):
+        return "of the clauses of one kind in a MERGE only the last may have no condition"
+    return None
+
+
+def _starts_of_clauses(tokens: Sequence[Token]) -> Iterator[int]:
+    depth = 0
+    for position, token in enumerate(tokens):
+        text = word(token)
+        depth += (text in ("(", "CASE")) - (text in (")", "END"))
+        if depth == 0 and text == "WHEN":
+            yield position
+
+
+def _until_then(tokens: Sequence[Token], start: int) -> list[str]:
+    depth, words = 0, []
+    for token in tokens[start:]:
+        text = word(token)
+        depth += (text in ("(", "CASE")) - (text in (")", "END"))
+        words.append(text)
+        if depth == 0 and text == "THEN":
+            break
+    return words
