@@ -28,7 +28,7 @@ def declarations(bodies: Iterable[Json]) -> tuple[Declarations, tuple[str, ...]]
         policies.append(Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"]))
     found = declarations_of(policies, bound)
     ignored += [
-        f"policy {policy.key} does not count: {older} is older and about the same table"
+        f"policy {policy.key} does not count, except for where its name leads: {older} is older and about the same table"
         for policy, older in found.left_out
     ]
     return found, tuple(ignored)

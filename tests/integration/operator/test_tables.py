@@ -101,7 +101,7 @@ def test_a_column_is_only_missing_if_nobody_is_about_to_add_it(
     shared.reaches("in-time", "Succeeded")
 
 
-def test_a_policy_says_where_the_log_of_a_name_is(
+def test_a_name_that_a_policy_binds_to_a_path_is_the_table_at_that_path(
     cluster: Played, operator: OperatorProcess, path: str
 ) -> None:
     """In a cluster of its own: a name that leads nowhere yet may be any table of the others."""
@@ -122,10 +122,17 @@ def test_a_policy_says_where_the_log_of_a_name_is(
     second = cluster.start("named-20")
     cluster.apply("named-21", named("2026-11-21"))
     third = cluster.start("named-21")
-    assert cluster.reaches("named-20", "Running")
+    cluster.apply("placed-22", {"sql": named("2026-11-22")["sql"].replace("sales.orders", f"delta.`{path}`")})
+    fourth = cluster.start("placed-22")
+    cluster.apply("placed-21", {"sql": named("2026-11-21")["sql"].replace("sales.orders", f"delta.`{path}`")})
+    status = cluster.reaches("placed-21", "Waiting")
+    assert [one["job"].rpartition("/")[2] for one in status["blockedBy"]] == ["named-21"]
+    assert cluster.reaches("named-20", "Running")["footprint"][0]["table"] == f"file:{path}"
     second.succeeds("sales.orders", 2)
     third.succeeds("sales.orders", 3)
-    cluster.reaches("named-21", "Succeeded")
+    fourth.succeeds(f"file:{path}", 4)
+    cluster.start("placed-21").succeeds(f"file:{path}", 5)
+    cluster.reaches("placed-21", "Succeeded")
 
 
 def _reads(cluster: Played, name: str) -> str:
