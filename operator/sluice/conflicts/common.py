@@ -1,15 +1,12 @@
 """Rules of the table's store and of runs, whatever engine commits: asked before any of Delta's own."""
 
-from sluice.api.job import Operation
 from sluice.conflicts.meeting import Meeting, Rule
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Follows, JobFootprint, TableFootprint
+from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
 from sluice.tables import LogStore, TableKey
 
 _WEEK = 168.0
-_SAME_ROWS = frozenset({Operation.OPTIMIZE, Operation.ALTER, Operation.VACUUM})
-"""Whatever files they write anew hold the rows that were there before."""
-_REWRITES = frozenset({Operation.UPDATE, Operation.DELETE, Operation.MERGE})
 _ALL = (EVERYTHING, EVERYTHING)
 _RETAIN = "retain longer (RETAIN 168 HOURS), or give the other job a shorter activeDeadlineSeconds"
 
@@ -122,11 +119,11 @@ def streamed_rows(stream: JobFootprint, source: TableKey, winner: TableFootprint
     options say skipChangeCommits or ignoreChanges; ignoreDeletes only helps where no file is written again, and
     compaction and changes of the table's metadata touch no row. docs.delta.io, Table streaming reads and writes, Ignore
     updates and deletes."""
-    if winner.operation in _SAME_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
+    if winner.operation in KEEPS_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
         return None
     if stream.follows is Follows.CHANGES or (stream.follows is Follows.DELETES and winner.adds.is_empty):
         return None
-    sure = source == winner.table and stream.streams_surely and winner.operation in _REWRITES
+    sure = source == winner.table and stream.streams_surely and winner.operation in CHANGES_SOME_ROWS
     return Verdict(
         Level.WILL if sure else Level.MAY,
         "streamed-rows",

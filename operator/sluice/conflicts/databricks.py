@@ -14,6 +14,7 @@ from sluice.conflicts import row_level
 from sluice.conflicts.meeting import Meeting, Rule, decided
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.operations import APPENDS, CHANGES_SOME_ROWS, WRITES_ROWS
 from sluice.predicates import Region
 from sluice.tables import Dialect, TableKey
 
@@ -24,9 +25,6 @@ _TRANSACTION = "ConcurrentTransactionException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"
 _ALL = (EVERYTHING, EVERYTHING)
-_INSERTS = frozenset({Operation.APPEND, Operation.STREAM})
-_CHANGES_ROWS = frozenset({Operation.UPDATE, Operation.DELETE, Operation.MERGE, *_INSERTS})
-_WRITES_ROWS = _CHANGES_ROWS | {Operation.OVERWRITE, Operation.OVERWRITE_PARTITIONS}
 _ALONE = "run it when nobody else writes the table"
 
 
@@ -104,7 +102,7 @@ def metadata_changed(meeting: Meeting) -> Verdict | None:
     if winner.metadata is Metadata.NONE:
         return None
     agreed = winner.metadata is Metadata.CHANGES and winner.protocol is loser.protocol is Protocol.NONE
-    ordinary = loser.operation in _WRITES_ROWS or loser.metadata is Metadata.CHANGES
+    ordinary = loser.operation in WRITES_ROWS or loser.metadata is Metadata.CHANGES
     return Verdict(
         Level.WILL if agreed and ordinary and not loser.single_attempt and meeting.sure else Level.MAY,
         "metadata-changed",
@@ -161,7 +159,7 @@ def blind_insert(meeting: Meeting) -> Verdict | None:
     Differs: seed 000 counts a self-read of an older version (VERSION AS OF) as a read, open-source Delta does not
     (measured 8); here it is one."""
     loser, winner = meeting.loser, meeting.winner
-    if not _is_blind_insert(loser) or winner.operation not in (*_WRITES_ROWS, Operation.OPTIMIZE):
+    if not _is_blind_insert(loser) or winner.operation not in (*WRITES_ROWS, Operation.OPTIMIZE):
         return None
     return Verdict(
         Level.NEVER, "blind-insert", f"{loser.operation} reads nothing of the table before it commits"
@@ -176,7 +174,7 @@ def write_serializable(meeting: Meeting) -> Verdict | None:
     no levels: there the pair can conflict. Operations that change metadata, too, still lose to blind appends in the code
     (measured 13), against the document's "no operation": they wait."""
     loser, winner = meeting.loser, meeting.winner
-    if loser.operation not in _WRITES_ROWS or loser.metadata is not Metadata.NONE:
+    if loser.operation not in WRITES_ROWS or loser.metadata is not Metadata.NONE:
         return None
     if not (_is_blind_insert(winner) and _says_that_it_is_blind(meeting) and _is_weak(meeting)):
         return None
@@ -205,7 +203,7 @@ def compaction(meeting: Meeting) -> Verdict | None:
         return Verdict(
             Level.NEVER, "optimize-beside-insert", "OPTIMIZE takes no notice of files that are added"
         )
-    if not all(side.operation in _WRITES_ROWS or _compacts(side) for side in (loser, winner)):
+    if not all(side.operation in WRITES_ROWS or _compacts(side) for side in (loser, winner)):
         return None
     found = _where_they_meet(meeting)
     if found is None and not (_compacts(loser) and meeting.meet(loser.reads_files, winner.adds)):
@@ -240,7 +238,7 @@ def changed_rows(meeting: Meeting) -> Verdict | None:
     conditions of a MERGE's clauses (measured 1), of which no document speaks: here only
     conditions that stand beside the others, and of a MERGE only the ON condition, count."""
     loser, winner = meeting.loser, meeting.winner
-    if not {loser.operation, winner.operation} <= _WRITES_ROWS:
+    if not {loser.operation, winner.operation} <= WRITES_ROWS:
         return None
     found = _where_they_meet(meeting)
     if found is not None:
@@ -323,7 +321,7 @@ def _disjoint(meeting: Meeting) -> Verdict:
 
 
 def _is_blind_insert(statement: TableFootprint) -> bool:
-    return statement.operation in _INSERTS and statement.blind and statement.metadata is Metadata.NONE
+    return statement.operation in APPENDS and statement.blind and statement.metadata is Metadata.NONE
 
 
 def _says_that_it_is_blind(meeting: Meeting) -> bool:
@@ -351,4 +349,8 @@ def _no_help_of_vectors(statement: TableFootprint, dialect: Dialect | None) -> s
         return "the table is not known to have deletion vectors"
     if _compacts(statement):
         return "auto-compaction is not OPTIMIZE" if statement.hook else statement.not_by_row
-    return None if statement.operation in _CHANGES_ROWS else f"{statement.operation} replaces whole files"
+    return (
+        None
+        if statement.operation in APPENDS | CHANGES_SOME_ROWS
+        else f"{statement.operation} replaces whole files"
+    )

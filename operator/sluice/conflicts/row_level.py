@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from sluice.api.job import Operation
 from sluice.conflicts.meeting import Meeting
 from sluice.footprint.model import TableFootprint
+from sluice.footprint.operations import APPENDS, CHANGES_SOME_ROWS
 from sluice.tables import Dialect, TableFacts
 
 _VECTORS = "delta.enableDeletionVectors"
-_BY_ROW = frozenset({Operation.UPDATE, Operation.DELETE, Operation.MERGE, Operation.APPEND, Operation.STREAM})
-_MERGES = frozenset({Operation.MERGE, Operation.APPEND, Operation.STREAM})
+_BY_ROW = APPENDS | CHANGES_SOME_ROWS
+_MERGES = APPENDS | {Operation.MERGE}
 """An INSERT that reads its own table goes by the rules of MERGE."""
 
 

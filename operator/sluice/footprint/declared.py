@@ -2,6 +2,15 @@
 
 from sluice.api.job import DeclaredFootprint, Operation
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.operations import (
+    APPENDS,
+    BRINGS_NEW_ROWS,
+    CLUSTERS_ANEW,
+    CREATES,
+    MAKES_A_TABLE,
+    REPLACES,
+    TRIES_ONCE,
+)
 from sluice.footprint.sql.naming import key_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.statement import Statement
@@ -10,10 +19,6 @@ from sluice.footprint.statements.maintenance import table_retention, vacuumed
 from sluice.predicates import Region
 from sluice.tables import key_of_path
 
-_ADDS_ONLY = frozenset({Operation.APPEND, Operation.STREAM})
-_WRITES_ROWS = _ADDS_ONLY | {Operation.OVERWRITE, Operation.OVERWRITE_PARTITIONS}
-"""Where there is no table, it makes one, unless it is SQL."""
-_ADDS_ROWS = _WRITES_ROWS | {Operation.MERGE}
 _METADATA = {
     Operation.ALTER: Metadata.MAY_CHANGE,
     Operation.CREATE: Metadata.MAY_CHANGE,
@@ -29,29 +34,28 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> Tab
     operation = declared.operation
     if operation is Operation.VACUUM:
         return vacuumed(reading, table_retention(reading))
-    reads = _region(reading, declared.reads, NOTHING if operation in _ADDS_ONLY else EVERYTHING)
+    reads = _region(reading, declared.reads, NOTHING if operation in APPENDS else EVERYTHING)
     writes = _region(reading, declared.writes, EVERYTHING)
-    removes = NOTHING if operation in _ADDS_ONLY else reads
+    removes = NOTHING if operation in APPENDS else reads
     if operation is Operation.OVERWRITE_PARTITIONS:
         reads = removes = writes
     metadata = Metadata.MAY_CHANGE if declared.metadata else _METADATA.get(operation, Metadata.NONE)
-    if metadata is Metadata.NONE and operation in _ADDS_ROWS and adds_identity(reading, None):
+    if metadata is Metadata.NONE and operation in BRINGS_NEW_ROWS and adds_identity(reading, None):
         metadata = Metadata.IDENTITY
     return reading.footprint(
         operation,
         reads=NOTHING if operation is Operation.OPTIMIZE else reads,
         reads_files=_files(operation, reads, reading),
         adds=writes,
-        removes=EVERYTHING if removes.is_empty and operation not in _ADDS_ONLY else removes,
-        blind=operation in _ADDS_ONLY and reads.is_empty,
+        removes=EVERYTHING if removes.is_empty and operation not in APPENDS else removes,
+        blind=operation in APPENDS and reads.is_empty,
         data_change=operation is not Operation.OPTIMIZE,
         metadata=metadata,
         protocol=Protocol.NONE if metadata in (Metadata.NONE, Metadata.IDENTITY) else Protocol.MAY_ADD,
-        domains=frozenset({CLUSTERING} if operation in (Operation.REPLACE, Operation.OVERWRITE) else ()),
-        single_attempt=operation in (Operation.RESTORE, Operation.CLONE),
-        replaces=operation in (Operation.REPLACE, Operation.CLONE),
-        creates=operation in (Operation.CREATE, Operation.CLONE)
-        or (reading.facts is None and operation in _WRITES_ROWS),
+        domains=frozenset({CLUSTERING} if operation in CLUSTERS_ANEW else ()),
+        single_attempt=operation in TRIES_ONCE,
+        replaces=operation in REPLACES,
+        creates=operation in CREATES or (reading.facts is None and operation in MAKES_A_TABLE),
         not_by_row="its conditions are declared, not read",
         retries_itself=operation is Operation.OPTIMIZE,
         checkpoint=None if declared.checkpoint is None else key_of_path(declared.checkpoint).text,

@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token
 from sluice.api.job import Operation
 from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
+from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.grammar import foreign
 from sluice.footprint.sql.naming import key_of_node
@@ -235,7 +236,7 @@ class Reading:
         return any(self.facts.properties.get(name, "false").lower() != "false" for name in _COMPACT)
 
     def _sources(self, operation: Operation) -> Sources:
-        if operation in _SELECTING and self.unread is not None:
+        if operation in MAY_SELECT and self.unread is not None:
             return ANY_SOURCES
         return sources_of(self.tree, self.around.views) if "tree" in self.__dict__ else NO_SOURCES
 
@@ -282,18 +283,6 @@ class Reading:
         )
 
 
-_SELECTING = frozenset(
-    {
-        Operation.APPEND,
-        Operation.OVERWRITE,
-        Operation.OVERWRITE_PARTITIONS,
-        Operation.UPDATE,
-        Operation.DELETE,
-        Operation.MERGE,
-        Operation.CREATE,
-        Operation.REPLACE,
-    }
-)
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
 
 
