@@ -142,7 +142,12 @@ class JobView:
         for kind in ("stream", "application"):
             if getattr(self.spec, kind) is not None:
                 raise NotUnderstoodError(f"spec.{kind}: this version of Sluice runs sql and write jobs only")
-        return footprint_of(self.spec, self.profile.spark_conf, delta_version=self.profile.delta_version)
+        return footprint_of(
+            self.spec,
+            self.profile.spark_conf,
+            delta_version=self.profile.delta_version,
+            spark_version=self.profile.spark_version,
+        )
 
     @property
     def tables(self) -> tuple[TableKey, ...]:
@@ -194,6 +199,7 @@ class JobView:
             sources={key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts},
             names=self.names,
             delta_version=self.profile.delta_version,
+            spark_version=self.profile.spark_version,
         )
 
     @property

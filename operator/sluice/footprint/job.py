@@ -7,9 +7,18 @@ from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.footprint.declared import declared_footprint
 from sluice.footprint.default_fs import refuse_folders_elsewhere
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.model import EVERYTHING, NOTHING, Follows, JobFootprint, TableFootprint
+from sluice.footprint.model import (
+    EVERYTHING,
+    NOTHING,
+    Follows,
+    JobFootprint,
+    Metadata,
+    Protocol,
+    TableFootprint,
+)
 from sluice.footprint.promise import promised
 from sluice.footprint.sources import NO_SOURCES, Sources, together
+from sluice.footprint.sql.known import Version, version_of
 from sluice.footprint.sql.parameters import bound, statements_of
 from sluice.footprint.sql.reading import Reading, Surroundings, with_more
 from sluice.footprint.sql.settings import Settings, refuse_settings
@@ -34,11 +43,12 @@ def footprint_of(
     sources: Mapping[TableKey, TableFacts] | None = None,
     names: Names | None = None,
     delta_version: str | None = None,
+    spark_version: str | None = None,
 ) -> JobFootprint:
-    """`spark_conf` and `delta_version`: what the job will run under, its runtime profile included. `facts`: of the tables that
+    """`spark_conf` and the versions: what the job will run under, its runtime profile included. `facts`: of the tables that
     it writes, `sources`: of those that it selects from, by the one key that `names` gives each."""
     refuse_settings(spark_conf)
-    settings = Settings.of(spark_conf)
+    settings = Settings.of(spark_conf, _spark(spec, spark_version))
     facts, names = facts or {}, names or Names()
     dialect = _dialect(spec, delta_version, facts, settings)
     around = Surroundings(
@@ -50,16 +60,22 @@ def footprint_of(
         cautious=dialect is None or not dialect.is_oss,
     )
     script = _read(spec, around)
-    tables = script.tables
+    if script.around.settings.changes_commit_rules is not None and dialect is not None:
+        dialect = None
+        script = _read(spec, replace(around, cautious=True))
+    tables, settings = script.tables, script.around.settings
     if not tables:
         raise NotUnderstoodError("spec.sql has no statement that writes a table")
     if spec.writes is not None:
         tables = _promised(tables, spec.writes, around)
-    if settings.changes_what_is_touched is not None:
+    if settings.changes_anything is not None:
+        why = f"{settings.changes_anything} may change anything: Sluice does not know what it does"
+        tables = tuple(_unknown(footprint, why) for footprint in tables)
+    elif settings.changes_what_is_touched is not None:
         why = f"{settings.changes_what_is_touched} may change what is read and written anew"
         tables = tuple(_widest(footprint, why) for footprint in tables)
     found = JobFootprint(
-        tables=tuple(_with_compaction(tables)),
+        tables=tuple(_with_compaction(tables, anywhere=settings.compacts_elsewhere)),
         dialect=dialect,
         streams_from=tuple(map(around.one_key, streamed_tables(spec.stream)))
         if spec.stream is not None
@@ -97,6 +113,11 @@ def _dialect(
         return oss(version)
     found = {known.dialect for known in facts.values() if known.dialect is not None}
     return found.pop() if len(found) == 1 else None
+
+
+def _spark(spec: DeltaWriteJobSpec, spark_version: str | None) -> Version | None:
+    own = spec.runtime.spark_version if spec.runtime is not None else None
+    return version_of(own or spark_version or "")
 
 
 def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) -> Sources:
@@ -159,20 +180,47 @@ def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
     )
 
 
-def _with_compaction(tables: tuple[TableFootprint, ...]) -> Iterator[TableFootprint]:
-    """Auto-compaction rewrites, after a job's own commit, small files of the partitions that it wrote. Where nothing is
+def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
+    """All that it could be: nothing that was read of it holds under a setting that nobody knows."""
+    return with_more(
+        replace(
+            footprint,
+            reads=EVERYTHING,
+            reads_files=EVERYTHING,
+            adds=EVERYTHING,
+            removes=EVERYTHING,
+            blind=False,
+            data_change=True,
+            metadata=Metadata.MAY_CHANGE,
+            protocol=Protocol.MAY_ADD,
+            certain=False,
+            adds_surely=False,
+            keeps_no_row=False,
+            single_attempt=True,
+            retries_itself=False,
+            reads_advice=None,
+            writes_advice=None,
+        ),
+        why,
+    )
+
+
+def _with_compaction(tables: tuple[TableFootprint, ...], *, anywhere: bool) -> Iterator[TableFootprint]:
+    """Auto-compaction rewrites, after a job's own commit, small files of the partitions that it wrote, or of any. Where nothing is
     known of a table, who may rewrite all of it himself can't do more by that."""
     for footprint in tables:
         yield footprint
         if footprint.facts is None and footprint.removes.is_everything:
             continue
         if footprint.compacts and footprint.data_change and not footprint.adds.is_empty:
+            region = EVERYTHING if anywhere else footprint.adds
             yield replace(
                 footprint,
                 operation=Operation.OPTIMIZE,
                 reads=NOTHING,
-                reads_files=footprint.adds,
-                removes=footprint.adds,
+                reads_files=region,
+                adds=region,
+                removes=region,
                 data_change=False,
                 blind=False,
                 hook=True,

@@ -81,7 +81,7 @@ def streamed(stream: Stream, around: Surroundings) -> Script:
     lands = insert.landing(reading, query, None, {})
     identity = insert.adds_identity(reading, insert.output_names(query, reading))
     found = insert.append(reading, lands, reads, certain=False, identity=identity)
-    sources = sources_of(query, around.views) if query is not None else ANY_SOURCES
+    sources = sources_of(query, around.views, around.settings.spark) if query is not None else ANY_SOURCES
     found = replace(
         found,
         operation=Operation.STREAM,
@@ -170,7 +170,7 @@ def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
 
 def _sources(source: Source, query: exp.Expr | None, around: Surroundings) -> Sources:
     if source.sql is not None:
-        return ANY_SOURCES if query is None else sources_of(query, around.views)
+        return ANY_SOURCES if query is None else sources_of(query, around.views, around.settings.spark)
     if source.path is not None:
         return Sources((key_of_path(source.path),))
     return ANY_SOURCES if "delta" in str(source.format).lower() else NO_SOURCES

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from sqlglot import Token, TokenType, exp
@@ -18,7 +19,51 @@ from sqlglot.parser import Parser
 from sluice.predicates import limits
 from sluice.predicates.errors import PredicateError
 
-SPARK = Dialect.get_or_raise("spark")
+WRITTEN = "written"
+"""In a node's meta: the name by which a function is called, which its class does not tell."""
+CALLED_AMONG = "called among"
+"""In a node's meta, of what has no name: names of functions, one of which it may be, that the parser takes for syntax."""
+
+
+class _AsWritten(Spark):
+    ORIGINAL_NAME_META_KEY = WRITTEN
+
+
+SPARK: Dialect = _AsWritten()
+_SYNTAX_OF_SPARK = frozenset(
+    {
+        "AND",
+        "ANY",
+        "APPROX_PERCENTILE",
+        "CASE",
+        "CAST",
+        "CEIL",
+        "CHAR",
+        "CHR",
+        "DECODE",
+        "EXTRACT",
+        "FLOOR",
+        "IF",
+        "INITCAP",
+        "MAX_BY",
+        "MIN_BY",
+        "OR",
+        "OVERLAY",
+        "PERCENTILE",
+        "PERCENTILE_APPROX",
+        "POSITION",
+        "SUBSTR",
+        "SUBSTRING",
+        "TRANSFORM",
+        "TRIM",
+        "TRY_CAST",
+    }
+)
+"""Functions that every Spark has, or that no function can be called."""
+_TAKEN_FOR_SYNTAX = (
+    frozenset({"APPLY", *SPARK.parser_class.FUNCTION_PARSERS, *SPARK.parser_class.NO_PAREN_FUNCTION_PARSERS})
+    - _SYNTAX_OF_SPARK
+)
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\{[^}]*\}", re.DOTALL)
 
 
@@ -64,7 +109,20 @@ def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: S
         raise PredicateError(f"the {what} is empty", *_place_of(tokens))
     if len(found) != 1 or found[0] is None:
         raise PredicateError(f"this isn't a {what}, but more than one", *_place_of(tokens))
+    _tell_of_calls(found[0], tokens)
     return found[0]
+
+
+def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
+    """The parser gives no name to calls that it takes for syntax, some of which are no syntax of Spark's."""
+    called = frozenset(
+        token.text.lower()
+        for token, after in pairwise(tokens)
+        if after.token_type is TokenType.L_PAREN and token.text.upper() in _TAKEN_FOR_SYNTAX
+    )
+    for node in tree.walk() if called else ():
+        if WRITTEN not in node.meta:
+            node.meta[CALLED_AMONG] = called
 
 
 def _place_of(tokens: Sequence[Token]) -> tuple[int, int]:

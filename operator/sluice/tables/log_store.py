@@ -51,4 +51,4 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
 
 def _names_log_store(key: str, scheme: str) -> bool:
     schemes = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}.get(scheme, (scheme,))
-    return key.lower() in {"spark.delta.logstore.class", *(f"spark.delta.logstore.{s}.impl" for s in schemes)}
+    return key in {"spark.delta.logStore.class", *(f"spark.delta.logStore.{s}.impl" for s in schemes)}

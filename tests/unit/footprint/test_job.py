@@ -97,7 +97,7 @@ def test_schema_evolution_is_never_blind() -> None:
         *footprint(write(), **{"spark.databricks.delta.schema.autoMerge.enabled": "true"}).tables,
         *footprint(
             {"sql": "INSERT INTO delta.`/a` VALUES (1)"},
-            **{"spark.databricks.delta.schema.AutoMerge.enabled": "TRUE "},
+            **{"spark.databricks.delta.schema.autoMerge.enabled": "TRUE "},
         ).tables,
     ):
         assert found.changes_metadata
@@ -109,8 +109,10 @@ def test_schema_evolution_is_never_blind() -> None:
     [
         "spark.databricks.delta.write.txnAppId",
         "spark.databricks.delta.write.txnVersion",
+        "spark.databricks.delta.write.txnappid",
         "spark.kubernetes.driver.pod.name",
         "spark.sql.parser.escapedStringLiterals",
+        "spark.sql.parser.quotedRegexColumnNames",
         "spark.sql.ansi.doubleQuotedIdentifiers",
     ],
 )

@@ -5,24 +5,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from sluice.footprint.sql.functions import is_generator, name_of
 from sluice.footprint.sql.nodes import PROJECTIONS, SCALARS, has_only, values_in
-from sluice.footprint.sql.selected import may_be_a_users
-
-_GENERATORS = frozenset(
-    {
-        "collations",
-        "explode",
-        "explode_outer",
-        "inline",
-        "inline_outer",
-        "json_tuple",
-        "posexplode",
-        "posexplode_outer",
-        "stack",
-        "variant_explode",
-        "variant_explode_outer",
-    }
-)
+from sluice.footprint.sql.selected import users_function
 
 
 @dataclass(frozen=True)
@@ -89,13 +74,13 @@ def is_one_value(node: exp.Expr) -> bool:
 
 def _is_part_of_a_value(node: exp.Expr) -> bool:
     if isinstance(node, exp.Func) and type(node) not in SCALARS:
-        return not may_be_a_users(node) and not _generates(node)
+        return users_function(node, None) is None and not _generates(node)
     return isinstance(node, exp.Query) or has_only(node, SCALARS)
 
 
 def _generates(function: exp.Func) -> bool:
-    names = {function.name} if isinstance(function, exp.Anonymous) else set(function.sql_names())
-    return isinstance(function, exp.UDTF) or any(name.lower() in _GENERATORS for name in names)
+    name = name_of(function)
+    return isinstance(function, exp.UDTF) or (name is not None and is_generator(name))
 
 
 def _name(node: exp.Expr) -> str:

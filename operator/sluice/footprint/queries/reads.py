@@ -4,7 +4,7 @@ An append is blind only if nothing that it selects from can be that table, or a 
 read the table, Delta records for each scan the conditions beside it that speak of partition columns alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -13,7 +13,13 @@ from sluice.footprint.regions import EVERYTHING, NOTHING, united
 from sluice.footprint.sql.naming import key_of_parts
 from sluice.footprint.sql.nodes import RELATIONS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import common_table, is_table_function, may_be_a_users, names_files
+from sluice.footprint.sql.selected import (
+    common_table,
+    is_in_hint,
+    is_table_function,
+    names_files,
+    users_function,
+)
 from sluice.predicates import Region, conjunction, from_conjuncts
 from sluice.predicates.syntax import conjuncts
 
@@ -40,9 +46,9 @@ def reads_of(
     unknown = stranger(tree)
     if unknown is not None:
         return _everything(f"{unknown.sql('spark')[:80]}: may read any table")
-    for function in tree.find_all(exp.Func):
-        if may_be_a_users(function):
-            name = function.name or function.sql_name()
+    for node in tree.walk():
+        name = users_function(node, reading.around.settings.spark)
+        if name is not None:
             return _everything(f"{name}(): may be a function over {reading.key}")
     found = [
         scan
@@ -56,8 +62,9 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
     exact = reading.around.settings.session.case_sensitive
     if (
         common_table(table, case_sensitive=exact) is not None
+        or is_in_hint(table)
         or names_files(table)
-        or is_table_function(table)
+        or is_table_function(table, reading.around.settings.spark)
     ):
         return None
     if len(table.parts) == 1 and table.name.lower() in reading.around.views and not exact:
@@ -77,7 +84,8 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
     if name not in seen:
         seen[name] = _everything(f"{name}: views upon views, too deep to be looked through")
         if len(seen) <= _MANY_VIEWS:
-            seen[name] = reads_of(query, reading, seen=seen)
+            inside = replace(reading, around=reading.around.inside_view(name))
+            seen[name] = reads_of(query, inside, seen=seen)
     return seen[name]
 
 

@@ -270,8 +270,12 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
         )
         return _renamed(rows_of(common.this, reading, depth + 1), common) if plain else None
     if len(node.parts) == 1 and node.name.lower() in reading.around.views:
-        query = reading.around.views[node.name.lower()]
-        return None if query is None else rows_of(query, reading, depth + 1)
+        name = node.name.lower()
+        query = reading.around.views[name]
+        under = reading.around.inside_view(name).settings
+        if query is None or under.session != reading.around.settings.session:
+            return None
+        return rows_of(query, reading, depth + 1)
     facts = reading.columns_of(node)
     if facts is None:
         return (ANY_ROW,)

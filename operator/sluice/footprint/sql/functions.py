@@ -1,109 +1,64 @@
-"""Spark's built-in functions that the SQL parser does not know by itself.
+"""Which functions are Spark's own: any other may be a user's, and those of SQL can read tables."""
 
-Any other function it does not know may be a user's own, and those of SQL can read tables.
-"""
+from collections.abc import Iterator
 
-BUILTIN_FUNCTIONS = frozenset(
-    {
-        "aes_decrypt",
-        "aes_encrypt",
-        "array_repeat",
-        "array_union",
-        "arrays_overlap",
-        "assert_true",
-        "bin",
-        "bround",
-        "btrim",
-        "cardinality",
-        "conv",
-        "count_min_sketch",
-        "crc32",
-        "date_part",
-        "datepart",
-        "e",
-        "every",
-        "expm1",
-        "find_in_set",
-        "forall",
-        "format_number",
-        "from_csv",
-        "get",
-        "hash",
-        "histogram_numeric",
-        "hll_sketch_agg",
-        "hll_sketch_estimate",
-        "hll_union",
-        "hll_union_agg",
-        "hypot",
-        "input_file_block_length",
-        "input_file_block_start",
-        "input_file_name",
-        "isnotnull",
-        "isnull",
-        "json_array_length",
-        "json_tuple",
-        "log1p",
-        "make_date",
-        "make_dt_interval",
-        "make_timestamp_ltz",
-        "make_timestamp_ntz",
-        "make_ym_interval",
-        "map_concat",
-        "map_entries",
-        "map_filter",
-        "map_values",
-        "map_zip_with",
-        "mask",
-        "mean",
-        "monotonically_increasing_id",
-        "now",
-        "octet_length",
-        "pmod",
-        "positive",
-        "printf",
-        "product",
-        "raise_error",
-        "regexp",
-        "schema_of_csv",
-        "schema_of_json",
-        "sentences",
-        "session_window",
-        "shiftrightunsigned",
-        "some",
-        "spark_partition_id",
-        "std",
-        "timestamp_micros",
-        "timestamp_millis",
-        "timestamp_seconds",
-        "to_csv",
-        "to_timestamp_ltz",
-        "to_timestamp_ntz",
-        "to_varchar",
-        "transform_keys",
-        "transform_values",
-        "try_aes_decrypt",
-        "try_avg",
-        "try_sum",
-        "try_to_binary",
-        "try_to_number",
-        "try_to_timestamp",
-        "url_decode",
-        "url_encode",
-        "user",
-        "version",
-        "weekday",
-        "window",
-        "window_time",
-        "xpath",
-        "xpath_boolean",
-        "xpath_double",
-        "xpath_float",
-        "xpath_int",
-        "xpath_long",
-        "xpath_number",
-        "xpath_short",
-        "xpath_string",
-        "xxhash64",
-        "zip_with",
-    }
+from sqlglot import exp
+
+from sluice.footprint.sql.known import VERSIONS, Version, functions_of
+from sluice.predicates.syntax import CALLED_AMONG, WRITTEN
+
+_CALL_ANYTHING = frozenset({"java_method", "reflect", "try_reflect"})
+"""Spark's own, but what they do is the user's."""
+_ROWS_OF_THEIR_OWN = frozenset(
+    {"collations", "range", "sql_keywords", "variant_explode", "variant_explode_outer"}
 )
+"""Of those that stand after FROM: the others read tables."""
+
+
+def is_builtin(name: str, spark: Version | None) -> bool:
+    """Surely; `spark` is None where its version isn't known: then in every version."""
+    if spark is None:
+        return all(name.lower() in functions_of(version) for version in VERSIONS)
+    older = [version for version in VERSIONS if version <= spark]
+    return bool(older) and name.lower() in functions_of(older[-1])
+
+
+def may_be_builtin(name: str) -> bool:
+    return any(name.lower() in functions_of(version) for version in VERSIONS)
+
+
+def makes_rows(name: str, spark: Version | None) -> bool:
+    """Whether it surely is a function that, after FROM, yields rows of its own and reads no table."""
+    if not is_builtin(name, spark):
+        return False
+    kinds = {functions_of(version).get(name.lower()) for version in VERSIONS}
+    return "generator" in kinds or name.lower() in _ROWS_OF_THEIR_OWN
+
+
+def is_generator(name: str) -> bool:
+    return any(functions_of(version).get(name.lower()) == "generator" for version in VERSIONS)
+
+
+def name_of(function: exp.Expr) -> str | None:
+    """As it is written; None for what has a syntax of its own, such as CAST, CASE or an operator."""
+    if isinstance(function, exp.Anonymous):
+        return function.name
+    written = function.meta.get(WRITTEN)
+    return None if written is None else str(written)
+
+
+def a_users(function: exp.Expr, spark: Version | None) -> str | None:
+    """The name that may be that of a user's own function; None if it surely is Spark's."""
+    return next(
+        (name for name in _names(function) if name.lower() in _CALL_ANYTHING or not is_builtin(name, spark)),
+        None,
+    )
+
+
+def _names(function: exp.Expr) -> Iterator[str]:
+    """Those that it may be written by."""
+    name = name_of(function)
+    if name is not None:
+        yield name
+    else:
+        yield from function.meta.get(CALLED_AMONG, ())

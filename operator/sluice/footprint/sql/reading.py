@@ -48,12 +48,25 @@ class Surroundings:
     """Of tables that are selected from, likewise."""
     views: Mapping[str, exp.Expr | None] = field(default_factory=dict)
     """Temporary views by lower-cased name, with their query; None where it reads no Delta table that matters."""
+    views_under: Mapping[str, Settings] = field(default_factory=dict)
+    """The settings that each view was made under, by which Spark goes on to read it."""
     changed: frozenset[TableKey] = frozenset()
     """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
     moved: bool = False
     """A USE came before: names are looked up elsewhere."""
     cautious: bool = False
     """The engine is not surely open-source Delta, whose way of reading conditions was measured."""
+
+    def with_view(self, name: str, query: exp.Expr) -> "Surroundings":
+        return replace(
+            self,
+            views={**self.views, name: query},
+            views_under={**self.views_under, name: self.settings},
+        )
+
+    def inside_view(self, name: str) -> "Surroundings":
+        """What is known where the view's query is read."""
+        return replace(self, settings=self.views_under.get(name, self.settings))
 
     def one_key(self, table: TableKey) -> TableKey:
         """Of a table as a statement names it."""
@@ -202,8 +215,9 @@ class Reading:
                 f"nothing is known of {self.written}, whose partition columns are needed to tell writes apart"
                 f"{self.around.missing(self.written)}"
             )
-        if self.around.settings.legacy is not None:
-            return Anything(f"{self.around.settings.legacy} may change what conditions mean")
+        unknown = self.around.settings.changes_anything
+        if unknown is not None:
+            return Anything(f"{unknown} may change what conditions mean")
         try:
             return parse(
                 condition,
@@ -238,7 +252,11 @@ class Reading:
     def _sources(self, operation: Operation) -> Sources:
         if operation in MAY_SELECT and self.unread is not None:
             return ANY_SOURCES
-        return sources_of(self.tree, self.around.views) if "tree" in self.__dict__ else NO_SOURCES
+        return (
+            sources_of(self.tree, self.around.views, self.around.settings.spark)
+            if "tree" in self.__dict__
+            else NO_SOURCES
+        )
 
     def names_own_table(self, node: exp.Table) -> bool:
         """Whether a table of a query is surely the one that the statement writes."""

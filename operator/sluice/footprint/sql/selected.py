@@ -5,18 +5,16 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from sluice.footprint.sources import MANY, Sources, together
-from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
+from sluice.footprint.sql.functions import a_users, makes_rows, name_of
+from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.naming import key_of_node
 from sluice.tables import TableKey, key_of_path
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
-_TABLE_FUNCTIONS = frozenset(
-    {"range", "explode", "explode_outer", "posexplode", "inline", "stack", "sequence"}
-)
 Views = Mapping[str, exp.Expr | None]
 
 
-def sources_of(tree: exp.Expr, views: Views) -> Sources:
+def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
     """Of a statement or a query; temporary views are looked through, each once."""
     found: dict[TableKey, None] = {}
     seen: set[str] = set()
@@ -24,10 +22,12 @@ def sources_of(tree: exp.Expr, views: Views) -> Sources:
     while pending and len(found) <= MANY:
         query = pending.pop()
         written = _written(query)
-        for node in query.find_all(exp.Table, exp.Func) if query is not None else ():
+        for node in query.walk() if query is not None else ():
             if not isinstance(node, exp.Table):
-                any_table = any_table or may_be_a_users(node)
-            elif node is written or is_common_table(node) or is_table_function(node):
+                any_table = any_table or users_function(node, spark) is not None
+            elif (
+                node is written or is_common_table(node) or is_in_hint(node) or is_table_function(node, spark)
+            ):
                 continue
             elif len(node.parts) == 1 and node.name.lower() in views:
                 name = node.name.lower()
@@ -54,20 +54,25 @@ def _written(tree: exp.Expr | None) -> exp.Expr | None:
     return None
 
 
-def may_be_a_users(function: exp.Expr) -> bool:
-    if isinstance(function.parent, exp.Table):
-        return False  # judged as a table
-    if isinstance(function.parent, exp.Dot) and function.parent.expression is function:
-        return True  # schema.function(...)
-    return isinstance(function, exp.Anonymous) and function.name.lower() not in BUILTIN_FUNCTIONS
+def users_function(node: exp.Expr, spark: Version | None) -> str | None:
+    """The name of what may be a user's function, if the node may call one."""
+    if isinstance(node.parent, exp.Table | exp.Hint):
+        return None  # judged as a table, or no function
+    dot = node.parent
+    if isinstance(node, exp.Func) and isinstance(dot, exp.Dot) and dot.expression is node:
+        return dot.sql("spark").partition("(")[0]
+    return a_users(node, spark)
 
 
-def is_table_function(table: exp.Table) -> bool:
+def is_in_hint(table: exp.Table) -> bool:
+    """BROADCAST(t) names a table of the query once more."""
+    return isinstance(table.parent, exp.JoinHint)
+
+
+def is_table_function(table: exp.Table, spark: Version | None) -> bool:
     function = table.this
-    if not isinstance(function, exp.Func) or table.db:
-        return False
-    name = function.name if isinstance(function, exp.Anonymous) else function.sql_name()
-    return name.lower() in _TABLE_FUNCTIONS
+    name = name_of(function) if isinstance(function, exp.Func) and not table.db else None
+    return name is not None and makes_rows(name, spark)
 
 
 def names_files(table: exp.Table) -> bool:

@@ -1,49 +1,80 @@
-"""Spark settings that change what a statement means, so that reading the statement alone would be wrong."""
+"""The settings under which a statement runs, taken only as Spark would take them: by its spelling, with values it accepts."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.known import Version
+from sluice.footprint.sql.meaning import Meaning, is_static, meaning_of, right_spelling
 from sluice.predicates import Session
 
 _OWN_ID = "Delta would skip writes that it takes for repeated ones: use spec.write.txnAppId"
 _OWN_POD = "Sluice proves the end of a run by the name and place of its driver's pod: leave it out"
 _OTHER_SQL = "Spark would read the SQL in another way than Sluice: leave it out"
+_OTHER_SETTINGS = "Spark would take settings from there that Sluice does not see: set them under sparkConf"
 
 _REFUSED = {
-    "spark.databricks.delta.write.txnappid": _OWN_ID,
-    "spark.databricks.delta.write.txnversion": _OWN_ID,
+    "spark.databricks.delta.write.txnAppId": _OWN_ID,
+    "spark.databricks.delta.write.txnVersion": _OWN_ID,
     "spark.kubernetes.driver.pod.name": _OWN_POD,
     "spark.kubernetes.namespace": _OWN_POD,
-    "spark.kubernetes.driver.podtemplatefile": _OWN_POD,
-    "spark.sql.parser.escapedstringliterals": _OTHER_SQL,
-    "spark.sql.ansi.doublequotedidentifiers": _OTHER_SQL,
+    "spark.kubernetes.driver.podTemplateFile": _OWN_POD,
+    "spark.sql.parser.escapedStringLiterals": _OTHER_SQL,
+    "spark.sql.parser.quotedRegexColumnNames": _OTHER_SQL,
+    "spark.sql.ansi.doubleQuotedIdentifiers": _OTHER_SQL,
 }
-_AUTO_MERGE = "spark.databricks.delta.schema.automerge.enabled"
-_OVERWRITE_MODE = "spark.sql.sources.partitionoverwritemode"
-_TOUCHED = (
-    "spark.databricks.delta.dynamicpartitionoverwrite",
-    "spark.databricks.delta.merge.optimize",
-    "spark.databricks.delta.stats",
-    "spark.sql.optimizer.",
-)
-"""Settings that change what a statement reads, as Delta records it, or which files it writes anew."""
-_COMMIT_RULES = (
-    *_TOUCHED,
-    "spark.databricks.delta.conflict",
-    "spark.databricks.delta.featureenablement",
-    "spark.databricks.delta.maxcommitattempts",
-    "spark.databricks.delta.replacewhere",
-    "spark.databricks.delta.properties.defaults",
-)
-"""Settings that change what a commit records or survives."""
+_REFUSED_BY_LOWER = {key.lower(): (key, why) for key, why in _REFUSED.items()}
+_JAVA_OPTIONS = frozenset({"spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions"})
+
+_ANSI = "spark.sql.ansi.enabled"
+_AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+_CASE = "spark.sql.caseSensitive"
+_CATALOG = "spark.sql.defaultCatalog"
+_COMPACTS_WHAT_IT_WROTE = "spark.databricks.delta.autoCompact.modifiedPartitionsOnly.enabled"
+_OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
+_PREVIEWS = "spark.databricks.delta.rowLevelConcurrencyPreview"
+_STORES = "spark.sql.storeAssignmentPolicy"
+_TIME_ZONE = "spark.sql.session.timeZone"
+
+_BOOLEAN = frozenset({"true", "false"})
+_TAKEN: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys((_ANSI, _AUTO_MERGE, _CASE, _COMPACTS_WHAT_IT_WROTE, _PREVIEWS), _BOOLEAN),
+    _AUTO_COMPACT: _BOOLEAN | {"auto", "legacy"},
+    _OVERWRITE_MODE: frozenset({"static", "dynamic"}),
+    _STORES: frozenset({"ansi", "legacy", "strict"}),
+}
+"""In lower case, as which Spark takes them."""
+_STATIC_PREFIXES = ("spark.delta.", "spark.io.delta.", "spark.hadoop.", "spark.hive.")
+_OF_A_SESSION = ("spark.sql.", "spark.databricks.")
+_LOG_STORE = "spark.delta.logStore."
+_LOG_STORES = re.compile(r"spark\.delta\.logStore\.(?:class|[a-z0-9+-]+\.impl)")
+_IN_SQL = re.compile(r"(?:`([^`]+)`|([\w.:-]+))\s*\Z")
 
 
 def refuse_settings(spark_conf: Mapping[str, str]) -> None:
-    for name in spark_conf:
-        why = _REFUSED.get(name.lower())
+    for name, value in spark_conf.items():
+        why = _why_not(name, value.strip())
         if why is not None:
             raise NotUnderstoodError(f"sparkConf {name}: {why}")
+
+
+def _why_not(name: str, value: str) -> str | None:
+    refused = _REFUSED_BY_LOWER.get(name.lower())
+    if refused is not None:
+        return refused[1] if refused[0] == name else f"it is spelled {refused[0]}, and {refused[1]}"
+    spelled = right_spelling(name)
+    if spelled is not None:
+        return f"upper and lower case count, so Spark would pass over it: write {spelled}"
+    if name.lower().startswith(_LOG_STORE.lower()) and _LOG_STORES.fullmatch(name) is None:
+        return f"upper and lower case count, so Delta would pass over it: write {_LOG_STORE}class or {_LOG_STORE}s3a.impl"
+    if name in _JAVA_OPTIONS and "-Dspark." in value:
+        return _OTHER_SETTINGS
+    taken = _TAKEN.get(name)
+    if taken is not None and value.lower() not in taken:
+        return f"{value!r} is not what Spark takes here: write {' or '.join(sorted(taken))}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -51,17 +82,40 @@ class Settings:
     """Those of the session in which a statement runs; SET changes them for the statements after it."""
 
     conf: Mapping[str, str] = field(default_factory=dict)
-    """By lower-cased name."""
+    """By name as Spark spells it."""
+    spark: Version | None = None
+    """Version of Spark; None if it isn't known."""
+    begun_with: Mapping[str, str] = field(default_factory=dict)
+    """What RESET goes back to."""
+    past: frozenset[tuple[str, str]] = frozenset()
+    """What was set before: it held for some statement of the script."""
 
     @classmethod
-    def of(cls, spark_conf: Mapping[str, str]) -> "Settings":
-        return cls({name.lower(): value.strip() for name, value in spark_conf.items()})
+    def of(cls, spark_conf: Mapping[str, str], spark: Version | None = None) -> "Settings":
+        conf = {name: value.strip() for name, value in spark_conf.items()}
+        return cls(conf, spark, begun_with=conf)
 
     def changed(self, name: str, value: str | None) -> "Settings":
-        """After SET; None for a value that is not known any more."""
-        refuse_settings({name: value or ""})
-        rest = {key: old for key, old in self.conf.items() if key != name.lower()}
-        return Settings(rest if value is None else {**rest, name.lower(): value.strip()})
+        """After SET; None for a value that is not known any more. Raises what Spark or Sluice has against it."""
+        why = None if value is None else _why_not(name, value)
+        if why is None and (is_static(name) or name.startswith(_STATIC_PREFIXES)):
+            why = "Spark reads it when it starts, and no SET changes it: set it under runtime.sparkConf"
+        elif why is None and not name.startswith(_OF_A_SESSION):
+            why = "a session knows only settings that begin with spark.sql. or spark.databricks.: set it under runtime.sparkConf"
+        if why is not None:
+            raise NotUnderstoodError(f"SET {name}: {why}")
+        rest = {key: old for key, old in self.conf.items() if key != name}
+        return self._now(rest if value is None else {**rest, name: value.strip()})
+
+    def reset(self, name: str | None = None) -> "Settings":
+        """As when the session began: one of them, or all."""
+        if name is None:
+            return self._now(self.begun_with)
+        rest = {key: old for key, old in self.conf.items() if key != name}
+        return self._now({**rest, **{key: old for key, old in self.begun_with.items() if key == name}})
+
+    def _now(self, conf: Mapping[str, str]) -> "Settings":
+        return replace(self, conf=conf, past=self.past.union(self.conf.items()))
 
     def _is(self, name: str) -> bool | None:
         value = self.conf.get(name)
@@ -70,21 +124,8 @@ class Settings:
     @property
     def session(self) -> Session:
         return Session(
-            time_zone=self.conf.get("spark.sql.session.timezone"),
-            ansi=self._is("spark.sql.ansi.enabled"),
-            case_sensitive=self._is("spark.sql.casesensitive") or False,
+            time_zone=self.conf.get(_TIME_ZONE), ansi=self._is(_ANSI), case_sensitive=self._is(_CASE) or False
         )
-
-    @property
-    def legacy(self) -> str | None:
-        """A setting under which conditions mean something else than they say."""
-        return next((name for name in self.conf if name.startswith("spark.sql.legacy.")), None)
-
-    @property
-    def default_catalog(self) -> str | None:
-        """Where names are looked up that say no catalog; None if it is Spark's own."""
-        catalog = self.conf.get("spark.sql.defaultcatalog", "").lower()
-        return catalog if catalog not in ("", "spark_catalog") else None
 
     @property
     def overwrites_partitions(self) -> bool:
@@ -93,26 +134,57 @@ class Settings:
     @property
     def evolves(self) -> bool:
         """Whether any write may add columns, which aborts concurrent writers."""
-        return self.conf.get(_AUTO_MERGE, "false").lower() != "false"
+        return self._is(_AUTO_MERGE) or False
 
     @property
     def compacts(self) -> bool:
-        return self.conf.get("spark.databricks.delta.autocompact.enabled", "false").lower() != "false"
+        return self.conf.get(_AUTO_COMPACT, "false").lower() != "false"
+
+    @property
+    def compacts_elsewhere(self) -> bool:
+        """Whether auto-compaction, at some time, also takes files of partitions that the job did not write."""
+        return any(
+            name == _COMPACTS_WHAT_IT_WROTE and value.lower() == "false"
+            for name, value in (*self.conf.items(), *self.past)
+        )
+
+    @property
+    def default_catalog(self) -> str | None:
+        """Where names are looked up that say no catalog; None if it is Spark's own."""
+        catalog = self.conf.get(_CATALOG, "").lower()
+        return catalog if catalog not in ("", "spark_catalog") else None
 
     @property
     def previews_rows(self) -> bool:
         """Whether Databricks 14.0 and 14.1 shall tell conflicts row by row."""
-        return self._is("spark.databricks.delta.rowlevelconcurrencypreview") or False
+        return self._is(_PREVIEWS) or False
 
     @property
     def stores_exactly(self) -> bool:
         """Whether a value that does not fit its column is an error, not another value."""
-        return self.conf.get("spark.sql.storeassignmentpolicy", "ansi").lower() != "legacy"
+        return self.conf.get(_STORES, "ansi").lower() != "legacy"
+
+    # ------------------------------------------------------------------ settings that are not understood
 
     @property
-    def changes_commit_rules(self) -> str | None:
-        return next((name for name in self.conf if name.startswith(_COMMIT_RULES)), None)
+    def changes_anything(self) -> str | None:
+        """A setting that may change whatever a statement of the script does."""
+        return self._ever(lambda meaning: meaning is Meaning.ANYTHING)
 
     @property
     def changes_what_is_touched(self) -> str | None:
-        return next((name for name in self.conf if name.startswith(_TOUCHED)), None)
+        return self._ever(lambda meaning: meaning is Meaning.TOUCHES)
+
+    @property
+    def changes_commit_rules(self) -> str | None:
+        return self._ever(lambda meaning: meaning not in (Meaning.HARMLESS, Meaning.UNDERSTOOD))
+
+    def _ever(self, holds: Callable[[Meaning], bool]) -> str | None:
+        pairs = (*self.conf.items(), *sorted(self.past))
+        return next((name for name, value in pairs if holds(meaning_of(name, value, self.spark))), None)
+
+
+def key_in_sql(text: str) -> str | None:
+    """The name of a setting as SET and RESET have it; None if Spark would not take it for one."""
+    found = _IN_SQL.match(text)
+    return None if found is None else found[1] or found[2]

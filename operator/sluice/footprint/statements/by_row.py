@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from sqlglot import exp
 
-from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
+from sluice.footprint.sql.functions import a_users
 from sluice.footprint.sql.reading import Reading
 from sluice.predicates.reasons import is_volatile
 from sluice.predicates.syntax import conjuncts
@@ -24,7 +24,7 @@ def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str
             return "its condition has a subquery"
         for function in condition.find_all(exp.Func):
             name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
-            if is_volatile(name) or (isinstance(function, exp.Anonymous) and name not in BUILTIN_FUNCTIONS):
+            if is_volatile(name) or a_users(function, reading.around.settings.spark) is not None:
                 return f"its condition calls {name}(), which may be non-deterministic"
         if condition.find(exp.Dot, exp.Bracket) is not None or any(
             _is_complex(column, reading) for column in condition.find_all(exp.Column)

@@ -11,7 +11,7 @@ from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.regions import united, without
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only, stranger
 from sluice.footprint.sql.reading import Reading, partitions, there
-from sluice.footprint.sql.selected import may_be_a_users
+from sluice.footprint.sql.selected import users_function
 from sluice.footprint.statements.by_row import against_rows
 from sluice.footprint.statements.insert import evolution, pin_advice, refuse_unknown
 from sluice.predicates import (
@@ -177,7 +177,7 @@ def _columns_named(expression: str) -> set[str] | None:
         return None
     if isinstance(tree, str) or stranger(tree) is not None or tree.find(exp.Query) is not None:
         return None
-    if any(may_be_a_users(function) for function in tree.find_all(exp.Func)):
+    if any(users_function(node, None) is not None for node in tree.walk()):
         return None
     return {part.name.lower() for column in tree.find_all(exp.Column) for part in column.parts}
 

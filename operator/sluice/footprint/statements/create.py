@@ -139,8 +139,8 @@ def _query(reading: Reading) -> exp.Expr | None:
 def _selected(reading: Reading) -> Sources:
     if not _query_tokens(reading):
         return NO_SOURCES
-    query = _query(reading)
-    return ANY_SOURCES if query is None else sources_of(query, reading.around.views)
+    query, around = _query(reading), reading.around
+    return ANY_SOURCES if query is None else sources_of(query, around.views, around.settings.spark)
 
 
 def _cloned(reading: Reading) -> Sources:

@@ -176,7 +176,7 @@ def _replaced(
     matching = partitions(predicate)
     reads = united([recorded, source.region])
     outside = any(
-        key.startswith("spark.databricks.delta.replacewhere") for key in reading.around.settings.conf
+        key.startswith("spark.databricks.delta.replaceWhere.") for key in reading.around.settings.conf
     )
     return reading.footprint(
         Operation.OVERWRITE,

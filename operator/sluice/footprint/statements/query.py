@@ -31,7 +31,7 @@ _DESCRIBE = (
 
 def selects(statement: Statement, around: Surroundings, _beginning: int) -> Effect:
     tree = query_in((*statement.common, *statement.tokens), statement.text, place(statement))
-    found = ANY_SOURCES if tree is None else sources_of(tree, around.views)
+    found = ANY_SOURCES if tree is None else sources_of(tree, around.views, around.settings.spark)
     return Effect(around, selected=found.under(around.one_key))
 
 

@@ -1,52 +1,106 @@
-"""Statements that touch no table but change what the next ones mean: SET, USE, temporary views and functions."""
+"""Statements that touch no table but change what the next ones mean: SET, RESET, USE, temporary views and functions."""
 
 from dataclasses import replace
 
 from sqlglot import exp
 
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.sql.functions import BUILTIN_FUNCTIONS
+from sluice.footprint.sql.functions import may_be_builtin
 from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.settings import Settings
+from sluice.footprint.sql.settings import key_in_sql
+from sluice.footprint.sql.shape import NAME, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_in
-from sluice.footprint.sql.words import QUOTED, words
+from sluice.footprint.sql.words import words
 
 _NAMES = "names of views"
+_ONE_NAME = r"(?:`|[A-Z0-9_]+)"
+_FILE = rf"(?:JAR|FILE|ARCHIVE) {STRING}"
+_TIME_ZONE = "spark.sql.session.timeZone"
+_CATALOGS = "spark.sql.catalog."
 
 
-def use(_statement: Statement, around: Surroundings, _beginning: int) -> Surroundings:
-    return replace(around, moved=True)
+def reset(statement: Statement, around: Surroundings, _beginning: int) -> Surroundings:
+    return replace(around, settings=around.settings.reset(_setting(statement, _after_verb(statement))))
+
+
+def _after_verb(statement: Statement) -> str:
+    verb = statement.tokens[0]
+    return statement.text[verb.end + 1 - verb.start :].strip()
+
+
+def _setting(statement: Statement, text: str) -> str | None:
+    """None for no setting at all, which stands for all of them."""
+    if not text:
+        return None
+    key = key_in_sql(text)
+    if key is None:
+        raise NotUnderstoodError(
+            f"{place(statement)}: {text[:80]!r} is no setting's name: write it as spark.name or `spark.name`, without comments"
+        )
+    return key
 
 
 def set_(statement: Statement, around: Surroundings, _beginning: int) -> Surroundings:
-    tokens = statement.tokens
-    found = words(tokens)
+    found = words(statement.tokens)
     if found[1:3] == ["TIME", "ZONE"]:
-        zone = tokens[3].text if len(tokens) == 4 and found[3] == QUOTED else None
-        return replace(around, settings=around.settings.changed("spark.sql.session.timeZone", zone))
-    key, equals, value = statement.text[tokens[0].end + 1 - tokens[0].start :].partition("=")
-    key = key.strip().strip("`")
-    if not equals or not key.lower().startswith("spark."):
+        return _with(statement, around, _TIME_ZONE, _zone(statement))
+    if found[1:2] == ["CATALOG"] and len(found) == 3:
+        return replace(around, moved=True)
+    name, equals, value = _after_verb(statement).partition("=")
+    if not equals:
+        if found[1:] != ["-", "V"]:
+            _setting(statement, name.strip())
+        return around  # shows settings
+    key = _setting(statement, name.strip())
+    if key is None:
+        raise NotUnderstoodError(f"{place(statement)}: SET lacks the setting's name before '='")
+    if "--" in value or "/*" in value:
         raise NotUnderstoodError(
-            f"{place(statement)}: of SET only SET spark.name = value and SET TIME ZONE 'zone' are understood"
+            f"{place(statement)}: Spark takes a comment for a part of the value of {key}: remove it"
         )
-    value = value.strip()
-    if Settings.of({key: value}).changes_commit_rules is not None:
-        raise NotUnderstoodError(
-            f"{place(statement)}: {key} changes what commits survive: set it under runtime.sparkConf"
-        )
+    around = _with(statement, around, key, _unquoted(value.strip()))
+    return replace(around, moved=True) if key.startswith(_CATALOGS) else around
+
+
+def _with(statement: Statement, around: Surroundings, key: str, value: str | None) -> Surroundings:
     try:
-        return replace(around, settings=around.settings.changed(key, value.strip("`")))
+        return replace(around, settings=around.settings.changed(key, value))
     except NotUnderstoodError as error:
         raise NotUnderstoodError(f"{place(statement)}: {error}") from None
 
 
+def _unquoted(value: str) -> str:
+    """Spark takes backticks off a value, and no other quotes."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "`" else value
+
+
+def _zone(statement: Statement) -> str | None:
+    """None for one that is not known here: the driver's own."""
+    rest = statement.tokens[3:]
+    if fits(rest, STRING):
+        return rest[0].text
+    if fits(rest, r"LOCAL|INTERVAL .+"):
+        return None
+    raise NotUnderstoodError(
+        f"{place(statement)}: of SET TIME ZONE only 'zone', LOCAL and INTERVAL are understood"
+    )
+
+
+def use(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
+    rest = statement.tokens[beginning:]
+    if not fits(rest, rf"(?:(?:CATALOG|SCHEMA|DATABASE|NAMESPACE) )?(?:{NAME}|IDENTIFIER \( .+ \))"):
+        raise NotUnderstoodError(
+            f"{place(statement)}: only USE schema, USE catalog.schema and USE SCHEMA name are understood"
+        )
+    return replace(around, moved=True)
+
+
 def function(statement: Statement, around: Surroundings, position: int) -> Surroundings:
     """Java classes; what they do is unknown, so conditions that call them are widened by their name."""
-    tokens = statement.tokens
-    name = tokens[position].text.lower()
-    rest = words(tokens[position + 1 :])
-    if not rest or rest[0] != "AS" or name in BUILTIN_FUNCTIONS or name.upper() in exp.FUNCTION_BY_NAME:
+    tokens = statement.tokens[position:]
+    if not fits(tokens, rf"{_ONE_NAME} AS {STRING}(?: USING {_FILE}(?: , {_FILE})*)?") or may_be_builtin(
+        tokens[0].text
+    ):
         raise NotUnderstoodError(
             f"{place(statement)}: only functions by their class are understood (CREATE TEMPORARY FUNCTION name AS 'class'), "
             "under a name that Spark has none of its own for"
@@ -56,17 +110,17 @@ def function(statement: Statement, around: Surroundings, position: int) -> Surro
 
 def temporary_view(statement: Statement, around: Surroundings, position: int) -> Surroundings:
     tokens = statement.tokens
-    name = tokens[position].text.lower()
-    if position + 2 >= len(tokens) or words(tokens)[position + 1] != "AS":
+    if not fits(tokens[position:], rf"{_ONE_NAME} AS .+"):
         raise NotUnderstoodError(
             f"{place(statement)}: only CREATE TEMPORARY VIEW name AS query is understood; name columns in the query"
         )
+    name = tokens[position].text.lower()
     query = query_in(tokens[position + 2 :], statement.text, f"{place(statement)}: the view's query")
     if query is None:
         raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
     if _reaches(query, name, around):
         raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
-    return replace(around, views={**around.views, name: query})
+    return around.with_view(name, query)
 
 
 def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
