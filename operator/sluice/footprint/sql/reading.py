@@ -14,7 +14,7 @@ from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
-from sluice.footprint.sql.grammar import foreign
+from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.naming import key_of_node
 from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.settings import Settings
@@ -157,6 +157,8 @@ class Reading:
         why = foreign((*self.statement.common, *self.statement.tokens), tree)
         if why is not None:
             raise self.refused(why)
+        if not self.around.cautious and asks_other_tables(tree):
+            raise self.refused(_NO_SUBQUERY)
         if self.statement.common:
             self._refuse_names_of_two_things(tree)
         return tree
@@ -195,9 +197,12 @@ class Reading:
     def condition(self, start: int, end: int) -> exp.Expr:
         """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
         try:
-            return condition_among(self.statement.tokens[start:end], self.statement.text)
+            found = condition_among(self.statement.tokens[start:end], self.statement.text)
         except PredicateError as error:
             raise self._unreadable(error) from error
+        if not self.around.cautious and holds_a_query(found):
+            raise self.refused(_NO_SUBQUERY)
+        return found
 
     def _unreadable(self, error: PredicateError) -> NotUnderstoodError:
         return NotUnderstoodError(f"{at(self.place, error)}. {IF_SPARK_DOES}")
@@ -301,6 +306,10 @@ class Reading:
         )
 
 
+_NO_SUBQUERY = (
+    "Delta refuses subqueries in the condition by which a statement finds its rows: write it as a MERGE with the query as its "
+    "source"
+)
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
 
 
