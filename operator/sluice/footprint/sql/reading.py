@@ -32,7 +32,7 @@ from sluice.predicates import (
 )
 from sluice.predicates.limits import excess
 from sluice.predicates.syntax import condition_among, statement_in
-from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, log_store_of
+from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, lock_table_of, log_store_of
 
 
 @dataclass(frozen=True)
@@ -299,6 +299,7 @@ class Reading:
             previews_rows=self.around.settings.previews_rows,
             compacts=self._compacts,
             log_store=store,
+            lock_table=lock_table_of(self.around.settings.conf) if store is LogStore.S3_DYNAMODB else "",
             widened=widened[:16],
             sources=sources.under(self.around.one_key),
             told_by=tuple(self.told_by) if told else (),
