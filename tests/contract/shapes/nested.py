@@ -57,7 +57,7 @@ def renamed(draw: Draw, wanted: Columns) -> str:
     if draw.chance(0.5):
         draw.random.shuffle(names)
     outer = ", ".join(f"{name} AS {column.quoted}" for name, column in zip(names, wanted, strict=True))
-    return f"SELECT {draw.one(['*', outer])} FROM ({inner}) AS q({', '.join(names)})"
+    return f"SELECT {draw.one(['*', outer, outer])} FROM ({inner}) AS q({', '.join(names)})"
 
 
 def rolled_up_within(draw: Draw, wanted: Columns) -> str:

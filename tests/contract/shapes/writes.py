@@ -44,21 +44,21 @@ def into_columns(draw: Draw, target: Target, query: Query) -> str:
     draw.random.shuffle(wanted)
     if draw.rarely(0.4) and len(wanted) > 2:
         wanted.pop()
-    verb = draw.one(["INSERT INTO"] * 4 + ["INSERT OVERWRITE"])
+    verb = draw.one(["INSERT INTO"] * 7 + ["INSERT OVERWRITE"])
     return f"{verb} {T} ({', '.join(column.quoted for column in wanted)}) {query(draw, tuple(wanted))}"
 
 
 def by_name(draw: Draw, target: Target, query: Query) -> str:
     wanted = list(wanted_of(draw, target))
     draw.random.shuffle(wanted)
-    verb = draw.one(["INSERT INTO"] * 4 + ["INSERT OVERWRITE"])
+    verb = draw.one(["INSERT INTO"] * 7 + ["INSERT OVERWRITE"])
     return f"{verb} {T} BY NAME {query(draw, tuple(wanted))}"
 
 
 def into_partition(draw: Draw, target: Target, query: Query) -> str:
     """PARTITION (...) with values for all, some or none of the partition columns."""
     clauses, static = [], set()
-    verb = draw.one(["INSERT INTO"] * 4 + ["INSERT OVERWRITE"])
+    verb = draw.one(["INSERT INTO"] * 7 + ["INSERT OVERWRITE"])
     if verb.endswith("OVERWRITE") and draw.chance(0.4):
         draw.before.append("SET spark.sql.sources.partitionOverwriteMode = dynamic")
     wanted = wanted_of(draw, target)
@@ -74,8 +74,7 @@ def into_partition(draw: Draw, target: Target, query: Query) -> str:
     if not clauses:
         return into(draw, target, query)
     rest = [column for column in wanted if column.name not in static]
-    exists = " IF NOT EXISTS" if verb.endswith("OVERWRITE") and draw.chance(0.05) else ""
-    return f"{verb} {T} PARTITION ({', '.join(clauses)}){exists} {query(draw, tuple(rest))}"
+    return f"{verb} {T} PARTITION ({', '.join(clauses)}) {query(draw, tuple(rest))}"
 
 
 def _is_partition(target: Target, column: Wanted) -> bool:
@@ -140,14 +139,17 @@ def merge(draw: Draw, target: Target, query: Query) -> str:
     on = [f"{draw.one(['t.id = s.id', 's.id = t.id', 't.id <=> s.id'])}"]
     for column in target.partition_columns:
         quoted, pin = column.quoted, next((w.pin for w in pins if w.name == column.name), None)
-        if draw.chance(0.85):
+        if not draw.rarely(0.3):
             on.append(equal(draw, f"t.{quoted}", pin or draw.solid(column.type), column.type))
         elif column.generated is None and draw.chance(0.5):
             on.append(f"t.{quoted} = s.{quoted}")
     draw.random.shuffle(on)
     clauses = _clauses(draw, target, wanted)
     schema = "WITH SCHEMA EVOLUTION " if draw.chance(0.03) else ""
-    return f"MERGE {schema}INTO {T} AS t USING ({query(draw, wanted)}) AS s ON {' AND '.join(on)} {' '.join(clauses)}"
+    source = query(draw, wanted)
+    if source.startswith(("VALUES", "(VALUES")):
+        source = f"SELECT * FROM ({source}) AS v({', '.join(column.quoted for column in wanted)})"
+    return f"MERGE {schema}INTO {T} AS t USING ({source}) AS s ON {' AND '.join(on)} {' '.join(clauses)}"
 
 
 def _clauses(draw: Draw, target: Target, wanted: Columns) -> list[str]:
@@ -158,16 +160,27 @@ def _clauses(draw: Draw, target: Target, wanted: Columns) -> list[str]:
             ("not matched",),
             ("matched",),
             ("matched", "matched", "not matched", "not matched"),
-            ("matched", "not matched", "by source"),
-            ("by source",),
-            ("not matched", "by source"),
+            ("matched",),
+            ("matched", "matched", "not matched"),
+            draw.one([("matched", "not matched", "by source"), ("by source",), ("not matched", "by source")]),
         ]
     )
-    return [_CLAUSES[kind](draw, target, wanted) for kind in kinds]
+    return [
+        _CLAUSES[kind](draw, target, wanted, first=kind in kinds[number + 1 :])
+        for number, kind in enumerate(kinds)
+    ]
 
 
-def _matched(draw: Draw, target: Target, wanted: Columns) -> str:
-    condition = draw.one(["", "", " AND s.id > 0", _pinned(draw, wanted, "t"), _pinned(draw, wanted, "s")])
+def _matched(draw: Draw, target: Target, wanted: Columns, *, first: bool) -> str:
+    """Only the last of its kind may be without a condition."""
+    condition = draw.one(
+        [
+            *([] if first else ["", ""]),
+            " AND s.id > 0",
+            _pinned(draw, wanted, "t"),
+            _pinned(draw, wanted, "s"),
+        ]
+    )
     then = draw.one(
         [
             "DELETE",
@@ -179,8 +192,15 @@ def _matched(draw: Draw, target: Target, wanted: Columns) -> str:
     return f"WHEN MATCHED{condition} THEN {then}"
 
 
-def _not_matched(draw: Draw, target: Target, wanted: Columns) -> str:
-    condition = draw.one(["", "", " AND s.id > 0", _pinned(draw, wanted, "s"), _pinned(draw, wanted, "s")])
+def _not_matched(draw: Draw, target: Target, wanted: Columns, *, first: bool) -> str:
+    condition = draw.one(
+        [
+            *([] if first else ["", ""]),
+            " AND s.id > 0",
+            _pinned(draw, wanted, "s"),
+            _pinned(draw, wanted, "s"),
+        ]
+    )
     names = list(wanted)
     draw.random.shuffle(names)
     values = [_inserted(draw, column) for column in names]
@@ -195,7 +215,7 @@ def _inserted(draw: Draw, column: Wanted) -> str:
     return f"s.{column.quoted}"
 
 
-def _by_source(draw: Draw, target: Target, wanted: Columns) -> str:
+def _by_source(draw: Draw, target: Target, wanted: Columns, *, first: bool) -> str:
     condition = draw.one([_pinned(draw, wanted, "t"), _pinned(draw, wanted, "t"), " AND t.id > 4"])
     then = draw.one(["DELETE", _update(draw, target, from_source=False)])
     return f"WHEN NOT MATCHED BY SOURCE{condition} THEN {then}"
@@ -221,13 +241,15 @@ def _update(draw: Draw, target: Target, *, from_source: bool) -> str:
 def _some(draw: Draw, target: Target) -> list[Column]:
     others = [column for column in target.given_columns if column.name != "id"]
     moving = [column for column in others if column.partition or column.quoted != column.name]
-    if moving and draw.chance(0.5):
+    if moving and draw.chance(0.4):
         return [draw.one(moving)]
     return draw.random.sample(others, draw.one([1, 1, min(2, len(others))]))
 
 
 def _assigned(draw: Draw, column: Column, source: str | None) -> str:
-    values = [draw.value(column.type), draw.value(column.type), draw.one(ODDLY[column.type])]
+    values = [draw.value(column.type), draw.value(column.type)]
+    if draw.rarely(0.4):
+        values = [draw.one(ODDLY[column.type])]
     if source is not None:
         values += [f"{source}.{column.quoted}"] * 2
     return f"{_name(draw, column)} = {draw.one(values)}"
@@ -235,7 +257,11 @@ def _assigned(draw: Draw, column: Column, source: str | None) -> str:
 
 def _name(draw: Draw, column: Column) -> str:
     called = f"IDENTIFIER('{column.name}')"
-    return draw.one([*[column.quoted] * 4, f"`{column.name}`", called, called, column.quoted.upper()])
+    return (
+        called
+        if draw.rarely(0.1)
+        else draw.one([*[column.quoted] * 4, f"`{column.name}`", column.quoted.upper()])
+    )
 
 
 # ------------------------------------------------------------------------------------------ changes without a query
@@ -250,13 +276,10 @@ def update(draw: Draw, target: Target) -> str:
 
 def _moved(draw: Draw, target: Target, column: Column, of: str) -> str:
     same = [other for other in target.given_columns if other.type == column.type]
-    values = [
-        draw.value(column.type),
-        draw.value(column.type),
-        draw.one(ODDLY[column.type]),
-        f"{of}{draw.one(same).quoted}",
-    ]
-    return f"{draw.one(['', of])}{_name(draw, column)} = {draw.one(values)}"
+    value = draw.value(column.type)
+    if draw.rarely(0.5):
+        value = draw.one([draw.one(ODDLY[column.type]), f"{of}{draw.one(same).quoted}"])
+    return f"{draw.one(['', of])}{_name(draw, column)} = {value}"
 
 
 def delete(draw: Draw, target: Target) -> str:
@@ -268,7 +291,7 @@ def _condition(draw: Draw, target: Target, of: str) -> str:
     parts = [
         equal(draw, f"{of}{column.quoted}", draw.value(column.type), column.type)
         for column in target.partition_columns
-        if draw.chance(0.8)
+        if not draw.rarely(0.4)
     ]
     if draw.chance(0.3) or not parts:
         parts.append(draw.one([f"{of}id > 1", f"{of}id IN (1, 2, 3)", f"{of}id % 2 = 0"]))

@@ -29,8 +29,6 @@ _OF_SQL = (
 )
 """What Spark's SQL, Delta and the file systems read. Spark's core knows no tables, whatever it is told."""
 
-_LOCK_SETTINGS = ("spark.", "spark.hadoop.")
-
 _UNDERSTOOD = frozenset(
     {
         "spark.databricks.delta.autoCompact.enabled",
@@ -38,10 +36,7 @@ _UNDERSTOOD = frozenset(
         "spark.databricks.delta.rowLevelConcurrencyPreview",
         "spark.databricks.delta.schema.autoMerge.enabled",
         "spark.delta.logStore.",
-        *(f"{prefix}io.delta.storage.S3DynamoDBLogStore.ddb.region" for prefix in _LOCK_SETTINGS),
-        *(f"{prefix}io.delta.storage.S3DynamoDBLogStore.ddb.tableName" for prefix in _LOCK_SETTINGS),
-        "spark.hadoop.fs.default.name",
-        "spark.hadoop.fs.defaultFS",
+        "spark.io.delta.storage.S3DynamoDBLogStore.",
         "spark.sql.ansi.enabled",
         "spark.sql.caseSensitive",
         "spark.sql.defaultCatalog",
@@ -288,22 +283,9 @@ _HARMLESS: Mapping[str, tuple[str, ...]] = {
         "spark.hadoop.fs.s3.",
         "spark.hadoop.fs.s3a.",
         "spark.hadoop.fs.s3n.",
-        "spark.hadoop.fs.viewfs.",
         "spark.hadoop.google.cloud.",
         "spark.hadoop.hadoop.",
-        "spark.hadoop.io.compression.",
-        "spark.hadoop.io.file.",
-        "spark.hadoop.io.native.",
-        *(
-            f"{prefix}io.delta.storage.S3DynamoDBLogStore.{name}"
-            for prefix in _LOCK_SETTINGS
-            for name in (
-                "credentials.provider",
-                "ddb.ttl",
-                "provisionedThroughput.rcu",
-                "provisionedThroughput.wcu",
-            )
-        ),
+        "spark.hadoop.io.",
         "spark.hadoop.ipc.",
         "spark.hadoop.mapred.",
         "spark.hadoop.mapreduce.",
@@ -336,7 +318,7 @@ _HARMLESS_VALUES: Mapping[str, frozenset[str]] = {
 
 _CATALOGS = "spark.sql.catalog."
 """Declares catalogs and how they are reached: what they know is names."""
-_UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
+_UNLISTED = ("spark.hadoop.", "spark.hive.")
 """Settings of which Spark has no list."""
 
 
