@@ -6,7 +6,7 @@ from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.footprint import NOTHING, NotUnderstoodError, TableFootprint, footprint_of, split
 from sluice.footprint.sql.reading import Surroundings
 from sluice.footprint.statements.script import Script
-from sluice.tables import key_of_name, key_of_path
+from sluice.tables import Names, key_of_name, key_of_path
 
 T = key_of_path("/lake/t")
 NAME = key_of_name("sales.orders")
@@ -472,3 +472,10 @@ def test_text_that_the_runner_could_not_cut_is_refused_beside_a_declared_footpri
 )
 def test_what_spark_has_is_understood(sql: str) -> None:
     assert footprint(sql).statement == 1
+
+
+def test_a_name_that_is_surely_a_table_is_no_view() -> None:
+    around = Surroundings(names=Names(tables=frozenset({key_of_name("a.t")})))
+    for sql in ("CREATE VIEW a.t AS SELECT 1", "ALTER VIEW a.t AS SELECT 1", "DROP VIEW a.t"):
+        with pytest.raises(NotUnderstoodError, match="is a table"):
+            Script(around).then(split(sql)[0])

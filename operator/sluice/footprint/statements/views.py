@@ -24,20 +24,20 @@ _ALTERED = (
 
 def create(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
     conditional = words(statement.tokens[beginning : beginning + 3]) == ["IF", "NOT", "EXISTS"]
-    view = _view(statement, beginning + 3 * conditional)
+    view = _view(statement, around, beginning + 3 * conditional)
     _read_query(statement, view.end, _BEFORE_THE_QUERY)
     return _anew(around, [view])
 
 
 def alter(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
-    view = _view(statement, beginning)
+    view = _view(statement, around, beginning)
     if view.key.text in around.views:
         raise NotUnderstoodError(
             f"{place(statement)}: {view.key} is a temporary view: create it anew instead"
         )
     rest = statement.tokens[view.end :]
     if words(rest[:2]) == ["RENAME", "TO"] and fits(rest[2:], NAME):
-        return _anew(around, [view, _view(statement, view.end + 2)])
+        return _anew(around, [view, _view(statement, around, view.end + 2)])
     if not any(fits(rest, kind) for kind in _ALTERED):
         _read_query(statement, view.end, "")
     return _anew(around, [view])
@@ -45,7 +45,7 @@ def alter(statement: Statement, around: Surroundings, beginning: int) -> Surroun
 
 def drop(statement: Statement, around: Surroundings, beginning: int) -> Surroundings:
     conditional = words(statement.tokens[beginning : beginning + 2]) == ["IF", "EXISTS"]
-    view = _view(statement, beginning + 2 * conditional)
+    view = _view(statement, around, beginning + 2 * conditional)
     if view.end != len(statement.tokens):
         raise NotUnderstoodError(f"{place(statement)}: after DROP VIEW stands one name and nothing else")
     if view.key.text in around.views:
@@ -55,10 +55,14 @@ def drop(statement: Statement, around: Surroundings, beginning: int) -> Surround
     return _anew(around, [view])
 
 
-def _view(statement: Statement, position: int) -> Named:
+def _view(statement: Statement, around: Surroundings, position: int) -> Named:
     named = table_at(statement.tokens, position)
     if named is None or not named.key.is_name:
         raise NotUnderstoodError(f"{place(statement)}: a view must be named, as catalog.schema.view")
+    if around.is_table(named.key):
+        raise NotUnderstoodError(
+            f"{place(statement)}: {named.key} is a table, as its policy says, and no view"
+        )
     return named
 
 
