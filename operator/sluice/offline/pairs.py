@@ -12,9 +12,9 @@ from sluice.offline.knowledge import Knowledge
 from sluice.tables import TableKey
 
 _MAYBE_A_VIEW = "may be a view over"
-_BY_LOCATION = (
-    "read sources by their location, such as delta.`s3://lake/corrections`: behind a name there may be a view "
-    "over the table that is written"
+_BIND_SOURCES = (
+    "bind the names of sources in a DeltaTablePolicy (table.name and table.path), or read them by their location, such as "
+    "delta.`s3://lake/corrections`: behind an unbound name there may be a view over the table that is written"
 )
 
 
@@ -94,7 +94,7 @@ def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ..
     else:
         found = [verdict.advice for _, verdict in losers if verdict.advice]
     if any(_MAYBE_A_VIEW in reason for loser, _ in losers for reason in loser.widened):
-        found.append(_BY_LOCATION)
+        found.append(_BIND_SOURCES)
     return tuple(dict.fromkeys(found))
 
 

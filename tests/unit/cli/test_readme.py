@@ -4,9 +4,17 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts import conflict_between
+from sluice.controller.declarations import declarations
+from sluice.footprint import footprint_of
+from sluice.predicates import Table
+from sluice.tables import TableFacts, key_of_path, known, oss
 from unit.cli.folders import sluice
 
 ROOT = Path(__file__).parents[3]
@@ -35,6 +43,45 @@ def test_the_session_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: p
             assert sluice(*command.split()[1:], terminal_width=WIDTH).stdout.rstrip() == printed
         elif command.startswith("sed "):
             subprocess.run(command, shell=True, check=True)  # noqa: S602 - it is our own README
+
+
+def first_manifest() -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """The policy, the job, and all that is printed."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A first manifest")[2]
+    section = section.partition("\n## ")[0]
+    (manifest,) = re.findall(r"```yaml\n(.*?)```", section, re.DOTALL)
+    policy, job = yaml.safe_load_all(manifest)
+    printed = [
+        line
+        for block in re.findall(r"```console\n(.*?)```", section, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    return policy, job, printed
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_operator_tells_a_newcomer_what_the_readme_shows(declared: bool) -> None:
+    policy, job, printed = first_manifest()
+    path = policy["spec"]["table"]["path"]
+    body = {"name": "x", "namespace": "default", "creationTimestamp": "2026-11-19T10:00:00Z"}
+    by, _ = declarations([{"metadata": body, "spec": policy["spec"]}] if declared else [])
+    columns = Table.of({"id": "bigint", "amount": "int", "date": "date"}, ["date"])
+    facts = {
+        key_of_path(path): known(
+            TableFacts(columns=columns, dialect=oss("4.4.0")), by.declared(key_of_path(path))
+        )
+    }
+    merge = DeltaWriteJobSpec.model_validate(job["spec"])
+    if not declared:
+        merge = merge.model_copy(update={"sql": (merge.sql or "").replace("sales.orders", f"delta.`{path}`")})
+    append = DeltaWriteJobSpec(sql=f"INSERT INTO delta.`{path}` SELECT * FROM parquet.`/incoming`")
+    found = conflict_between(
+        *(footprint_of(spec, {}, facts=facts, names=by.names) for spec in (merge, append))
+    )
+    assert found is not None
+    message = f"default/append-web runs on {found.table}: {found.verdict.reason}; starts when nothing conflicts with it any more"
+    assert message in printed
+    assert declared or found.verdict.advice in printed
 
 
 def test_the_manifests_in_the_readme_are_those_of_the_examples() -> None:
