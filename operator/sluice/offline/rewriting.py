@@ -40,6 +40,8 @@ _LONGEST = 2000
 _AFTER_ON = frozenset({"WHEN"})
 _COMPARED_ALIKE = frozenset({Kind.DATE, Kind.BOOLEAN})
 """Kinds for which a = b and b = c say a = c, whatever type b is converted from. Large numbers pass through DOUBLE."""
+_COMPARED_AMONG_THEMSELVES = frozenset({Kind.INTEGER, Kind.STRING})
+"""Kinds for which they say so if b is of the same."""
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,19 @@ def _through_source(
             if column is None or not _is_of(theirs, source):
                 continue
             cells = [row.named(theirs.name, reading) for row in rows]
-            written = column.type.kind is Kind.STRING and all(isinstance(cell, Constant) for cell in cells)
-            if written or column.type.kind in _COMPARED_ALIKE:
+            if all(_is_compared_alike(cell, column) for cell in cells):
                 found.append(disjunction(says(cell, column, reading) for cell in cells))
     return found
+
+
+def _is_compared_alike(cell: Cell, column: Column) -> bool:
+    if column.type.kind in _COMPARED_ALIKE:
+        return True
+    if column.type.kind not in _COMPARED_AMONG_THEMSELVES:
+        return False
+    if isinstance(cell, FromTable):
+        return cell.type is not None and cell.type.kind is column.type.kind
+    return isinstance(cell, Constant)  # of which `says` tells nothing if it is of another kind
 
 
 def _partition_column(node: exp.Expr, reading: Reading, names: Sequence[str]) -> Column | None:
@@ -198,9 +209,7 @@ def _pinned_by_promise(
     bounded = []
     for column in facts.columns.partition_columns:
         cells = [row.named(column.name, reading) for row in rows]
-        if all(
-            cell is not None and not (isinstance(cell, FromTable) and cell.type is not None) for cell in cells
-        ):
+        if all(cell is not None for cell in cells):
             bounded.append(disjunction(says(_promised(cell, column), column, reading) for cell in cells))
     region = compiled(conjunction(bounded), stored=False).on_partitions()
     condition, plain = _worth_saying(region, reading, name), _worth_saying(region, reading)

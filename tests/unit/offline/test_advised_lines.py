@@ -1,0 +1,67 @@
+"""A line that is advised rests on a source's rows: they are proved by the same rules as where rows land."""
+
+import pytest
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.offline.jobs import Job
+from sluice.offline.rewriting import Rewrite, rewrites_of
+from sluice.predicates import Table
+from sluice.tables import Names, TableFacts, key_of_path
+from unit.footprint.landing import FACTS
+
+RAW = TableFacts(columns=Table.of({"id": "int", "date": "date", "region": "string", "n": "bigint"}))
+
+
+def advised(source: str, on: str, raw: TableFacts | None = RAW) -> list[Rewrite]:
+    sql = f"MERGE INTO delta.`/lake/t` AS t USING ({source}) AS s ON {on} WHEN MATCHED THEN UPDATE SET id = 1"
+    job = Job("job", "here", DeltaWriteJobSpec.model_validate({"sql": sql}))
+    sources = {} if raw is None else {key_of_path("/lake/s"): raw}
+    return list(rewrites_of(job, {key_of_path("/lake/t"): FACTS}, sources, Names()))
+
+
+@pytest.mark.parametrize(
+    ("condition", "on", "line"),
+    [
+        ("date = '2026-11-19'", "t.date = s.date", "t.date = DATE '2026-11-19'"),
+        (
+            "date >= '2026-11-01' AND date < '2026-12-01'",
+            "t.date = s.date",
+            "t.date >= DATE '2026-11-01' AND t.date <= DATE '2026-11-30'",
+        ),
+        (
+            "date BETWEEN DATE '2026-11-01' AND DATE '2026-11-05'",
+            "t.date = s.date",
+            "t.date >= DATE '2026-11-01' AND t.date <= DATE '2026-11-05'",
+        ),
+        ("region LIKE 'e%'", "t.region = s.region", "t.region LIKE 'e%'"),
+        ("n IN (1, 2)", "t.n = s.n", "t.n IN (1, 2)"),
+    ],
+)
+def test_a_condition_on_a_source_of_known_types_is_said_of_the_table(
+    condition: str, on: str, line: str
+) -> None:
+    (found,) = advised(f"SELECT * FROM delta.`/lake/s` WHERE {condition}", on)
+    assert found.keeps_result
+    assert f" ON {on} AND {line} WHEN" in found.sql
+
+
+def test_each_part_of_a_union_is_said() -> None:
+    day = "SELECT * FROM delta.`/lake/s` WHERE date = DATE '2026-11-{}'"
+    (found,) = advised(f"{day.format(18)} UNION ALL {day.format(20)}", "t.date = s.date")
+    assert found.keeps_result
+    assert "AND t.date IN (DATE '2026-11-18', DATE '2026-11-20')" in found.sql
+
+
+@pytest.mark.parametrize(
+    ("source", "on"),
+    [
+        ("SELECT '01' AS region UNION ALL SELECT 2", "t.region = s.region"),
+        ("SELECT '01' AS region EXCEPT SELECT 2", "t.region = s.region"),
+        ("SELECT 1 AS n UNION ALL SELECT 1D", "t.n = s.n"),
+        ("SELECT '01' AS region, count(*) AS id GROUP BY ROLLUP (region)", "t.region = s.region"),
+        ("SELECT '01' AS region, inline(xs) FROM o", "t.id = s.id"),
+        ("SELECT * FROM o WHERE region = 'eu'", "t.region = s.region"),
+    ],
+)
+def test_what_rows_do_not_surely_hold_is_not_said_to_keep_the_result(source: str, on: str) -> None:
+    assert not any(one.keeps_result for one in advised(source, on))
