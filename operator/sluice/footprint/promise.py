@@ -13,9 +13,9 @@ from sluice.predicates import conjunction, disjoint, overlap, to_sql
 
 def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]) -> TableFootprint:
     """Rows that are only rewritten stay where they are; so do those of OPTIMIZE."""
+    region = partitions(conjunction(reading.predicate(text) for text in promise))
     if not footprint.data_change or footprint.adds.is_empty:
         return footprint
-    region = partitions(conjunction(reading.predicate(text) for text in promise))
     if disjoint(region, footprint.adds):
         raise NotUnderstoodError(
             f"spec.writes promises {to_sql(region, shorten=True)}, but statement {footprint.statement} adds rows where "

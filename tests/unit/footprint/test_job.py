@@ -179,3 +179,25 @@ def test_what_takes_files_away_is_never_blind_whatever_is_declared(operation: Op
     spec = write() | {"footprint": [{"table": {"path": "/lake/u"}, "operation": operation, "reads": "false"}]}
     (found,) = footprint(spec).tables
     assert not found.is_blind
+
+
+@pytest.mark.parametrize(
+    ("spec", "place"),
+    [
+        (write(mode="Overwrite", replaceWhere="a ="), "spec.write"),
+        ({"sql": "INSERT INTO delta.`/t` SELECT 1", "writes": ["a = 1", "a IN ("]}, "spec.writes"),
+        ({"sql": "DELETE FROM delta.`/t`", "writes": ["a ="]}, "spec.writes"),
+        (
+            {
+                "sql": "CALL procedure()",
+                "footprint": [{"table": {"path": "/t"}, "operation": "Update", "reads": "a ="}],
+            },
+            "spec.footprint",
+        ),
+    ],
+)
+def test_a_broken_condition_is_refused_with_its_place_though_nothing_is_known_of_the_table(
+    spec: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(NotUnderstoodError, match=rf"{place}, line 1, column \d+: this isn't a condition"):
+        footprint(spec)

@@ -31,7 +31,7 @@ from sluice.predicates import (
     parse,
 )
 from sluice.predicates.limits import excess
-from sluice.predicates.syntax import condition_among, statement_in
+from sluice.predicates.syntax import condition_among, condition_in, statement_in
 from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, log_store_of
 
 
@@ -210,6 +210,16 @@ class Reading:
         names: Collection[str] = (),
         others: Collection[str] | None = (),
     ) -> Predicate:
+        """A condition that is none is refused also where nothing is known of the table."""
+        try:
+            node = condition_in(condition) if isinstance(condition, str) else condition
+            return Anything(node) if isinstance(node, str) else self._predicate(node, names, others)
+        except PredicateError as error:
+            raise at(self.place, error) from error
+
+    def _predicate(
+        self, condition: exp.Expr, names: Collection[str], others: Collection[str] | None
+    ) -> Predicate:
         if self.facts is None or not self.facts.columns.columns:
             return Anything(
                 f"nothing is known of {self.written}, whose partition columns are needed to tell writes apart"
@@ -218,17 +228,14 @@ class Reading:
         unknown = self.around.settings.changes_anything
         if unknown is not None:
             return Anything(f"{unknown} may change what conditions mean")
-        try:
-            return parse(
-                condition,
-                self.facts.columns,
-                parameters=self.around.parameters,
-                session=self.around.settings.session,
-                names=names,
-                others=others,
-            )
-        except PredicateError as error:
-            raise at(self.place, error) from error
+        return parse(
+            condition,
+            self.facts.columns,
+            parameters=self.around.parameters,
+            session=self.around.settings.session,
+            names=names,
+            others=others,
+        )
 
     def recorded(self, predicate: Predicate) -> Region:
         """What is surely no more than an engine of which little is known takes from a condition."""
