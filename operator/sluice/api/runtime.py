@@ -60,5 +60,6 @@ class Runtime(Model):
     executor: Executor | None = None
     """Size and number of the executors."""
     spark_conf: SparkConf | None = None
-    """Spark settings, such as spark.sql.session.timeZone: UTC. Those that change what the job touches (dynamic overwrite,
-    schema evolution, time zone) are understood when it is judged; the others are passed on. No secrets."""
+    """Spark settings, such as spark.sql.session.timeZone: UTC. Those that change what the job touches are understood when it
+    is judged, those of how the work is done are passed on, and one of Spark's SQL or Delta that Sluice doesn't know makes it
+    wait for all other writers of its tables. Upper and lower case count. No secrets."""

@@ -15,8 +15,9 @@ def lost_commits(meeting: Meeting) -> Verdict | None:
     """Some stores let a commit overwrite another one of the same version, without any exception. delta-conflicts E,
     "Storage facts"."""
     mine, theirs = meeting.loser.log_store, meeting.winner.log_store
+    apart = meeting.loser.lock_table, meeting.winner.lock_table
     if not mine.loses_beside(theirs):
-        return None
+        return None if apart[0] == apart[1] else _locked_apart(*apart)
     if LogStore.UNKNOWN in (mine, theirs):
         table = meeting.loser.table if mine is LogStore.UNKNOWN else meeting.winner.table
         reason, advice = _unknown_store(table)
@@ -34,6 +35,12 @@ def lost_commits(meeting: Meeting) -> Verdict | None:
     else:
         advice = "let both commit through the same log store"
         reason = f"one commits through the log store {mine}, the other through {theirs}: neither sees the other's lock"
+    return Verdict(Level.UNSAFE, "lost-commits", reason, None, advice, _ALL)
+
+
+def _locked_apart(one: str, other: str) -> Verdict:
+    reason = f"one commits through the DynamoDB table {one}, the other through {other}: neither sees the other's commits"
+    advice = "give both jobs the same spark.io.delta.storage.S3DynamoDBLogStore.ddb.region and .ddb.tableName"
     return Verdict(Level.UNSAFE, "lost-commits", reason, None, advice, _ALL)
 
 

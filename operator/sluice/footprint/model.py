@@ -111,6 +111,8 @@ class TableFootprint:
     previews_rows: bool = False
     """The session asks for that where a runtime only previews it."""
     log_store: LogStore = LogStore.UNKNOWN
+    lock_table: str = ""
+    """Of a store that tells commits apart by entries elsewhere: where they are."""
     widened: tuple[str, ...] = ()
     """What was not understood, and is therefore taken to touch more."""
     reads_advice: str | None = None

@@ -110,7 +110,16 @@ def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: S
     if len(found) != 1 or found[0] is None:
         raise PredicateError(f"this isn't a {what}, but more than one", *_place_of(tokens))
     _tell_of_calls(found[0], tokens)
+    _show_pipes(found[0], tokens)
     return found[0]
+
+
+def _show_pipes(tree: exp.Expr, tokens: Sequence[Token]) -> None:
+    """The parser writes `a |> b` as other queries, in which a WHERE may stand after a join that it stood before: whoever reads
+    a query must see that it isn't what was written."""
+    if any(token.token_type is TokenType.PIPE_GT for token in tokens):
+        for query in tree.find_all(exp.Query):
+            query.set("options", [exp.Var(this="|>")])
 
 
 def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:

@@ -4,7 +4,7 @@ from sluice.tables.declared import Declared, declared_by, drift, known
 from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts, unread
 from sluice.tables.identity import TableKey, in_catalog, key_of_name, key_of_path
-from sluice.tables.log_store import LogStore, log_store_of
+from sluice.tables.log_store import LogStore, lock_table_of, log_store_of
 from sluice.tables.names import Names
 from sluice.tables.policies import Declarations, Policy, declarations_of, keys_of
 
@@ -27,6 +27,7 @@ __all__ = [
     "key_of_path",
     "keys_of",
     "known",
+    "lock_table_of",
     "log_store_of",
     "oss",
     "unread",

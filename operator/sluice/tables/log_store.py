@@ -33,6 +33,11 @@ _OF_S3 = {
     frozenset({"io.delta.storage.S3SingleDriverLogStore"}): LogStore.S3_SINGLE_DRIVER,
 }
 """Without a setting it isn't known: the store itself, or what stands before it, may let one of two writers win."""
+_LOCK_SETTINGS = tuple(
+    f"{prefix}io.delta.storage.S3DynamoDBLogStore." for prefix in ("spark.", "spark.hadoop.")
+)
+_LOCK_TABLE = {"ddb.region": "us-east-1", "ddb.tableName": "delta_log"}
+"""With what holds where nothing is said."""
 _ALONE = frozenset({LogStore.RENAME, LogStore.S3_SINGLE_DRIVER})
 
 
@@ -47,6 +52,17 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     if scheme == "s3":
         return _OF_S3.get(frozenset(classes), LogStore.UNKNOWN)
     return LogStore.SAFE if scheme in _SAFE_BY_THEMSELVES and not classes else LogStore.UNKNOWN
+
+
+def lock_table_of(conf: Mapping[str, str]) -> str:
+    """Where S3DynamoDBLogStore tells one commit from another: writers with different ones never meet."""
+    found = dict(_LOCK_TABLE)
+    for key, value in conf.items():
+        for prefix in _LOCK_SETTINGS:
+            name = key.removeprefix(prefix)
+            if name != key and name in found:
+                found[name] = value
+    return "/".join(found.values())
 
 
 def _names_log_store(key: str, scheme: str) -> bool:

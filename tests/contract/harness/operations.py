@@ -186,18 +186,6 @@ def _deletes(a: str, b: str) -> dict[str, tuple[str, Spec, str]]:
         ),
         "delete-text": ("delete", sql(f"DELETE FROM {T} WHERE date = '{DAYS[a]}' AND k = 1"), a),
         "delete-year": ("delete", sql(f"DELETE FROM {T} WHERE year(date) = 2026 AND k = 1"), ANYWHERE),
-        "delete-subquery": (
-            "delete",
-            sql(
-                f"DELETE FROM {T} WHERE date = {d} AND id IN (SELECT id + {'ABCD'.index(a) * 10} FROM range(1, 2))"
-            ),
-            a,
-        ),
-        "delete-date-subquery": (
-            "delete",
-            sql(f"DELETE FROM {T} WHERE date = (SELECT max({d}) FROM range(1)) AND k = 1"),
-            UNKNOWN,
-        ),
         "delete-all": ("delete", sql(f"DELETE FROM {T}"), ANYWHERE),
         "delete-true": ("delete", sql(f"DELETE FROM {T} WHERE true"), ANYWHERE),
         "truncate": ("truncate", sql(f"TRUNCATE TABLE {T}"), ANYWHERE),

@@ -25,7 +25,6 @@ READERS: dict[str, Any] = {
     "overwrite": "INSERT OVERWRITE delta.`/lake/b` SELECT * FROM delta.`/lake/c` JOIN delta.`/lake/a` USING (id)",
     "cte": "INSERT INTO delta.`/lake/b` WITH x AS (SELECT * FROM delta.`/lake/a`) SELECT * FROM x",
     "merge": "MERGE INTO delta.`/lake/b` b USING delta.`/lake/a` a ON a.id = b.id WHEN MATCHED THEN DELETE",
-    "delete": "DELETE FROM delta.`/lake/b` WHERE id IN (SELECT id FROM delta.`/lake/a`)",
     "update": "UPDATE delta.`/lake/b` SET v = (SELECT MAX(v) FROM delta.`/lake/a`)",
     "create": "CREATE TABLE delta.`/lake/b` USING delta AS SELECT * FROM delta.`/lake/a`",
     "clone": "CREATE TABLE delta.`/lake/b` SHALLOW CLONE delta.`/lake/a`",

@@ -18,7 +18,7 @@ STATEMENTS = [
     "WHEN NOT MATCHED BY TARGET AND s.d > '2026' THEN INSERT (id, d) VALUES (s.id, s.d) WHEN NOT MATCHED BY SOURCE THEN DELETE",
     f"MERGE INTO {T} t USING {S} s ON t.id = s.id WHEN NOT MATCHED AND s.op = 'd' THEN INSERT *",
     f"UPDATE {T} AS t SET d = DATE '2026-11-19', st.a = CASE WHEN id > 1 THEN (2) END WHERE t.r BETWEEN 'a' AND 'b' OR id IS NULL",
-    f"DELETE FROM {T} t WHERE d <= current_date() - INTERVAL 1 DAY AND r LIKE 'e%' AND id IN (SELECT id FROM {S})",
+    f"DELETE FROM {T} t WHERE d <= current_date() - INTERVAL 1 DAY AND r LIKE 'e%' AND id IN (1, 2)",
     f"OPTIMIZE {T} WHERE d >= DATE '2026-11-19' AND r <> 'eu' ZORDER BY (id, n)",
     f"REORG TABLE {T} WHERE d = '2026-11-19' APPLY (PURGE)",
     f"VACUUM {T} RETAIN 168 HOURS DRY RUN",

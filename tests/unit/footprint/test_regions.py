@@ -84,8 +84,8 @@ def test_a_blank_text_lands_in_the_null_partition() -> None:
         (f"OPTIMIZE {{t}} WHERE {ON_D} ZORDER BY (id)", ON_D, ON_D),
         (f"INSERT INTO {{t}} REPLACE WHERE {ON_D} SELECT * FROM delta.`/s`", ON_D, ON_D),
         (f"INSERT OVERWRITE {{t}} PARTITION ({ON_D}) SELECT 1, 'v', 'eu'", ON_D, ON_D),
-        (f"DELETE FROM {{t}} WHERE {ON_D} AND id IN (SELECT id FROM orders)", "true", ON_D),
-        (f"DELETE FROM {{t}} WHERE {ON_D} AND id IN (SELECT id FROM delta.`/s`)", ON_D, ON_D),
+        (f"UPDATE {{t}} SET id = (SELECT max(id) FROM orders) WHERE {ON_D}", "true", ON_D),
+        (f"UPDATE {{t}} SET id = (SELECT max(id) FROM delta.`/s`) WHERE {ON_D}", ON_D, ON_D),
     ],
 )
 def test_conditions_bound_what_is_read_and_written(sql: str, reads: str, writes: str) -> None:
@@ -382,3 +382,30 @@ def test_a_column_that_is_set_is_named(assignment: str, why: str) -> None:
     spec = DeltaWriteJobSpec.model_validate({"sql": f"UPDATE delta.`/lake/t` SET {assignment}"})
     with pytest.raises(NotUnderstoodError, match=why):
         footprint_of(spec, {}, facts={key_of_path("/lake/t"): WITH_STRUCT})
+
+
+QUERY = "(SELECT id FROM delta.`/s`)"
+ASKING = [
+    f"DELETE FROM {{t}} WHERE id IN {QUERY}",
+    f"DELETE FROM {{t}} WHERE {ON_D} AND NOT EXISTS {QUERY}",
+    "DELETE FROM {t} WHERE id = (SELECT 7)",
+    f"WITH x AS {QUERY} DELETE FROM {{t}} WHERE id IN (SELECT id FROM x)",
+    f"UPDATE {{t}} SET v = 'x' WHERE id NOT IN {QUERY}",
+    f"MERGE INTO {{t}} t USING delta.`/s` s ON t.id IN {QUERY} WHEN MATCHED THEN DELETE",
+    f"MERGE INTO {{t}} t USING delta.`/s` s ON t.id = s.id WHEN MATCHED AND EXISTS {QUERY} THEN DELETE",
+    "MERGE INTO {t} t USING delta.`/s` s ON t.id = s.id WHEN NOT MATCHED AND s.id = (SELECT 5) THEN INSERT *",
+    "INSERT INTO {t} REPLACE WHERE id = (SELECT 1) SELECT * FROM delta.`/s`",
+    "OPTIMIZE {t} WHERE date = (SELECT max(date) FROM delta.`/s`)",
+]
+
+
+@pytest.mark.parametrize("sql", ASKING)
+def test_conditions_by_subquery_which_open_source_delta_refuses_are_refused(sql: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="Delta refuses subqueries"):
+        one(sql)
+
+
+@pytest.mark.parametrize("sql", ASKING)
+def test_conditions_by_subquery_are_read_for_engines_that_may_have_them(sql: str) -> None:
+    spec = DeltaWriteJobSpec.model_validate({"sql": sql.replace("{t}", "delta.`/lake/t`")})
+    assert {found.table for found in footprint_of(spec, {}).tables} == {key_of_path("/lake/t")}

@@ -82,7 +82,8 @@ JOBS: dict[str, str | dict[str, Any]] = {
     "reload": f"INSERT INTO prod.sales.orders REPLACE WHERE date = {DAY} {ONE_DAY.format(day=DAY)}",
     "october": backfill("2026-10-01", "2026-11-01"),
     "september": backfill("2026-09-01", "2026-10-01"),
-    "forget": f"DELETE FROM prod.sales.orders WHERE date = {OLD} AND customer IN (SELECT id FROM prod.crm.customers)",
+    "forget": f"MERGE INTO prod.sales.orders o USING prod.crm.customers c ON o.date = {OLD} AND o.customer = c.id "
+    "WHEN MATCHED THEN DELETE",
     "fix": f"UPDATE prod.sales.orders SET amount = 0 WHERE orders.date = {DAY} AND id = 7",
     "compact": f"OPTIMIZE prod.sales.orders WHERE date = {NEXT}",
     "returns": "INSERT INTO prod.sales.returns SELECT * FROM prod.sales.orders WHERE amount < 0",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.tables import LogStore, key_of_name, key_of_path, log_store_of
+from sluice.tables import LogStore, key_of_name, key_of_path, lock_table_of, log_store_of
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 SINGLE_DRIVER = {"spark.delta.logStore.class": "io.delta.storage.S3SingleDriverLogStore"}
@@ -56,3 +56,14 @@ def test_a_store_that_nobody_knows_is_safe_only_where_every_store_is(other: LogS
 def test_two_stores_do_not_see_each_other() -> None:
     assert LogStore.LINK.loses_beside(LogStore.SAFE)
     assert LogStore.S3_DYNAMODB.loses_beside(LogStore.LINK)
+
+
+def test_settings_that_say_what_holds_anyway_name_the_same_lock_table() -> None:
+    own = "io.delta.storage.S3DynamoDBLogStore.ddb"
+    plain = lock_table_of({})
+    assert lock_table_of({f"spark.{own}.region": "us-east-1"}) == plain
+    assert lock_table_of({f"spark.{own}.tableName": "delta_log"}) == plain
+    for prefix in ("spark", "spark.hadoop"):
+        for name in ("region", "tableName"):
+            assert lock_table_of({f"{prefix}.{own}.{name}": "other"}) != plain
+    assert lock_table_of({f"spark.{own}.region": "a/b"}) != lock_table_of({f"spark.{own}.region": "a"})

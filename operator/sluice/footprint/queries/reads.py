@@ -43,9 +43,11 @@ def reads_of(
     """`written`: the node that names the table as a target, not as a source. `seen`: views that were looked through
     already, so that views upon views cost no more than their texts."""
     seen = {} if seen is None else seen
-    unknown = stranger(tree)
+    unknown = stranger(tree, written=written)
     if unknown is not None:
-        return _everything(f"{unknown.sql('spark')[:80]}: may read any table")
+        return _everything(
+            f"{type(unknown).__name__}: a part of the query that is not understood may read any table"
+        )
     for node in tree.walk():
         name = users_function(node, reading.around.settings.spark)
         if name is not None:

@@ -19,7 +19,7 @@ from sluice.footprint.queries.cells import (
     side_by_side,
 )
 from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_value, outputs_of
-from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only
+from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import common_table
 from sluice.predicates.syntax import conjuncts
@@ -61,6 +61,8 @@ def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
     """Of the same query once only: views and common tables may be named many times."""
     if depth > _DEEP or reading.around.settings.session.case_sensitive:
         return None  # then names that differ in case are two columns
+    if depth == 0 and stranger(query) is not None:
+        return None
     known = reading.rows_known
     if id(query) not in known:
         known[id(query)] = query, _rows_of(query, reading, depth)
@@ -204,7 +206,8 @@ def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
     outputs = tuple(outputs_of(query))
     source, where = query.args.get("from_"), query.args.get("where")
     joins, laterals = query.args.get("joins") or [], query.args.get("laterals") or []
-    if not all(has_only(node, RELATIONS) for node in (source, where, *joins, *laterals) if node is not None):
+    beside = (source, where, query.args.get("distinct"), *joins, *laterals)
+    if not all(has_only(node, RELATIONS) for node in beside if node is not None):
         return None
     if _groups_widely(query):
         return (_row([_without_value(output) for output in outputs], _Scope(reading), ANY_ROW),)
@@ -273,7 +276,7 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
         name = node.name.lower()
         query = reading.around.views[name]
         under = reading.around.inside_view(name).settings
-        if query is None or under.session != reading.around.settings.session:
+        if query is None or stranger(query) is not None or under.session != reading.around.settings.session:
             return None
         return rows_of(query, reading, depth + 1)
     facts = reading.columns_of(node)

@@ -51,6 +51,21 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
 
 
+def asks_other_tables(tree: exp.Expr) -> bool:
+    """Whether a condition, by which a statement finds its rows, holds a query: open-source Delta refuses that, of whatever
+    kind the query is. Values that are set may come from one."""
+    conditions = [
+        node.args.get(name)
+        for node in tree.find_all(exp.Delete, exp.Update, exp.Merge, exp.When, exp.Insert)
+        for name in ("where", "on", "condition")
+    ]
+    return any(holds_a_query(condition) for condition in conditions)
+
+
+def holds_a_query(condition: exp.Expr | None) -> bool:
+    return condition is not None and condition.find(exp.Query, exp.Exists) is not None
+
+
 def _is_conditional(tokens: Sequence[Token]) -> bool:
     found = [text for _, text in islice(outside_parentheses(tuple(tokens)), 16)]
     return any(found[at : at + 3] == ["IF", "NOT", "EXISTS"] for at in range(len(found)))

@@ -29,6 +29,8 @@ _OF_SQL = (
 )
 """What Spark's SQL, Delta and the file systems read. Spark's core knows no tables, whatever it is told."""
 
+_LOCK_SETTINGS = ("spark.", "spark.hadoop.")
+
 _UNDERSTOOD = frozenset(
     {
         "spark.databricks.delta.autoCompact.enabled",
@@ -36,7 +38,10 @@ _UNDERSTOOD = frozenset(
         "spark.databricks.delta.rowLevelConcurrencyPreview",
         "spark.databricks.delta.schema.autoMerge.enabled",
         "spark.delta.logStore.",
-        "spark.io.delta.storage.S3DynamoDBLogStore.",
+        *(f"{prefix}io.delta.storage.S3DynamoDBLogStore.ddb.region" for prefix in _LOCK_SETTINGS),
+        *(f"{prefix}io.delta.storage.S3DynamoDBLogStore.ddb.tableName" for prefix in _LOCK_SETTINGS),
+        "spark.hadoop.fs.default.name",
+        "spark.hadoop.fs.defaultFS",
         "spark.sql.ansi.enabled",
         "spark.sql.caseSensitive",
         "spark.sql.defaultCatalog",
@@ -283,9 +288,22 @@ _HARMLESS: Mapping[str, tuple[str, ...]] = {
         "spark.hadoop.fs.s3.",
         "spark.hadoop.fs.s3a.",
         "spark.hadoop.fs.s3n.",
+        "spark.hadoop.fs.viewfs.",
         "spark.hadoop.google.cloud.",
         "spark.hadoop.hadoop.",
-        "spark.hadoop.io.",
+        "spark.hadoop.io.compression.",
+        "spark.hadoop.io.file.",
+        "spark.hadoop.io.native.",
+        *(
+            f"{prefix}io.delta.storage.S3DynamoDBLogStore.{name}"
+            for prefix in _LOCK_SETTINGS
+            for name in (
+                "credentials.provider",
+                "ddb.ttl",
+                "provisionedThroughput.rcu",
+                "provisionedThroughput.wcu",
+            )
+        ),
         "spark.hadoop.ipc.",
         "spark.hadoop.mapred.",
         "spark.hadoop.mapreduce.",
@@ -318,7 +336,7 @@ _HARMLESS_VALUES: Mapping[str, frozenset[str]] = {
 
 _CATALOGS = "spark.sql.catalog."
 """Declares catalogs and how they are reached: what they know is names."""
-_UNLISTED = ("spark.hadoop.", "spark.hive.")
+_UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
 """Settings of which Spark has no list."""
 
 

@@ -77,14 +77,15 @@ SCALARS: _Known = {
     **_with("expressions", exp.Tuple),
     **_with("this partition_by order spec alias over", exp.Window),
     **_with("kind start start_side end end_side", exp.WindowSpec),
-    **_with("expressions", exp.Order),
+    **_with("this expressions", exp.Order),
+    **_with("this zone", exp.AtTimeZone),
     **_with("this desc nulls_first", exp.Ordered),
     **_with("this", exp.Where),
 }
 """Of which each is one value in one column, as long as all that is in them is."""
 
 _BESIDE: _Known = {
-    **_with(f"{' '.join(sorted(RELATIONS[exp.Table]))} joins pivots partition", exp.Table),
+    **_with(f"{' '.join(sorted(RELATIONS[exp.Table]))} joins pivots", exp.Table),
     **_with("this kind expression", exp.Version),
     **_with("percent rows size seed bucket_numerator bucket_denominator method", exp.TableSample),
     **_with("this", exp.Having, exp.Qualify, exp.Any, exp.All),
@@ -95,7 +96,9 @@ _BESIDE: _Known = {
     **_with("expressions all rollup cube grouping_sets", exp.Group),
     **_with("expressions", exp.Rollup, exp.Cube, exp.GroupingSets, exp.JSONPath, exp.Partition),
     **_with("", exp.JSONPathRoot, exp.JSONPathWildcard),
-    **_with("this", exp.JSONPathKey, exp.JSONPathSubscript),
+    **_with("this quoted", exp.JSONPathKey),
+    **_with("this", exp.JSONPathSubscript),
+    **_with("this alias", exp.PivotAlias),
     **_with("expressions fields unpivot alias columns include_nulls pivot_column_naming", exp.Pivot),
     **_with("this expression overwrite where by_name with_ source", exp.Insert),
     **_with("this using on whens with_", exp.Merge),
@@ -115,10 +118,15 @@ def has_only(node: exp.Expr, known: _Known) -> bool:
     return arguments is not None and all(name in arguments or not value for name, value in node.args.items())
 
 
-def stranger(tree: exp.Expr) -> exp.Expr | None:
-    """Something in it that isn't understood, and may read any table."""
+def stranger(tree: exp.Expr, *, written: exp.Expr | None = None) -> exp.Expr | None:
+    """Something in it that isn't understood, and may read any table. `written`: the node of the table that the statement writes."""
     return next(
-        (node for node in tree.walk() if not (_is_function(node) or has_only(node, UNDERSTOOD))), None
+        (
+            node
+            for node in tree.walk()
+            if not (_is_function(node) or has_only(node, UNDERSTOOD) or node is written)
+        ),
+        None,
     )
 
 

@@ -14,7 +14,7 @@ from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
-from sluice.footprint.sql.grammar import foreign
+from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.naming import key_of_node
 from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.settings import Settings
@@ -32,7 +32,7 @@ from sluice.predicates import (
 )
 from sluice.predicates.limits import excess
 from sluice.predicates.syntax import condition_among, condition_in, statement_in
-from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, log_store_of
+from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, lock_table_of, log_store_of
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,8 @@ class Reading:
         why = foreign((*self.statement.common, *self.statement.tokens), tree)
         if why is not None:
             raise self.refused(why)
+        if not self.around.cautious and asks_other_tables(tree):
+            raise self.refused(_NO_SUBQUERY)
         if self.statement.common:
             self._refuse_names_of_two_things(tree)
         return tree
@@ -195,9 +197,12 @@ class Reading:
     def condition(self, start: int, end: int) -> exp.Expr:
         """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
         try:
-            return condition_among(self.statement.tokens[start:end], self.statement.text)
+            found = condition_among(self.statement.tokens[start:end], self.statement.text)
         except PredicateError as error:
             raise self._unreadable(error) from error
+        if not self.around.cautious and holds_a_query(found):
+            raise self.refused(_NO_SUBQUERY)
+        return found
 
     def _unreadable(self, error: PredicateError) -> NotUnderstoodError:
         return NotUnderstoodError(f"{at(self.place, error)}. {IF_SPARK_DOES}")
@@ -301,6 +306,7 @@ class Reading:
             previews_rows=self.around.settings.previews_rows,
             compacts=self._compacts,
             log_store=store,
+            lock_table=lock_table_of(self.around.settings.conf) if store is LogStore.S3_DYNAMODB else "",
             widened=widened[:16],
             sources=sources.under(self.around.one_key),
             told_by=tuple(self.told_by) if told else (),
@@ -308,6 +314,10 @@ class Reading:
         )
 
 
+_NO_SUBQUERY = (
+    "Delta refuses subqueries in the condition by which a statement finds its rows: write it as a MERGE with the query as its "
+    "source"
+)
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
 
 

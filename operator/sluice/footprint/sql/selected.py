@@ -8,6 +8,7 @@ from sluice.footprint.sources import MANY, Sources, together
 from sluice.footprint.sql.functions import a_users, makes_rows, name_of
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.naming import key_of_node
+from sluice.footprint.sql.nodes import stranger
 from sluice.tables import TableKey, key_of_path
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
@@ -15,18 +16,25 @@ Views = Mapping[str, exp.Expr | None]
 
 
 def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
-    """Of a statement or a query; temporary views are looked through, each once."""
+    """Of a statement or a query; temporary views are looked through, each once. Where names that differ in case
+    may be one or two tables, both are told."""
     found: dict[TableKey, None] = {}
     seen: set[str] = set()
     pending, any_table = [_query_of(tree)], False
     while pending and len(found) <= MANY:
         query = pending.pop()
+        if query is None:
+            continue
         written = _written(query)
-        for node in query.walk() if query is not None else ():
+        any_table = any_table or stranger(query, written=written) is not None
+        for node in query.walk():
             if not isinstance(node, exp.Table):
                 any_table = any_table or users_function(node, spark) is not None
             elif (
-                node is written or is_common_table(node) or is_in_hint(node) or is_table_function(node, spark)
+                node is written
+                or common_table(node, case_sensitive=True) is not None
+                or is_in_hint(node)
+                or is_table_function(node, spark)
             ):
                 continue
             elif len(node.parts) == 1 and node.name.lower() in views:
@@ -47,7 +55,7 @@ def _query_of(tree: exp.Expr) -> exp.Expr | None:
     return tree.args.get("expression") if isinstance(tree, exp.Create) else tree
 
 
-def _written(tree: exp.Expr | None) -> exp.Expr | None:
+def _written(tree: exp.Expr) -> exp.Expr | None:
     if isinstance(tree, exp.Insert | exp.Merge | exp.Update | exp.Delete) and tree.this is not None:
         target: exp.Expr | None = tree.this.find(exp.Table)
         return target
@@ -78,10 +86,6 @@ def is_table_function(table: exp.Table, spark: Version | None) -> bool:
 def names_files(table: exp.Table) -> bool:
     """parquet.`/folder` and its like read files, never a Delta table's log."""
     return len(table.parts) == 2 and table.db.lower() in _FILE_FORMATS and "/" in table.name
-
-
-def is_common_table(table: exp.Table, *, case_sensitive: bool = False) -> bool:
-    return common_table(table, case_sensitive=case_sensitive) is not None
 
 
 def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:

@@ -48,7 +48,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
     static, dynamic = _partition_clause(table)
     names = [node.name for node in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
     refuse_unknown(reading, [*names, *static])
-    query = tree.args.get("expression") or tree.args.get("source")
+    query = tree.args.get("expression") or tree.args.get("source") or None
     columns = _columns(reading, names, static, by_name=bool(tree.args.get("by_name")), dynamic=dynamic)
     lands = landing(reading, query, columns, static)
     defaults = _uses_defaults(tree)
@@ -72,11 +72,7 @@ def _is_spark(tree: exp.Insert) -> bool:
     """Nothing is said of the table but its name, its partitions and its columns."""
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     names = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-    if (
-        not has_only(tree, UNDERSTOOD)
-        or not has_only(tree.this, UNDERSTOOD)
-        or not isinstance(table, exp.Table)
-    ):
+    if not has_only(tree, UNDERSTOOD) or not isinstance(table, exp.Table):
         return False
     clause = table.args.get("partition")
     parts = [] if clause is None else clause.expressions

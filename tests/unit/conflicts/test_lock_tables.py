@@ -1,0 +1,33 @@
+"""Two writers through S3DynamoDBLogStore are safe beside each other only where they share the entries it locks by."""
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.conflicts import Level, pair_of
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.tables import key_of_path
+from unit.conflicts.pairs import facts
+
+STORE = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
+LOCKS = "spark.io.delta.storage.S3DynamoDBLogStore.ddb"
+PATH = "s3a://lake/t"
+
+
+def append(**conf: str) -> JobFootprint:
+    sql = f"INSERT INTO delta.`{PATH}` VALUES (1, 1, 'v', DATE '2026-11-19')"
+    spec = DeltaWriteJobSpec.model_validate({"sql": sql})
+    known = facts(log_store=None)
+    return footprint_of(spec, STORE | conf, facts={key_of_path(PATH): known}, delta_version="4.4.0")
+
+
+def test_writers_that_lock_by_different_entries_lose_commits() -> None:
+    there = {f"{LOCKS}.region": "eu-central-1", f"{LOCKS}.tableName": "commits"}
+    assert pair_of(append(), append()).together
+    assert pair_of(append(**there), append(**there)).together
+    for other in (
+        {},
+        {**there, f"{LOCKS}.region": "us-east-1"},
+        {**there, f"{LOCKS}.tableName": "delta_log"},
+    ):
+        verdict = pair_of(append(**there), append(**other)).first_loses
+        assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
+        assert "commits" in verdict.reason
+        assert "ddb.region" in str(verdict.advice)
