@@ -1,12 +1,14 @@
 """How a job's commits reach a table's log: two writers lose data silently unless both leave it to something that lets one
 of them win. A fact of each job, not of the table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from sluice.tables.identity import TableKey
 
 _LINK = "dev.sluice.delta.LinkLogStore"
+_SPELLED = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}
+"""Schemes that lead to one store."""
 _SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs", "oci", "cos"})
 
 
@@ -46,7 +48,7 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     if table.is_name:
         return LogStore.UNKNOWN
     scheme = table.text.partition(":")[0]
-    classes = {value for key, value in conf.items() if _names_log_store(key, scheme)}
+    classes = {conf[key] for key in _settings_of(scheme) if key in conf}
     if scheme == "file":
         return LogStore.LINK if classes == {_LINK} else LogStore.RENAME
     if scheme == "s3":
@@ -65,6 +67,7 @@ def lock_table_of(conf: Mapping[str, str]) -> str:
     return "/".join(found.values())
 
 
-def _names_log_store(key: str, scheme: str) -> bool:
-    schemes = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}.get(scheme, (scheme,))
-    return key in {"spark.delta.logStore.class", *(f"spark.delta.logStore.{s}.impl" for s in schemes)}
+def _settings_of(scheme: str) -> Iterator[str]:
+    yield "spark.delta.logStore.class"
+    for spelled in _SPELLED.get(scheme, (scheme,)):
+        yield f"spark.delta.logStore.{spelled}.impl"

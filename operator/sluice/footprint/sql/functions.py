@@ -1,7 +1,5 @@
 """Which functions are Spark's own: any other may be a user's, and those of SQL can read tables."""
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
 from sluice.footprint.sql.known import VERSIONS, Version, functions_of
@@ -47,18 +45,14 @@ def name_of(function: exp.Expr) -> str | None:
     return None if written is None else str(written)
 
 
-def a_users(function: exp.Expr, spark: Version | None) -> str | None:
-    """The name that may be that of a user's own function; None if it surely is Spark's."""
-    return next(
-        (name for name in _names(function) if name.lower() in _CALL_ANYTHING or not is_builtin(name, spark)),
-        None,
-    )
-
-
-def _names(function: exp.Expr) -> Iterator[str]:
-    """Those that it may be written by."""
-    name = name_of(function)
+def a_users(node: exp.Expr, spark: Version | None) -> str | None:
+    """The name of a user's own function that the node may call; None if there surely is none."""
+    name = name_of(node)
     if name is not None:
-        yield name
-    else:
-        yield from function.meta.get(CALLED_AMONG, ())
+        return None if _is_sparks(name, spark) else name
+    called = node.meta.get(CALLED_AMONG)
+    return None if called is None else next((one for one in called if not _is_sparks(one, spark)), None)
+
+
+def _is_sparks(name: str, spark: Version | None) -> bool:
+    return name.lower() not in _CALL_ANYTHING and is_builtin(name, spark)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 from sluice.footprint.sql.known import VERSIONS, Version, settings_of
 
@@ -336,11 +336,12 @@ _HARMLESS_VALUES: Mapping[str, frozenset[str]] = {
 
 _CATALOGS = "spark.sql.catalog."
 """Declares catalogs and how they are reached: what they know is names."""
+_REMEMBERED = 4096
 _UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
 """Settings of which Spark has no list."""
 
 
-@cache
+@lru_cache(_REMEMBERED)
 def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
     """`spark`: version of Spark; None if it isn't known."""
     if not key.lower().startswith(_OF_SQL):
@@ -382,14 +383,13 @@ def _is_default(key: str, value: str, spark: Version | None) -> bool:
     return value == default or value.lower() == default in ("true", "false")
 
 
-@cache
+@lru_cache(_REMEMBERED)
 def right_spelling(key: str) -> str | None:
     """Of a key that Spark would not know for its upper and lower case; None of any other."""
     found = _spelled().get(key.lower())
     return None if found == key else found
 
 
-@cache
 def is_static(key: str) -> bool:
     """Whether Spark reads it when it starts and no session can change it."""
     return any(key in settings_of(version) and settings_of(version)[key].static for version in VERSIONS)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.known import Version
@@ -166,16 +167,16 @@ class Settings:
 
     # ------------------------------------------------------------------ settings that are not understood
 
-    @property
+    @cached_property
     def changes_anything(self) -> str | None:
         """A setting that may change whatever a statement of the script does."""
         return self._ever(lambda meaning: meaning is Meaning.ANYTHING)
 
-    @property
+    @cached_property
     def changes_what_is_touched(self) -> str | None:
         return self._ever(lambda meaning: meaning is Meaning.TOUCHES)
 
-    @property
+    @cached_property
     def changes_commit_rules(self) -> str | None:
         return self._ever(lambda meaning: meaning not in (Meaning.HARMLESS, Meaning.UNDERSTOOD))
 
