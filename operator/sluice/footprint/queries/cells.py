@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from sluice.footprint.sql.nodes import SCALARS, has_only
+from sluice.footprint.sql.nodes import SCALARS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
 from sluice.predicates import (
     ALWAYS,
@@ -232,18 +232,19 @@ def conditions_on(reading: Reading, conditions: Sequence[exp.Expr], name: str) -
     found = []
     for condition in conditions:
         names = {column.name if exact else column.name.lower() for column in condition.find_all(exp.Column)}
-        if names == {name if exact else name.lower()} and condition.find(exp.Query) is None:
+        alone = names == {name if exact else name.lower()} and condition.find(exp.Query) is None
+        if alone and stranger(condition) is None:
             found.append(condition)
     return tuple(found)
 
 
-def called(conditions: Sequence[exp.Expr], tables: Collection[str] | None) -> tuple[exp.Expr, ...]:
-    """Those that call their columns' table by one of these lower-cased names; None: by any."""
+def called(conditions: Sequence[exp.Expr], tables: Collection[str]) -> tuple[exp.Expr, ...]:
+    """Those that call their columns' table by one of these lower-cased names: `a.b` may be a field as well."""
     return tuple(
         condition
         for condition in conditions
         if not any(
-            column.args.get("db") or (tables is not None and column.table.lower() not in tables)
+            column.args.get("db") or column.table.lower() not in tables
             for column in condition.find_all(exp.Column)
         )
     )

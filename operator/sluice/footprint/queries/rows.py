@@ -4,7 +4,7 @@ What isn't understood of a query (`sql.nodes`) leaves its rows unknown; what isn
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -163,8 +163,8 @@ class _Scope:
     """The name of its first relation."""
     alone: bool = False
     """There is no other relation beside it."""
-    merges: bool = False
-    """Columns of one name are one, as USING makes them."""
+    relations: frozenset[str] = frozenset()
+    """The names of all of them, as far as each says whose column it stands before."""
     conditions: tuple[exp.Expr, ...] = ()
     """What WHERE says: the same names mean the same there as in the list."""
 
@@ -192,13 +192,13 @@ class _Scope:
         """How WHERE may call what the list calls by this table's name."""
         return frozenset({"", self.first} if self.alone and table in ("", self.first) else {table})
 
-    def _calls_of_all(self, table: str | None) -> frozenset[str] | None:
-        """The same of a star's columns; None: by any, as Spark refuses two columns of one name."""
+    def _calls_of_all(self, table: str | None) -> frozenset[str]:
+        """The same of a star's columns: by any relation, as Spark refuses two columns of one name."""
         if table is not None or self.alone:
             return self._calls(table or "")
-        return frozenset({""}) if self.merges else None
+        return self.relations | {""}
 
-    def _said_of(self, name: str, calls: frozenset[str] | None) -> tuple[exp.Expr, ...]:
+    def _said_of(self, name: str, calls: frozenset[str]) -> tuple[exp.Expr, ...]:
         return conditions_on(self.reading, called(self.conditions, calls), name)
 
 
@@ -211,19 +211,30 @@ def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
         return None
     if _groups_widely(query):
         return (_row([_without_value(output) for output in outputs], _Scope(reading), ANY_ROW),)
-    conditions = conjuncts(where.this if where is not None else None)
-    merges = any(join.args.get("using") or join.args.get("method") for join in joins)
-    if any(join.side not in ("", "LEFT") for join in joins):
-        return (_row(outputs, _Scope(reading, merges=merges, conditions=conditions), ANY_ROW),)
     scope = _Scope(
         reading,
+        relations=_names_told_apart(source, joins, laterals),
+        conditions=conjuncts(where.this if where is not None else None),
+    )
+    if any(join.side not in ("", "LEFT") for join in joins):
+        return (_row(outputs, scope, ANY_ROW),)
+    scope = replace(
+        scope,
         first=source.this.alias_or_name.lower() if source is not None else "",
         alone=not laterals and all(join.kind in ("SEMI", "ANTI") for join in joins),
-        merges=merges,
-        conditions=conditions,
     )
     inner = (Row(()),) if source is None else rows_of(source.this, reading, depth + 1) or (ANY_ROW,)
     return tuple(_row(outputs, scope, row) for row in inner)
+
+
+def _names_told_apart(
+    source: exp.From | None, joins: Sequence[exp.Join], laterals: Sequence[exp.Lateral]
+) -> frozenset[str]:
+    """USING makes one column of two, of which a star has the one and a name may mean the other."""
+    if source is None or any(join.args.get("using") or join.args.get("method") for join in joins):
+        return frozenset()
+    relations = [source.this, *(join.this for join in joins), *laterals]
+    return frozenset(relation.alias_or_name.lower() for relation in relations)
 
 
 def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
