@@ -8,7 +8,7 @@ through one tells its table's id.
 import re
 from dataclasses import dataclass, field
 
-from sluice.tables.locations import has_scheme, location_of, may_be_one
+from sluice.tables.locations import location_of, may_be_one, scheme_of
 
 
 @dataclass(frozen=True, order=True)
@@ -21,6 +21,8 @@ class TableKey:
     """Of a location: the names that lead to it. Of a name: the locations of which it may be any."""
     without_scheme: bool = field(default=False, compare=False, repr=False)
     """Of a location: it was written so, and taken for a folder."""
+    scheme: str = field(default="", compare=False, repr=False)
+    """Of a location: the scheme that it was written with, of those that lead to one store; empty if that isn't known."""
 
     def __str__(self) -> str:
         return self.text
@@ -59,7 +61,8 @@ def in_catalog(name: TableKey, catalog: str) -> TableKey:
 
 
 def key_of_path(path: str) -> TableKey:
-    return TableKey(location_of(path), without_scheme=not has_scheme(path))
+    scheme = scheme_of(path)
+    return TableKey(location_of(path), without_scheme=scheme is None, scheme=scheme or "file")
 
 
 def _ends_alike(one: str, other: str) -> bool:

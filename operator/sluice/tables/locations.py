@@ -27,8 +27,9 @@ def location_of(path: str) -> str:
     return f"{scheme}://{_authority(scheme, authority)}{_normal('/' + below).rstrip('/')}"
 
 
-def has_scheme(path: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) is not None
+def scheme_of(path: str) -> str | None:
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*):", path)
+    return None if found is None else found[1].lower()
 
 
 def may_be_one(one: str, other: str) -> bool:

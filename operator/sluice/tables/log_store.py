@@ -48,7 +48,7 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     if table.is_name:
         return LogStore.UNKNOWN
     scheme = table.text.partition(":")[0]
-    classes = {conf[key] for key in _settings_of(scheme) if key in conf}
+    classes = {conf[key] for key in _settings_of(table.scheme, scheme) if key in conf}
     if scheme == "file":
         return LogStore.LINK if classes == {_LINK} else LogStore.RENAME
     if scheme == "s3":
@@ -67,7 +67,8 @@ def lock_table_of(conf: Mapping[str, str]) -> str:
     return "/".join(found.values())
 
 
-def _settings_of(scheme: str) -> Iterator[str]:
+def _settings_of(written: str, scheme: str) -> Iterator[str]:
+    """Delta asks for the scheme that is written, whatever store it leads to."""
     yield "spark.delta.logStore.class"
-    for spelled in _SPELLED.get(scheme, (scheme,)):
+    for spelled in (written,) if written else _SPELLED.get(scheme, (scheme,)):
         yield f"spark.delta.logStore.{spelled}.impl"
