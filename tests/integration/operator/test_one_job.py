@@ -137,7 +137,8 @@ def test_of_a_folder_that_only_drivers_have_nothing_is_said(shared: Played) -> N
     ("spec", "says"),
     [
         ({"sql": "INSERT INTO delta.`/lake/x` VALUES (1);\n\nDROP TABLE orders"}, "statement 2 (line 3)"),
-        ({"sql": "SELECT 1"}, "statement 1 (line 1)"),
+        ({"sql": "DROP TABLE orders"}, "statement 1 (line 1)"),
+        ({"sql": "SELECT 1"}, "spec.sql has no statement that writes a table"),
         (append("/lake/x", runtimeRef="nowhere"), "spec.runtimeRef"),
         (
             {
@@ -146,7 +147,10 @@ def test_of_a_folder_that_only_drivers_have_nothing_is_said(shared: Played) -> N
             },
             "spec.application",
         ),
-        ({"sql": "SELECT " + "(" * 20_000 + "1" + ")" * 20_000}, "statement 1"),
+        (
+            {"sql": "SELECT " + "(" * 20_000 + "1" + ")" * 20_000},
+            "spec.sql has no statement that writes a table",
+        ),
         (
             {
                 "write": {
