@@ -77,7 +77,9 @@ def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_
         "SELECT '01' AS region INTERSECT SELECT x FROM {s}",
         "SELECT * FROM (SELECT '01' AS region UNION ALL SELECT 2) WHERE id = 1",
         "VALUES ('01'), (2) AS v (region)",
+        # As a date '2026-11-19 23:00:00-05:00' is of the 19th, as a timestamp in UTC it is of the 20th.
         f"SELECT date FROM {{s}} WHERE {ON_DAY} UNION ALL SELECT ts FROM o WHERE ts = {DAY}",
+        f"SELECT date FROM {{s}} WHERE {ON_DAY} UNION ALL SELECT date FROM o WHERE {ON_DAY}",
         "SELECT * FROM {s} WHERE n = 9007199254740993",
         "SELECT * FROM {s} WHERE region = 'eu'",
         "SELECT 'eu  ' AS code",
