@@ -16,6 +16,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from sluice.predicates import PredicateError
 from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
+from sluice.tables.catalog_managed import as_managed
 from sluice.tables.facts import TableFacts, absent, unread
 from sluice.tables.identity import TableKey
 from sluice.tables.snapshot import facts_of
@@ -62,7 +63,8 @@ class OpenTables:
             facts = facts_of(opened.table)
         except TableNotFoundError:
             return absent()
-        except _TROUBLE as error:
+        except _TROUBLE as trouble:
+            error = as_managed(trouble)
             why = str(error) if isinstance(error, LogUnreadableError) else in_short(error)
             return unread(why if key.text in why else f"the log of {key} cannot be read: {why}")
         self._keep(key, opened)

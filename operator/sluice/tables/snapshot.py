@@ -7,6 +7,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from sluice.predicates import Table
+from sluice.tables.catalog_managed import refuse_managed
 from sluice.tables.facts import TableFacts
 
 _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
@@ -18,8 +19,9 @@ _ISOLATION = "delta.isolationlevel"
 
 
 def facts_of(table: DeltaTable) -> TableFacts:
-    """Raises ValueError or PredicateError for a log that contradicts itself."""
-    metadata = table.metadata()
+    """Raises ValueError or PredicateError for a log that contradicts itself, LogUnreadableError for one that is not all."""
+    metadata, protocol = table.metadata(), table.protocol()
+    refuse_managed((*(protocol.reader_features or ()), *(protocol.writer_features or ())))
     fields: list[dict[str, Any]] = json.loads(table.schema().to_json())["fields"]
     properties = dict(metadata.configuration)
     isolation = {value.lower() for key, value in properties.items() if key.lower() == _ISOLATION}
@@ -27,7 +29,7 @@ def facts_of(table: DeltaTable) -> TableFacts:
         columns=Table.of(
             [(field["name"], spark_type(field)) for field in fields], metadata.partition_columns
         ),
-        clustering_columns=None if _CLUSTERING in (table.protocol().writer_features or ()) else (),
+        clustering_columns=None if _CLUSTERING in (protocol.writer_features or ()) else (),
         properties=properties,
         identity_columns=frozenset(
             field["name"].lower()

@@ -7,8 +7,12 @@ import pytest
 from deltalake import Field
 from deltalake.schema import PrimitiveType
 
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.footprint import footprint_of
 from sluice.predicates import Kind
-from sluice.tables import key_of_name, key_of_path
+from sluice.tables import TableKey, key_of_name, key_of_path
+from sluice.tables.address import LogUnreadableError
+from sluice.tables.catalog_managed import refuse_managed
 from sluice.tables.open_tables import REOPEN_SECONDS, OpenTables
 from unit.tables.lake import column, commit, metadata, orders, protocol
 
@@ -229,3 +233,37 @@ def test_a_table_keeps_its_id_under_whatever_path_leads_to_it(tmp_path: Path) ->
     assert straight.table_id is not None
     assert straight.table_id == linked.table_id
     assert straight.table_id != other.table_id
+
+
+MANAGED = ["catalogManaged", "catalogOwned-preview"]
+
+
+def catalogs_table(path: Path, feature: str) -> TableKey:
+    asked = protocol(feature, "inCommitTimestamp")
+    asked["protocol"] |= {"minReaderVersion": 3, "readerFeatures": [feature]}
+    properties = {"delta.enableInCommitTimestamps": "true"}
+    commit(path, 0, asked, metadata(column("id", "long"), properties=properties))
+    return key_of_path(str(path))
+
+
+@pytest.mark.parametrize("feature", MANAGED)
+def test_a_catalogs_table_is_not_known_by_its_folder(tmp_path: Path, feature: str) -> None:
+    facts = OpenTables().facts(catalogs_table(tmp_path / "t", feature))
+    assert facts.columns.columns == ()
+    assert facts.table_id is None
+    assert "may not be in its folder yet" in str(facts.unread)
+
+
+@pytest.mark.parametrize("feature", MANAGED)
+def test_nor_by_a_reader_that_would_open_it(feature: str) -> None:
+    with pytest.raises(LogUnreadableError, match="may not be in its folder yet"):
+        refuse_managed(["appendOnly", feature])
+    refuse_managed(["appendOnly", "inCommitTimestamp"])
+
+
+def test_who_writes_a_catalogs_table_by_its_path_reads_that_delta_will_refuse_it(tmp_path: Path) -> None:
+    key = catalogs_table(tmp_path / "t", "catalogManaged")
+    spec = DeltaWriteJobSpec.model_validate({"sql": f"DELETE FROM delta.`{tmp_path}/t` WHERE id = 1"})
+    (found,) = footprint_of(spec, {}, facts={key: OpenTables().facts(key)}).tables
+    assert found.reads.is_everything
+    assert any("Delta refuses who names such a table by its path" in why for why in found.widened)
