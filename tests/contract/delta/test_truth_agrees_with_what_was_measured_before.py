@@ -18,6 +18,7 @@ EXPLAINED: dict[str, dict[str, str]] = {
     "4.4.0": {
         "daily/append-only@A/restore@A": "append-only needs no feature of a table that has it; the cell's ones did",
         "daily/enable-change-feed@A/stream@A": ABORTS,
+        "daily/replace-with-vectors/vectors": "its properties need a feature, which those of the cell did not",
         "plain/delete/timestamps-and-interval": ABORTS,
     },
     "3.3.3": {

@@ -67,8 +67,18 @@ TOUCH_ALL = frozenset(
 )
 """They read every partition, where the matrices show those that keep to one."""
 
-OTHERWISE = frozenset({"merge-insert-false", "merge-insert-one-is-two", "merge-insert-only", "merge-self"})
-"""MERGE ON false reads nothing, and one on its own table may add rows to another partition."""
+OTHERWISE = frozenset(
+    {
+        "merge-insert-false",
+        "merge-insert-one-is-two",
+        "merge-insert-only",
+        "merge-self",
+        "replace-where-false",
+        "replace-where-false-sql",
+        "replace-where-one-is-two-sql",
+    }
+)
+"""MERGE ON false and a false replaceWhere read nothing, and a MERGE on its own table may add rows to another partition."""
 
 VARIANTS = TOUCH_NOTHING | TOUCH_ALL | OTHERWISE
 """Operations that differ from all others of their kind, and whose kind the matrices show without them."""

@@ -32,6 +32,8 @@ def special_rows() -> Iterator[Row]:
     yield from _all(
         "daily", {**daily, **_DROPPING}, ((name, probe) for name in _DROPPING for probe in probes)
     )
+    yield from _all("daily", {**daily, **_UNBOUND}, ((name, "delete") for name in _UNBOUND))
+    yield from _all("daily", {**daily, **_REPLACING}, _PROTOCOL_PAIRS)
 
 
 def _all(layout: str, named: Named, pairs: Iterable[tuple[str, str]]) -> Iterator[Row]:
@@ -225,6 +227,17 @@ _DROPPING: Named = {
 }
 
 
+_UNBOUND: Named = {
+    "replace-where-false": ("repl-where", write("Overwrite", new_row("A"), replaceWhere="false")),
+    "replace-where-false-sql": ("repl-where", sql(f"INSERT INTO {T} REPLACE WHERE false {new_row('A')}")),
+    "replace-where-one-is-two-sql": (
+        "repl-where",
+        sql(f"INSERT INTO {T} REPLACE WHERE date = DATE '{DAYS['B']}' AND 1 = 2 {new_row('A')}"),
+    ),
+}
+"""Conditions that Delta does not hold the new rows against: these land in another partition than they say."""
+
+
 def _set(*settings: str) -> Spec:
     return _alter(f"SET TBLPROPERTIES ({', '.join(settings)})")
 
@@ -245,6 +258,22 @@ _FEATURES: Named = {
     "rename-column": ("rename-column", _alter("RENAME COLUMN v TO w")),
     "drop-column": ("drop-column", _alter("DROP COLUMN v")),
 }
+_REPLACING: Named = {
+    "replace-with-vectors": (
+        "repl-table",
+        sql(
+            f"CREATE OR REPLACE TABLE {T} USING delta PARTITIONED BY (date) "
+            f"TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS {new_row('A')}"
+        ),
+    ),
+    "vectors": ("enable-feat", _set("'delta.enableDeletionVectors' = 'true'")),
+}
+_PROTOCOL_PAIRS = (
+    ("replace-with-vectors", "vectors"),
+    ("replace-with-vectors", "set-props"),
+    ("replace-with-vectors", "append"),
+    ("replace-with-vectors", "optimize"),
+)
 _FEATURE_PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "plain": (
         ("update", "column-mapping"),

@@ -1,5 +1,7 @@
 """ALTER TABLE and COMMENT ON, by what their commit carries: metadata, protocol, or a domain of its own."""
 
+import re
+
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.reading import Reading
@@ -49,6 +51,10 @@ _CHANGES = (
     ("DROP", "COLUMN"),
     ("DROP", "COLUMNS"),
 )
+_PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE|TIMESTAMP)"
+_PLAIN_COLUMN = rf"\S+ {_PLAIN_TYPE}(?: COMMENT {re.escape(QUOTED)})?"
+_PLAIN_COLUMNS = re.compile(rf"ADD COLUMNS? ?\(? ?{_PLAIN_COLUMN}(?: , {_PLAIN_COLUMN})*(?: \))?")
+"""Of types, and with nothing beside them, that no feature of the protocol is needed for."""
 _MAY_CHANGE = (
     ("ALTER",),
     ("CHANGE",),
@@ -83,7 +89,9 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
     for beginning in _CHANGES:
         if tuple(rest[: len(beginning)]) == beginning:
-            return _metadata_only(reading, Metadata.CHANGES)
+            needs_feature = rest[0] == "ADD" and _PLAIN_COLUMNS.fullmatch(" ".join(rest)) is None
+            protocol = Protocol.MAY_ADD if needs_feature else Protocol.NONE
+            return _metadata_only(reading, Metadata.CHANGES, protocol)
     for kind in _MAY_CHANGE:
         if tuple(rest[: len(kind)]) == kind:
             protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE

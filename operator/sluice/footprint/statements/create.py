@@ -16,13 +16,18 @@ from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.shape import NAME, STRING, TYPE, outline
 from sluice.footprint.sql.statement import query_in
-from sluice.footprint.sql.words import outside_parentheses, words
+from sluice.footprint.sql.words import QUOTED, outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey, key_of_path
 
 AFTER_CONVERT = (
     rf"(?:(?:NO|COLLECT) STATISTICS)?(?: ?PARTITIONED BY \( {NAME} {TYPE}(?: , {NAME} {TYPE})* \))?"
 )
+_OF_PLAIN_LITERALS = frozenset(
+    {"SELECT", "AS", "UNION", "ALL", "DATE", "TRUE", "FALSE", "(", ")", ",", QUOTED}
+    | {"::", "L", "S", "Y", "D", "F"}
+)
+"""1L is read as 1 :: L."""
 _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM", "VALUES"})
 _CLAUSE = (
     rf"USING {NAME}|PARTITIONED BY \( \)|CLUSTER BY (?:\( \)|NONE|AUTO)|COMMENT {STRING}|LOCATION {STRING}|TBLPROPERTIES \( \)|"
@@ -60,14 +65,17 @@ def create(reading: Reading) -> TableFootprint:
 
 
 def replace_table(reading: Reading) -> TableFootprint:
+    """Of a table that is there, too, it changes the protocol, if its properties or the types of its columns need a
+    feature."""
     _refuse_unknown_clauses(reading)
     reading = _located(reading)
     if _clones(reading):
         return clone(reading)
+    there = reading.facts is not None and reading.facts.exists
     return reading.footprint(
         Operation.REPLACE,
         metadata=Metadata.CHANGES,
-        protocol=Protocol.NONE if reading.facts is not None and reading.facts.exists else Protocol.MAY_ADD,
+        protocol=Protocol.NONE if there and _needs_no_feature(reading) else Protocol.MAY_ADD,
         domains=frozenset({CLUSTERING}),
         replaces=True,
         certain=_certain(reading),
@@ -156,6 +164,16 @@ def _certain(reading: Reading) -> bool:
     """Without a query, a table at a path stays as it is; REPLACE TABLE alone fails where there is none."""
     creates = reading.statement.tokens[0].text.upper() == "CREATE"
     return creates and bool(_query_tokens(reading)) and surely_some(_query(reading))
+
+
+def _needs_no_feature(reading: Reading) -> bool:
+    """Of a query of plain literals alone; of others the types are not known."""
+    found = words(reading.statement.tokens[reading.end :])
+    if found[:3] != ["USING", "DELTA", "AS"]:
+        return False
+    return all(
+        before == "AS" or one in _OF_PLAIN_LITERALS or one[0].isdigit() for before, one in pairwise(found[2:])
+    )
 
 
 def _located(reading: Reading) -> Reading:
