@@ -72,6 +72,7 @@ def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Ite
         # What a shape sets, and its views, are gone with its session; most shapes have neither.
         session = shared if len(shape.statements) == 1 else spark.newSession()
         yield _carried_out(session, folder, shape, folder / f"shape-{number}")
+    activate(spark)
 
 
 def _carried_out(session: SparkSession, folder: Path, shape: Shape, table: Path) -> Done:

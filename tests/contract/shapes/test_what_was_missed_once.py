@@ -51,8 +51,3 @@ def test_a_seed_draws_the_same_shapes_each_time_and_every_kind_of_query() -> Non
     assert drawn == list(shapes(1, 200))
     assert {shape.name for shape in shapes(2, 200)}.isdisjoint(shape.name for shape in drawn)
     assert {kind for shape in drawn for kind in shape.kinds} >= QUERIES.keys()
-
-
-def test_a_kind_that_is_left_out_is_never_drawn() -> None:
-    left = {"rolled_up", "merge"}
-    assert not any(left & set(shape.kinds) for shape in shapes(1, 200, without=left))
