@@ -60,9 +60,9 @@ def footprint_of(
         cautious=dialect is None or not dialect.is_oss,
     )
     script = _read(spec, around)
-    if script.around.settings.changes_commit_rules is not None and dialect is not None:
-        dialect = None
-        script = _read(spec, replace(around, cautious=True))
+    if dialect is not None and _may_bend_rules(script):
+        dialect, around = None, replace(around, cautious=True)
+        script = _read(spec, around)
     tables, settings = script.tables, script.around.settings
     if not tables:
         raise NotUnderstoodError("spec.sql has no statement that writes a table")
@@ -113,6 +113,18 @@ def _dialect(
         return oss(version)
     found = {known.dialect for known in facts.values() if known.dialect is not None}
     return found.pop() if len(found) == 1 else None
+
+
+def _may_bend_rules(script: Script) -> bool:
+    settings = script.around.settings
+    if settings.changes_commit_rules is not None:
+        return True
+    return settings.changes_new_tables is not None and not all(
+        footprint.facts is not None
+        and footprint.facts.exists
+        and not (footprint.creates or footprint.replaces)
+        for footprint in script.tables
+    )
 
 
 def _spark(spec: DeltaWriteJobSpec, spark_version: str | None) -> Version | None:

@@ -179,6 +179,20 @@ def test_what_only_shows_settings_touches_nothing(statement: str) -> None:
     assert job(f"{statement}; {DELETE}") == job(f"SET TIME ZONE LOCAL; {DELETE}")
 
 
+def test_defaults_of_new_tables_leave_those_alone_that_are_there() -> None:
+    conf = {"spark.databricks.delta.properties.defaults.enableDeletionVectors": "true"}
+    for sql in (DELETE, APPEND):
+        assert job(sql, **conf) == job(sql)
+        assert job(sql, **conf).dialect == oss("4.4.0")
+    for sql in (
+        "CREATE OR REPLACE TABLE delta.`/lake/t` (id BIGINT) USING delta",
+        f"{DELETE}; CREATE TABLE IF NOT EXISTS delta.`/lake/new` (id BIGINT) USING delta",
+        "INSERT INTO delta.`/lake/unknown` VALUES (1)",
+    ):
+        assert job(sql, **conf).dialect is None
+        assert job(sql).dialect is not None
+
+
 def test_reset_goes_back_to_what_the_session_began_with() -> None:
     mode = "spark.sql.sources.partitionOverwriteMode"
     assert job(f"SET {mode} = static; RESET; {OVERWRITE}", **{mode: "dynamic"}).tables[0].reads_files.is_empty

@@ -12,6 +12,8 @@ class Meaning(Enum):
     """It changes neither what a statement means nor what its commit records."""
     UNDERSTOOD = "understood"
     """Whoever reads the statement asks for it."""
+    NEW_TABLES = "new tables"
+    """It may change what a table is that is made or made anew; those that are there stay as they are."""
     COMMITS = "commits"
     """It may change what commits survive."""
     TOUCHES = "touches"
@@ -57,10 +59,11 @@ _COMMITS = frozenset(
         "spark.databricks.delta.conflictDetection.",
         "spark.databricks.delta.featureEnablement.",
         "spark.databricks.delta.maxCommitAttempts",
-        "spark.databricks.delta.properties.defaults.",
         "spark.databricks.delta.replaceWhere.",
     }
 )
+
+_NEW_TABLES = frozenset({"spark.databricks.delta.properties.defaults."})
 
 _TOUCHES = frozenset(
     {
@@ -354,6 +357,8 @@ def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
         return Meaning.HARMLESS
     if _is_among(key, _TOUCHES):
         return Meaning.TOUCHES
+    if _is_among(key, _NEW_TABLES):
+        return Meaning.NEW_TABLES
     return Meaning.COMMITS if _is_among(key, _COMMITS) else Meaning.ANYTHING
 
 

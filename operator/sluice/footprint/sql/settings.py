@@ -178,7 +178,11 @@ class Settings:
 
     @cached_property
     def changes_commit_rules(self) -> str | None:
-        return self._ever(lambda meaning: meaning not in (Meaning.HARMLESS, Meaning.UNDERSTOOD))
+        return self._ever(lambda meaning: meaning in (Meaning.COMMITS, Meaning.TOUCHES, Meaning.ANYTHING))
+
+    @cached_property
+    def changes_new_tables(self) -> str | None:
+        return self._ever(lambda meaning: meaning is Meaning.NEW_TABLES)
 
     def _ever(self, holds: Callable[[Meaning], bool]) -> str | None:
         pairs = (*self.conf.items(), *sorted(self.past))
