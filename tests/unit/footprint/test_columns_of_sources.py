@@ -87,6 +87,8 @@ def test_so_do_ranges_and_days_that_are_written_as_texts(condition: str, bound: 
     "sql",
     [
         "INSERT INTO sales.orders SELECT * FROM raw.orders VERSION AS OF 3 WHERE region = 'eu'",
+        "INSERT INTO sales.orders SELECT * FROM delta.`s3://lake/raw@v3` WHERE region = 'eu'",
+        "INSERT INTO sales.orders SELECT * FROM delta.`s3://lake/raw@20261119000000000` WHERE region = 'eu'",
         f"USE elsewhere; INSERT INTO delta.`s3://lake/orders` {EU}",
         f"ALTER TABLE raw.orders ADD COLUMNS (x INT); INSERT INTO sales.orders {EU}",
         "INSERT INTO sales.orders SELECT id, upper(region), date FROM raw.orders WHERE region = 'eu'",

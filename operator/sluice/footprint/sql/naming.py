@@ -83,6 +83,11 @@ def key_of_node(node: exp.Table) -> TableKey | None:
         return None
 
 
+def is_of_a_version(node: exp.Table) -> bool:
+    """Whether it is the table as it was once: its columns may have been others then."""
+    return node.args.get("version") is not None or _TIME_TRAVEL.search(node.name) is not None
+
+
 def key_of(table: TableRef) -> TableKey:
     if table.path is not None:
         return key_of_path(table.path)

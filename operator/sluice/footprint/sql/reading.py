@@ -15,7 +15,7 @@ from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
-from sluice.footprint.sql.naming import key_of_node
+from sluice.footprint.sql.naming import is_of_a_version, key_of_node
 from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
@@ -184,7 +184,7 @@ class Reading:
 
     def columns_of(self, node: exp.Table) -> TableFacts | None:
         """What is known of a table of a query, its own or another; None of another version of it than the newest."""
-        if node.args.get("version"):
+        if is_of_a_version(node):
             return None
         if self.names_own_table(node):
             return self.facts
