@@ -52,7 +52,7 @@ class JobView:
 
     def depends_on(self, table: TableKey) -> bool:
         """Whether anything was concluded from what is known of the table."""
-        return "_aided" in self.__dict__ and (table in self.tables or table in self.sources)
+        return "_aided" in self.__dict__ and (table in self.tables or table in self._selected_from)
 
     def _concludes_from(self, names: frozenset[TableKey]) -> bool:
         """Whether anything may have been concluded from where one of these leads."""
@@ -149,7 +149,7 @@ class JobView:
             spark_version=self.profile.spark_version,
         )
 
-    @property
+    @cached_property
     def tables(self) -> tuple[TableKey, ...]:
         """Those that it writes, each by its one key."""
         return tuple(dict.fromkeys(map(self.names.key_of, self.unaided.keys)))
@@ -157,9 +157,12 @@ class JobView:
     @property
     def sources(self) -> tuple[TableKey, ...]:
         """Those whose columns may tell where its rows land: only in tables with partitions."""
-        found = (self.facts.get(key) for key in self.tables)
-        if not any(facts is not None and facts.columns.partition_columns for facts in found):
-            return ()
+        found = (self.facts.get(key) for key in self.tables) if self._selected_from else ()
+        partitioned = any(facts is not None and facts.columns.partition_columns for facts in found)
+        return self._selected_from if partitioned else ()
+
+    @cached_property
+    def _selected_from(self) -> tuple[TableKey, ...]:
         keys = dict.fromkeys(map(self.names.key_of, self.unaided.reads.tables))
         return tuple(key for key in keys if not key.is_name)
 
