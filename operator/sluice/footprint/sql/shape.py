@@ -1,43 +1,69 @@
-"""What may follow in statements that the SQL parser does not read, as patterns over their words."""
+"""What may follow in statements that the SQL parser does not read, as patterns over their words.
+
+A pattern must match in one way only, so that text that is made to be hard takes no longer: what is nested deeper than any
+pattern looks is left out of the words, and `.+` stands at most once.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.sql.words import word
 
 _OF = {TokenType.IDENTIFIER: "`", TokenType.STRING: "'", TokenType.NUMBER: "0"}
+_NESTING_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 WORD = "(?:`|[A-Z0-9_]+)"
 NAME = rf"{WORD}(?: \. {WORD})*"
 NAMES = rf"{NAME}(?: , {NAME})*"
 STRING, NUMBER = "'", "(?:- )?0"
 _VALUE = rf"(?:{STRING}|{NUMBER}|TRUE|FALSE)"
-TYPE = rf"[A-Z]\w*(?: \( 0(?: , 0)? \))?(?: < .+ >+)?(?: COLLATE {WORD})?"
 _KEY = rf"(?:{STRING}|{NAME})"
 PROPERTIES_SET = rf"\( {_KEY}(?: =)? {_VALUE}(?: , {_KEY}(?: =)? {_VALUE})* \)"
 PROPERTIES_NAMED = rf"\( {_KEY}(?: , {_KEY})* \)"
+GROUP = r"\([^()]*(?:\( \)[^()]*)*\)"
+"""Anything in parentheses."""
+TYPE = (
+    r"(?:INTERVAL [A-Z]+(?: TO [A-Z]+)?|TIMESTAMP WITH(?:OUT)?(?: LOCAL)? TIME ZONE|"
+    rf"[A-Z]\w*(?: \( (?:0(?: , 0)? )?\))?(?: < >+)?(?: COLLATE {WORD})?)"
+)
+DEFAULT = rf"DEFAULT(?: (?:{GROUP}|(?!(?:COMMENT|NOT|FIRST|AFTER|DEFAULT|GENERATED|CHECK)\b)[^ ,()]+))+"
 
 
 def fits(tokens: tuple[Token, ...], pattern: str) -> bool:
     """Whether these words are all that the pattern describes, from the first to the last."""
-    return re.fullmatch(pattern, shape(tokens)) is not None
-
-
-def shape(tokens: tuple[Token, ...]) -> str:
-    """Upper-cased words with blanks between them; quoted names are `, texts are ', numbers are 0."""
-    return " ".join(_OF.get(token.token_type) or word(token) for token in tokens)
+    return re.fullmatch(pattern, _shape(tokens, deepest=1)) is not None
 
 
 def outline(tokens: tuple[Token, ...]) -> str:
-    """As `shape`, with nothing in the parentheses."""
-    return shape(tuple(_without_what_is_inside(tokens)))
+    """With nothing in the parentheses."""
+    return _shape(tokens, deepest=0)
 
 
-def _without_what_is_inside(tokens: tuple[Token, ...]) -> Iterator[Token]:
+def _shape(tokens: tuple[Token, ...], deepest: int) -> str:
+    """Upper-cased words with blanks between them; quoted names are `, texts are ', numbers are 0."""
+    shown = _without_what_types_nest(list(_down_to(tokens, deepest)))
+    return " ".join(_OF.get(token.token_type) or word(token) for token in shown)
+
+
+def _down_to(tokens: tuple[Token, ...], deepest: int) -> Iterator[Token]:
     depth = 0
     for token in tokens:
         depth -= token.token_type is TokenType.R_PAREN
-        if depth <= 0:
+        if depth <= deepest:
             yield token
         depth += token.token_type is TokenType.L_PAREN
+
+
+def _without_what_types_nest(tokens: Sequence[Token]) -> Iterator[Token]:
+    """ARRAY < >, MAP < > and STRUCT < >."""
+    open_, before = 0, ""
+    for token in tokens:
+        text = token.text.upper()
+        opens = text == "<" and (open_ > 0 or before in _NESTING_TYPES)
+        closes = text.count(">") if open_ and not text.strip(">") else 0
+        first = opens and open_ == 0
+        open_ = max(0, open_ + opens - closes)
+        if first or open_ == 0:
+            yield token
+        before = text

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.words import outside_parentheses, word, words
+from sluice.footprint.sql.words import closed, outside_parentheses, word, words
 
 _MODIFIED = frozenset({"INTO", "OVERWRITE", "WITH"})
 _AFTER_A_SELECT_LIST = frozenset(
@@ -51,25 +51,15 @@ def _end_of_common_tables(tokens: tuple[Token, ...]) -> int:
     while True:
         position += 1
         if found[position] == "(":
-            position = _closed(tokens, position)
+            position = closed(tokens, position)
         if found[position] in ("AS", "("):
             position += found[position] == "AS"
-            position = _closed(tokens, position) if found[position] == "(" else len(tokens)
+            position = closed(tokens, position) if found[position] == "(" else len(tokens)
         if position >= len(tokens) or position < 3:
             raise NotUnderstoodError("WITH name AS (query), ... must be followed by what selects from it")
         if found[position] != ",":
             return position
         position += 1
-
-
-def _closed(tokens: tuple[Token, ...], opening: int) -> int:
-    """The position after the parenthesis that closes this one."""
-    depth = 0
-    for position in range(opening, len(tokens)):
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[position].token_type, 0)
-        if depth == 0:
-            return position + 1
-    raise NotUnderstoodError(f"the parenthesis in line {tokens[opening].line} is never closed")
 
 
 def _inserts(statement: Statement) -> Iterator[Statement]:

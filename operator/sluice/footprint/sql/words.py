@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sluice.footprint.errors import NotUnderstoodError
+
 QUOTED = "`"
 """Stands for a quoted name, which is no keyword whatever it says."""
 
@@ -30,6 +32,16 @@ def outside_parentheses(tokens: tuple[Token, ...]) -> Iterator[tuple[int, str]]:
         if depth == 0 and token.token_type is not TokenType.R_PAREN:
             yield position, word(token)
         depth += token.token_type is TokenType.L_PAREN
+
+
+def closed(tokens: tuple[Token, ...], opening: int) -> int:
+    """The position after the parenthesis that closes this one. Raises NotUnderstoodError, without the statement's place."""
+    depth = 0
+    for position in range(opening, len(tokens)):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[position].token_type, 0)
+        if depth == 0:
+            return position + 1
+    raise NotUnderstoodError(f"the parenthesis in line {tokens[opening].line} is never closed")
 
 
 def properties(tokens: tuple[Token, ...]) -> dict[str, str | None]:

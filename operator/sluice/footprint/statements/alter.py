@@ -5,7 +5,17 @@ import re
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.shape import NAME, NAMES, PROPERTIES_NAMED, PROPERTIES_SET, STRING, TYPE, WORD
+from sluice.footprint.sql.shape import (
+    DEFAULT,
+    GROUP,
+    NAME,
+    NAMES,
+    PROPERTIES_NAMED,
+    PROPERTIES_SET,
+    STRING,
+    TYPE,
+    WORD,
+)
 from sluice.footprint.sql.words import QUOTED, properties, words
 from sluice.footprint.statements.insert import CLUSTERING, refuse_unknown
 
@@ -20,10 +30,10 @@ ENABLING = {
 
 AFTER_COMMENT = f"IS (?:{STRING}|NULL)"
 _PLACE = rf"FIRST|AFTER {NAME}"
-_COLUMN = rf"{NAME} :? ?{TYPE}(?: (?:NOT NULL|COMMENT {STRING}|DEFAULT .+|{_PLACE}))*"
+_COLUMN = rf"{NAME} :? ?{TYPE}(?: (?:NOT NULL|COMMENT {STRING}|{DEFAULT}|{_PLACE}))*"
 _COLUMNS = rf"{_COLUMN}(?: , {_COLUMN})*"
 _CHANGED = (
-    rf"TYPE {TYPE}|COMMENT {STRING}|{_PLACE}|(?:SET|DROP) NOT NULL|SET DEFAULT .+|DROP DEFAULT|SYNC IDENTITY"
+    rf"TYPE {TYPE}|COMMENT {STRING}|{_PLACE}|(?:SET|DROP) NOT NULL|SET {DEFAULT}|DROP DEFAULT|SYNC IDENTITY"
 )
 AFTER_ALTER = "|".join(
     [
@@ -35,7 +45,7 @@ AFTER_ALTER = "|".join(
         rf"ALTER (?:COLUMN )?{NAME} (?:{_CHANGED})(?: , {NAME} (?:{_CHANGED}))*",
         rf"CHANGE (?:COLUMN )?{NAME} (?:{WORD} {TYPE}(?: COMMENT {STRING})?(?: (?:{_PLACE}))?|{_CHANGED})",
         rf"REPLACE COLUMNS (?:\( {_COLUMNS} \)|{_COLUMNS})",
-        rf"ADD CONSTRAINT {WORD} CHECK \( .+ \)",
+        rf"ADD CONSTRAINT {WORD} CHECK {GROUP}",
         rf"DROP CONSTRAINT (?:IF EXISTS )?{WORD}",
         rf"DROP FEATURE {WORD}(?: TRUNCATE HISTORY)?",
         rf"CLUSTER BY (?:NONE|AUTO|\( {NAMES} \))",

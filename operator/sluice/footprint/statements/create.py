@@ -14,9 +14,9 @@ from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.naming import key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import sources_of
-from sluice.footprint.sql.shape import NAME, STRING, TYPE, outline
+from sluice.footprint.sql.shape import DEFAULT, GROUP, NAME, STRING, TYPE, WORD, fits, outline
 from sluice.footprint.sql.statement import query_in
-from sluice.footprint.sql.words import QUOTED, outside_parentheses, words
+from sluice.footprint.sql.words import QUOTED, closed, outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey, key_of_path
 
@@ -33,6 +33,10 @@ _CLAUSE = (
     rf"USING {NAME}|PARTITIONED BY \( \)|CLUSTER BY (?:\( \)|NONE|AUTO)|COMMENT {STRING}|LOCATION {STRING}|TBLPROPERTIES \( \)|"
     r"OPTIONS \( \)"
 )
+_GENERATED = rf"GENERATED (?:ALWAYS|BY DEFAULT) AS (?:IDENTITY(?: {GROUP})?|{GROUP})"
+_COLUMN = rf"{NAME} :? ?{TYPE}(?: (?:NOT NULL|COMMENT {STRING}|{DEFAULT}|{_GENERATED}|CHECK {GROUP}))*"
+_CHECKED = rf"(?:CONSTRAINT {WORD} )?CHECK {GROUP}"
+_COLUMNS = rf"(?:{_COLUMN}|{_CHECKED})(?: , (?:{_COLUMN}|{_CHECKED}))*"
 _NEW = rf"(?:\( \))?(?: ?(?:{_CLAUSE}))*"
 _AS_SELECTED = rf"(?: ?(?:{_CLAUSE}))*"
 _LIKE = rf"LIKE {NAME}(?: (?:{_CLAUSE}))*"
@@ -129,6 +133,10 @@ def _refuse_unknown_clauses(reading: Reading) -> None:
         raise reading.refused(
             "what follows the table's name is not what Spark understands there: columns or a query, not both, and USING, "
             "PARTITIONED BY, CLUSTER BY, COMMENT, LOCATION and TBLPROPERTIES between them"
+        )
+    if words(rest[:1]) == ["("] and not fits(rest[1 : closed(rest, 0) - 1], _COLUMNS):
+        raise reading.refused(
+            "the list of columns is not understood: each is a name, a type and what goes with them"
         )
 
 

@@ -7,15 +7,15 @@ from sqlglot.tokenizer_core import TokenType
 from sluice.api.job import Operation
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.reading import Reading, there
-from sluice.footprint.sql.shape import NAME, NAMES, NUMBER
+from sluice.footprint.sql.shape import GROUP, NAME, NAMES, NUMBER
 from sluice.footprint.sql.words import outside_parentheses, words
 from sluice.footprint.statements.insert import refuse_unknown
 from sluice.predicates import Region
 
 _SORTED = rf"ZORDER BY (?:\( {NAMES} \)|{NAMES})"
 AFTER_OPTIMIZE = rf"(?:FULL)?(?: ?WHERE (?:(?! ZORDER ).)+)?(?: ?{_SORTED})?"
-AFTER_REORG = r"(?:WHERE .+ )?APPLY \( PURGE \)|APPLY \( UPGRADE UNIFORM \( ICEBERG_COMPAT_VERSION = 0 \) \)"
-_OF_VACUUM = rf"FULL|LITE|USING INVENTORY (?:{NAME}|\( .+ \))|RETAIN {NUMBER} HOURS|DRY RUN"
+AFTER_REORG = r"(?:WHERE .+ )?APPLY \( PURGE \)|APPLY \( UPGRADE UNIFORM \( \) \)"
+_OF_VACUUM = rf"FULL|LITE|USING INVENTORY (?:{NAME}|{GROUP})|RETAIN {NUMBER} HOURS|DRY RUN"
 AFTER_VACUUM = rf"(?: ?(?:{_OF_VACUUM}))*"
 AFTER_RESTORE = r"(?:TO )?(?:FOR )?(?:(?:SYSTEM_)?VERSION AS OF (?:0|')|(?:SYSTEM_TIME|TIMESTAMP) AS OF ')"
 
