@@ -65,6 +65,7 @@ def test_settings_of_how_the_work_is_done_leave_the_footprint_alone(key: str) ->
         ("spark.SQL.no.such.setting", "1"),
         ("spark.sql.adaptive.noSuchSetting", "1"),
         ("spark.databricks.delta.noSuchSetting", "1"),
+        ("spark.sql.optimizer.noSuchSetting", "1"),
         ("spark.sql.legacy.timeParserPolicy", "LEGACY"),
         ("spark.sql.extensions", "com.example.Rules"),
         ("spark.sql.catalog.spark_catalog", "com.example.Catalog"),
