@@ -36,6 +36,8 @@ ANYWHERE = "true"
         (f"WITH a (id, date) AS (SELECT id, {DAY} FROM {{s}}) SELECT * FROM a", ON_DAY),
         (f"SELECT * FROM (SELECT id, {DAY} FROM {{s}}) AS a (id, date)", ON_DAY),
         (f"SELECT * EXCEPT (date), {DAY} AS date FROM {{s}}", ON_DAY),
+        (f"SELECT {DAY} AS x, x AS date", ON_DAY),
+        (f"SELECT {DAY} AS x, x AS date FROM (SELECT id FROM {{s}})", ON_DAY),
         (f"SELECT my_function(x) AS id, {DAY} AS date FROM {{s}}", ON_DAY),
         (f"SELECT posexplode(xs) AS (id, x), {DAY} AS date FROM {{s}}", ON_DAY),
         (f"SELECT /*+ BROADCAST(s) */ {DAY} AS date FROM {{s}} TABLESAMPLE (10 PERCENT) AS s", ON_DAY),
@@ -94,6 +96,9 @@ def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_
         f"SELECT * FROM {{s}} AS s LEFT JOIN o USING (date) WHERE o.{ON_DAY}",
         f"FROM {{s}} AS s |> WHERE s.{ON_DAY} |> RIGHT JOIN o ON s.id = o.id |> SELECT s.date",
         f"SELECT x AS date, date AS n FROM {{s}} WHERE {ON_DAY}",
+        f"SELECT {DAY} AS x, x AS date FROM {{s}}",
+        f"SELECT {DAY} AS x, x AS date FROM (SELECT id, ts AS x FROM {{s}})",
+        f"SELECT {DAY} AS x, inline(xs), x AS date FROM (SELECT id, xs FROM {{s}})",
         f"WITH a AS (SELECT * FROM b), b AS (SELECT {DAY} AS date) SELECT * FROM a",
         f"WITH RECURSIVE a AS (SELECT {DAY} AS date UNION ALL SELECT date + 1 FROM a) SELECT * FROM a",
         f"SELECT * FROM (SELECT {DAY} AS date) AS a (id)",
@@ -139,6 +144,24 @@ def test_what_may_be_several_columns_or_none_shifts_those_after_it(first: str) -
 def test_what_is_one_column_shifts_nothing(one: str) -> None:
     query = f"INSERT INTO {{t}} SELECT {one}, NULL, NULL, NULL, {DAY}, 'eu', 1, NULL, NULL FROM {{s}}"
     assert footprint(query).writes_text.startswith(ON_DAY)
+
+
+@pytest.mark.parametrize(
+    ("relations", "known"),
+    [
+        ("AS a LATERAL VIEW explode(xs) e AS x", True),
+        ("AS a JOIN o ON a.id = o.id", True),
+        ("AS a LEFT JOIN o ON a.id = o.id", True),
+        ("AS a, o", True),
+        ("AS a JOIN o USING (date)", False),
+        ("AS a NATURAL JOIN o", False),
+        ("AS a RIGHT JOIN o ON a.id = o.id", False),
+    ],
+)
+def test_a_star_begins_with_the_columns_of_the_first_relation(relations: str, *, known: bool) -> None:
+    first = f"(SELECT id, ts, ts AS u, xs, {DAY} AS date FROM {{s}})"
+    where = footprint(f"INSERT INTO {{t}} SELECT * FROM {first} {relations}").writes_text
+    assert where == (ON_DAY if known else ANYWHERE)
 
 
 def test_names_that_differ_in_case_are_two_columns_where_the_session_says_so() -> None:

@@ -34,10 +34,20 @@ class Row:
 
     cells: tuple[tuple[str, Cell], ...]
     others: tuple[exp.Expr, ...] | None = None
-    """There are more columns, any number of them and anywhere: with what conditions say of them. None: there are none."""
+    """There are more columns, any number of them: with what conditions say of them. None: there are none."""
+    first: int = 0
+    """How many of the cells surely stand before all others."""
 
     def at(self, position: int) -> Cell:
-        return self.cells[position][1] if self.others is None and position < len(self.cells) else None
+        known = len(self.cells) if self.others is None else self.first
+        return self.cells[position][1] if position < known else None
+
+    def then(self, more: "Row") -> "Row":
+        """With more columns after its own."""
+        cells = (*self.cells, *more.cells)
+        if self.others is None:
+            return Row(cells, more.others, len(self.cells) + more.first)
+        return Row(cells, (*self.others, *(more.others or ())), self.first)
 
     def named(self, name: str, reading: Reading) -> Cell:
         """Two of one name can't be told from each other by Spark either: it refuses such names."""
@@ -186,7 +196,9 @@ class _Scope:
         if row.others is None and is_first and (self.alone or star.table is not None):
             return Row(cells)
         said = [*((row.others or ()) if is_first else ()), *called(self.conditions, calls)]
-        return Row(cells, tuple(condition for condition in said if not names_in(condition) & star.without))
+        others = tuple(condition for condition in said if not names_in(condition) & star.without)
+        in_order = is_first and row.others is None and bool(self.relations)
+        return Row(cells, others, len(cells) if in_order else 0)
 
     def _calls(self, table: str) -> frozenset[str]:
         """How WHERE may call what the list calls by this table's name."""
@@ -239,28 +251,27 @@ def _names_told_apart(
 
 def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
     """Of the query, made of one of its first relation."""
-    cells: list[tuple[str, Cell]] = []
-    others: tuple[exp.Expr, ...] | None = None
+    row = Row(())
     for output in outputs:
         match output:
             case Output():
-                cells.append((output.name, _cell(output.node, scope, inner, [name for name, _ in cells])))
+                row = row.then(Row(((output.name, _cell(output.node, scope, inner, row)),)))
             case Expansion():
-                row = scope.expanded(output, inner)
-                cells.extend(row.cells)
-                others = others if row.others is None else (*(others or ()), *row.others)
+                row = row.then(scope.expanded(output, inner))
             case Unknown():
-                others = others or ()
-    return Row(tuple(cells), others)
+                row = row.then(ANY_ROW)
+    return row
 
 
-def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Sequence[str]) -> Cell:
+def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Row) -> Cell:
+    """`before`: what the list says before it, by whose names it may call a value if the relations have no such column."""
     if not isinstance(node, exp.Column):
         return None if node is None else Constant(node)
     if not has_only(node, SCALARS) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
         return None
-    if not node.table and node.name in before and not (scope.alone and inner.has(node.name)):
-        return None  # it may be the column that the list has named so just before
+    if not node.table and before.has(node.name) and not (scope.alone and inner.has(node.name)):
+        surely = scope.alone and inner.others is None and before.others is None
+        return before.named(node.name, scope.reading) if surely else None
     return scope.column(node, inner)
 
 
