@@ -35,7 +35,7 @@ QUERIES: Mapping[str, Query] = {
     )
 }
 _OFTEN = (
-    *("rolled_up", "generated_in_place", "kept_by_another_type", "united_over_types"),
+    *("generated_in_place", "kept_by_another_type"),
     *(
         "select",
         "constant_select",
@@ -47,7 +47,8 @@ _OFTEN = (
         "grouped",
         "joined",
     ),
-    *("select", "constant_select", "nested", "ordered", "chained", "distinct"),
+    *("select", "constant_select", "nested", "ordered", "chained", "distinct", "select", "constant_select"),
+    *("from_first", "windowed", "sampled", "star_and_more"),
 )
 """Drawn twice as often or more: what a reader is most likely to read past, and what people write most."""
 _ROTATION = (*QUERIES, *_OFTEN)
@@ -64,7 +65,7 @@ _WRITES: tuple[tuple[int, Write], ...] = (
     (20, writes.merge),
 )
 _CHANGES = (writes.update, writes.update, writes.update, writes.delete)
-CHANGES_OF = 6
+CHANGES_OF = 5
 """One shape of so many changes rows without a query."""
 _SETTINGS = (
     "SET spark.sql.ansi.enabled = false",

@@ -1,0 +1,95 @@
+"""Held against real Spark, both versions: no file of a commit lies outside of what was foretold of its statement.
+
+Shapes of statements are drawn from a fixed seed: every kind of query into every kind of write. A reader that widens
+everything would miss nothing, too, so that most shapes must stay narrower than the whole table.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from contract.conftest import FreezingSpark
+from contract.shapes.carrying import Done, build_tables, carry_out
+from contract.shapes.generator import Shape, shapes
+from contract.shapes.judging import Foreteller, Tally, judged
+
+SEED = 20261123
+SHAPES = 200
+MANY = 5000
+NARROW = 0.6
+RAN = 0.7
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_no_file_of_spark_42_lies_outside(
+    freezing: FreezingSpark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _held(_in_this_spark(freezing, tmp_path, list(shapes(SEED, SHAPES))), capsys)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_no_file_of_spark_35_lies_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _held(_in_the_other_spark(tmp_path, list(shapes(SEED, SHAPES))), capsys)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(4 * 3600)
+def test_no_file_of_five_thousand_shapes_in_spark_42_lies_outside(
+    freezing: FreezingSpark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _held(_in_this_spark(freezing, tmp_path, _new_ones(capsys)), capsys)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(4 * 3600)
+def test_no_file_of_five_thousand_shapes_in_spark_35_lies_outside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _held(_in_the_other_spark(tmp_path, _new_ones(capsys)), capsys)
+
+
+def _new_ones(capsys: pytest.CaptureFixture[str]) -> list[Shape]:
+    seed = secrets.randbelow(2**32)
+    with capsys.disabled():
+        print(f"\n{MANY} shapes: seed {seed}")
+    return list(shapes(seed, MANY))
+
+
+def _in_this_spark(freezing: FreezingSpark, folder: Path, chosen: list[Shape]) -> Tally:
+    spark = freezing.spark.newSession()
+    build_tables(spark, folder)
+    return judged(Foreteller.by_logs(folder, "4.4.0"), chosen, carry_out(spark, folder, chosen))
+
+
+def _in_the_other_spark(folder: Path, chosen: list[Shape]) -> Tally:
+    python, jars = os.environ.get("SLUICE_SPARK35_PYTHON"), os.environ.get("SLUICE_SPARK35_JARS")
+    assert python, "SLUICE_SPARK35_PYTHON names no Python: run this by ./dev test or ./dev run"
+    assert jars, "SLUICE_SPARK35_JARS names no jars: run this by ./dev test or ./dev run"
+    environment = {**os.environ, "SLUICE_SPARK_JARS": jars, "PYSPARK_PYTHON": python}
+    environment.pop("SPARK_HOME", None)
+    answers = subprocess.run(
+        [python, "-m", "contract.shapes.carrying", str(folder)],
+        env=environment,
+        input="".join(f"{shape.as_line()}\n" for shape in chosen),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+    done: Iterable[Done] = map(Done.from_line, answers.splitlines())
+    return judged(Foreteller.by_logs(folder, "3.3.3"), chosen, done)
+
+
+def _held(tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\n{tally}")
+    assert not tally.missed, "\n\n".join(map(str, tally.missed))
+    assert len(tally.ran) >= RAN * len(tally.judged)
+    assert len(tally.narrow) >= NARROW * len(tally.admitted)
