@@ -23,6 +23,7 @@ def told(loser: str, winner: str) -> tuple[Level, str | None]:
         "CREATE OR REPLACE TABLE {t} (id BIGINT) USING delta CLUSTER BY (id)",
         "REPLACE TABLE {t} USING delta AS SELECT * FROM delta.`/lake/s`",
         "ALTER TABLE {t} ADD COLUMNS (at TIMESTAMP_NTZ)",
+        "ALTER TABLE {t} ADD COLUMNS (at TIMESTAMP)",
         "ALTER TABLE {t} ADD COLUMN (id BIGINT, what VARIANT)",
         "ALTER TABLE {t} ADD COLUMNS (n INT DEFAULT 1)",
         "ALTER TABLE {t} ADD COLUMNS (v STRING COLLATE unicode)",

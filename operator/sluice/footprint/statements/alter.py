@@ -61,7 +61,7 @@ _CHANGES = (
     ("DROP", "COLUMN"),
     ("DROP", "COLUMNS"),
 )
-_PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE|TIMESTAMP)"
+_PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE)"
 _PLAIN_COLUMN = rf"\S+ {_PLAIN_TYPE}(?: COMMENT {re.escape(QUOTED)})?"
 _PLAIN_COLUMNS = re.compile(rf"ADD COLUMNS? ?\(? ?{_PLAIN_COLUMN}(?: , {_PLAIN_COLUMN})*(?: \))?")
 """Of types, and with nothing beside them, that no feature of the protocol is needed for."""
