@@ -85,6 +85,7 @@ def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_
         "SELECT * FROM {s} WHERE n = 9007199254740993",
         "SELECT * FROM {s} WHERE region = 'eu'",
         "SELECT 'eu  ' AS code",
+        f"SELECT * FROM (SELECT my_function(x) AS date FROM {{s}}) WHERE {ON_DAY}",
         # other columns
         f"SELECT * EXCEPT (date) FROM {{s}} WHERE {ON_DAY}",
         f"SELECT * REPLACE (ts AS date) FROM {{s}} WHERE {ON_DAY}",

@@ -183,13 +183,13 @@ class _Scope:
         table = node.table.lower()
         is_first = table == self.first or (self.alone and not table)
         cell = row.named(node.name, self.reading) if is_first else None
-        return bounded(cell, self._said_of(node.name, self._calls(table)), self.reading)
+        return said_of(cell, self._said_of(node.name, self._calls(table)), self.reading)
 
     def expanded(self, star: Expansion, row: Row) -> Row:
         is_first = star.table in (None, self.first)
         calls = self._calls_of_all(star.table)
         cells = tuple(
-            (name, bounded(cell, self._said_of(name, calls), self.reading))
+            (name, said_of(cell, self._said_of(name, calls), self.reading))
             for name, cell in (row.cells if is_first else ())
             if name.lower() not in star.without
         )
@@ -212,6 +212,13 @@ class _Scope:
 
     def _said_of(self, name: str, calls: frozenset[str]) -> tuple[exp.Expr, ...]:
         return conditions_on(self.reading, called(self.conditions, calls), name)
+
+
+def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
+    """A value of which conditions say more; not of a user's function, which may say something else when it is asked again."""
+    if isinstance(cell, Constant) and not is_one_value(cell.node):
+        return cell
+    return bounded(cell, conditions, reading)
 
 
 def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, TableFootprint
-from sluice.footprint.queries.cells import Cell, Constant, bounded, called, conditions_on, says
+from sluice.footprint.queries.cells import Cell, Constant, called, conditions_on, says
 from sluice.footprint.queries.reads import reads_of
-from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of
+from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
 from sluice.footprint.regions import EVERYTHING, united
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
@@ -231,7 +231,7 @@ class _Merge:
             *(conjuncts(self.conditions[0]) if clause.matched else ()),
         ]
         calls = {self.alias.lower(), *([""] if clause.inserts else [])}
-        return bounded(
+        return said_of(
             row.named(name, self.reading),
             conditions_on(self.reading, called(conditions, calls), name),
             self.reading,
