@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from contract.shapes import nested, rows, writes
+from contract.shapes import exploding, joins, nested, rows, writes
 from contract.shapes.drawing import Draw, Wanted
 from contract.shapes.tables import TARGETS, Target
 
@@ -20,10 +20,16 @@ QUERIES: Mapping[str, Query] = {
     for query in (
         *(rows.select, rows.values, rows.values_of_mixed_types, rows.values_named, rows.constant_select),
         *(rows.misnamed, rows.distinct, rows.ordered, rows.sampled, rows.grouped, rows.rolled_up),
-        *(rows.grouped_by_all, rows.windowed, rows.generated_in_place, rows.exploded_in_place),
-        *(rows.lateral_view, rows.lateral_view_star, rows.table_function, rows.ranged, rows.joined),
-        *(rows.joined_from_the_right, rows.joined_using, rows.joined_naturally, rows.comma_joined),
-        *(rows.lateral_subquery, rows.chosen_by_case, rows.lateral_alias),
+        *(rows.grouped_by_all, rows.windowed, exploding.generated_in_place, exploding.exploded_in_place),
+        *(
+            exploding.lateral_view,
+            exploding.lateral_view_star,
+            exploding.table_function,
+            exploding.ranged,
+            joins.joined,
+        ),
+        *(joins.joined_from_the_right, joins.joined_using, joins.joined_naturally, joins.comma_joined),
+        *(joins.lateral_subquery, rows.chosen_by_case, rows.lateral_alias),
         *(rows.kept_by_another_type, rows.of_the_target),
         *(nested.nested, nested.nested_with_a_filter, nested.renamed, nested.rolled_up_within),
         *(nested.star_except, nested.star_and_more, nested.star_of_a_struct, nested.part_of_a_struct),
