@@ -32,7 +32,7 @@ def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
     reading = Reading(statement, key, around, field="spec.write")
     source = _read_by(write.source, query, reading)
     lands = insert.landing(reading, query, None, {})
-    certain = query is not None and surely_some(query)
+    certain = query is not None and surely_some(query, around.settings.spark)
     identity = insert.adds_identity(reading, insert.output_names(query, reading))
     if write.mode is WriteMode.APPEND:
         found = insert.append(reading, lands, source, certain=certain, identity=identity)

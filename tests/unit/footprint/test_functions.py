@@ -7,7 +7,9 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import TableFootprint, footprint_of
 from sluice.footprint.sql.functions import a_users, is_builtin, name_of
 from sluice.footprint.sql.known import VERSIONS, functions_of
+from sluice.predicates import Table
 from sluice.predicates.syntax import SPARK, statement_in, tokens_of
+from sluice.tables import TableFacts, key_of_path
 
 ARGUMENTS = (
     "",
@@ -121,6 +123,18 @@ def test_a_function_of_newer_sparks_may_be_a_users_in_an_older_one() -> None:
         assert not append(name, "4.0.0").is_blind
         assert not append(name).is_blind
     assert not append("upper(a)", "3.4.0").is_blind
+
+
+def test_a_known_version_tells_where_rows_with_its_functions_land() -> None:
+    facts = {key_of_path("/lake/t"): TableFacts(columns=Table.of({"id": "string", "p": "int"}, ["p"]))}
+
+    def writes(version: str) -> str:
+        sql = "INSERT INTO delta.`/lake/t` SELECT try_url_decode(id), 7 FROM delta.`/s`"
+        spec = DeltaWriteJobSpec.model_validate({"sql": sql, "runtime": {"sparkVersion": version}})
+        return footprint_of(spec, {}, facts=facts).tables[0].writes_text
+
+    assert writes("4.2.0") == "p = 7"
+    assert writes("3.5.9") == "true"
 
 
 def test_hints_are_no_functions() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sluice.footprint.sql.functions import is_generator, name_of
+from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import PROJECTIONS, SCALARS, has_only, values_in
 from sluice.footprint.sql.selected import users_function
 
@@ -33,12 +34,12 @@ class Unknown:
     """Any number of columns with any names."""
 
 
-def outputs_of(query: exp.Select) -> Iterator[Output | Expansion | Unknown]:
+def outputs_of(query: exp.Select, spark: Version | None) -> Iterator[Output | Expansion | Unknown]:
     for projection in query.expressions:
-        yield from _outputs(projection)
+        yield from _outputs(projection, spark)
 
 
-def _outputs(node: exp.Expr) -> Iterator[Output | Expansion | Unknown]:
+def _outputs(node: exp.Expr, spark: Version | None) -> Iterator[Output | Expansion | Unknown]:
     match node:
         case exp.Alias() if has_only(node, PROJECTIONS):
             yield Output(node.alias, node.this.unnest())  # Spark refuses it for what is several columns
@@ -46,7 +47,7 @@ def _outputs(node: exp.Expr) -> Iterator[Output | Expansion | Unknown]:
             yield from (Output(name.name, None) for name in node.expressions)
         case exp.Star() | exp.Column(this=exp.Star()):
             yield _expansion(node)
-        case _ if is_one_value(node):
+        case _ if is_one_value(node, spark):
             yield Output(_name(node), node.unnest())
         case _:
             yield Unknown()
@@ -67,14 +68,14 @@ def _expansion(node: exp.Expr) -> Expansion | Unknown:
     return Expansion(None if table is None else table.name.lower(), names)
 
 
-def is_one_value(node: exp.Expr) -> bool:
+def is_one_value(node: exp.Expr, spark: Version | None) -> bool:
     """Whether it is one column with one value for each row, and not several of any of them."""
-    return all(_is_part_of_a_value(part) for part in values_in(node))
+    return all(_is_part_of_a_value(part, spark) for part in values_in(node))
 
 
-def _is_part_of_a_value(node: exp.Expr) -> bool:
+def _is_part_of_a_value(node: exp.Expr, spark: Version | None) -> bool:
     if isinstance(node, exp.Func) and type(node) not in SCALARS:
-        return users_function(node, None) is None and not _generates(node)
+        return users_function(node, spark) is None and not _generates(node)
     return isinstance(node, exp.Query) or has_only(node, SCALARS)
 
 

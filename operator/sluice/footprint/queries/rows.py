@@ -19,6 +19,7 @@ from sluice.footprint.queries.cells import (
     side_by_side,
 )
 from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_value, outputs_of
+from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.selected import common_table
@@ -124,7 +125,8 @@ def _values(query: exp.Values, reading: Reading) -> Rows:
     rows = []
     for element in query.expressions:
         nodes = element.expressions if isinstance(element, exp.Tuple) else [element]
-        if not all(is_one_value(node) and not isinstance(node.unnest(), exp.Tuple) for node in nodes):
+        spark = reading.around.settings.spark
+        if not all(is_one_value(node, spark) and not isinstance(node.unnest(), exp.Tuple) for node in nodes):
             return None
         rows.append(Row(tuple((f"col{k + 1}", Constant(node)) for k, node in enumerate(nodes))))
     return _side_by_side(rows, reading)
@@ -222,13 +224,13 @@ def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> C
 
 
 def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
-    outputs = tuple(outputs_of(query))
+    outputs = tuple(outputs_of(query, reading.around.settings.spark))
     source, where = query.args.get("from_"), query.args.get("where")
     joins, laterals = query.args.get("joins") or [], query.args.get("laterals") or []
     beside = (source, where, query.args.get("distinct"), *joins, *laterals)
     if not all(has_only(node, RELATIONS) for node in beside if node is not None):
         return None
-    if _groups_widely(query):
+    if _groups_widely(query, reading):
         return (_row([_without_value(output) for output in outputs], _Scope(reading), ANY_ROW),)
     scope = _Scope(
         reading,
@@ -286,11 +288,12 @@ def _without_value(output: Output | Expansion | Unknown) -> Output | Unknown:
     return Output(output.name, None) if isinstance(output, Output) else Unknown()
 
 
-def _groups_widely(query: exp.Select) -> bool:
+def _groups_widely(query: exp.Select, reading: Reading) -> bool:
     """ROLLUP and its like put NULL where the value was."""
     group = query.args.get("group")
     return group is not None and not (
-        has_only(group, RELATIONS) and all(is_one_value(node) for node in group.expressions)
+        has_only(group, RELATIONS)
+        and all(is_one_value(node, reading.around.settings.spark) for node in group.expressions)
     )
 
 
@@ -314,19 +317,21 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
     return (Row(tuple((c.name, FromTable(type=c.type)) for c in facts.columns.columns)),)
 
 
-def surely_some(query: exp.Expr | None) -> bool:
+def surely_some(query: exp.Expr | None, spark: Version | None) -> bool:
     """Whether the query yields a row, whatever the tables hold."""
     match query:
         case exp.Values() if has_only(query, RELATIONS):
-            return all(is_one_value(element) for element in query.expressions)
+            return all(is_one_value(element, spark) for element in query.expressions)
         case exp.Subquery() if _has_only(query, "this alias with_"):
-            return surely_some(query.this)
+            return surely_some(query.this, spark)
         case exp.Union() if _has_only(query, "this expression distinct with_"):
-            return surely_some(query.this) or surely_some(query.expression)
+            return surely_some(query.this, spark) or surely_some(query.expression, spark)
         case exp.Select() if _has_only(query, "expressions from_ hint distinct with_"):
-            values = all(is_one_value(node.unalias()) for node in query.expressions if not node.is_star)
+            values = all(
+                is_one_value(node.unalias(), spark) for node in query.expressions if not node.is_star
+            )
             source = query.args.get("from_")
-            return values and (source is None or surely_some(source.this))
+            return values and (source is None or surely_some(source.this, spark))
     return False
 
 

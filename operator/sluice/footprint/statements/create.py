@@ -171,7 +171,11 @@ def _cloned(reading: Reading) -> Sources:
 def _certain(reading: Reading) -> bool:
     """Without a query, a table at a path stays as it is; REPLACE TABLE alone fails where there is none."""
     creates = reading.statement.tokens[0].text.upper() == "CREATE"
-    return creates and bool(_query_tokens(reading)) and surely_some(_query(reading))
+    return (
+        creates
+        and bool(_query_tokens(reading))
+        and surely_some(_query(reading), reading.around.settings.spark)
+    )
 
 
 def _needs_no_feature(reading: Reading) -> bool:

@@ -54,7 +54,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
     defaults = _uses_defaults(tree)
     written = columns if columns is not None else output_names(query, reading)
     identity = adds_identity(reading, None if defaults else written)
-    sure = surely_some(query) and not (defaults and identity)
+    sure = surely_some(query, reading.around.settings.spark) and not (defaults and identity)
     if tree.args.get("where") is not None:
         return replace_where(reading, tree.args["where"], lands, source, certain=sure, identity=identity)
     if not tree.args.get("overwrite"):
