@@ -218,7 +218,7 @@ class _Scope:
 
 def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
     """A value of which conditions say more; not of a user's function, which may say something else when it is asked again."""
-    if isinstance(cell, Constant) and not is_one_value(cell.node):
+    if isinstance(cell, Constant) and not is_one_value(cell.node, reading.around.settings.spark):
         return cell
     return bounded(cell, conditions, reading)
 
