@@ -40,6 +40,16 @@ def test_each_statement_names_its_own_commits(spark: SparkSession, table: Path) 
     assert spark.conf.get(CONF, None) is None
 
 
+def test_a_table_by_the_text_of_its_location_is_found(spark: SparkSession, table: Path) -> None:
+    spark.sql(f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-19', 'c')")
+    result = run_sql(
+        spark, f"OPTIMIZE '{table}' WHERE date = DATE'2026-11-19'", f"VACUUM '{table}' RETAIN 168 HOURS"
+    )
+    optimized, vacuumed = statements(result)
+    assert optimized == ("OPTIMIZE", "Committed", [3])
+    assert vacuumed[:2] == ("VACUUM", "Committed")
+
+
 def test_commits_of_others_are_told_apart_by_their_stamp(spark: SparkSession, table: Path) -> None:
     name = ("delta", str(table))
     before = commits.versions(spark, [name])

@@ -53,6 +53,9 @@ _PARTS = {
     "UnresolvedView": "multipartIdentifier",
 }
 
+_BY_LOCATION = "UnresolvedPathBasedDeltaTable"
+"""VACUUM '/location' and OPTIMIZE '/location'."""
+
 _HIDING = {
     "PlanWithUnresolvedIdentifier": "names its table by IDENTIFIER(...)",
     "CompoundBody": "is a SQL script",
@@ -107,7 +110,9 @@ class _Names:
             raise RefusedStatementError(
                 f"the statement {_HIDING[kind]}, which hides the table that it writes from Sluice: name it in the statement"
             )
-        if kind in _PARTS:
+        if kind == _BY_LOCATION:
+            yield ("delta", plan.path())
+        elif kind in _PARTS:
             yield _strings(getattr(plan, _PARTS[kind])())
         elif kind in _TARGET_FIELD:
             yield from self.of(getattr(plan, _TARGET_FIELD[kind])())
