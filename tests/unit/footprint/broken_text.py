@@ -39,8 +39,13 @@ STATEMENTS = [
     f"SHOW TABLES IN a LIKE 'x*'; DESCRIBE HISTORY a.b LIMIT 3; SELECT id FROM {S}; ALTER TABLE {T} DROP CONSTRAINT IF EXISTS c",
     "VACUUM '/t' RETAIN 100 HOURS; OPTIMIZE '/t' WHERE d = '2026-11-19'",
 ]
-QUERIES = [text[text.index("SELECT") :] for text in STATEMENTS if "SELECT" in text] + [
-    "WITH a AS (VALUES (1)) TABLE a",
+QUERIES = [
+    f"SELECT s.*, d + 1 AS d FROM {S} s LEFT JOIN o ON s.id = o.id WHERE s.d > '2026' AND NOT s.x",
+    f"SELECT explode(xs) AS (x) FROM {S} LATERAL VIEW stack(2, 1) l",
+    "WITH x AS (SELECT 1 AS id), y AS (TABLE x) SELECT * EXCEPT (id) FROM y",
+    f"FROM {S} SELECT CAST(id AS INT), count(*) OVER (PARTITION BY r ORDER BY d) GROUP BY ROLLUP (id, d)",
+    f"SELECT id FROM {S} UNION ALL (SELECT 1 EXCEPT SELECT a.b[0] FROM o TABLESAMPLE (5 ROWS)) LIMIT 5",
+    "WITH a AS (VALUES (1)) SELECT * FROM a",
     f"FROM {S} |> WHERE id = 1 |> SELECT *",
 ]
 CONDITIONS = [

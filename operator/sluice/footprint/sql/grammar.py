@@ -1,7 +1,7 @@
 """What the SQL parser takes and Spark's own does not: it reads many dialects, and leaves out what it can do without."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -28,6 +28,7 @@ _NONE_OF_SELECT = (
     "for_",
 )
 _OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
+_BEFORE_A_NAME = frozenset({"FROM", "JOIN", "INTO", "USING", "."})
 _ENDS_A_LIST = frozenset({")", ",", "]", ""})
 
 
@@ -36,6 +37,9 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     for line, before, after in _around_commas(tokens):
         if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
             return f"something is missing beside the comma in line {line}"
+    for previous, token in pairwise(tokens):
+        if token.token_type is TokenType.DOT and word(previous) in _BEFORE_A_NAME:
+            return f"a part of a name is missing before the dot in line {token.line}"
     for node in tree.find_all(exp.Select, exp.Command, *_CLAUSES):
         if isinstance(node, exp.Command):
             return "a part of it is not understood"
