@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sluice.footprint import NotUnderstoodError
+from sluice.predicates import Table
 from unit.footprint.landing import FACTS, footprint, lands
 
 DAY = "DATE '2026-11-19'"
@@ -60,6 +61,16 @@ def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_
     assert lands("SELECT * FROM {s} WHERE n = 20261119", {"spark.sql.ansi.enabled": "true"}) == "n = 20261119"
 
 
+def test_a_decimal_beside_a_number_of_a_list_is_cut_off_when_it_is_stored_as_bigint() -> None:
+    """Spark rounds it before it looks for it: 4.9999999999999999999999999999999999999 IN (5, 6) is stored as 4."""
+    facts = replace(FACTS, columns=Table.of({"id": "int", "n": "bigint"}, ["n"]))
+    listed = footprint("INSERT INTO {t} BY NAME SELECT * FROM {s} WHERE n IN (5, 9)", facts=facts)
+    assert listed.writes_text == "n IN (4, 5, 8, 9)"
+    assert (
+        footprint("INSERT INTO {t} BY NAME SELECT * FROM {s} WHERE n = 5", facts=facts).writes_text == "n = 5"
+    )
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -83,6 +94,7 @@ def test_of_numbers_that_are_compared_as_doubles_nothing_is_rounded_below_their_
         f"SELECT date FROM {{s}} WHERE {ON_DAY} UNION ALL SELECT ts FROM o WHERE ts = {DAY}",
         f"SELECT date FROM {{s}} WHERE {ON_DAY} UNION ALL SELECT date FROM o WHERE {ON_DAY}",
         "SELECT * FROM {s} WHERE n = 9007199254740993",
+        f"SELECT * FROM VALUES (({DAY}, 1)) AS v (date, id)",
         "SELECT * FROM {s} WHERE region = 'eu'",
         "SELECT 'eu  ' AS code",
         f"SELECT * FROM (SELECT my_function(x) AS date FROM {{s}}) WHERE {ON_DAY}",
