@@ -34,12 +34,25 @@ _ENDS_A_LIST = frozenset({")", ",", "]", ""})
 
 def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     """Why Spark refuses the statement that was parsed into this tree; None if nothing is known against it."""
+    why = _left_out(tokens) or _of_other_dialects(tree)
+    if why is not None:
+        return why
+    if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
+        return "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...), with a value for each column"
+    return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
+
+
+def _left_out(tokens: Sequence[Token]) -> str | None:
     for line, before, after in _around_commas(tokens):
         if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
             return f"something is missing beside the comma in line {line}"
     for previous, token in pairwise(tokens):
         if token.token_type is TokenType.DOT and word(previous) in _BEFORE_A_NAME:
             return f"a part of a name is missing before the dot in line {token.line}"
+    return None
+
+
+def _of_other_dialects(tree: exp.Expr) -> str | None:
     for node in tree.find_all(exp.Select, exp.Command, *_CLAUSES):
         if isinstance(node, exp.Command):
             return "a part of it is not understood"
@@ -50,9 +63,7 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
             return f"Spark has no {min(more).strip('_').upper()} there"
         if known is None and not node.expressions:
             return "a SELECT lists no columns"
-    if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
-        return "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...), with a value for each column"
-    return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
+    return None
 
 
 def asks_other_tables(tree: exp.Expr) -> bool:
