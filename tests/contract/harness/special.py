@@ -34,6 +34,7 @@ def special_rows() -> Iterator[Row]:
     )
     yield from _all("daily", {**daily, **_UNBOUND}, ((name, "delete") for name in _UNBOUND))
     yield from _all("daily", {**daily, **_REPLACING}, _PROTOCOL_PAIRS)
+    yield from _all("auto-compact", {**daily, **_COMPACTED}, [("append-compacted", "optimize")])
 
 
 def _all(layout: str, named: Named, pairs: Iterable[tuple[str, str]]) -> Iterator[Row]:
@@ -268,6 +269,16 @@ _REPLACING: Named = {
     ),
     "vectors": ("enable-feat", _set("'delta.enableDeletionVectors' = 'true'")),
 }
+_COMPACTED: Named = {
+    "append-compacted": (
+        "append",
+        {
+            **sql(f"INSERT INTO {T} {new_row('A')}"),
+            "runtime": {"sparkConf": {"spark.databricks.delta.autoCompact.minNumFiles": "2"}},
+        },
+    ),
+}
+"""Delta compacts after it: the other appends' partitions have too few files for that."""
 _PROTOCOL_PAIRS = (
     ("replace-with-vectors", "vectors"),
     ("replace-with-vectors", "set-props"),
