@@ -67,7 +67,7 @@ def spark(session: SparkSession) -> RealSpark:
     return RealSpark(session)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("setting", SHORT, ids=str)
 def test_two_conditions_called_disjoint_never_share_a_row(
     spark: RealSpark, setting: Setting, capsys: pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ LITERALS = [
 ]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_text_literal_means_what_it_means_to_spark(session: SparkSession) -> None:
     table = Table.of({"s": "string"})
     understood = 0

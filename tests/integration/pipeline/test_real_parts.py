@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from devenv.processes import wait_until
 from integration.pipeline.conftest import PATIENCE_SECONDS, Pipeline
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture(scope="module")
