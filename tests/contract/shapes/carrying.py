@@ -16,13 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from contract.harness.session import activate, forget_tables, freezing_spark
 from contract.shapes.generator import Shape
-from contract.shapes.tables import TARGETS, events_build
+from contract.shapes.tables import TARGETS, Target, events_build
 
 EVENTS = "events"
 FORGET_EVERY = 50
@@ -57,10 +58,18 @@ class Done:
 
 def build_tables(spark: SparkSession, folder: Path) -> None:
     """Every table in its first state, in a folder of its name."""
-    builds = {EVENTS: events_build(), **{name: target.build for name, target in TARGETS.items()}}
-    for name, statements in builds.items():
-        for statement in statements:
-            spark.sql(statement.replace("{target}", str(folder / name)))
+    for statement in events_build():
+        spark.sql(statement.replace("{target}", str(folder / EVENTS)))
+    for name, target in TARGETS.items():
+        _create(spark, target, folder / name)
+        spark.sql(target.fill.replace("{target}", str(folder / name)))
+
+
+def _create(spark: SparkSession, target: Target, place: Path) -> None:
+    table = DeltaTable.create(spark).location(str(place))
+    for column in target.columns:
+        table = table.addColumn(column.name, column.type, generatedAlwaysAs=column.generated)
+    table.partitionedBy(*(column.name for column in target.columns if column.partition)).execute()
 
 
 def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Iterator[Done]:

@@ -49,7 +49,7 @@ class Judged:
         f = self.foretold.footprint
         told = f.writes_text if f is not None else self.foretold.refused
         return (
-            f"shape {self.shape.name} ({', '.join(self.shape.kinds)}) on {TARGETS[self.shape.target].build[0]}:\n"
+            f"shape {self.shape.name} ({', '.join(self.shape.kinds)}) on {TARGETS[self.shape.target].definition}:\n"
             f"{self.shape.text}\n  missed: {'; '.join(self.missed)}\n  foretold to add in {told}\n"
             f"  Spark added {list(self.done.added)}\n  Spark removed {list(self.done.removed)}\n"
             f"  as a line of once_missed.jsonl:\n{self.as_line('what the reader did not know')}"

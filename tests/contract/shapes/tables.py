@@ -7,7 +7,7 @@ be believed. Nothing here needs Spark or the product: both are told of the same 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 NULL = "NULL"
 
@@ -44,12 +44,19 @@ class Column:
 class Target:
     name: str
     columns: tuple[Column, ...]
-    build: tuple[str, ...] = field(default=())
-    """Statements that make it at {target}."""
+    fill: str
+    """The statement that brings its first rows to {target}."""
 
     @property
     def partition_columns(self) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.partition)
+
+    @property
+    def definition(self) -> str:
+        """For people: Delta 3.3 makes generated columns by its own interface only, and not by SQL."""
+        by = ", ".join(column.quoted for column in self.columns if column.partition)
+        columns = ", ".join(column.definition for column in self.columns)
+        return f"CREATE TABLE delta.`{{target}}` ({columns}) USING delta PARTITIONED BY ({by})"
 
     @property
     def given_columns(self) -> tuple[Column, ...]:
@@ -58,7 +65,6 @@ class Target:
 
 
 def _target(name: str, *columns: Column) -> Target:
-    by = ", ".join(column.quoted for column in columns if column.partition)
     given = [column for column in columns if column.generated is None]
     count = max(len(VALUES[column.type]) for column in given if column.name != "id")
     rows = [
@@ -71,12 +77,8 @@ def _target(name: str, *columns: Column) -> Target:
     return Target(
         name,
         columns,
-        (
-            f"CREATE TABLE delta.`{{target}}` ({', '.join(column.definition for column in columns)})"
-            f" USING delta PARTITIONED BY ({by})",
-            f"INSERT INTO delta.`{{target}}` ({', '.join(column.quoted for column in given)})"
-            f" VALUES {', '.join(f'({row})' for row in rows)}",
-        ),
+        f"INSERT INTO delta.`{{target}}` ({', '.join(column.quoted for column in given)})"
+        f" VALUES {', '.join(f'({row})' for row in rows)}",
     )
 
 
