@@ -14,7 +14,6 @@ from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.naming import key_of
 from sluice.footprint.sql.reading import Reading, Surroundings
-from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.statement import Statement, query_in, split
 from sluice.footprint.statements import insert
 from sluice.footprint.statements.script import Script
@@ -71,22 +70,17 @@ def streamed(stream: Stream, around: Surroundings) -> Script:
     query = _query(stream.query or "SELECT * FROM source", "spec.stream.query")
     statement = Statement(number=1, text="", line=1, tokens=())
     reading = Reading(statement, key_of(stream.table), around, field="spec.stream")
-    reads = (
-        reads_of(query, reading)
-        if query is not None
-        else Reads(EVERYTHING, ("the query is too large to be read",))
-    )
+    reads = _read_by_query(query, reading)
     if not reads.nothing:
         reads = Reads(EVERYTHING, reads.widened)  # a stream that reads its own table reads all of it
     lands = insert.landing(reading, query, None, {})
     identity = insert.adds_identity(reading, insert.output_names(query, reading))
     found = insert.append(reading, lands, reads, certain=False, identity=identity)
-    sources = sources_of(query, around.views, around.settings.spark) if query is not None else ANY_SOURCES
     found = replace(
         found,
         operation=Operation.STREAM,
         checkpoint=checkpoint,
-        sources=sources.under(around.one_key),
+        sources=around.selected_by(query).under(around.one_key),
         creates=_may_create(reading),
     )
     return Script(around, (found,))
@@ -158,9 +152,7 @@ def _query(sql: str, place: str) -> exp.Expr | None:
 def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
     table: TableKey = reading.key
     if source.sql is not None:
-        if query is None:
-            return Reads(EVERYTHING, ("the query is too large to be read",))
-        return reads_of(query, reading)
+        return _read_by_query(query, reading)
     if "delta" not in str(source.format).lower():
         return Reads()  # reads no Delta log, so Delta does not take it for a reader of the table
     if source.path is not None and not reading.around.one_key(key_of_path(source.path)).may_equal(table):
@@ -168,9 +160,15 @@ def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
     return Reads(EVERYTHING, (f"the source of format {source.format} may read {table}",))
 
 
+def _read_by_query(query: exp.Expr | None, reading: Reading) -> Reads:
+    if query is None:
+        return Reads(EVERYTHING, ("the query is too large to be read",))
+    return reads_of(query, reading)
+
+
 def _sources(source: Source, query: exp.Expr | None, around: Surroundings) -> Sources:
     if source.sql is not None:
-        return ANY_SOURCES if query is None else sources_of(query, around.views, around.settings.spark)
+        return around.selected_by(query)
     if source.path is not None:
         return Sources((key_of_path(source.path),))
     return ANY_SOURCES if "delta" in str(source.format).lower() else NO_SOURCES

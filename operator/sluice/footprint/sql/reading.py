@@ -87,9 +87,7 @@ class Surroundings:
         return self._unchanged(table, self._given(table))
 
     def known_source(self, table: TableKey) -> TableFacts | None:
-        if self.moved and table.is_name:
-            return None
-        facts = self._unchanged(table, self.sources.get(self.one_key(table)))
+        facts = self._unchanged(table, self._among(self.sources, table))
         return facts if facts is not None and facts.exists else None
 
     def _unchanged(self, table: TableKey, facts: TableFacts | None) -> TableFacts | None:
@@ -107,8 +105,15 @@ class Surroundings:
         facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
+    def selected_by(self, tree: exp.Expr | None) -> Sources:
+        """Of a statement or a query; None if it is too large to be read."""
+        return ANY_SOURCES if tree is None else sources_of(tree, self.views, self.settings.spark)
+
     def _given(self, table: TableKey) -> TableFacts | None:
-        return None if self.moved and table.is_name else self.facts.get(self.one_key(table))
+        return self._among(self.facts, table)
+
+    def _among(self, facts: Mapping[TableKey, TableFacts], table: TableKey) -> TableFacts | None:
+        return None if self.moved and table.is_name else facts.get(self.one_key(table))
 
 
 def place(statement: Statement) -> str:
@@ -264,11 +269,7 @@ class Reading:
     def _sources(self, operation: Operation) -> Sources:
         if operation in MAY_SELECT and self.unread is not None:
             return ANY_SOURCES
-        return (
-            sources_of(self.tree, self.around.views, self.around.settings.spark)
-            if "tree" in self.__dict__
-            else NO_SOURCES
-        )
+        return self.around.selected_by(self.tree) if "tree" in self.__dict__ else NO_SOURCES
 
     def names_own_table(self, node: exp.Table) -> bool:
         """Whether a table of a query is surely the one that the statement writes."""

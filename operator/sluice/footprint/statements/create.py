@@ -13,7 +13,6 @@ from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.naming import key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.shape import DEFAULT, GROUP, NAME, STRING, TYPE, WORD, fits, outline
 from sluice.footprint.sql.statement import query_in
 from sluice.footprint.sql.words import QUOTED, closed, outside_parentheses, words
@@ -155,8 +154,7 @@ def _query(reading: Reading) -> exp.Expr | None:
 def _selected(reading: Reading) -> Sources:
     if not _query_tokens(reading):
         return NO_SOURCES
-    query, around = _query(reading), reading.around
-    return ANY_SOURCES if query is None else sources_of(query, around.views, around.settings.spark)
+    return reading.around.selected_by(_query(reading))
 
 
 def _cloned(reading: Reading) -> Sources:

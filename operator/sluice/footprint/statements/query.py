@@ -1,9 +1,7 @@
 """SELECT, SHOW and DESCRIBE: they write nothing."""
 
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.sources import ANY_SOURCES
 from sluice.footprint.sql.reading import Surroundings, place
-from sluice.footprint.sql.selected import sources_of
 from sluice.footprint.sql.shape import NAME, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_in
 from sluice.footprint.statements.effect import Effect
@@ -31,8 +29,7 @@ _DESCRIBE = (
 
 def selects(statement: Statement, around: Surroundings, _beginning: int) -> Effect:
     tree = query_in((*statement.common, *statement.tokens), statement.text, place(statement))
-    found = ANY_SOURCES if tree is None else sources_of(tree, around.views, around.settings.spark)
-    return Effect(around, selected=found.under(around.one_key))
+    return Effect(around, selected=around.selected_by(tree).under(around.one_key))
 
 
 def shows(statement: Statement, around: Surroundings, _beginning: int) -> Effect:
