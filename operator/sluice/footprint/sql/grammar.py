@@ -101,7 +101,7 @@ def _around_commas(tokens: Sequence[Token]) -> Iterator[tuple[int, str, str]]:
 
 def _foreign_clause(tokens: Sequence[Token]) -> str | None:
     """Of a MERGE: each WHEN says whether rows match, and only the last of its kind has no condition."""
-    clauses = [_until_then(tokens, start) for start in _starts_of_clauses(tokens)]
+    clauses = list(_clauses_of_merge(tokens))
     for words in clauses:
         kind = words[1:3] if words[1:2] == ["NOT"] else words[1:2]
         if kind not in (["MATCHED"], ["NOT", "MATCHED"]) or words[-1:] != ["THEN"]:
@@ -114,21 +114,20 @@ def _foreign_clause(tokens: Sequence[Token]) -> str | None:
     return None
 
 
-def _starts_of_clauses(tokens: Sequence[Token]) -> Iterator[int]:
+def _clauses_of_merge(tokens: Sequence[Token]) -> Iterator[list[str]]:
+    """The words of each from WHEN to its THEN; to the end if it has none."""
+    words = [word(token) for token in tokens]
+    outside = list(_outside_of_values(words))
+    ends = [position + 1 for position in outside if words[position] == "THEN"]
+    for start in outside:
+        if words[start] == "WHEN":
+            yield words[start : next((end for end in ends if end > start), len(words))]
+
+
+def _outside_of_values(words: Sequence[str]) -> Iterator[int]:
+    """Positions that are in no parentheses and no CASE."""
     depth = 0
-    for position, token in enumerate(tokens):
-        text = word(token)
+    for position, text in enumerate(words):
         depth += (text in ("(", "CASE")) - (text in (")", "END"))
-        if depth == 0 and text == "WHEN":
+        if depth == 0:
             yield position
-
-
-def _until_then(tokens: Sequence[Token], start: int) -> list[str]:
-    depth, words = 0, []
-    for token in tokens[start:]:
-        text = word(token)
-        depth += (text in ("(", "CASE")) - (text in (")", "END"))
-        words.append(text)
-        if depth == 0 and text == "THEN":
-            break
-    return words
