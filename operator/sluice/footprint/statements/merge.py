@@ -212,30 +212,31 @@ class _Merge:
 
     def _values(self, clause: _Clause) -> list[Mapping[str, Cell]]:
         """What the clause puts into columns, for each of the source's rows that may come to it."""
-        if clause.sets_all:
-            return [{name: self._of_row(row, name, clause) for name in self._partitions} for row in self.rows]
-        given = self._given(clause)
-        return [{name: self._value(node, row, clause) for name, node in given.items()} for row in self.rows]
+        fixed: dict[str, Cell] = {}
+        taken = {name: name for name in self._partitions} if clause.sets_all else {}
+        for name, node in {} if clause.sets_all else self._given(clause).items():
+            if not isinstance(node, exp.Column) or node.args.get("db"):
+                fixed[name] = Constant(node)
+            elif node.table.lower() == self.alias.lower() or (clause.inserts and not node.table):
+                taken[name] = node.name
+        said = [(name, source, self._said_of(source, clause)) for name, source in taken.items()]
+        return [
+            fixed
+            | {
+                name: said_of(row.named(source, self.reading), of_it, self.reading)
+                for name, source, of_it in said
+            }
+            for row in self.rows
+        ]
 
-    def _value(self, node: exp.Expr, row: Row, clause: _Clause) -> Cell:
-        if not isinstance(node, exp.Column) or node.args.get("db"):
-            return Constant(node)
-        if node.table.lower() == self.alias.lower() or (clause.inserts and not node.table):
-            return self._of_row(row, node.name, clause)
-        return None
-
-    def _of_row(self, row: Row, name: str, clause: _Clause) -> Cell:
-        """A column of the source, and what the clause's condition says of it; so does ON of rows that match."""
+    def _said_of(self, name: str, clause: _Clause) -> tuple[exp.Expr, ...]:
+        """What the clause's condition says of a column of the source; so does ON of rows that match."""
         conditions = [
             *conjuncts(clause.condition),
             *(conjuncts(self.conditions[0]) if clause.matched else ()),
         ]
         calls = {self.alias.lower(), *([""] if clause.inserts else [])}
-        return said_of(
-            row.named(name, self.reading),
-            conditions_on(self.reading, called(conditions, calls), name),
-            self.reading,
-        )
+        return conditions_on(self.reading, called(conditions, calls), name)
 
 
 def _names_of_source(source: exp.Expr) -> list[str] | None:
