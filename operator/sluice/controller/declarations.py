@@ -36,6 +36,7 @@ def declarations(bodies: Iterable[Json]) -> tuple[Declarations, tuple[str, ...]]
 
 def _table_alone(spec: Json) -> tuple[TableKey | None, TableKey | None]:
     try:
-        return keys_of(PolicyTable.model_validate(spec.get("table")))
+        table = PolicyTable.model_validate(spec.get("table"))
     except ValidationError:
         return None, None
+    return keys_of(table.name, table.path)

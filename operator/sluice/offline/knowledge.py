@@ -22,6 +22,7 @@ from sluice.tables import (
     drift,
     key_of_name,
     key_of_path,
+    keys_of,
     known,
     unread,
 )
@@ -121,11 +122,8 @@ def _add_facts(document: Document, found: Knowledge) -> None:
 
 def _table_of(document: Document) -> tuple[TableKey | None, TableKey | None]:
     """Its name and its location."""
-    name, path = document.body.get("name"), document.body.get("path")
-    return (
-        key_of_name(str(name)) if name is not None else None,
-        key_of_path(str(path)) if path is not None else None,
-    )
+    name, path = (document.body.get(field) for field in ("name", "path"))
+    return keys_of(None if name is None else str(name), None if path is None else str(path))
 
 
 def _read_log(log: str, found: Knowledge) -> None:

@@ -5,8 +5,8 @@ from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts, unread
 from sluice.tables.identity import TableKey, in_catalog, key_of_name, key_of_path
 from sluice.tables.log_store import LogStore, lock_table_of, log_store_of
-from sluice.tables.names import Names
-from sluice.tables.policies import Declarations, Policy, declarations_of, keys_of
+from sluice.tables.names import Names, keys_of
+from sluice.tables.policies import Declarations, Policy, declarations_of
 
 __all__ = [
     "Declarations",

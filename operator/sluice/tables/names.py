@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sluice.tables.identity import TableKey
+from sluice.tables.identity import TableKey, key_of_name, key_of_path
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,14 @@ class Names:
             for location in locations:
                 found.setdefault(location, set()).add(name.text)
         return {location: frozenset(names) for location, names in found.items()}
+
+
+def keys_of(name: str | None, path: str | None) -> tuple[TableKey | None, TableKey | None]:
+    """Of a table by its name and its location, of which one may be missing."""
+    return (
+        key_of_name(name) if name is not None else None,
+        key_of_path(path) if path is not None else None,
+    )
 
 
 def names_of(given: Iterable[tuple[TableKey | None, TableKey | None]]) -> Names:

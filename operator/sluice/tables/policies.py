@@ -5,10 +5,10 @@ by namespace. Those of the others do not count at all, because what they say may
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
+from sluice.api.policy import DeltaTablePolicySpec
 from sluice.tables.declared import Declared, declared_by
-from sluice.tables.identity import TableKey, key_of_name, key_of_path
-from sluice.tables.names import Names, names_of
+from sluice.tables.identity import TableKey
+from sluice.tables.names import Names, keys_of, names_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +26,7 @@ class Policy:
 
     @property
     def table(self) -> tuple[TableKey | None, TableKey | None]:
-        return keys_of(self.spec.table)
-
-
-def keys_of(table: PolicyTable) -> tuple[TableKey | None, TableKey | None]:
-    """Its name and its location, of which one may be missing."""
-    return (
-        key_of_name(table.name) if table.name is not None else None,
-        key_of_path(table.path) if table.path is not None else None,
-    )
+        return keys_of(self.spec.table.name, self.spec.table.path)
 
 
 @dataclass(frozen=True)
