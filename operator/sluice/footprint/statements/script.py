@@ -27,7 +27,7 @@ _AS_ONE = refused(
     "write the statements one after another, with ; between them, or declare what they touch in spec.footprint"
 )
 
-_KINDS: tuple[tuple[str, Reader], ...] = (
+_WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("INSERT WITH SCHEMA EVOLUTION INTO", on_table(insert.insert)),
     ("INSERT INTO TABLE", on_table(insert.insert)),
     ("INSERT INTO", on_table(insert.insert)),
@@ -71,6 +71,7 @@ _KINDS: tuple[tuple[str, Reader], ...] = (
     *((words, _AS_ONE) for words in ("BEGIN", "DECLARE", "EXECUTE", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
     *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK", "CALL")),
 )  # fmt: skip
+_KINDS = tuple((tuple(beginning.split()), read) for beginning, read in _WRITTEN)
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,7 @@ class Script:
 
 
 def effect_of(statement: Statement, around: Surroundings) -> Effect:
-    for beginning, read in _KINDS:
-        words = tuple(beginning.split())
+    for words, read in _KINDS:
         if starts_with(statement.tokens, words):
             return read(statement, around, len(words))
     beginning = " ".join(statement.text.split()[:3])[:80]
