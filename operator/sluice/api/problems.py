@@ -1,6 +1,10 @@
 """What is wrong with a manifest, in words for those who wrote it."""
 
-from pydantic import ValidationError
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
 
 _IN_PLAIN_WORDS = {
     "extra_forbidden": "there is no such field",
@@ -8,14 +12,67 @@ _IN_PLAIN_WORDS = {
     "model_type": "must be a mapping of fields",
     "dict_type": "must be a mapping of fields",
 }
+_MOST_NAMED = 10
+
+Place = tuple[int | str, ...]
 
 
-def problems_of(error: ValidationError, within: str = "spec", *, most: int = 3) -> str:
-    """The first few, each with its place."""
+def problems_of(
+    error: ValidationError,
+    within: str = "spec",
+    *,
+    most: int = 3,
+    of: type[BaseModel] | None = None,
+    line_of: Callable[[Place], int | None] = lambda _: None,
+) -> str:
+    """The first few, each with its place. `of`: what the manifest should have been. `line_of`: of a field in its file."""
     found = [
-        f"{'.'.join(str(part) for part in (within, *problem['loc']))}: "
-        f"{_IN_PLAIN_WORDS.get(problem['type'], problem['msg'])}"
+        f"{_place(within, problem['loc'], line_of)}: {_why(problem['type'], problem['msg'], problem['input'])}"
+        f"{_what_there_is(of, problem['type'], problem['loc'])}"
         for problem in error.errors()
     ]
     more = f"; and {len(found) - most} more" if len(found) > most else ""
     return "; ".join(dict.fromkeys(found[:most])) + more
+
+
+def _place(within: str, loc: Place, line_of: Callable[[Place], int | None]) -> str:
+    line = line_of(loc)
+    dotted = ".".join(str(part) for part in (within, *loc))
+    return dotted if line is None else f"{dotted} (line {line})"
+
+
+def _why(kind: str, message: str, given: object) -> str:
+    if kind in ("literal_error", "enum"):
+        return f"must be {message.removeprefix('Input should be ')}, not {str(given)[:60]!r}"
+    return _IN_PLAIN_WORDS.get(kind, message)
+
+
+def _what_there_is(model: type[BaseModel] | None, kind: str, loc: Place) -> str:
+    """The field that was meant, or those that there are."""
+    if model is None or kind not in ("extra_forbidden", "model_type"):
+        return ""
+    if kind == "model_type":
+        names = _fields(_model_at(model, loc))
+        return f": {', '.join(names)}" if 0 < len(names) <= _MOST_NAMED else ""
+    meant = get_close_matches(str(loc[-1]), _fields(_model_at(model, loc[:-1])), n=1)
+    return f", but {meant[0]}" if meant else ""
+
+
+def _fields(model: type[BaseModel] | None) -> list[str]:
+    return [] if model is None else [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_at(model: type[BaseModel] | None, loc: Sequence[int | str]) -> type[BaseModel] | None:
+    """Keys of maps and positions in lists have the model of what they hold."""
+    for part in loc:
+        fields = {} if model is None else {f.alias or name: f for name, f in model.model_fields.items()}
+        if part in fields:
+            model = next(_models(fields[str(part)].annotation), None)
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

@@ -14,6 +14,7 @@ from sluice.tables import Policy
 
 _GROUP = "sluice.dev/"
 _VERSION = "sluice.dev/v1alpha1"
+_KINDS = ("DeltaWriteJob", "DeltaTablePolicy")
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,14 @@ def manifests_of(documents: Documents) -> Manifests:
         kind = document.body.get("kind")
         if kind is None and "schema" in document.body:
             found.facts.append(document)
-        elif kind in ("DeltaWriteJob", "DeltaTablePolicy") and _is_ours(document, found.troubles):
+        elif kind in _KINDS and _is_ours(document, found.troubles):
             _keep(document, kind, places, found)
         elif kind is None and ("spec" in document.body or "apiVersion" in document.body):
             found.troubles.append(Trouble(document.place, "says no kind: DeltaWriteJob or DeltaTablePolicy"))
+        elif kind not in _KINDS and str(document.body.get("apiVersion")).startswith(_GROUP):
+            found.troubles.append(
+                Trouble(document.place, f"there is no kind {kind}, but {' and '.join(_KINDS)}")
+            )
     return found
 
 
@@ -77,7 +82,9 @@ def _keep(document: Document, kind: str, places: dict[tuple[str, str], str], fou
         else:
             found.policies.append((_policy(document, spec), document.place))
     except ValidationError as error:
-        found.troubles.append(Trouble(document.place, f"{name}: {problems_of(error)}"))
+        model = DeltaWriteJobSpec if kind == "DeltaWriteJob" else DeltaTablePolicySpec
+        why = problems_of(error, of=model, line_of=lambda place: document.line_of(("spec", *place)))
+        found.troubles.append(Trouble(document.place, f"{name}: {why}"))
 
 
 def _policy(document: Document, spec: object) -> Policy:

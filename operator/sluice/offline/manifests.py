@@ -7,8 +7,9 @@ import codecs
 import os
 import re
 import sys
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,40 @@ class Document:
     place: str
     """The file, and the line that the document begins in if there are several."""
     body: dict[str, Any]
+    source: "Source | None" = None
+
+    def line_of(self, place: Sequence[int | str]) -> int | None:
+        """The line of its file in which a field stands, or what it would stand in."""
+        return None if self.source is None else self.source.line_of(place)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text that a document was read from, and where in it the document is."""
+
+    text: str
+    begins: int
+    within: tuple[int | str, ...] = ()
+
+    def line_of(self, place: Sequence[int | str]) -> int | None:
+        node = _composed(self.text)
+        line = None
+        for part in (*self.within, *place):
+            if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+                node = node.value[part]
+                line = node.start_mark.line
+            elif isinstance(node, yaml.MappingNode):
+                found = next(((k, v) for k, v in node.value if k.value == str(part)), None)
+                if found is None:
+                    return None if line is None else self.begins + line
+                line, node = found[0].start_mark.line, found[1]
+        return None if line is None else self.begins + line
+
+
+@lru_cache(maxsize=1)
+def _composed(text: str) -> yaml.Node | None:
+    """Of a text that was read before: a list of broken documents asks for each of them."""
+    return yaml.compose(text, _Loader)
 
 
 @dataclass
@@ -139,18 +174,19 @@ def _read_text(text: str, file: str, documents: Documents) -> None:
             documents.troubles.append(Trouble(place, f"cannot be read as YAML: {error}"))
             continue
         if body is not None:
-            _keep(body, place, documents)
+            _keep(body, place, Source(part, line), documents)
 
 
-def _keep(body: object, place: str, documents: Documents) -> None:
+def _keep(body: object, place: str, source: Source, documents: Documents) -> None:
     if not isinstance(body, dict):
         what = type(body).__name__
         documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is a {what}"))
     elif isinstance(body.get("items"), list) and str(body.get("kind", "")).endswith("List"):
-        for number, item in enumerate(body["items"], start=1):
-            _keep(item, f"{place}, item {number}", documents)
+        for number, item in enumerate(body["items"]):
+            inside = replace(source, within=(*source.within, "items", number))
+            _keep(item, f"{place}, item {number + 1}", inside, documents)
     else:
-        documents.found.append(Document(place, body))
+        documents.found.append(Document(place, body, source))
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:
@@ -178,7 +214,12 @@ def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tup
     if mark is None:
         return f"{file}, line {begins}", f"is no YAML: {str(error).splitlines()[0]}"
     problem = getattr(error, "problem", None) or "cannot be read"
+    context = getattr(error, "context_mark", None)
+    if context is not None and context.line < mark.line:
+        problem = f"{problem}; what is read there begins in line {begins + context.line}"
     lines = part.split("\n")
+    if lines[mark.line : mark.line + 1] and lines[mark.line].lstrip(" ").startswith("\t"):
+        problem = "a tab: YAML indents by spaces alone"
     near = "\n".join(lines[max(0, mark.line - 1) : mark.line + 1])
     if _TEMPLATE.search(near):
         problem = f"{problem} (a template? render it first)"

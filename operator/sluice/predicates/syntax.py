@@ -17,6 +17,7 @@ from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
 
 from sluice.predicates import limits
+from sluice.predicates.complaints import place_of, unparsed, untokenized
 from sluice.predicates.errors import PredicateError
 
 WRITTEN = "written"
@@ -77,7 +78,7 @@ def tokens_of(text: str) -> list[Token]:
     try:
         return _Tokenizer(dialect=SPARK).tokenize(text)
     except Exception as error:  # a tokenizer's own defects are no news to whoever wrote the text
-        raise PredicateError(f"this isn't Spark SQL: {error}", 1, 1) from error
+        raise untokenized(text, error) from error
 
 
 def statement_in(tokens: Sequence[Token], text: str) -> exp.Expr:
@@ -94,21 +95,17 @@ def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: S
     try:
         found = parse(SPARK.parser())
     except ParseError as error:
-        place = error.errors[0] if error.errors else {}
-        why = str(place.get("description") or "it can't be parsed")
-        if why.startswith("Required keyword"):
-            why = "something is missing here"
-        raise PredicateError(f"this isn't a {what}: {why}", place.get("line"), place.get("col")) from error
+        raise unparsed(what, error.errors[0] if error.errors else {}, tokens) from error
     except Exception as error:
         # Of broken text it makes nodes from parts that don't fit, which fail in their constructors.
         why = (
             "it is nested too deeply" if isinstance(error, RecursionError) else "its parts don't fit together"
         )
-        raise PredicateError(f"this isn't a {what}: {why}", *_place_of(tokens)) from error
+        raise PredicateError(f"this isn't a {what}: {why}", *place_of(tokens)) from error
     if not any(found):
-        raise PredicateError(f"the {what} is empty", *_place_of(tokens))
+        raise PredicateError(f"the {what} is empty", *place_of(tokens))
     if len(found) != 1 or found[0] is None:
-        raise PredicateError(f"this isn't a {what}, but more than one", *_place_of(tokens))
+        raise PredicateError(f"this isn't a {what}, but more than one", *place_of(tokens))
     _tell_of_calls(found[0], tokens)
     _show_pipes(found[0], tokens)
     return found[0]
@@ -132,10 +129,6 @@ def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
     for node in tree.walk() if called else ():
         if WRITTEN not in node.meta:
             node.meta[CALLED_AMONG] = called
-
-
-def _place_of(tokens: Sequence[Token]) -> tuple[int, int]:
-    return (tokens[0].line, tokens[0].col) if tokens else (1, 1)
 
 
 def refuse_templates(text: str) -> None:

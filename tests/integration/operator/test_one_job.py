@@ -136,8 +136,8 @@ def test_of_a_folder_that_only_drivers_have_nothing_is_said(shared: Played) -> N
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ({"sql": "INSERT INTO delta.`/lake/x` VALUES (1);\n\nDROP TABLE orders"}, "statement 2 (line 3)"),
-        ({"sql": "DROP TABLE orders"}, "statement 1 (line 1)"),
+        ({"sql": "INSERT INTO delta.`/lake/x` VALUES (1);\n\nDROP TABLE orders"}, "statement 2, line 3"),
+        ({"sql": "DROP TABLE orders"}, "statement 1, line 1"),
         ({"sql": "SELECT 1"}, "spec.sql has no statement that writes a table"),
         (append("/lake/x", runtimeRef="nowhere"), "spec.runtimeRef"),
         (

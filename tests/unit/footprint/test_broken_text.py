@@ -101,7 +101,7 @@ def test_a_broken_condition_is_understood_or_refused() -> None:
 )
 def test_what_made_a_parser_or_a_reader_fail_is_refused_with_its_place(text: str) -> None:
     spec = DeltaWriteJobSpec.model_validate({"sql": f"DELETE FROM {T};\n{text}"})
-    with pytest.raises(NotUnderstoodError, match=r"statement 2 \(line 2\)"):
+    with pytest.raises(NotUnderstoodError, match=r"statement 2, line 2"):
         footprint_of(spec, {}, facts=FACTS)
 
 

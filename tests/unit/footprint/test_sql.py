@@ -193,7 +193,7 @@ def test_each_statement_has_its_kind_and_its_target(
 )
 def test_what_is_not_surely_understood_is_refused_with_its_place(sql: str) -> None:
     footprints("DELETE FROM ok")
-    with pytest.raises(NotUnderstoodError, match=r"statement 2 \(line 3\)"):
+    with pytest.raises(NotUnderstoodError, match=r"statement 2, line 3"):
         footprints("DELETE FROM ok;\n\n" + sql)
 
 

@@ -293,5 +293,5 @@ def test_a_generated_column_follows_what_its_expression_names_and_all_if_it_is_n
     ],
 )
 def test_a_clause_that_spark_does_not_have_is_refused(clauses: str) -> None:
-    with pytest.raises(NotUnderstoodError, match=r"statement 1 \(line 1\)"):
+    with pytest.raises(NotUnderstoodError, match=r"statement 1, line 1"):
         footprint("MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id " + clauses)

@@ -67,7 +67,7 @@ def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: a}\nspec: {sqll: x}\n")
     (tmp_path / "b.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: b}\n")
     told = sluice("plan", tmp_path).stderr
-    assert "a: spec.sqll: there is no such field" in told
+    assert "a: spec.sqll (line 3): there is no such field, but sql" in told
     assert "b: spec: must be a mapping of fields" in told
 
 
@@ -124,3 +124,29 @@ def test_wrong_calls_are_answered_without_a_traceback(tmp_path: Path) -> None:
     assert "there is no such file" in missing.stderr
     assert sluice("explain", "--history", tmp_path, tmp_path / "a.yaml").exit_code == 2
     assert sluice("explain", "--history", tmp_path, "--within", "-1").exit_code == 2
+
+
+def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_path: Path) -> None:
+    one = "kind: DeltaWriteJob\nmetadata: {name: %s}\nspec:\n  sql: DELETE FROM t\n  retri: {}\n"
+    items = "kind: List\nitems:\n- kind: DeltaWriteJob\n  metadata: {name: c}\n  spec:\n    sql: x\n    retri: {}\n"
+    (tmp_path / "a.yaml").write_text(one % "a" + "---\n" + one % "b" + "---\n" + items)
+    told = sluice("plan", tmp_path).stderr
+    for name, line in (("a", 5), ("b", 11), ("c", 19)):
+        assert f"{name}: spec.retri (line {line}): there is no such field, but retry" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kind: DeltaWriteJob\nmetadata:\n\tname: a\n", "line 3, column 1: is no YAML: a tab: YAML indents by spaces"),
+        ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "what is read there begins in line 3"),
+        (
+            "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJobs\n",
+            "there is no kind DeltaWriteJobs, but DeltaWriteJob and DeltaTablePolicy",
+        ),
+    ],
+    ids=["a tab", "a text that is not indented", "a kind that does not exist"],
+)  # fmt: skip
+def test_what_is_easily_got_wrong_in_yaml_is_named(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    assert told in sluice("plan", tmp_path).stderr

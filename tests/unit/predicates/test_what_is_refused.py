@@ -6,7 +6,7 @@ from sluice.predicates import Parameter, PredicateError, Table, parse
 from unit.predicates.tables import EVENTS, PARAMETERS, UTC
 
 REFUSED = [
-    ("date =", "line 1, column 6: this isn't a condition: something is missing here"),
+    ("date =", "line 1, column 6: this isn't a condition: something is missing at '='"),
     (
         "k = 5 AND\n  dat = 1",
         "line 2, column 3: there is no column dat; the table has address, at, code, date, ",
@@ -44,7 +44,7 @@ REFUSED = [
     ("", "the condition is empty"),
     ("SELECT 1", "this isn't a condition"),
     ("name = 'open", "this isn't Spark SQL"),
-    ("(k = 5", "line 1, column 6: this isn't a condition: Expecting )"),
+    ("(k = 5", "line 1, column 6: this isn't a condition: ) is missing at '5'"),
 ]
 
 

@@ -117,7 +117,7 @@ class Surroundings:
 
 
 def place(statement: Statement) -> str:
-    return f"statement {statement.number} (line {statement.line})"
+    return f"statement {statement.number}, line {statement.line}"
 
 
 @dataclass(frozen=True)
