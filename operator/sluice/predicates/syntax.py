@@ -19,6 +19,7 @@ from sqlglot.parser import Parser
 from sluice.predicates import limits
 from sluice.predicates.complaints import place_of, unparsed, untokenized
 from sluice.predicates.errors import PredicateError
+from sluice.predicates.table_queries import spelled_out
 
 WRITTEN = "written"
 """In a node's meta: the name by which a function is called, which its class does not tell."""
@@ -83,12 +84,14 @@ def tokens_of(text: str) -> list[Token]:
 
 def statement_in(tokens: Sequence[Token], text: str) -> exp.Expr:
     """Of a text whose tokens `limits.excess` has nothing against. Nodes know their places in it."""
-    return _only("statement", lambda parser: parser.parse(list(tokens), text), tokens)
+    return _only("statement", lambda parser: parser.parse(spelled_out(tokens), text), tokens)
 
 
 def condition_among(tokens: Sequence[Token], text: str) -> exp.Expr:
     """As `statement_in`."""
-    return _only("condition", lambda parser: parser.parse_into(exp.Condition, list(tokens), text), tokens)
+    return _only(
+        "condition", lambda parser: parser.parse_into(exp.Condition, spelled_out(tokens), text), tokens
+    )
 
 
 def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: Sequence[Token]) -> exp.Expr:
@@ -96,6 +99,8 @@ def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: S
         found = parse(SPARK.parser())
     except ParseError as error:
         raise unparsed(what, error.errors[0] if error.errors else {}, tokens) from error
+    except PredicateError:
+        raise
     except Exception as error:
         # Of broken text it makes nodes from parts that don't fit, which fail in their constructors.
         why = (

@@ -12,7 +12,7 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Delete: frozenset({"with_", "this", "where"}),
     exp.Update: frozenset({"with_", "this", "expressions", "where"}),
     exp.Merge: frozenset({"with_", "this", "using", "on", "whens"}),
-    exp.Insert: frozenset({"with_", "this", "expression", "overwrite", "where", "by_name", "source"}),
+    exp.Insert: frozenset({"with_", "this", "expression", "overwrite", "where", "by_name"}),
 }
 """All that Spark has in these statements."""
 _NONE_OF_SELECT = (

@@ -100,7 +100,7 @@ _BESIDE: _Known = {
     **_with("this", exp.JSONPathSubscript),
     **_with("this alias", exp.PivotAlias),
     **_with("expressions fields unpivot alias columns include_nulls pivot_column_naming", exp.Pivot),
-    **_with("this expression overwrite where by_name with_ source", exp.Insert),
+    **_with("this expression overwrite where by_name with_", exp.Insert),
     **_with("this using on whens with_", exp.Merge),
     **_with("expressions", exp.Whens),
     **_with("matched source condition then", exp.When),

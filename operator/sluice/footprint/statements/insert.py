@@ -48,7 +48,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
     static, dynamic = _partition_clause(table)
     names = [node.name for node in tree.this.expressions] if isinstance(tree.this, exp.Schema) else []
     refuse_unknown(reading, [*names, *static])
-    query = tree.args.get("expression") or tree.args.get("source") or None
+    query = tree.args.get("expression") or None
     columns = _columns(reading, names, static, by_name=bool(tree.args.get("by_name")), dynamic=dynamic)
     lands = landing(reading, query, columns, static)
     defaults = _uses_defaults(tree)

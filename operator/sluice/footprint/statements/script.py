@@ -50,7 +50,7 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("CREATE TABLE IF NOT EXISTS", on_table(create.create)),
     ("CREATE TABLE", on_table(create.create)),
     ("CONVERT TO DELTA", on_table(create.convert, follows=create.AFTER_CONVERT)),
-    *((words, query.selects) for words in ("SELECT", "VALUES", "FROM", "(")),
+    *((words, query.selects) for words in ("SELECT", "VALUES", "FROM", "TABLE", "(")),
     *((words, query.shows) for words in ("SHOW", "DESCRIBE", "DESC")),
     ("CREATE OR REPLACE VIEW", on_session(views.create)),
     ("CREATE VIEW", on_session(views.create)),
