@@ -1,9 +1,11 @@
 """`sluice footprint`: what was understood of a job's manifest, for people and for tools."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from sluice.footprint import JobFootprint, TableFootprint
+from sluice.footprint.model import Metadata
 
 Found = list[tuple[str, JobFootprint]]
 
@@ -18,6 +20,7 @@ def _table(table: TableFootprint) -> dict[str, Any]:
         "table": table.table.text,
         "statement": table.statement,
         "operation": table.operation.value,
+        "autoCompaction": table.hook,
         "reads": table.reads_text,
         "writes": table.writes_text,
         "blind": table.is_blind,
@@ -27,17 +30,42 @@ def _table(table: TableFootprint) -> dict[str, Any]:
     }
 
 
-def as_text(found: Found) -> str:
+def as_text(found: Found, assumptions: Iterable[str] = ()) -> str:
     lines = []
     for name, job in found:
         lines.append(name)
         for table in job.tables:
-            shown = _table(table)
-            lines.append(f"  statement {table.statement}: {shown['operation']} on {shown['table']}")
-            lines.append(f"    reads   {'nothing (blind)' if shown['blind'] else shown['reads']}")
-            lines.append(f"    writes  {shown['writes']}")
-            if shown["metadata"] != "none":
-                lines.append(f"    metadata  {shown['metadata']}")
-            lines += [f"    widened  {why}" for why in shown["widened"]]
-            lines += [f"    advice   {advice}" for advice in shown["advice"]]
+            lines += _shown(table)
+    lines += [f"Assumed: {assumption}. --table or --table-path make sure." for assumption in assumptions]
     return "\n".join(lines)
+
+
+def _shown(table: TableFootprint) -> list[str]:
+    if table.hook:
+        return [
+            f"  statement {table.statement}: Optimize on {table.table.text}, by auto-compaction after its own commit",
+            f"    rewrites  {_where(table.writes_text)}; nothing says that auto-compaction is off",
+        ]
+    lines = [
+        f"  statement {table.statement}: {table.operation.value} on {table.table.text}",
+        f"    reads    {'nothing (blind)' if table.is_blind else _where(table.reads_text)}",
+        f"    writes   {_where(table.writes_text)}",
+    ]
+    if table.metadata in _OF_METADATA:
+        lines.append(f"    changes  {_OF_METADATA[table.metadata]}")
+    lines += [f"    widened  {why}" for why in table.widened]
+    advised = (table.reads_advice, table.writes_advice)
+    return lines + [f"    advice   {advice}" for advice in advised if advice and advice not in table.widened]
+
+
+def _where(condition: str) -> str:
+    return {"true": "all of the table", "false": "nothing"}.get(condition, condition)
+
+
+_OF_METADATA = {
+    Metadata.IDENTITY: "perhaps the mark of an identity column",
+    Metadata.ENABLES: "the table's features",
+    Metadata.MAY_CHANGE: "perhaps the table's metadata, such as its columns",
+    Metadata.RESTORES: "the table's metadata, back to what it was",
+    Metadata.CHANGES: "the table's metadata",
+}

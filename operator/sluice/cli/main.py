@@ -144,12 +144,14 @@ def footprint(
     """Prints what Sluice understood of a job: the tables and partitions that it reads and writes."""
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
+    jobs = [(job.name, job.footprint) for job in found.jobs]
+    if output is Format.JSON:
+        typer.echo(footprint_text.as_json(jobs))
+    elif jobs:
+        typer.echo(footprint_text.as_text(jobs, found.knowledge.assumptions))
     if not found.jobs and not found.troubles:
         typer.echo("there is no DeltaWriteJob in it", err=True)
         raise typer.Exit(Exit.INCOMPLETE)
-    if found.jobs:
-        jobs = [(job.name, job.footprint) for job in found.jobs]
-        typer.echo(footprint_text.as_json(jobs) if output is Format.JSON else footprint_text.as_text(jobs))
     outputs.leave(found.troubles)
 
 

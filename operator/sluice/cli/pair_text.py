@@ -8,6 +8,7 @@ from rich.text import Text
 from sluice.conflicts import Level, Order, Verdict
 from sluice.offline.advice import Change
 from sluice.offline.pairs import Explanation, Remedy, Understood
+from sluice.predicates.scope import OF_ANOTHER
 
 COLOURS = {
     Level.NEVER: "green",
@@ -21,7 +22,7 @@ _LEVELS = {
     Level.WILL: "will abort",
     Level.UNSAFE: "may lose data silently",
 }
-_NO_NEWS = "isn't a column of this table"
+_NO_NEWS = OF_ANOTHER
 """Every MERGE compares with columns of its source."""
 
 

@@ -16,9 +16,9 @@ from sluice.footprint.sql.unfolded import unfolded
 from sluice.footprint.sql.words import word
 from sluice.offline.jobs import Job
 from sluice.predicates import Table
+from sluice.predicates.columns import UNKNOWN
 from sluice.tables import TableFacts
 
-_UNKNOWN = "unknown"
 _OF_PARAMETERS = {
     "date": "date",
     "timestamp": "timestamp",
@@ -63,7 +63,7 @@ class Assumption:
             for token in (*statement.common, *statement.tokens)
             if token.token_type in (TokenType.VAR, TokenType.IDENTIFIER) or token.text.isidentifier()
         }
-        columns = [*self.types.items(), *((name, _UNKNOWN) for name in sorted(others - known))]
+        columns = [*self.types.items(), *((name, UNKNOWN) for name in sorted(others - known))]
         return TableFacts(columns=Table.of(columns, self.types))
 
 
@@ -82,7 +82,7 @@ def assumption_of(partition_by: Sequence[str], jobs: Iterable[Job]) -> Assumptio
 
 
 def _surest(kinds: Counter[str]) -> str:
-    return next((kind for kind in _SURER if kinds[kind]), _UNKNOWN)
+    return next((kind for kind in _SURER if kinds[kind]), UNKNOWN)
 
 
 def _compared(tokens: Sequence[Token], names: Iterable[str], job: Job) -> Iterator[tuple[str, str]]:

@@ -6,16 +6,11 @@ from itertools import product
 from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.footprint import JobFootprint
+from sluice.footprint.sql.advice import how_to_bind
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
 from sluice.tables import TableKey
-
-_MAYBE_A_VIEW = "may be a view over"
-_BIND_SOURCES = (
-    "bind the names of sources in a DeltaTablePolicy (table.name and table.path), or read them by their location, such as "
-    "delta.`s3://lake/corrections`: behind an unbound name there may be a view over the table that is written"
-)
 
 
 @dataclass(frozen=True)
@@ -93,8 +88,7 @@ def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ..
         ]
     else:
         found = [verdict.advice for _, verdict in losers if verdict.advice]
-    if any(_MAYBE_A_VIEW in reason for loser, _ in losers for reason in loser.widened):
-        found.append(_BIND_SOURCES)
+    found += [bind for loser, _ in losers if (bind := how_to_bind(loser.widened)) is not None]
     return tuple(dict.fromkeys(found))
 
 

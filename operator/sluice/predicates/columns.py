@@ -64,6 +64,8 @@ class ColumnType:
         return f"decimal scale {self.scale}" if self.kind is Kind.DECIMAL else self.kind.value
 
 
+UNKNOWN = "unknown"
+"""The type of a column of which only the name is known."""
 _INTEGER_BITS = {
     "byte": 8,
     "tinyint": 8,
@@ -107,6 +109,8 @@ def parse_type(text: str) -> ColumnType:  # noqa: PLR0911 - one spelling a line
         return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} compares with blanks padded")
     if spelled.startswith("string"):
         return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} doesn't compare byte by byte")
+    if spelled == UNKNOWN:
+        return ColumnType(Kind.OPAQUE, spelled, reason="its type is not known, so it isn't compared")
     return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} isn't compared")
 
 

@@ -21,10 +21,10 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE,
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 
 
-def excess(tokens: Sequence[Token]) -> str | None:
+def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
     """Why these tokens are too many or too deep to be parsed; None if they aren't."""
     if len(tokens) > MAX_TOKENS:
-        return f"the condition has more than {MAX_TOKENS} tokens"
+        return f"{what} has more than {MAX_TOKENS} tokens"
     levels: list[int] = []
     depth = prefixes = 0
     for token in tokens:
@@ -40,5 +40,5 @@ def excess(tokens: Sequence[Token]) -> str | None:
             if kind in _CLOSING and levels:
                 depth -= levels.pop()
         if depth + prefixes > MAX_NESTING:
-            return f"the condition is nested deeper than {MAX_NESTING} levels"
+            return f"{what} is nested deeper than {MAX_NESTING} levels"
     return None

@@ -14,6 +14,8 @@ from sluice.predicates.literals import Widening
 from sluice.predicates.reasons import is_volatile, position, volatile
 from sluice.predicates.session import Session
 
+OF_ANOTHER = " is a column of another table, and bounds nothing here"
+
 
 class Scope:
     """The columns that a condition may name, and how."""
@@ -41,14 +43,14 @@ class Scope:
             if found is not None:
                 return found
             if not qualifier and (self._others is None or self._others):
-                return Widening(f"{name} isn't a column of this table")
+                return Widening(f"{name}{OF_ANOTHER}")
             if not qualifier and is_volatile(name):
                 return Widening(volatile(name))
             if name.lower() != "_metadata":
                 raise unknown_column(name, (c.name for c in self._table.columns), *position(node))
         dotted = ".".join((*qualifier, name))
         if self._others is None or any(known[-len(qualifier) :] == qualifier for known in self._others):
-            return Widening(f"{dotted} isn't a column of this table")
+            return Widening(f"{dotted}{OF_ANOTHER}")
         if any(self._find(part) for part in qualifier) or "_metadata" in (*qualifier, name):
             return Widening(f"{dotted} is a field within a column")
         known = ", ".join(".".join(parts) for parts in self._names) or "no names"

@@ -119,7 +119,7 @@ def test_a_setting_that_says_what_holds_anyway_changes_nothing() -> None:
 def test_a_known_setting_in_another_case_is_refused_with_the_right_spelling(key: str, spelled: str) -> None:
     with pytest.raises(NotUnderstoodError, match=spelled):
         job(OVERWRITE, **{key: "dynamic"})
-    with pytest.raises(NotUnderstoodError, match=rf"statement 1 .*{spelled}"):
+    with pytest.raises(NotUnderstoodError, match=rf"statement 1, .*{spelled}"):
         job(f"SET {key} = dynamic; {OVERWRITE}")
 
 

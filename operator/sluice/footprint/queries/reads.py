@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.regions import EVERYTHING, NOTHING, united
+from sluice.footprint.sql.advice import perhaps_a_view
 from sluice.footprint.sql.naming import key_of_parts
 from sluice.footprint.sql.nodes import RELATIONS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
@@ -100,7 +101,7 @@ def _may_be(table: exp.Table, reading: Reading) -> str | None:
     except NotUnderstoodError as error:
         return str(error)
     if not around.is_table(source):
-        return f"{source}: may be a view over {reading.written}, so all of it may be read"
+        return perhaps_a_view(source, reading.written)
     return (
         f"{source}: may be the table that is written"
         if around.one_key(source).may_equal(reading.key)

@@ -15,6 +15,12 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Insert: frozenset({"with_", "this", "expression", "overwrite", "where", "by_name"}),
 }
 """All that Spark has in these statements."""
+_VERBS: dict[type[exp.Expr], str] = {
+    exp.Delete: "a DELETE",
+    exp.Update: "an UPDATE",
+    exp.Merge: "a MERGE",
+    exp.Insert: "an INSERT",
+}
 _NONE_OF_SELECT = (
     "into",
     "kind",
@@ -60,7 +66,7 @@ def _of_other_dialects(tree: exp.Expr) -> str | None:
         given = {name for name, value in node.args.items() if value}
         more = given.intersection(_NONE_OF_SELECT) if known is None else given - known
         if more:
-            return f"Spark has no {min(more).strip('_').upper()} there"
+            return f"Spark has no {min(more).strip('_').upper()} in {_VERBS.get(type(node), 'a SELECT')}"
         if known is None and not node.expressions:
             return "a SELECT lists no columns"
     return None

@@ -48,6 +48,11 @@ def key_of_parts(parts: list[str]) -> TableKey:
     """Raises NotUnderstoodError for a location that is another one on each machine."""
     if len(parts) == 2 and parts[0].lower() == "delta":
         return key_of_path(_absolute(_TIME_TRAVEL.sub("", parts[1]), f"delta.`{parts[1]}`"))
+    dotted = next((part for part in parts if "." in part and "/" not in part), None)
+    if dotted is not None:
+        raise NotUnderstoodError(
+            f"`{dotted}` is one name with dots in it: give each part of a name backticks of its own"
+        )
     return key_of_name(".".join(parts))
 
 

@@ -14,6 +14,7 @@ from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.advice import how_to_bind, how_to_know
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.naming import is_of_a_version, key_of_node
 from sluice.footprint.sql.selected import sources_of
@@ -149,7 +150,7 @@ class Reading:
     @cached_property
     def unread(self) -> str | None:
         """Why the statement is too large to be read; None if it isn't."""
-        return excess((*self.statement.common, *self.statement.tokens))
+        return excess((*self.statement.common, *self.statement.tokens), "the statement")
 
     @cached_property
     def tree(self) -> exp.Expr:
@@ -293,8 +294,11 @@ class Reading:
         widened = tuple(dict.fromkeys((*fields.pop("widened", ()), *_reasons(fields))))
         if facts is not None and not facts.exists:
             fields = {**fields, "creates": True}
-        if facts is None and fields.get("reads_advice") is None:
-            fields = {**fields, "reads_advice": _how_to_know(self.key)}
+        advice = fields.pop("reads_advice", None)
+        if advice is None and facts is None:
+            advice = how_to_know(self.key, operation)
+        if advice is None:
+            advice = how_to_bind(widened)
         lands = fields.get("adds")
         told = isinstance(lands, Region) and not (lands.is_empty or lands.is_everything)
         sources: Sources = fields.pop("sources", None) or self._sources(operation)
@@ -309,6 +313,7 @@ class Reading:
             log_store=store,
             lock_table=lock_table_of(self.around.settings.conf) if store is LogStore.S3_DYNAMODB else "",
             widened=widened[:16],
+            reads_advice=advice,
             sources=sources.under(self.around.one_key),
             told_by=tuple(self.told_by) if told else (),
             **fields,
@@ -320,14 +325,6 @@ _NO_SUBQUERY = (
     "source"
 )
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
-
-
-def _how_to_know(table: TableKey) -> str:
-    if table.is_name:
-        return f"add a DeltaTablePolicy that says the path of {table} (table.name and table.path)"
-    return (
-        f"let the operator read the log of {table}: then conditions on its partition columns tell jobs apart"
-    )
 
 
 _CHOSEN_BY_THE_JOB = (LogStore.LINK, LogStore.S3_DYNAMODB)

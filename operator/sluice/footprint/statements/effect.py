@@ -10,6 +10,7 @@ from sluice.footprint.sql.naming import Named, folder_at, table_at
 from sluice.footprint.sql.reading import Reading, Surroundings, place
 from sluice.footprint.sql.shape import fits
 from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import words
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,8 @@ def on_table(
                 f"{target.key} is a temporary view: name the table itself, so that conditions speak of its columns"
             )
         if follows is not None and not fits(statement.tokens[target.end :], follows):
-            rest = " ".join(token.text for token in statement.tokens[target.end :])
             raise reading.refused(
-                f"after {target.key} follows {rest[:80]!r}, which is not what Spark understands there"
+                f"after {target.key} follows {_after(statement, target.end)}, {_of_no_use(statement, target.end)}"
             )
         found = read(reading)
         if found.metadata not in (Metadata.NONE, Metadata.SAME, Metadata.IDENTITY):
@@ -49,6 +49,21 @@ def on_table(
         return Effect(around, (found,))
 
     return reader
+
+
+def _of_no_use(statement: Statement, end: int) -> str:
+    """Delta has partitions, but none of the statements by which Hive's are taken away or added."""
+    if "PARTITION" in words(statement.tokens[end : end + 5]):
+        return "which Delta refuses: write DELETE FROM table WHERE condition on the partition columns"
+    return "which is not what Spark understands there"
+
+
+def _after(statement: Statement, position: int) -> str:
+    """As it is written."""
+    if position >= len(statement.tokens):
+        return "nothing"
+    rest = statement.text[statement.tokens[position].start - statement.tokens[0].start :]
+    return repr(" ".join(rest.split())[:80])
 
 
 def on_session(change: Callable[[Statement, Surroundings, int], Surroundings]) -> Reader:
@@ -73,6 +88,15 @@ def _target(statement: Statement, position: int, *, folder: bool) -> Named:
         verb = " ".join(token.text.upper() for token in statement.tokens[:position])
         raise NotUnderstoodError(
             f"{place(statement)}: {verb} must be followed by a table, as catalog.schema.table or "
-            "delta.`s3://bucket/table`"
+            f"delta.`s3://bucket/table`{_but_is_followed(statement, position)}"
         )
     return named
+
+
+def _but_is_followed(statement: Statement, position: int) -> str:
+    if position >= len(statement.tokens):
+        return ""
+    found = statement.tokens[position].text
+    if found.upper() == "IDENTIFIER":
+        return ": what IDENTIFIER(...) stands for is not looked up"
+    return f": {found!r} is none"

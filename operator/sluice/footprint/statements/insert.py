@@ -11,6 +11,7 @@ from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import Row, rows_of, surely_some
 from sluice.footprint.regions import united
 from sluice.footprint.sources import ANY_SOURCES
+from sluice.footprint.sql.advice import how_to_promise
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.sql.words import outside_parentheses
@@ -25,7 +26,6 @@ from sluice.predicates import (
 )
 
 CLUSTERING = "delta.clustering"
-_PROMISE = "say where its rows land: spec.writes, such as \"date = DATE '2026-11-19'\""
 
 _AFTER_AN_INSERTS_TABLE = frozenset(
     {"(", "PARTITION", "BY", "VALUES", "SELECT", "WITH", "FROM", "TABLE", "REPLACE", "IF"}
@@ -98,7 +98,7 @@ def append(
         certain=certain,
         adds_surely=certain,
         widened=source.widened,
-        writes_advice=_PROMISE if lands.is_everything else None,
+        writes_advice=how_to_promise(reading.facts) if lands.is_everything else None,
         **fields,
     )
 
@@ -117,7 +117,9 @@ def overwrite(
         metadata=evolution(reading, identity=identity),
         domains=frozenset({CLUSTERING} if clustered else ()),
         widened=source.widened,
-        reads_advice="if it only replaces some rows, name them: REPLACE WHERE, or spec.write.replaceWhere",
+        reads_advice="if it only replaces some rows, name them: REPLACE WHERE, or spec.write.replaceWhere"
+        if reading.unread is None
+        else "it is too large to be read: take its rows from a file or another table, or cut it into several statements",
     )
 
 
@@ -137,7 +139,7 @@ def overwrite_partitions(
         removes=lands,
         metadata=evolution(reading, identity=identity),
         widened=source.widened,
-        writes_advice=_PROMISE if lands.is_everything else None,
+        writes_advice=how_to_promise(reading.facts) if lands.is_everything else None,
     )
 
 

@@ -146,6 +146,10 @@ class _Merge:
     def adds(self, rewritten: Region) -> Region:
         return united([rewritten, *self._moves(self._changes), *self._inserts()])
 
+    def brings_rows_anywhere(self, rewritten: Region) -> bool:
+        """Rows that it only updates or deletes stay where they were."""
+        return not rewritten.is_everything or any(clause.inserts for clause in self.clauses)
+
     def against_rows(self) -> str | None:
         why = against_rows(self.reading, self.conditions)
         if why is None and not filters_target(self.conditions[0], self.names):
@@ -248,6 +252,11 @@ def _names_of_source(source: exp.Expr) -> list[str] | None:
     return None
 
 
+def _has_partitions(reading: Reading) -> bool:
+    """As far as is known."""
+    return reading.facts is None or bool(reading.facts.columns.partition_columns)
+
+
 def merge(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
         metadata = evolution(reading, identity=adds_identity(reading, None))
@@ -283,6 +292,6 @@ def merge(reading: Reading) -> TableFootprint:
         reads_advice=pin_advice(reading, partitions(found.on)) if recorded.is_everything else None,
         writes_advice="say where its new rows land: spec.writes, a condition on the source's column in WHEN NOT MATCHED, "
         "or a filter in the source query"
-        if adds.is_everything
+        if adds.is_everything and found.brings_rows_anywhere(rewritten) and _has_partitions(reading)
         else None,
     )

@@ -21,10 +21,14 @@ from sluice.footprint.statements import (
     views,
 )
 from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
+from sluice.footprint.statements.unknown import unknown
 
 _AS_ONE = refused(
     "this begins a SQL script or a transaction over several statements, of which Sluice can't tell beforehand what they touch: "
     "write the statements one after another, with ; between them, or declare what they touch in spec.footprint"
+)
+_PROCEDURE = refused(
+    "this calls a procedure, of which Sluice can't tell what it touches: declare it in spec.footprint"
 )
 
 _WRITTEN: tuple[tuple[str, Reader], ...] = (
@@ -69,7 +73,8 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("RESET", on_session(session.reset)),
     ("USE", on_session(session.use)),
     *((words, _AS_ONE) for words in ("BEGIN", "DECLARE", "EXECUTE", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
-    *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK", "CALL")),
+    *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK")),
+    ("CALL", _PROCEDURE),
 )  # fmt: skip
 _KINDS = tuple((tuple(beginning.split()), read) for beginning, read in _WRITTEN)
 
@@ -98,11 +103,7 @@ def effect_of(statement: Statement, around: Surroundings) -> Effect:
     for words, read in _KINDS:
         if starts_with(statement.tokens, words):
             return read(statement, around, len(words))
-    beginning = " ".join(statement.text.split()[:3])[:80]
-    raise NotUnderstoodError(
-        f"{place(statement)} begins with {beginning!r}, of which Sluice does not know what it touches: "
-        "write it as a statement that Sluice knows, or declare what it touches in spec.footprint"
-    )
+    raise unknown(statement, (words[0] for words, _ in _KINDS))
 
 
 def _parts(statement: Statement) -> tuple[Statement, ...]:

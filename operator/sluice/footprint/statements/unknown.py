@@ -1,0 +1,42 @@
+"""Statements of which it is not known what they touch: what to write in their place."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.reading import place
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.sql.words import starts_with, word
+
+_PIPELINE = "it belongs to a pipeline: write a stream under spec.stream, or CREATE OR REPLACE TABLE ... AS"
+_WRITTEN = (
+    ("COPY INTO", "only Databricks has it: write INSERT INTO table SELECT ... FROM parquet.`s3://bucket/folder`"),
+    ("CREATE OR REFRESH", _PIPELINE),
+    ("CREATE STREAMING", _PIPELINE),
+    ("CREATE MATERIALIZED", _PIPELINE),
+    ("MERGE", "in Spark MERGE is followed by INTO and the table"),
+    ("INSERT", "in Spark INSERT is followed by INTO or OVERWRITE and the table"),
+    ("DELETE", "in Spark DELETE is followed by FROM and the table"),
+    ("TRUNCATE", "in Spark TRUNCATE is followed by TABLE and its name"),
+    ("UPSERT", "Spark has none: write a MERGE"),
+    ("REPLACE INTO", "Spark has none: write a MERGE, or INSERT INTO table REPLACE WHERE condition"),
+)  # fmt: skip
+_INSTEAD = tuple((tuple(words.split()), instead) for words, instead in _WRITTEN)
+
+
+def unknown(statement: Statement, known: Iterable[str]) -> NotUnderstoodError:
+    """`known`: words that begin statements."""
+    begins = f"{place(statement)} begins with {' '.join(statement.text.split()[:3])[:80]!r}"
+    for words, instead in _INSTEAD:
+        if starts_with(statement.tokens, words):
+            return NotUnderstoodError(f"{begins}: {instead}")
+    return NotUnderstoodError(
+        f"{begins}, of which Sluice does not know what it touches: {_meant(statement, known)}, or declare what it touches in "
+        "spec.footprint"
+    )
+
+
+def _meant(statement: Statement, known: Iterable[str]) -> str:
+    first = word(statement.tokens[0])
+    close = get_close_matches(first, sorted({*known} - {first}), n=1, cutoff=0.75)
+    return f"if it should be {close[0]}, write that" if close else "write it as a statement that Sluice knows"
