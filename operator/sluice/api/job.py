@@ -322,9 +322,9 @@ class DeltaWriteJobSpec(Model):
 
     sql: Sql | None = None
     """One or more statements in Spark SQL, separated by semicolons: INSERT, MERGE, UPDATE, DELETE, OPTIMIZE, ALTER,
-    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW and DESCRIBE may stand between
-    them. SQL scripts (BEGIN ... END) and transactions are refused. What they read and write is understood from the SQL: the
-    more closely WHERE and ON speak of partition columns, the more jobs run beside this one."""
+    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW, DESCRIBE, EXPLAIN, CACHE and
+    REFRESH may stand between them. SQL scripts (BEGIN ... END) and transactions are refused. What they read and write is
+    understood from the SQL: the more closely WHERE and ON speak of partition columns, the more jobs run beside this one."""
     write: Write | None = None
     """A DataFrame write: the rows of a query, of files or of another system go into one table."""
     stream: Stream | None = None

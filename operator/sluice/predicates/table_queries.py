@@ -92,8 +92,7 @@ def _refuse_what_follows(tokens: Sequence[Token], position: int) -> None:
         token = tokens[position]
         raise PredicateError(
             f"after TABLE and a name stands {token.text!r}, of which Spark knows nothing there",
-            token.line,
-            token.col,
+            *place_of([token]),
         )
 
 

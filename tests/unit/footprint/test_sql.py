@@ -82,7 +82,6 @@ def test_each_statement_has_its_kind_and_its_target(
 @pytest.mark.parametrize(
     "sql",
     [
-        "EXPLAIN INSERT INTO t VALUES (1)",
         "BEGIN INSERT INTO t VALUES (1)",
         "label: BEGIN INSERT INTO t VALUES (1)",
         "DECLARE x INT",

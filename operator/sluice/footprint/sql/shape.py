@@ -13,7 +13,7 @@ from sluice.footprint.sql.words import word
 
 _OF = {TokenType.IDENTIFIER: "`", TokenType.STRING: "'", TokenType.NUMBER: "0"}
 _NESTING_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
-WORD = "(?:`|[A-Z0-9_]+)"
+WORD = r"(?:`|(?!0\b)[A-Z0-9_]+)"
 NAME = rf"{WORD}(?: \. {WORD})*"
 NAMES = rf"{NAME}(?: , {NAME})*"
 STRING, NUMBER = "'", "(?:- )?0"

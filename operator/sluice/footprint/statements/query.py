@@ -1,10 +1,11 @@
-"""SELECT, SHOW and DESCRIBE: they write nothing."""
+"""SELECT, SHOW, DESCRIBE and REFRESH: they write nothing."""
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_in
-from sluice.footprint.statements.effect import Effect
+from sluice.footprint.sql.words import words
+from sluice.footprint.statements.effect import Effect, Reader
 
 _IN = rf"(?: (?:IN|FROM) {NAME})"
 _LIKE = rf"(?:(?: LIKE)? {STRING})"
@@ -27,13 +28,42 @@ _DESCRIBE = (
 )
 
 
+REFRESHED = rf"(?:TABLE )?{NAME}|FUNCTION {NAME}|{STRING}"
+UNCACHED = rf"(?:IF EXISTS )?{NAME}"
+_BEGINS_A_QUERY = frozenset({"SELECT", "FROM", "VALUES", "WITH", "("})
+
+
 def selects(statement: Statement, around: Surroundings, _beginning: int) -> Effect:
     tree = query_in((*statement.common, *statement.tokens), statement.text, place(statement))
     return Effect(around, selected=around.selected_by(tree).under(around.one_key))
 
 
 def shows(statement: Statement, around: Surroundings, _beginning: int) -> Effect:
-    kinds = _SHOW if statement.tokens[0].text.upper() == "SHOW" else _DESCRIBE
-    if not any(fits(statement.tokens[1:], kind) for kind in kinds):
+    rest = statement.tokens[1:]
+    describes = statement.tokens[0].text.upper() != "SHOW"
+    if describes and _describes_a_query(words(rest[:2])):
+        query_in(rest[words(rest[:1]) == ["QUERY"] :], statement.text, place(statement))
+        return Effect(around)
+    kinds = _DESCRIBE if describes else _SHOW
+    if not any(fits(rest, kind) for kind in kinds):
         raise NotUnderstoodError(f"{place(statement)}: Spark has no {statement.text[:80]!r}: leave it out")
     return Effect(around)
+
+
+def _describes_a_query(first: list[str]) -> bool:
+    if first[:1] == ["QUERY"]:
+        return first[1:] == ["TABLE"] or bool(_BEGINS_A_QUERY.intersection(first[1:]))
+    return bool(_BEGINS_A_QUERY.intersection(first[:1]))
+
+
+def passes(follows: str) -> Reader:
+    """What only tells Spark to forget what it keeps of tables; `follows`: all that may stand after its first words."""
+
+    def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
+        if not fits(statement.tokens[beginning:], follows):
+            raise NotUnderstoodError(
+                f"{place(statement)}: Spark has no {statement.text[:80]!r}: leave it out"
+            )
+        return Effect(around)
+
+    return reader

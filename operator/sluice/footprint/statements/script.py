@@ -13,11 +13,13 @@ from sluice.footprint.statements import (
     alter,
     change,
     create,
+    explain,
     insert,
     maintenance,
     merge,
     query,
     session,
+    temporary_views,
     views,
 )
 from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
@@ -30,6 +32,18 @@ _AS_ONE = refused(
 _PROCEDURE = refused(
     "this calls a procedure, of which Sluice can't tell what it touches: declare it in spec.footprint"
 )
+
+_NOT_ANALYZED = refused(
+    "Spark refuses ANALYZE TABLE of a Delta table, and ANALYZE TABLES passes over them: leave it out, Delta keeps statistics of "
+    "its own"
+)
+
+
+def _selected_by(statement: Statement, around: Surroundings) -> Sources:
+    """What the statement would read, its own table perhaps among it."""
+    script = Script(around).then(statement)
+    return together([script.selected, *(footprint.sources for footprint in script.tables)])
+
 
 _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("INSERT WITH SCHEMA EVOLUTION INTO", on_table(insert.insert)),
@@ -56,14 +70,20 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("CONVERT TO DELTA", on_table(create.convert, follows=create.AFTER_CONVERT)),
     *((words, query.selects) for words in ("SELECT", "VALUES", "FROM", "TABLE", "(")),
     *((words, query.shows) for words in ("SHOW", "DESCRIBE", "DESC")),
+    ("EXPLAIN", explain.explains(_selected_by)),
+    *((words, temporary_views.cache) for words in ("CACHE TABLE", "CACHE LAZY TABLE")),
+    ("UNCACHE TABLE", query.passes(query.UNCACHED)),
+    ("CLEAR CACHE", query.passes("")),
+    ("REFRESH", query.passes(query.REFRESHED)),
+    ("ANALYZE", _NOT_ANALYZED),
     ("CREATE OR REPLACE VIEW", on_session(views.create)),
     ("CREATE VIEW", on_session(views.create)),
     ("ALTER VIEW", on_session(views.alter)),
     ("DROP VIEW", on_session(views.drop)),
-    ("CREATE TEMPORARY VIEW", on_session(session.temporary_view)),
-    ("CREATE TEMP VIEW", on_session(session.temporary_view)),
-    ("CREATE OR REPLACE TEMPORARY VIEW", on_session(session.temporary_view)),
-    ("CREATE OR REPLACE TEMP VIEW", on_session(session.temporary_view)),
+    ("CREATE TEMPORARY VIEW", on_session(temporary_views.temporary_view)),
+    ("CREATE TEMP VIEW", on_session(temporary_views.temporary_view)),
+    ("CREATE OR REPLACE TEMPORARY VIEW", on_session(temporary_views.temporary_view)),
+    ("CREATE OR REPLACE TEMP VIEW", on_session(temporary_views.temporary_view)),
     ("CREATE TEMPORARY FUNCTION", on_session(session.function)),
     ("CREATE TEMP FUNCTION", on_session(session.function)),
     ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session.function)),

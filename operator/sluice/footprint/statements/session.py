@@ -1,19 +1,15 @@
-"""Statements that touch no table but change what the next ones mean: SET, RESET, USE, temporary views and functions."""
+"""Statements that touch no table but change what the next ones mean: SET, RESET, USE and temporary functions."""
 
 from dataclasses import replace
-
-from sqlglot import exp
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.functions import may_be_builtin
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.settings import key_in_sql
-from sluice.footprint.sql.shape import NAME, STRING, fits
-from sluice.footprint.sql.statement import Statement, query_in
+from sluice.footprint.sql.shape import NAME, STRING, WORD, fits
+from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.words import words
 
-_NAMES = "names of views"
-_ONE_NAME = r"(?:`|[A-Z0-9_]+)"
 _FILE = rf"(?:JAR|FILE|ARCHIVE) {STRING}"
 _TIME_ZONE = "spark.sql.session.timeZone"
 _CATALOGS = "spark.sql.catalog."
@@ -98,7 +94,7 @@ def use(statement: Statement, around: Surroundings, beginning: int) -> Surroundi
 def function(statement: Statement, around: Surroundings, position: int) -> Surroundings:
     """Java classes; what they do is unknown, so conditions that call them are widened by their name."""
     tokens = statement.tokens[position:]
-    if not fits(tokens, rf"{_ONE_NAME} AS {STRING}(?: USING {_FILE}(?: , {_FILE})*)?") or may_be_builtin(
+    if not fits(tokens, rf"{WORD} AS {STRING}(?: USING {_FILE}(?: , {_FILE})*)?") or may_be_builtin(
         tokens[0].text
     ):
         raise NotUnderstoodError(
@@ -106,41 +102,3 @@ def function(statement: Statement, around: Surroundings, position: int) -> Surro
             "under a name that Spark has none of its own for"
         )
     return around
-
-
-def temporary_view(statement: Statement, around: Surroundings, position: int) -> Surroundings:
-    tokens = statement.tokens
-    if not fits(tokens[position:], rf"{_ONE_NAME} AS .+"):
-        raise NotUnderstoodError(
-            f"{place(statement)}: only CREATE TEMPORARY VIEW name AS query is understood; name columns in the query"
-        )
-    name = tokens[position].text.lower()
-    query = query_in(tokens[position + 2 :], statement.text, f"{place(statement)}: the view's query")
-    if query is None:
-        raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
-    if _reaches(query, name, around):
-        raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
-    return around.with_view(name, query)
-
-
-def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
-    """Whether the query selects from a view of this name; those that are there already don't go round in circles."""
-    seen: set[str] = set()
-    pending: list[exp.Expr | None] = [query]
-    while pending:
-        view = pending.pop()
-        named = _names_in(view) - seen if view is not None else set()
-        if name in named:
-            return True
-        seen |= named
-        pending.extend(around.views.get(other) for other in named)
-    return False
-
-
-def _names_in(query: exp.Expr) -> frozenset[str]:
-    """Views that the query may select from; found once and kept with it."""
-    if _NAMES not in query.meta:
-        tables = query.find_all(exp.Table)
-        query.meta[_NAMES] = frozenset(table.name.lower() for table in tables if len(table.parts) == 1)
-    found: frozenset[str] = query.meta[_NAMES]
-    return found

@@ -1,0 +1,124 @@
+"""Temporary views, with and without their rows kept (CACHE TABLE name AS query): what their names mean from then on."""
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sources import Sources
+from sluice.footprint.sql.naming import table_at
+from sluice.footprint.sql.reading import Surroundings, place
+from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, WORD, fits
+from sluice.footprint.sql.statement import Statement, query_in
+from sluice.footprint.sql.words import closed, outside_parentheses, words
+from sluice.footprint.statements.effect import Effect
+from sluice.predicates.syntax import tokens_of
+
+_NAMES = "names of views"
+_COLUMN = rf"{WORD}(?: COMMENT {STRING})?"
+_COLUMNS = rf"\( {_COLUMN}(?: , {_COLUMN})* \)"
+_OPTIONS = rf"OPTIONS {PROPERTIES_SET}"
+_BEGINS_A_QUERY = frozenset({"SELECT", "VALUES", "FROM", "TABLE", "WITH", "("})
+
+
+def temporary_view(statement: Statement, around: Surroundings, position: int) -> Surroundings:
+    rest = statement.tokens[position:]
+    begins = next((at + 1 for at, text in outside_parentheses(rest) if text == "AS"), 0)
+    if not begins or not fits(rest[: begins - 1], rf"{WORD}(?: {_COLUMNS})?(?: COMMENT {STRING})?"):
+        raise NotUnderstoodError(
+            f"{place(statement)}: only CREATE TEMPORARY VIEW name AS query and CREATE TEMPORARY VIEW name (column, ...) AS query "
+            "are understood"
+        )
+    query = rest[begins:]
+    if words(rest[1:2]) == ["("]:
+        query = _with_columns(query, rest[0], rest[1 : closed(rest, 1)])
+    return _with_view(statement, around, rest[0], query)
+
+
+def cache(statement: Statement, around: Surroundings, position: int) -> Effect:
+    """Rows are read at once, or later, and kept. Who reads them then reads less of the table than the query says, never more;
+    Delta doesn't take it for a read."""
+    rest = statement.tokens[position:]
+    if fits(rest, rf"{NAME}(?: {_OPTIONS})?"):
+        return Effect(around, selected=_by_name(statement, around, position).under(around.one_key))
+    begins = next(
+        (at for at, text in outside_parentheses(rest) if at and text in {*_BEGINS_A_QUERY, "AS", "OPTIONS"}),
+        0,
+    )
+    if words(rest[begins : begins + 2]) == ["OPTIONS", "("]:
+        begins = closed(rest, begins + 1)
+    before, query = rest[:begins], rest[begins:]
+    if words(query[:1]) == ["AS"]:
+        query = query[1:]
+    if not query or not fits(before, rf"{WORD}(?: {_OPTIONS})?"):
+        raise NotUnderstoodError(
+            f"{place(statement)}: only CACHE TABLE name and CACHE TABLE name AS query are understood"
+        )
+    then = _with_view(statement, around, rest[0], query)
+    read = around.selected_by(then.views[rest[0].text.lower()])
+    return Effect(then, selected=read.under(around.one_key))
+
+
+def _by_name(statement: Statement, around: Surroundings, position: int) -> Sources:
+    try:
+        named = table_at(statement.tokens, position)
+    except NotUnderstoodError as error:
+        raise NotUnderstoodError(f"{place(statement)}: {error}") from None
+    if named is None:
+        raise NotUnderstoodError(f"{place(statement)}: CACHE TABLE must be followed by a name")
+    if named.key.is_name and named.key.text in around.views:
+        return around.selected_by(around.views[named.key.text])
+    return Sources((named.key,))
+
+
+def _with_columns(query: Sequence[Token], name: Token, columns: Sequence[Token]) -> tuple[Token, ...]:
+    """As `SELECT * FROM (query) AS name (columns)`."""
+    opening, closing = tokens_of("SELECT * FROM ("), tokens_of(") AS")
+    return (*opening, *query, *closing, name, *_without_comments(columns))
+
+
+def _without_comments(columns: Sequence[Token]) -> Iterator[Token]:
+    skipped = 0
+    for position, token in enumerate(columns):
+        after = columns[position + 1 : position + 2]
+        if token.text.upper() == "COMMENT" and after and after[0].token_type is TokenType.STRING:
+            skipped = 2
+        if not skipped:
+            yield token
+        skipped = max(0, skipped - 1)
+
+
+def _with_view(
+    statement: Statement, around: Surroundings, named: Token, tokens: Sequence[Token]
+) -> Surroundings:
+    name = named.text.lower()
+    query = query_in(tokens, statement.text, f"{place(statement)}: the view's query")
+    if query is None:
+        raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
+    if _reaches(query, name, around):
+        raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
+    return around.with_view(name, query)
+
+
+def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
+    """Whether the query selects from a view of this name; those that are there already don't go round in circles."""
+    seen: set[str] = set()
+    pending: list[exp.Expr | None] = [query]
+    while pending:
+        view = pending.pop()
+        named = _names_in(view) - seen if view is not None else set()
+        if name in named:
+            return True
+        seen |= named
+        pending.extend(around.views.get(other) for other in named)
+    return False
+
+
+def _names_in(query: exp.Expr) -> frozenset[str]:
+    """Views that the query may select from; found once and kept with it."""
+    if _NAMES not in query.meta:
+        tables = query.find_all(exp.Table)
+        query.meta[_NAMES] = frozenset(table.name.lower() for table in tables if len(table.parts) == 1)
+    found: frozenset[str] = query.meta[_NAMES]
+    return found
