@@ -148,7 +148,7 @@ def footprint(
     if output is Format.JSON:
         typer.echo(footprint_text.as_json(jobs))
     elif jobs:
-        typer.echo(footprint_text.as_text(jobs, found.knowledge.assumptions))
+        typer.echo(footprint_text.as_text(jobs, found.assumptions))
     if not found.jobs and not found.troubles:
         typer.echo("there is no DeltaWriteJob in it", err=True)
         raise typer.Exit(Exit.INCOMPLETE)

@@ -1,7 +1,7 @@
 """Whether two jobs may run together: only if neither can lose to the other, on any table, in any order."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sluice.conflicts import common, databricks, delta_rs, oss
@@ -148,7 +148,25 @@ def judge(meeting: Meeting) -> Verdict:
     verdict = oss.verdict_of(meeting, oss.era_of(dialect))
     if dialect is not None:
         return verdict
-    return _only_possible(databricks.verdict_of(meeting) if verdict.level is Level.NEVER else verdict)
+    return _only_possible(_perhaps_databricks(meeting) if verdict.level is Level.NEVER else verdict)
+
+
+_SAY_THE_ENGINE = (
+    "if the table is written by open-source Delta alone, say so: dialect in its DeltaTablePolicy or in the facts of --table, "
+    "such as {name: oss, version: 4.4.0}, or the job's runtime.deltaVersion"
+)
+
+
+def _perhaps_databricks(meeting: Meeting) -> Verdict:
+    """Where open-source Delta lets both commit, saying that it is the engine is all that is needed."""
+    verdict = databricks.verdict_of(meeting)
+    if verdict.level is Level.NEVER:
+        return verdict
+    return replace(
+        verdict,
+        reason=f"nothing says whether Databricks writes the table, under whose rules {verdict.reason}",
+        advice=_SAY_THE_ENGINE,
+    )
 
 
 def _only_possible(verdict: Verdict) -> Verdict:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sluice.conflicts.meeting import Meeting
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.sql.advice import how_to_know
 from sluice.tables import Dialect, TableKey
 
 _APPEND = "ConcurrentAppendException"
@@ -135,13 +136,19 @@ def metadata_changed(meeting: Meeting, era: Era) -> Verdict | None:
         and not any(_may_have_identity_columns(side) for side in (loser, winner))
     )
     clear = Protocol.NONE in (loser.protocol, winner.protocol)
-    reason = (
-        f"both {loser.operation} and {winner.operation} write the table's metadata"
-        if both
-        else f"{winner.operation} may change the metadata that {loser.operation} began with"
-    )
+    advice: str | None = _CHANGES_APART
+    if _may_have_identity_columns(winner):
+        advice = how_to_know(winner.table, winner.operation)
+        reason = (
+            f"nothing is known of {winner.table}, which may have identity columns: {winner.operation} may raise their mark in "
+            f"the metadata that {loser.operation} began with"
+        )
+    elif both:
+        reason = f"both {loser.operation} and {winner.operation} write the table's metadata"
+    else:
+        reason = f"{winner.operation} may change the metadata that {loser.operation} began with"
     level = Level.WILL if sure and clear and meeting.sure else Level.MAY
-    return Verdict(level, "metadata-changed", reason, _METADATA, _CHANGES_APART, _ALL)
+    return Verdict(level, "metadata-changed", reason, _METADATA, advice, _ALL)
 
 
 def _may_have_identity_columns(statement: TableFootprint) -> bool:

@@ -40,10 +40,14 @@ class Assumption:
     """By partition column."""
 
     def __str__(self) -> str:
-        named = ", ".join(f"{name} {kind}" for name, kind in self.types.items())
+        named = ", ".join(
+            f"{name} (of a type that no job tells)" if kind == UNKNOWN else f"{name} {kind}"
+            for name, kind in self.types.items()
+        )
+        told = ", the types that its jobs compare them with" if set(self.types.values()) != {UNKNOWN} else ""
         return (
-            f"is taken to be partitioned by {named}, the types that its jobs compare them with, and to have no identity or "
-            "generated columns and no properties of its own"
+            f"is taken to be partitioned by {named}{told}, and to have no identity or generated columns and no properties of "
+            "its own"
         )
 
     def facts_for(self, job: Job) -> TableFacts | None:

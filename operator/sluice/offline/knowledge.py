@@ -1,6 +1,6 @@
 """What is known of tables without a cluster: given facts, a table's own log, and what policies declare, in this order."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -44,9 +44,9 @@ class Knowledge:
     assumed: dict[TableKey, Assumption] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
 
-    @property
-    def assumptions(self) -> list[str]:
-        return [f"{key}: {assumption}" for key, assumption in sorted(self.assumed.items())]
+    def assumptions_about(self, tables: Collection[TableKey]) -> list[str]:
+        """Of those that jobs write: of what they only read nothing is assumed."""
+        return [f"{key}: {assumption}" for key, assumption in sorted(self.assumed.items()) if key in tables]
 
     @property
     def names(self) -> Names:

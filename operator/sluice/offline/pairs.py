@@ -119,7 +119,14 @@ def explained(first: Understood, second: Understood, knowledge: Knowledge) -> Ex
         str(worst_for(second.footprint, first.footprint)[0]),
     )
     remedies = () if pair.together else tuple(_remedies(first, second, pair, knowledge))
-    return Explanation(first, second, pair, tables, remedies, tuple(knowledge.assumptions))
+    return Explanation(
+        first,
+        second,
+        pair,
+        tables,
+        remedies,
+        tuple(knowledge.assumptions_about({*first.footprint.keys, *second.footprint.keys})),
+    )
 
 
 def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: Knowledge) -> list[Remedy]:

@@ -73,9 +73,7 @@ def planned(workspace: Workspace) -> Plan:
     edges = tuple(_edges(jobs))
     widest = widest_set(len(jobs), [(edge.first, edge.second) for edge in edges])
     savings = tuple(_savings(jobs, edges, workspace.knowledge))
-    return Plan(
-        jobs, edges, widest, savings, tuple(workspace.knowledge.assumptions), tuple(workspace.troubles)
-    )
+    return Plan(jobs, edges, widest, savings, tuple(workspace.assumptions), tuple(workspace.troubles))
 
 
 def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:

@@ -23,6 +23,10 @@ class Workspace:
     manifests: Manifests
     troubles: list[Trouble] = field(default_factory=list)
 
+    @property
+    def assumptions(self) -> list[str]:
+        return self.knowledge.assumptions_about({key for job in self.jobs for key in job.footprint.keys})
+
 
 def opened(
     manifests: Iterable[Path], tables: Iterable[Path] = (), table_paths: Iterable[str] = ()

@@ -35,6 +35,22 @@ def test_two_inserts_may_both_raise_the_mark_of_an_identity_column() -> None:
         assert (verdict.level, verdict.exception) == (Level.MAY, MC)
 
 
+def test_that_a_table_may_have_identity_columns_is_said_with_what_would_tell() -> None:
+    verdict = pair(p.APPEND, p.MERGE).second_loses
+    assert "which may have identity columns" in verdict.reason
+    assert "give its columns in the facts of --table" in str(verdict.advice)
+    known = p.pair(p.APPEND, p.SET).first_loses
+    assert "identity" not in known.reason
+
+
+def test_what_only_databricks_may_abort_is_advised_to_be_told_from_it() -> None:
+    verdict = pair_of(job(p.SET, None), job(p.DELETE, None)).first_loses
+    assert verdict.rule == "undocumented"
+    assert "nothing says whether Databricks writes the table" in verdict.reason
+    assert "runtime.deltaVersion" in str(verdict.advice)
+    assert pair(p.SET, p.DELETE).first_loses.level is Level.NEVER
+
+
 @pytest.mark.parametrize("other", [FRAME, DECLARED])
 def test_two_dataframes_may_both_make_the_first_commit(other: dict[str, Any]) -> None:
     verdict = pair(FRAME, other).first_loses

@@ -12,6 +12,7 @@ from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.manifests import Document, read_files
 from sluice.offline.workspace import workspace_of
+from unit.cli.folders import sluice
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ORDERS_LOG = {
@@ -118,3 +119,14 @@ def test_every_policy_of_a_table_on_s3_says_how_its_commits_are_kept_apart(file:
     for policy in yaml.safe_load_all(file.read_text(encoding="utf-8")):
         on_s3 = policy["spec"]["table"].get("path", "").startswith("s3")
         assert not on_s3 or "logStore" in policy["spec"], policy["metadata"]["name"]
+
+
+def test_an_assumption_is_told_of_the_tables_that_the_jobs_write_alone() -> None:
+    for command in ("footprint", "plan"):
+        told = sluice(command, EXAMPLES / "sql-merge-one-day.yaml", *sorted(EXAMPLES.glob("policy-*.yaml")))
+        (assumed,) = [line for line in told.stdout.splitlines() if line.startswith("Assumed: ")]
+        assert "s3://lake/sales/orders: is taken to be partitioned by date date" in assumed
+
+
+def test_a_footprint_for_programs_is_json_also_where_no_job_is_found() -> None:
+    assert sluice("footprint", EXAMPLES / "policy-bind-name.yaml", "-o", "json").stdout == "[]\n"
