@@ -30,6 +30,8 @@ def told(sql: str) -> str:
         ("DELETE FROM IDENTIFIER('t')", "what IDENTIFIER(...) stands for is not looked up"),
         ("DELETE FROM delta.'/lake/t'", "delta.`s3://bucket/table`: 'delta' is none"),
         ("INSERT INTO `prod.sales.t` SELECT 1", "`prod.sales.t` is one name with dots in it"),
+        ("UPDATE t SET", "an UPDATE sets no column"),
+        ("INSERT INTO t SELECT a, b, FROM s", "something is missing beside the comma in line 1"),
         ("INSERT INTO t VALUES (1) ON CONFLICT (a) DO NOTHING", "Spark has no CONFLICT in an INSERT"),
     ],
 )  # fmt: skip
@@ -49,6 +51,12 @@ def test_a_merge_that_adds_no_rows_is_not_asked_where_they_land() -> None:
     assert deletes.reads_advice is not None
     inserts = one(f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *")
     assert inserts.writes_advice is not None
+
+
+def test_a_merge_by_source_is_not_asked_for_a_condition_that_would_change_its_result() -> None:
+    clause = "WHEN NOT MATCHED BY SOURCE AND t.day = DATE '2026-10-01' THEN DELETE"
+    read = one(f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id WHEN MATCHED THEN DELETE {clause}")
+    assert str(read.reads_advice).startswith("WHEN NOT MATCHED BY SOURCE makes it read all of the table")
 
 
 def test_where_rows_land_is_asked_by_the_table_s_own_partitions() -> None:

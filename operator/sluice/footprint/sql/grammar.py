@@ -35,7 +35,7 @@ _NONE_OF_SELECT = (
 )
 _OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
 _BEFORE_A_NAME = frozenset({"FROM", "JOIN", "INTO", "USING", "."})
-_ENDS_A_LIST = frozenset({")", ",", "]", ""})
+_ENDS_A_LIST = frozenset({")", ",", "]", "", "FROM"})
 
 
 def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
@@ -69,6 +69,8 @@ def _of_other_dialects(tree: exp.Expr) -> str | None:
             return f"Spark has no {min(more).strip('_').upper()} in {_VERBS.get(type(node), 'a SELECT')}"
         if known is None and not node.expressions:
             return "a SELECT lists no columns"
+        if isinstance(node, exp.Update) and not node.expressions:
+            return "an UPDATE sets no column"
     return None
 
 

@@ -93,6 +93,12 @@ def _is_all(nodes: Sequence[exp.Expr]) -> bool:
     return len(nodes) == 1 and isinstance(nodes[0], exp.Star) and not any(nodes[0].args.values())
 
 
+_BY_SOURCE_READS_ALL = (
+    "WHEN NOT MATCHED BY SOURCE makes it read all of the table: if that need not be the same commit, do it in a DELETE or UPDATE "
+    "of its own, with a condition on the partition columns"
+)
+
+
 class _Merge:
     def __init__(self, reading: Reading, tree: exp.Merge) -> None:
         self.reading = reading
@@ -145,6 +151,12 @@ class _Merge:
 
     def adds(self, rewritten: Region) -> Region:
         return united([rewritten, *self._moves(self._changes), *self._inserts()])
+
+    def how_to_read_less(self) -> str | None:
+        """With BY SOURCE a condition in ON helps nothing, and changes which rows match."""
+        if any(clause.by_source for clause in self.clauses):
+            return _BY_SOURCE_READS_ALL if _has_partitions(self.reading) else None
+        return pin_advice(self.reading, partitions(self.on))
 
     def brings_rows_anywhere(self, rewritten: Region) -> bool:
         """Rows that it only updates or deletes stay where they were."""
@@ -289,7 +301,7 @@ def merge(reading: Reading) -> TableFootprint:
         metadata=evolution(reading, identity=found.generates_identity()),
         not_by_row=found.against_rows(),
         widened=source.widened,
-        reads_advice=pin_advice(reading, partitions(found.on)) if recorded.is_everything else None,
+        reads_advice=found.how_to_read_less() if recorded.is_everything else None,
         writes_advice="say where its new rows land: spec.writes, a condition on the source's column in WHEN NOT MATCHED, "
         "or a filter in the source query"
         if adds.is_everything and found.brings_rows_anywhere(rewritten) and _has_partitions(reading)
