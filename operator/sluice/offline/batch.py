@@ -176,7 +176,7 @@ def _log_store(value: object) -> LogStore | None:
         return None
     found = _LOG_STORES.get(str(value).lower())
     if found is None:
-        raise BadLineError(f"table.logStore must be one of {', '.join(sorted(_LOG_STORES))}, not {value!r}")
+        raise BadLineError(f"table.logStore must be S3DynamoDB, Safe or S3SingleDriver, not {value!r}")
     return found
 
 

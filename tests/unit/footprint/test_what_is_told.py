@@ -70,6 +70,13 @@ def test_a_source_that_is_perhaps_a_view_is_advised_to_be_bound() -> None:
     assert "bind raw.a, raw.b in a DeltaTablePolicy" in str(read.reads_advice)
 
 
+def test_after_a_use_no_policy_helps_but_full_names() -> None:
+    spec = DeltaWriteJobSpec.model_validate({"sql": "USE prod.sales; DELETE FROM orders WHERE id = 1"})
+    (read,) = footprint_of(spec, {}).tables
+    assert "after a USE it is not known which table a name means" in read.widened[0]
+    assert str(read.reads_advice).startswith("leave USE out")
+
+
 def test_partitions_are_no_advice_for_what_is_not_told_apart_by_them() -> None:
     spec = DeltaWriteJobSpec.model_validate({"sql": f"VACUUM {T} RETAIN 168 HOURS"})
     assert footprint_of(spec, {}).tables[0].reads_advice is None

@@ -8,6 +8,7 @@ from sluice.footprint.operations import WRITES_ROWS
 from sluice.tables import TableFacts, TableKey
 
 TOLD_APART_BY_PARTITIONS = WRITES_ROWS | {Operation.OPTIMIZE}
+LOOKED_UP_ELSEWHERE = "leave USE out, and write the names of tables in full, such as catalog.schema.table"
 _PERHAPS_A_VIEW = re.compile(r"(.+): may be a view over .+, so all of it may be read")
 
 

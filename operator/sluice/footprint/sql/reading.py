@@ -14,7 +14,7 @@ from sluice.footprint.errors import IF_SPARK_DOES, NotUnderstoodError, at
 from sluice.footprint.model import EVERYTHING, TableFootprint
 from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
-from sluice.footprint.sql.advice import how_to_bind, how_to_know
+from sluice.footprint.sql.advice import LOOKED_UP_ELSEWHERE, how_to_bind, how_to_know
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.naming import is_of_a_version, key_of_node
 from sluice.footprint.sql.selected import sources_of
@@ -103,6 +103,8 @@ class Surroundings:
 
     def missing(self, table: TableKey) -> str:
         """Why nothing is known of a table."""
+        if self.moved and table.is_name:
+            return ": after a USE it is not known which table a name means"
         facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
@@ -296,7 +298,8 @@ class Reading:
             fields = {**fields, "creates": True}
         advice = fields.pop("reads_advice", None)
         if advice is None and facts is None:
-            advice = how_to_know(self.key, operation)
+            elsewhere = self.around.moved and self.key.is_name
+            advice = LOOKED_UP_ELSEWHERE if elsewhere else how_to_know(self.key, operation)
         if advice is None:
             advice = how_to_bind(widened)
         lands = fields.get("adds")
