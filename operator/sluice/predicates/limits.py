@@ -1,7 +1,7 @@
 """Why size is limited by counting: a condition of ten thousand ORs must end in "may overlap", never in a hang.
 
 All limits count tokens, nodes or cuts, never time, so that the same text always gives the same answer. Nesting is limited
-because sqlglot's parser recurses about twenty Python frames a level.
+because sqlglot's parser recurses about twenty Python frames a level, and reads a type's types again at each.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import Token, TokenType
+
+from sluice.predicates.lookahead import tokens_read
 
 MAX_TEXT = 200_000
 MAX_TOKENS = 20_000
@@ -18,6 +20,7 @@ MAX_WORK = 200_000
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_NESTING_TYPES = frozenset({TokenType.ARRAY, TokenType.MAP, TokenType.STRUCT})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
 
 
@@ -26,9 +29,15 @@ def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
     if len(tokens) > MAX_TOKENS:
         return f"{what} has more than {MAX_TOKENS} tokens"
     levels: list[int] = []
-    depth = prefixes = 0
+    depth = prefixes = types = 0
+    before: TokenType | None = None
     for token in tokens:
         kind = token.token_type
+        if kind is TokenType.LT and before in _NESTING_TYPES:
+            types += 1
+        elif kind is TokenType.GT and types:
+            types -= 1
+        before = kind
         if kind in _PREFIXES:
             prefixes += 1
         elif kind in _OPENING:
@@ -39,6 +48,8 @@ def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
             prefixes = 0
             if kind in _CLOSING and levels:
                 depth -= levels.pop()
-        if depth + prefixes > MAX_NESTING:
+        if depth + prefixes + types > MAX_NESTING:
             return f"{what} is nested deeper than {MAX_NESTING} levels"
+    if tokens_read(tokens, enough=MAX_TOKENS) > MAX_TOKENS:
+        return f"{what} has too many joins without ON, or calls in one another that are named like types"
     return None

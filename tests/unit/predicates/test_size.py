@@ -6,15 +6,24 @@ import pytest
 from sqlglot import exp
 
 from sluice.predicates import compiled, disjoint, parse, reasons
+from sluice.predicates.limits import excess
+from sluice.predicates.lookahead import tokens_read
+from sluice.predicates.syntax import tokens_of
 from unit.predicates.tables import EVENTS, UTC
 
 NESTED = "the condition is nested deeper than 24 levels"
+READ_AGAIN = "the condition has too many joins without ON, or calls in one another that are named like types"
 BOMBS = [
     ("(" * 9_000 + "k = 1" + ")" * 9_000, NESTED),
     ("NOT " * 10_000 + "flag", NESTED),
     ("k = " + "- " * 10_000 + "1", NESTED),
     ("f(" * 5_000 + "k" + ")" * 5_000, NESTED),
     ("CASE WHEN " * 3_000 + "flag" + " THEN true END" * 3_000, NESTED),
+    ("CAST(k AS " + "ARRAY<" * 100 + "INT" + ">" * 100 + ") IS NULL", NESTED),
+    ("k = " + "date(" * 16 + "k" + ")" * 16, READ_AGAIN),
+    ("k = " + "array[" * 16 + "k" + "]" * 16, READ_AGAIN),
+    ("k IN (SELECT 1 FROM a " + "JOIN b " * 20 + ")", READ_AGAIN),
+    ("k IN (SELECT 1 FROM a " + "LEFT JOIN b " * 20 + ", c)", READ_AGAIN),
     ("k = 1 OR " * 20_000 + "k = 1", "the condition has more than 20000 tokens"),
     ("k = 1 OR " * 200_000 + "k = 1", "the condition is longer than 200000 characters"),
 ]
@@ -70,3 +79,38 @@ def test_a_tree_handed_over_is_counted_like_text() -> None:
     for _ in range(5_000):
         node = exp.Not(this=node)
     assert reasons(parse(node, EVENTS)) == ("the condition is too large",)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 FROM a " + "JOIN b ON x = y " * 500,
+        "SELECT 1 FROM a " + "CROSS JOIN b " * 500,
+        "SELECT 1 FROM a " + "JOIN b USING (x) " * 500,
+        "SELECT 1 FROM a" + ", b" * 500,
+        " UNION ALL ".join(["SELECT 1 FROM a JOIN b JOIN c WHERE a.x = b.x"] * 500),
+        "SELECT 1 FROM a JOIN b JOIN c JOIN d JOIN e WHERE a.x = b.x AND k IN (" + "1, " * 500 + "1)",
+        "SELECT " + ", ".join(["date(array(struct(k))[0])"] * 200),
+    ],
+)
+def test_what_the_parser_reads_once_or_twice_is_not_too_large(query: str) -> None:
+    tokens = tokens_of(query)
+    assert tokens_read(tokens, enough=1 << 30) < 4 * len(tokens)
+    assert excess(tokens) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "times"),
+    [
+        ("SELECT 1 FROM a JOIN b JOIN c JOIN d JOIN last", 8),
+        ("SELECT 1 FROM a JOIN b JOIN c CROSS JOIN last", 4),
+        ("SELECT 1 FROM a JOIN b, (SELECT 1 FROM c JOIN d JOIN last)", 4),
+        ("SELECT date(date(date(last)))", 8),
+    ],
+)
+def test_what_the_parser_reads_again_is_counted_again(query: str, times: int) -> None:
+    tokens = tokens_of(query)
+    last = next(position for position, token in enumerate(tokens) if token.text == "last")
+    assert (
+        tokens_read(tokens[: last + 1], enough=1 << 30) - tokens_read(tokens[:last], enough=1 << 30) == times
+    )

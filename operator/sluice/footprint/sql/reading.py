@@ -31,7 +31,7 @@ from sluice.predicates import (
     from_conjuncts,
     parse,
 )
-from sluice.predicates.limits import excess
+from sluice.predicates.limits import MAX_TOKENS, excess
 from sluice.predicates.syntax import condition_among, condition_in, statement_in
 from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, lock_table_of, log_store_of
 
@@ -152,6 +152,8 @@ class Reading:
     @cached_property
     def unread(self) -> str | None:
         """Why the statement is too large to be read; None if it isn't."""
+        if self.statement.is_beyond:
+            return f"the script has more than {MAX_TOKENS} tokens up to here"
         return excess((*self.statement.common, *self.statement.tokens), "the statement")
 
     @cached_property

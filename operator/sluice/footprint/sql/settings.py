@@ -47,6 +47,8 @@ _TAKEN: Mapping[str, frozenset[str]] = {
     _STORES: frozenset({"ansi", "legacy", "strict"}),
 }
 """In lower case, as which Spark takes them."""
+_MANY = 2048
+"""As many as a manifest's sparkConf may have, and then some."""
 _STATIC_PREFIXES = ("spark.delta.", "spark.io.delta.", "spark.hadoop.", "spark.hive.")
 _OF_A_SESSION = ("spark.sql.", "spark.databricks.")
 _LOG_STORE = "spark.delta.logStore."
@@ -105,6 +107,10 @@ class Settings:
             why = "a session knows only settings that begin with spark.sql. or spark.databricks.: set it under runtime.sparkConf"
         if why is not None:
             raise NotUnderstoodError(f"SET {name}: {why}")
+        if len(self.conf) + len(self.past) > _MANY:
+            raise NotUnderstoodError(
+                f"SET {name}: more than {_MANY} settings are set before it: leave out those that do nothing"
+            )
         rest = {key: old for key, old in self.conf.items() if key != name}
         return self._now(rest if value is None else {**rest, name: value.strip()})
 
@@ -122,7 +128,7 @@ class Settings:
         value = self.conf.get(name)
         return None if value is None else value.lower() == "true"
 
-    @property
+    @cached_property
     def session(self) -> Session:
         return Session(
             time_zone=self.conf.get(_TIME_ZONE), ansi=self._is(_ANSI), case_sensitive=self._is(_CASE) or False

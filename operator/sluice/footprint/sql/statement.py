@@ -30,6 +30,8 @@ class Statement:
     tokens: tuple[Token, ...]
     common: tuple[Token, ...] = ()
     """A WITH before them, whose common tables they see."""
+    is_beyond: bool = False
+    """The script is too large to be read so far."""
 
 
 def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:

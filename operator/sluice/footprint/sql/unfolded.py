@@ -3,7 +3,7 @@
 Read as what they amount to: the statement after WITH, which sees its common tables, and an INSERT of its own for each target.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.words import closed, outside_parentheses, word, words
+from sluice.predicates.limits import MAX_TOKENS
 
 _MODIFIED = frozenset({"INTO", "OVERWRITE", "WITH"})
 _AFTER_A_SELECT_LIST = frozenset(
@@ -33,15 +34,18 @@ _NAMING = ("AS", ".")
 """After these a word is a name, whatever it is elsewhere."""
 
 
-def unfolded(statement: Statement) -> tuple[Statement, ...]:
-    """Raises NotUnderstoodError without the statement's place."""
+def unfolded(statement: Statement) -> Iterator[Statement]:
+    """One after another, because each of many INSERTs has all of its source. Raises NotUnderstoodError without the statement's
+    place."""
     tokens = statement.tokens
     if word(tokens[0]) == "WITH":
         end = _end_of_common_tables(tokens)
         statement = replace(statement, tokens=tokens[end:], common=tokens[:end])
-    if word(statement.tokens[0]) != "FROM":
-        return (statement,)
-    return tuple(_inserts(statement)) or (statement,)
+    verbs = _inserts_of(statement) if word(statement.tokens[0]) == "FROM" else []
+    if verbs:
+        yield from _inserts(statement, verbs)
+    else:
+        yield statement
 
 
 def _end_of_common_tables(tokens: tuple[Token, ...]) -> int:
@@ -62,16 +66,24 @@ def _end_of_common_tables(tokens: tuple[Token, ...]) -> int:
         position += 1
 
 
-def _inserts(statement: Statement) -> Iterator[Statement]:
-    tokens = statement.tokens
-    found = words(tokens)
-    verbs = [
+def _inserts_of(statement: Statement) -> list[int]:
+    """Where each INSERT begins."""
+    found = words(statement.tokens)
+    return [
         position
-        for position, text in outside_parentheses(tokens)
+        for position, text in outside_parentheses(statement.tokens)
         if text == "INSERT" and found[position + 1 : position + 2] and found[position + 1] in _MODIFIED
     ]
+
+
+def _inserts(statement: Statement, verbs: Sequence[int]) -> Iterator[Statement]:
+    tokens = statement.tokens
+    size = 0
     for start, end in pairwise((*verbs, len(tokens))):
-        insert = _selecting_from(tokens[: verbs[0]], tokens[start:end])
+        insert = tokens[start:end]
+        if size <= MAX_TOKENS:  # after that none is read, and its source would only be copied
+            insert = _selecting_from(tokens[: verbs[0]], insert)
+        size += len(statement.common) + len(insert)
         yield replace(statement, tokens=insert, line=tokens[start].line)
 
 

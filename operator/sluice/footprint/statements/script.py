@@ -1,5 +1,6 @@
 """Each kind of statement by its first words, and what the statements of a script do one after another."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sluice.footprint.errors import NotUnderstoodError
@@ -8,7 +9,7 @@ from sluice.footprint.sources import NO_SOURCES, Sources, together
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.unfolded import unfolded
-from sluice.footprint.sql.words import starts_with
+from sluice.footprint.sql.words import starts_with, word
 from sluice.footprint.statements import (
     alter,
     change,
@@ -24,6 +25,7 @@ from sluice.footprint.statements import (
 )
 from sluice.footprint.statements.effect import Effect, Reader, on_session, on_table, refused
 from sluice.footprint.statements.unknown import unknown
+from sluice.predicates.limits import MAX_TOKENS
 
 _AS_ONE = refused(
     "this begins a SQL script or a transaction over several statements, of which Sluice can't tell beforehand what they touch: "
@@ -96,7 +98,12 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK")),
     ("CALL", _PROCEDURE),
 )  # fmt: skip
-_KINDS = tuple((tuple(beginning.split()), read) for beginning, read in _WRITTEN)
+_BEGINNINGS = tuple((tuple(beginning.split()), read) for beginning, read in _WRITTEN)
+_KINDS = {
+    first: tuple((words, read) for words, read in _BEGINNINGS if words[0] == first)
+    for first, *_ in (words for words, _ in _BEGINNINGS)
+}
+"""By their first word, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
@@ -107,27 +114,41 @@ class Script:
     tables: tuple[TableFootprint, ...] = field(default=())
     selected: Sources = NO_SOURCES
     """What is read without being written into a table."""
+    tokens: int = 0
+    """Of all statements so far, of each INSERT after one FROM with that FROM."""
 
     def then(self, statement: Statement) -> "Script":
         script = self
         for part in _parts(statement):
-            effect = effect_of(part, script.around)
-            selected = together([script.selected, effect.selected])
+            tokens = script.tokens + len(part.common) + len(part.tokens)
+            is_first = script.tokens == 0  # a single statement tells by itself why it is too large
+            effect = _effect(replace(part, is_beyond=tokens > MAX_TOKENS and not is_first), script.around)
             script = replace(
-                script, around=effect.around, tables=(*script.tables, *effect.tables), selected=selected
+                script,
+                around=effect.around,
+                tables=(*script.tables, *effect.tables),
+                selected=together([script.selected, effect.selected]),
+                tokens=tokens,
             )
         return script
 
 
+def _effect(statement: Statement, around: Surroundings) -> Effect:
+    try:
+        return effect_of(statement, around)
+    except RecursionError as error:
+        raise NotUnderstoodError(f"{place(statement)}: it is nested too deeply to be read") from error
+
+
 def effect_of(statement: Statement, around: Surroundings) -> Effect:
-    for words, read in _KINDS:
+    for words, read in _KINDS.get(word(statement.tokens[0]), ()):
         if starts_with(statement.tokens, words):
             return read(statement, around, len(words))
-    raise unknown(statement, (words[0] for words, _ in _KINDS))
+    raise unknown(statement, _KINDS)
 
 
-def _parts(statement: Statement) -> tuple[Statement, ...]:
+def _parts(statement: Statement) -> Iterator[Statement]:
     try:
-        return unfolded(statement)
+        yield from unfolded(statement)
     except NotUnderstoodError as error:
         raise NotUnderstoodError(f"{place(statement)}: {error}") from None

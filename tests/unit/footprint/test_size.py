@@ -1,0 +1,59 @@
+"""Scripts of any size that a manifest can have are understood or refused in bounded work."""
+
+import pytest
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.predicates import Table
+from sluice.predicates.limits import MAX_TOKENS
+from sluice.tables import TableFacts, key_of_path, oss
+
+T = "delta.`s3://lake/t`"
+S = "delta.`s3://lake/s`"
+FACTS = TableFacts(columns=Table.of({"id": "int", "d": "date"}, ["d"]), dialect=oss("4.4.0"))
+
+
+def footprint(sql: str) -> JobFootprint:
+    return footprint_of(
+        DeltaWriteJobSpec.model_validate({"sql": sql}), {}, facts={key_of_path("s3://lake/t"): FACTS}
+    )
+
+
+def test_what_comes_after_all_that_can_be_read_may_touch_all_of_its_table() -> None:
+    found = footprint("; ".join([f"DELETE FROM {T} WHERE d = DATE '2026-11-19'"] * 2_100)).tables
+    assert found[0].reads_text == found[1_500].reads_text == "d = DATE '2026-11-19'"
+    assert found[-1].reads.is_everything
+    assert found[-1].widened == (f"the script has more than {MAX_TOKENS} tokens up to here",)
+
+
+def test_a_source_of_many_inserts_is_read_again_only_as_long_as_the_script_is_not_too_large() -> None:
+    source = f"FROM (SELECT * FROM {S} WHERE {' OR '.join(['id = 1'] * 1_500)})"
+    found = footprint(
+        f"{source} {f'INSERT INTO {T} SELECT id, DATE ' + chr(39) + '2026-11-19' + chr(39)} " * 1
+    )
+    assert found.tables[0].writes_text == "d = DATE '2026-11-19'"
+    insert = f"INSERT INTO {T} SELECT id, DATE '2026-11-19'"
+    many = footprint(f"{source} {' '.join([insert] * 1_000)}").tables
+    assert sum(not table.adds.is_everything for table in many) == MAX_TOKENS // 6_000
+    assert len(many) == 1_000
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"INSERT INTO {T} VALUES (1, {'1 + ' * 5_000} 1)",
+        f"UPDATE {T} SET {'a.' * 9_000}a = 1",
+        f"INSERT INTO {T} SELECT 1 {'UNION SELECT 1 ' * 6_000}",
+        f"INSERT INTO {T} {'FROM ' * 9_000} {S}",
+        f"MERGE INTO {T} t USING {S} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET d = {'1 + ' * 3_000} 1",
+    ],
+)
+def test_what_is_nested_too_deeply_for_a_reader_is_refused_with_its_place(sql: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=r"statement 2 .*line 2|statement 2, line 2"):
+        footprint(f"DELETE FROM {T};\n{sql}")
+
+
+def test_settings_without_end_are_refused() -> None:
+    settings = "; ".join(f"SET spark.sql.x{number} = 1" for number in range(3_000))
+    with pytest.raises(NotUnderstoodError, match=r"SET spark\.sql\.x1025: more than 2048 settings"):
+        footprint(f"{settings}; DELETE FROM {T}")
