@@ -1,9 +1,12 @@
 """Scripts of any size that a manifest can have are understood or refused in bounded work."""
 
 import pytest
+from sqlglot import exp
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.footprint.queries import cells
+from sluice.footprint.sql import selected
 from sluice.predicates import Table
 from sluice.predicates.limits import MAX_TOKENS
 from sluice.tables import TableFacts, key_of_path, oss
@@ -57,3 +60,34 @@ def test_settings_without_end_are_refused() -> None:
     settings = "; ".join(f"SET spark.sql.x{number} = 1" for number in range(3_000))
     with pytest.raises(NotUnderstoodError, match=r"SET spark\.sql\.x1025: more than 2048 settings"):
         footprint(f"{settings}; DELETE FROM {T}")
+
+
+def test_conditions_are_looked_at_once_however_many_columns_they_may_speak_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[exp.Expr] = []
+    stranger = cells.stranger
+    monkeypatch.setattr(cells, "stranger", lambda node: looked_at.append(node) or stranger(node))
+    names = [f"c{number}" for number in range(200)]
+    said = " AND ".join(f"{name} = 1" for name in names)
+    lists = ", ".join(f"s.{name}" for name in names)
+    found = footprint(
+        f"INSERT INTO {T} SELECT id, d FROM (SELECT s.id, s.d, {lists} FROM {S} s) WHERE d = DATE '2026-11-19' AND {said}"
+    )
+    assert found.tables[0].writes_text == "d = DATE '2026-11-19'"
+    assert len(looked_at) < 2 * len(names)
+
+
+def test_tables_deep_in_joins_look_for_a_definition_only_where_one_can_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[exp.Expr] = []
+    visible = selected._visible
+    monkeypatch.setattr(
+        selected, "_visible", lambda outer, inside: asked.append(outer) or visible(outer, inside)
+    )
+    joins = " ".join(
+        f"JOIN (SELECT * FROM {S} WHERE id = {number}) s{number} USING (id)" for number in range(200)
+    )
+    footprint(f"INSERT INTO {T} SELECT * FROM {S} {joins}")
+    assert asked == []

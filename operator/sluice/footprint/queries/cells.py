@@ -5,7 +5,7 @@ Only what survives Spark's conversion on storing counts: `'05'` stored as a numb
 
 import re
 import struct
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -226,16 +226,29 @@ def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> C
     return (cell or FromTable()).where(conditions)
 
 
-def conditions_on(reading: Reading, conditions: Sequence[exp.Expr], name: str) -> tuple[exp.Expr, ...]:
-    """Those that speak of one column alone, and of nothing that is selected."""
+def conditions_on(
+    reading: Reading, conditions: tuple[exp.Expr, ...], name: str, tables: frozenset[str] | None = None
+) -> tuple[exp.Expr, ...]:
+    """Those that speak of one column alone, and of nothing that is selected. `tables`: as in `called`; None: it does not matter.
+    Asked of the same conditions for each column of a list, they are looked at once."""
+    known = reading.conditions_known
+    key = (id(conditions), tables)
+    if key not in known:
+        counting = conditions if tables is None else called(conditions, tables)
+        known[key] = conditions, _by_column(reading, counting)
     exact = reading.around.settings.session.case_sensitive
-    found = []
+    return known[key][1].get(name if exact else name.lower(), ())
+
+
+def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str, tuple[exp.Expr, ...]]:
+    exact = reading.around.settings.session.case_sensitive
+    found: dict[str, tuple[exp.Expr, ...]] = {}
     for condition in conditions:
         names = {column.name if exact else column.name.lower() for column in condition.find_all(exp.Column)}
-        alone = names == {name if exact else name.lower()} and condition.find(exp.Query) is None
-        if alone and stranger(condition) is None:
-            found.append(condition)
-    return tuple(found)
+        if len(names) == 1 and condition.find(exp.Query) is None and stranger(condition) is None:
+            name = names.pop()
+            found[name] = (*found.get(name, ()), condition)
+    return found
 
 
 def called(conditions: Sequence[exp.Expr], tables: Collection[str]) -> tuple[exp.Expr, ...]:

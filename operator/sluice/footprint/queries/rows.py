@@ -3,8 +3,9 @@
 What isn't understood of a query (`sql.nodes`) leaves its rows unknown; what isn't understood of one value leaves it unknown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -52,14 +53,21 @@ class Row:
 
     def named(self, name: str, reading: Reading) -> Cell:
         """Two of one name can't be told from each other by Spark either: it refuses such names."""
-        found = [cell for other, cell in self.cells if other.lower() == name.lower()]
+        found = self._by_name.get(name.lower(), ())
         if not found and self.others is not None:
             conditions = conditions_on(reading, self.others, name)
             return FromTable(conditions) if conditions else None
         return found[0] if len(found) == 1 else None
 
     def has(self, name: str) -> bool:
-        return any(other.lower() == name.lower() for other, _ in self.cells)
+        return name.lower() in self._by_name
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[Cell]]:
+        found: dict[str, list[Cell]] = {}
+        for name, cell in self.cells:
+            found.setdefault(name.lower(), []).append(cell)
+        return found
 
 
 Rows = tuple[Row, ...] | None
@@ -213,7 +221,7 @@ class _Scope:
         return self.relations | {""}
 
     def _said_of(self, name: str, calls: frozenset[str]) -> tuple[exp.Expr, ...]:
-        return conditions_on(self.reading, called(self.conditions, calls), name)
+        return conditions_on(self.reading, self.conditions, name, calls)
 
 
 def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
@@ -260,25 +268,28 @@ def _names_told_apart(
 
 def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
     """Of the query, made of one of its first relation."""
-    row = Row(())
+    row, names = Row(()), set[str]()
     for output in outputs:
         match output:
             case Output():
-                row = row.then(Row(((output.name, _cell(output.node, scope, inner, row)),)))
+                more = Row(((output.name, _cell(output.node, scope, inner, row, names)),))
             case Expansion():
-                row = row.then(scope.expanded(output, inner))
-            case Unknown():
-                row = row.then(ANY_ROW)
+                more = scope.expanded(output, inner)
+            case _:
+                more = ANY_ROW
+        row = row.then(more)
+        names.update(name.lower() for name, _ in more.cells)
     return row
 
 
-def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Row) -> Cell:
-    """`before`: what the list says before it, by whose names it may call a value if the relations have no such column."""
+def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Row, names: Collection[str]) -> Cell:
+    """`before`: what the list says before it, by whose lower-cased `names` it may call a value if the relations have no such
+    column."""
     if not isinstance(node, exp.Column):
         return None if node is None else Constant(node)
     if not has_only(node, SCALARS) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
         return None
-    if not node.table and before.has(node.name) and not (scope.alone and inner.has(node.name)):
+    if not node.table and node.name.lower() in names and not (scope.alone and inner.has(node.name)):
         surely = scope.alone and inner.others is None and before.others is None
         return before.named(node.name, scope.reading) if surely else None
     return scope.column(node, inner)

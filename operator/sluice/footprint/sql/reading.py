@@ -188,6 +188,13 @@ class Reading:
         return {}
 
     @cached_property
+    def conditions_known(
+        self,
+    ) -> dict[tuple[int, frozenset[str] | None], tuple[object, Mapping[str, tuple[exp.Expr, ...]]]]:
+        """What conditions say of each column, by their identity and the names that they may call its table by."""
+        return {}
+
+    @cached_property
     def told_by(self) -> dict[TableKey, TableFacts]:
         """Sources whose columns were asked for, because they tell where rows land."""
         return {}

@@ -96,7 +96,8 @@ def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE |
     inside: exp.Expr = table
     while inside.parent is not None:
         outer = inside.parent
-        for common in _visible(outer, inside):
+        defines = isinstance(outer, exp.With) or outer.args.get("with_") is not None
+        for common in _visible(outer, inside) if defines else ():
             known = common.alias_or_name
             if (known if case_sensitive else known.lower()) == name:
                 return common
