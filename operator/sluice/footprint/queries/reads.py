@@ -20,6 +20,7 @@ from sluice.footprint.sql.selected import (
     is_table_function,
     names_files,
     users_function,
+    view_named,
 )
 from sluice.predicates import Region, conjunction, from_conjuncts
 from sluice.predicates.syntax import conjuncts
@@ -70,8 +71,9 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
         or is_table_function(table, reading.around.settings.spark)
     ):
         return None
-    if len(table.parts) == 1 and table.name.lower() in reading.around.views and not exact:
-        return _through_view(table.name.lower(), reading, seen)
+    view = view_named(table, reading.around.views)
+    if view is not None and not exact:
+        return _through_view(view, reading, seen)
     if not reading.names_own_table(table):
         why = _may_be(table, reading)
         return None if why is None else _everything(why)

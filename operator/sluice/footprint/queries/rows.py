@@ -23,7 +23,7 @@ from sluice.footprint.queries.outputs import Expansion, Output, Unknown, is_one_
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.nodes import RELATIONS, SCALARS, has_only, stranger
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.selected import common_table
+from sluice.footprint.sql.selected import common_table, view_named
 from sluice.predicates.syntax import conjuncts
 
 _MANY = 1000
@@ -315,8 +315,10 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
             has_only(common, RELATIONS) and common.parent is not None and has_only(common.parent, RELATIONS)
         )
         return _renamed(rows_of(common.this, reading, depth + 1), common) if plain else None
-    if len(node.parts) == 1 and node.name.lower() in reading.around.views:
-        name = node.name.lower()
+    name = view_named(node, reading.around.views)
+    if name is not None:
+        if name in reading.around.views_over_others:
+            return None
         query = reading.around.views[name]
         under = reading.around.inside_view(name).settings
         if query is None or stranger(query) is not None or under.session != reading.around.settings.session:

@@ -17,7 +17,7 @@ from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.advice import LOOKED_UP_ELSEWHERE, how_to_bind, how_to_know
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
 from sluice.footprint.sql.naming import is_of_a_version, key_of_node
-from sluice.footprint.sql.selected import sources_of
+from sluice.footprint.sql.selected import keep_meanings, sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.words import outside_parentheses, word
@@ -51,6 +51,8 @@ class Surroundings:
     """Temporary views by lower-cased name, with their query; None where it reads no Delta table that matters."""
     views_under: Mapping[str, Settings] = field(default_factory=dict)
     """The settings that each view was made under, by which Spark goes on to read it."""
+    views_over_others: frozenset[str] = frozenset()
+    """Views of which another that they select from was made anew since: they keep the columns that they had, in their order."""
     changed: frozenset[TableKey] = frozenset()
     """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
     moved: bool = False
@@ -58,11 +60,14 @@ class Surroundings:
     cautious: bool = False
     """The engine is not surely open-source Delta, whose way of reading conditions was measured."""
 
-    def with_view(self, name: str, query: exp.Expr) -> "Surroundings":
+    def with_view(self, name: str, query: exp.Expr, upon: Collection[str] = ()) -> "Surroundings":
+        """`upon`: views that select from one of this name."""
+        keep_meanings(query, self.views)
         return replace(
             self,
             views={**self.views, name: query},
             views_under={**self.views_under, name: self.settings},
+            views_over_others=self.views_over_others.difference([name]).union(upon),
         )
 
     def inside_view(self, name: str) -> "Surroundings":

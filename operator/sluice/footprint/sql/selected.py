@@ -12,6 +12,7 @@ from sluice.footprint.sql.nodes import stranger
 from sluice.tables import TableKey, key_of_path
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
+_NO_VIEW = "names no temporary view"
 Views = Mapping[str, exp.Expr | None]
 
 
@@ -37,8 +38,7 @@ def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
                 or is_table_function(node, spark)
             ):
                 continue
-            elif len(node.parts) == 1 and node.name.lower() in views:
-                name = node.name.lower()
+            elif (name := view_named(node, views)) is not None:
                 if name not in seen:
                     seen.add(name)
                     pending.append(views[name])
@@ -70,6 +70,18 @@ def users_function(node: exp.Expr, spark: Version | None) -> str | None:
     if isinstance(node, exp.Func) and isinstance(dot, exp.Dot) and dot.expression is node:
         return dot.sql("spark").partition("(")[0]
     return a_users(node, spark)
+
+
+def view_named(table: exp.Table, views: Views) -> str | None:
+    """The temporary view that a table of a query names, in lower case."""
+    name = table.name.lower()
+    return name if len(table.parts) == 1 and name in views and not table.meta.get(_NO_VIEW) else None
+
+
+def keep_meanings(query: exp.Expr, views: Views) -> None:
+    """Of a view that is made now: what named no temporary view of these goes on to name none, whatever is made later."""
+    for table in query.find_all(exp.Table):
+        table.meta[_NO_VIEW] = view_named(table, views) is None
 
 
 def is_in_hint(table: exp.Table) -> bool:

@@ -98,7 +98,17 @@ def _with_view(
         raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
     if _reaches(query, name, around):
         raise NotUnderstoodError(f"{place(statement)}: the view {name} would select from itself")
-    return around.with_view(name, query)
+    return around.with_view(name, query, _views_upon(name, around))
+
+
+def _views_upon(name: str, around: Surroundings) -> set[str]:
+    found, before = {name}, 0
+    while len(found) > before:
+        before = len(found)
+        found |= {
+            view for view, query in around.views.items() if query is not None and _names_in(query) & found
+        }
+    return found - {name}
 
 
 def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
