@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.footprint import JobFootprint, TableFootprint, footprint_of
+from sluice.footprint import JobFootprint, NotUnderstoodError, TableFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_name, key_of_path, oss
 from sluice.tables.names import names_of
@@ -137,3 +137,24 @@ def test_a_table_that_a_job_has_changed_is_unknown_by_all_its_names() -> None:
     )
     assert found.table == ORDERS
     assert found.reads_text == "true"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "spark_catalog.delta.`s3://lake/orders`",
+        "`spark_catalog`.Delta.`s3a://lake/orders/`",
+        "spark_catalog.delta.`s3://lake/orders@v1`",
+    ],
+)
+def test_a_location_within_spark_s_catalog_is_the_same_table_as_the_location(written: str) -> None:
+    assert last(f"DELETE FROM {written} WHERE date = {DAY}").table == ORDERS
+    assert not last(f"INSERT INTO prod.sales.orders SELECT * FROM {written}").is_blind
+
+
+def test_a_location_within_another_catalog_is_no_target_and_may_be_any_source() -> None:
+    with pytest.raises(NotUnderstoodError, match="may be a location or a name"):
+        last("DELETE FROM prod.delta.`s3://lake/orders`")
+    found = last("INSERT INTO prod.sales.orders SELECT * FROM prod.delta.`s3://lake/raw`")
+    assert not found.is_blind
+    assert found.sources.any_table

@@ -6,9 +6,11 @@ import pytest
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.footprint import NOTHING, NotUnderstoodError, TableFootprint, footprint_of, split
+from sluice.footprint.model import Metadata
 from sluice.footprint.sql.reading import Surroundings
 from sluice.footprint.statements.script import Script
-from sluice.tables import Names, key_of_name, key_of_path
+from sluice.predicates import Table
+from sluice.tables import Names, TableFacts, key_of_name, key_of_path
 
 T = key_of_path("/lake/t")
 NAME = key_of_name("sales.orders")
@@ -514,3 +516,63 @@ def test_what_is_made_to_be_hard_is_refused_at_once(kind: str) -> None:
     with pytest.raises(NotUnderstoodError):
         footprints(BOMBS[kind])
     assert time.process_time() - began < 5
+
+
+def test_a_view_goes_on_to_mean_the_tables_that_it_was_made_over_whatever_views_are_made_later() -> None:
+    view = "CREATE TEMP VIEW v AS WITH a AS (SELECT * FROM b) SELECT * FROM a"
+    later = "CREATE TEMP VIEW b AS SELECT 1"
+    insert = "INSERT INTO delta.`/lake/t` SELECT * FROM v"
+    assert footprint(f"{later}; {view}; {insert}").is_blind
+    found = footprint(f"{view}; {later}; {insert}")
+    assert not found.is_blind
+    assert [table.text for table in found.sources.tables] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("properties", "metadata"),
+    [
+        ("'Team' = 'sales', flag = 'TRUE', 'n' = 1, DELTA.appendonly = FALSE", Metadata.SAME),
+        ("'team' = 'sales'", Metadata.CHANGES),
+        ("flag = TRUE", Metadata.CHANGES),
+        ("'delta.appendOnly' = 'FALSE'", Metadata.CHANGES),
+    ],
+)
+def test_properties_are_the_same_only_as_spark_writes_them_down(properties: str, metadata: Metadata) -> None:
+    known = TableFacts(
+        columns=Table.of({"id": "bigint"}),
+        properties={"Team": "sales", "flag": "TRUE", "n": "1", "delta.appendOnly": "false"},
+    )
+    spec = DeltaWriteJobSpec.model_validate(
+        {"sql": f"ALTER TABLE delta.`/lake/t` SET TBLPROPERTIES ({properties})"}
+    )
+    (found,) = footprint_of(spec, {}, facts={key_of_path("/lake/t"): known}).tables
+    assert found.metadata is metadata
+
+
+def test_dropping_columns_that_may_be_missing_is_not_sure_to_commit() -> None:
+    assert not footprint("ALTER TABLE t DROP COLUMN IF EXISTS v").certain
+    assert not footprint("ALTER TABLE t DROP COLUMNS IF EXISTS (v, w)").certain
+    assert footprint("ALTER TABLE t DROP COLUMN v").certain
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "WITH x AS (SELECT 1) SELECT * FROM (WITH IDENTIFIER('x') AS (SELECT 2) SELECT * FROM x)",
+        "SELECT x.* FROM (SELECT 1) AS IDENTIFIER('x')",
+    ],
+)
+def test_names_that_are_made_up_are_refused(query: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="write the name itself"):
+        footprint(f"INSERT INTO delta.`/lake/t` {query}")
+    with pytest.raises(NotUnderstoodError, match="write the name itself"):
+        footprint(f"CREATE TEMP VIEW v AS {query}; INSERT INTO delta.`/lake/t` SELECT * FROM v")
+
+
+def test_a_location_without_delta_before_it_is_no_table_and_may_be_any_source() -> None:
+    """After USE delta it is the table there."""
+    with pytest.raises(NotUnderstoodError, match="may be a location"):
+        footprint("USE delta; DELETE FROM `/lake/t`")
+    found = footprint("USE delta; INSERT INTO delta.`/lake/t` SELECT * FROM `/lake/s`")
+    assert found.reads.is_everything
+    assert found.sources.any_table

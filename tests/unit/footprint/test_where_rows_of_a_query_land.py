@@ -295,3 +295,18 @@ def test_a_generated_column_follows_what_its_expression_names_and_all_if_it_is_n
 def test_a_clause_that_spark_does_not_have_is_refused(clauses: str) -> None:
     with pytest.raises(NotUnderstoodError, match=r"statement 1, line 1"):
         footprint("MERGE INTO {t} AS t USING {s} AS s ON t.id = s.id " + clauses)
+
+
+def test_a_view_keeps_the_order_of_its_columns_when_one_that_it_selects_from_is_made_anew() -> None:
+    first = f"CREATE TEMP VIEW b AS SELECT DATE '2026-11-20' AS date, {DAY} AS seen"
+    anew = f"CREATE OR REPLACE TEMP VIEW b AS SELECT {DAY} AS seen, DATE '2026-11-20' AS date"
+    over = "CREATE TEMP VIEW a AS SELECT * FROM b; CREATE TEMP VIEW v AS SELECT * FROM a"
+    insert = "INSERT INTO {t} (date, ts) SELECT * FROM v"
+    assert footprint(f"{first}; {over}; {insert}").writes_text == "date = DATE '2026-11-20'"
+    assert footprint(f"{anew}; {over}; {insert}").writes_text == ON_DAY
+    for remade in (anew, f"DROP VIEW b; {anew}"):
+        assert footprint(f"{first}; {over}; {remade}; {insert}").writes_text == ANYWHERE
+        again = f"{remade}; CREATE OR REPLACE TEMP VIEW a AS SELECT * FROM b"
+        assert footprint(f"{first}; {over}; {again}; {insert}").writes_text == ANYWHERE
+        again += "; CREATE OR REPLACE TEMP VIEW v AS SELECT * FROM a"
+        assert footprint(f"{first}; {over}; {again}; {insert}").writes_text == ON_DAY

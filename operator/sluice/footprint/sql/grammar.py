@@ -59,9 +59,13 @@ def _left_out(tokens: Sequence[Token]) -> str | None:
 
 
 def _of_other_dialects(tree: exp.Expr) -> str | None:
-    for node in tree.find_all(exp.Select, exp.Command, *_CLAUSES):
+    for node in tree.find_all(exp.Select, exp.Command, exp.TableAlias, *_CLAUSES):
         if isinstance(node, exp.Command):
             return "a part of it is not understood"
+        if isinstance(node, exp.TableAlias):
+            if _is_made_up(node):
+                return "a name that IDENTIFIER(...) makes is not understood: write the name itself"
+            continue
         known = _CLAUSES.get(type(node))
         given = {name for name, value in node.args.items() if value}
         more = given.intersection(_NONE_OF_SELECT) if known is None else given - known
@@ -72,6 +76,12 @@ def _of_other_dialects(tree: exp.Expr) -> str | None:
         if isinstance(node, exp.Update) and not node.expressions:
             return "an UPDATE sets no column"
     return None
+
+
+def _is_made_up(alias: exp.TableAlias) -> bool:
+    """The parser takes `AS IDENTIFIER('x')` for a name with a list of columns."""
+    name = alias.this
+    return isinstance(name, exp.Identifier) and not name.quoted and name.name.upper() == "IDENTIFIER"
 
 
 def asks_other_tables(tree: exp.Expr) -> bool:

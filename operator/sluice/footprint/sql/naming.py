@@ -48,6 +48,14 @@ def key_of_parts(parts: list[str]) -> TableKey:
     """Raises NotUnderstoodError for a location that is another one on each machine."""
     if len(parts) == 2 and parts[0].lower() == "delta":
         return key_of_path(_absolute(_TIME_TRAVEL.sub("", parts[1]), f"delta.`{parts[1]}`"))
+    if len(parts) == 3 and parts[1].lower() == "delta" and _ABSOLUTE.match(parts[2]) is not None:
+        if parts[0].lower() != "spark_catalog":
+            raise NotUnderstoodError(
+                f"{parts[0]}.delta.`{parts[2]}` may be a location or a name of that catalog: write delta.`{parts[2]}`"
+            )
+        return key_of_parts(parts[1:])
+    if len(parts) == 1 and _ABSOLUTE.match(parts[0]) is not None:
+        raise NotUnderstoodError(f"`{parts[0]}` may be a location after USE delta: write delta.`{parts[0]}`")
     dotted = next((part for part in parts if "." in part and "/" not in part), None)
     if dotted is not None:
         raise NotUnderstoodError(

@@ -44,6 +44,11 @@ def closed(tokens: tuple[Token, ...], opening: int) -> int:
     raise NotUnderstoodError(f"the parenthesis in line {tokens[opening].line} is never closed")
 
 
+def _unquoted(token: Token) -> str:
+    """A property's value as Spark takes it: it writes TRUE and FALSE small."""
+    return token.text.lower() if word(token) in ("TRUE", "FALSE") else token.text
+
+
 def properties(tokens: tuple[Token, ...]) -> dict[str, str | None]:
     """`('key' = 'value', key.with.dots = true)`, from the opening parenthesis on; None for a key without a value."""
     found: dict[str, str | None] = {}
@@ -58,7 +63,7 @@ def properties(tokens: tuple[Token, ...]) -> dict[str, str | None]:
         elif token.token_type is TokenType.EQ:
             after_equals = True
         elif after_equals:
-            value = (value or "") + token.text
+            value = (value or "") + (token.text if token.token_type is TokenType.STRING else _unquoted(token))
         else:
             key += token.text
     return found

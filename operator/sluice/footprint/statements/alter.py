@@ -97,6 +97,8 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
         )
     if rest[-2:] == ["SYNC", "IDENTITY"]:
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
+    if rest[:1] == ["DROP"] and rest[2:4] == ["IF", "EXISTS"]:
+        return _metadata_only(reading, Metadata.MAY_CHANGE)
     for beginning in _CHANGES:
         if tuple(rest[: len(beginning)]) == beginning:
             needs_feature = rest[0] == "ADD" and _PLAIN_COLUMNS.fullmatch(" ".join(rest)) is None
@@ -134,7 +136,7 @@ def _set_properties(reading: Reading) -> TableFootprint:
     given = properties(reading.statement.tokens[reading.end + 2 :])
     if not given:
         raise reading.refused("SET TBLPROPERTIES needs ('key' = 'value', ...)")
-    wanted = {key.lower(): (value or "") for key, value in given.items()}
+    wanted = {_as_delta_has(key): (value or "") for key, value in given.items()}
     known = _known(reading)
     if known is not None and all(known.get(key) == value for key, value in wanted.items()):
         return _metadata_only(reading, Metadata.SAME)
@@ -153,7 +155,7 @@ def _set_properties(reading: Reading) -> TableFootprint:
 def _unset_properties(reading: Reading) -> TableFootprint:
     tokens = reading.statement.tokens
     start = next((k for k in range(reading.end + 2, len(tokens)) if tokens[k].text == "("), len(tokens))
-    given = [key.lower() for key in properties(tokens[start:])]
+    given = [_as_delta_has(key) for key in properties(tokens[start:])]
     known = _known(reading)
     protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in given) else Protocol.NONE
     if _MAPPING in given:
@@ -166,7 +168,12 @@ def _unset_properties(reading: Reading) -> TableFootprint:
 
 def _known(reading: Reading) -> dict[str, str] | None:
     facts = reading.facts
-    return None if facts is None else {key.lower(): value for key, value in facts.properties.items()}
+    return None if facts is None else {_as_delta_has(key): value for key, value in facts.properties.items()}
+
+
+def _as_delta_has(key: str) -> str:
+    """Of its own properties it knows each in any case; of others upper and lower case count."""
+    return key.lower() if key.lower().startswith("delta.") else key
 
 
 def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> bool:
