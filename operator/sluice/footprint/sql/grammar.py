@@ -1,11 +1,13 @@
 """What the SQL parser takes and Spark's own does not: it reads many dialects, and leaves out what it can do without."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token
 
+from sluice.footprint.sql.neighbours import astray
+from sluice.footprint.sql.parts import missing_in
 from sluice.footprint.sql.words import outside_parentheses, word
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
@@ -21,6 +23,7 @@ _VERBS: dict[type[exp.Expr], str] = {
     exp.Merge: "a MERGE",
     exp.Insert: "an INSERT",
 }
+_WRITES = exp.Delete | exp.Update | exp.Merge | exp.Insert
 _NONE_OF_SELECT = (
     "into",
     "kind",
@@ -33,14 +36,11 @@ _NONE_OF_SELECT = (
     "format",
     "for_",
 )
-_OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
-_BEFORE_A_NAME = frozenset({"FROM", "JOIN", "INTO", "USING", "."})
-_ENDS_A_LIST = frozenset({")", ",", "]", "", "FROM"})
 
 
 def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     """Why Spark refuses the statement that was parsed into this tree; None if nothing is known against it."""
-    why = _left_out(tokens) or _of_other_dialects(tree)
+    why = astray(tokens) or _of_other_dialects(tree)
     if why is not None:
         return why
     if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
@@ -48,34 +48,41 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
 
 
-def _left_out(tokens: Sequence[Token]) -> str | None:
-    for line, before, after in _around_commas(tokens):
-        if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
-            return f"something is missing beside the comma in line {line}"
-    for previous, token in pairwise(tokens):
-        if token.token_type is TokenType.DOT and word(previous) in _BEFORE_A_NAME:
-            return f"a part of a name is missing before the dot in line {token.line}"
-    return None
-
-
 def _of_other_dialects(tree: exp.Expr) -> str | None:
-    for node in tree.find_all(exp.Select, exp.Command, exp.TableAlias, *_CLAUSES):
+    for node in tree.walk():
+        if isinstance(node, exp.TableAlias) and _is_made_up(node):
+            return "a name that IDENTIFIER(...) makes is not understood: write the name itself"
+        why = missing_in(node)
+        if why is not None:
+            return why
         if isinstance(node, exp.Command):
             return "a part of it is not understood"
-        if isinstance(node, exp.TableAlias):
-            if _is_made_up(node):
-                return "a name that IDENTIFIER(...) makes is not understood: write the name itself"
-            continue
-        known = _CLAUSES.get(type(node))
-        given = {name for name, value in node.args.items() if value}
-        more = given.intersection(_NONE_OF_SELECT) if known is None else given - known
-        if more:
-            return f"Spark has no {min(more).strip('_').upper()} in {_VERBS.get(type(node), 'a SELECT')}"
-        if known is None and not node.expressions:
-            return "a SELECT lists no columns"
-        if isinstance(node, exp.Update) and not node.expressions:
-            return "an UPDATE sets no column"
+        if isinstance(node, exp.Select | _WRITES):
+            why = _of_clauses(node)
+            if why is not None:
+                return why
     return None
+
+
+def _of_clauses(node: exp.Expr) -> str | None:
+    known = _CLAUSES.get(type(node))
+    given = {name for name, value in node.args.items() if value}
+    more = given.intersection(_NONE_OF_SELECT) if known is None else given - known
+    if more:
+        return f"Spark has no {min(more).strip('_').upper()} in {_VERBS.get(type(node), 'a SELECT')}"
+    if known is None and not node.expressions:
+        return "a SELECT lists no columns"
+    if isinstance(node, exp.Delete | exp.Update | exp.Merge) and not _is_one_table(node.this):
+        return f"{_VERBS[type(node)]} is of one table"
+    if isinstance(node, exp.Update) and not node.expressions:
+        return "an UPDATE sets no column"
+    return None
+
+
+def _is_one_table(node: exp.Expr | None) -> bool:
+    if node is None:
+        return True  # of a clause of a MERGE
+    return isinstance(node, exp.Table) and not (node.args.get("joins") or node.args.get("laterals"))
 
 
 def _is_made_up(alias: exp.TableAlias) -> bool:
@@ -110,19 +117,15 @@ def _replaces_one_partition(tree: exp.Insert) -> bool:
     return fixed and bool(tree.args.get("overwrite"))
 
 
-def _around_commas(tokens: Sequence[Token]) -> Iterator[tuple[int, str, str]]:
-    words = ["", *(word(token) for token in tokens), ""]
-    for position, token in enumerate(tokens, start=1):
-        if token.token_type is TokenType.COMMA:
-            yield token.line, words[position - 1], words[position + 1]
-
-
 def _foreign_clause(tokens: Sequence[Token]) -> str | None:
     """Of a MERGE: each WHEN says whether rows match, and only the last of its kind has no condition."""
     clauses = list(_clauses_of_merge(tokens))
+    outside = [text for _, text in outside_parentheses(tuple(tokens))]
+    if "USING" not in outside:
+        return "a MERGE lacks USING"
     for words in clauses:
         kind = words[1:3] if words[1:2] == ["NOT"] else words[1:2]
-        if kind not in (["MATCHED"], ["NOT", "MATCHED"]) or words[-1:] != ["THEN"]:
+        if kind not in (["MATCHED"], ["NOT", "MATCHED"]) or words[-1:] != ["THEN"] or _begins_another(words):
             return "a clause of MERGE is WHEN [NOT] MATCHED [AND condition] THEN what to do"
     conditional: dict[tuple[bool, bool], list[bool]] = {}
     for words in clauses:
@@ -130,6 +133,10 @@ def _foreign_clause(tokens: Sequence[Token]) -> str | None:
     if not all(all(of_kind[:-1]) for of_kind in conditional.values()):
         return "of the clauses of one kind in a MERGE only the last may have no condition"
     return None
+
+
+def _begins_another(words: Sequence[str]) -> bool:
+    return any(words[position] == "WHEN" for position in _outside_of_values(words) if position)
 
 
 def _clauses_of_merge(tokens: Sequence[Token]) -> Iterator[list[str]]:

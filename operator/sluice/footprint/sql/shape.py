@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.footprint.sql.words import word
 
 _OF = {TokenType.IDENTIFIER: "`", TokenType.STRING: "'", TokenType.NUMBER: "0"}
+_DEEPEST = 1
 _NESTING_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 WORD = r"(?:`|(?!0\b)[A-Z0-9_]+)"
 NAME = rf"{WORD}(?: \. {WORD})*"
@@ -23,26 +24,26 @@ PROPERTIES_SET = rf"\( {_KEY}(?: =)? {_VALUE}(?: , {_KEY}(?: =)? {_VALUE})* \)"
 PROPERTIES_NAMED = rf"\( {_KEY}(?: , {_KEY})* \)"
 GROUP = r"\([^()]*(?:\( \)[^()]*)*\)"
 """Anything in parentheses."""
+_PLAIN = (
+    "BOOLEAN|TINYINT|BYTE|SMALLINT|SHORT|INT|INTEGER|BIGINT|LONG|FLOAT|REAL|DOUBLE|DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|TIME|"
+    "STRING|CHAR|CHARACTER|VARCHAR|BINARY|DECIMAL|DEC|NUMERIC|VOID|VARIANT|GEOMETRY|GEOGRAPHY|ARRAY|MAP|STRUCT"
+)
+"""Every type that a Spark has."""
 TYPE = (
     r"(?:INTERVAL [A-Z]+(?: TO [A-Z]+)?|TIMESTAMP WITH(?:OUT)?(?: LOCAL)? TIME ZONE|"
-    rf"[A-Z]\w*(?: \( (?:0(?: , 0)? )?\))?(?: < >+)?(?: COLLATE {WORD})?)"
+    rf"(?:{_PLAIN})\b(?: \( (?:[A-Z0-9]+(?: , [A-Z0-9]+)? )?\))?(?: < >+)?(?: COLLATE {WORD})?)"
 )
 DEFAULT = rf"DEFAULT(?: (?:{GROUP}|(?!(?:COMMENT|NOT|FIRST|AFTER|DEFAULT|GENERATED|CHECK)\b)[^ ,()]+))+"
 
 
 def fits(tokens: tuple[Token, ...], pattern: str) -> bool:
     """Whether these words are all that the pattern describes, from the first to the last."""
-    return re.fullmatch(pattern, _shape(tokens, deepest=1)) is not None
+    return re.fullmatch(pattern, _shape(tokens)) is not None
 
 
-def outline(tokens: tuple[Token, ...]) -> str:
-    """With nothing in the parentheses."""
-    return _shape(tokens, deepest=0)
-
-
-def _shape(tokens: tuple[Token, ...], deepest: int) -> str:
+def _shape(tokens: tuple[Token, ...]) -> str:
     """Upper-cased words with blanks between them; quoted names are `, texts are ', numbers are 0."""
-    shown = _without_what_types_nest(list(_down_to(tokens, deepest)))
+    shown = _without_what_types_nest(list(_down_to(tokens, _DEEPEST)))
     return " ".join(_OF.get(token.token_type) or word(token) for token in shown)
 
 

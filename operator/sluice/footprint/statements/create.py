@@ -1,6 +1,5 @@
 """CREATE, REPLACE, CLONE and CONVERT: the first commit of a table, or one that makes it anew."""
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,7 +12,17 @@ from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.naming import key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
-from sluice.footprint.sql.shape import DEFAULT, GROUP, NAME, STRING, TYPE, WORD, fits, outline
+from sluice.footprint.sql.shape import (
+    DEFAULT,
+    GROUP,
+    NAME,
+    NAMES,
+    PROPERTIES_SET,
+    STRING,
+    TYPE,
+    WORD,
+    fits,
+)
 from sluice.footprint.sql.statement import query_in
 from sluice.footprint.sql.words import QUOTED, closed, outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
@@ -28,20 +37,26 @@ _OF_PLAIN_LITERALS = frozenset(
 )
 """1L is read as 1 :: L."""
 _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM", "VALUES"})
-_CLAUSE = (
-    rf"USING {NAME}|PARTITIONED BY \( \)|CLUSTER BY (?:\( \)|NONE|AUTO)|COMMENT {STRING}|LOCATION {STRING}|TBLPROPERTIES \( \)|"
-    r"OPTIONS \( \)"
-)
+_PARTITION = rf"{NAME}(?: {TYPE}(?: COMMENT {STRING})?)?"
+_CLAUSES = {
+    "USING": rf"USING {NAME}",
+    "PARTITIONED": rf"PARTITIONED BY \( {_PARTITION}(?: , {_PARTITION})* \)",
+    "CLUSTER": rf"CLUSTER BY (?:\( {NAMES} \)|NONE|AUTO)",
+    "COMMENT": rf"COMMENT {STRING}",
+    "LOCATION": rf"LOCATION {STRING}",
+    "TBLPROPERTIES": rf"TBLPROPERTIES {PROPERTIES_SET}",
+    "OPTIONS": rf"OPTIONS {GROUP}",
+}
+_AFTER_THE_NAME = rf"(?:(?:{'|'.join(_CLAUSES.values())})(?: |$))*"
 _GENERATED = rf"GENERATED (?:ALWAYS|BY DEFAULT) AS (?:IDENTITY(?: {GROUP})?|{GROUP})"
 _COLUMN = rf"{NAME} :? ?{TYPE}(?: (?:NOT NULL|COMMENT {STRING}|{DEFAULT}|{_GENERATED}|CHECK {GROUP}))*"
 _CHECKED = rf"(?:CONSTRAINT {WORD} )?CHECK {GROUP}"
 _COLUMNS = rf"(?:{_COLUMN}|{_CHECKED})(?: , (?:{_COLUMN}|{_CHECKED}))*"
-_NEW = rf"(?:\( \))?(?: ?(?:{_CLAUSE}))*"
-_AS_SELECTED = rf"(?: ?(?:{_CLAUSE}))*"
-_LIKE = rf"LIKE {NAME}(?: (?:{_CLAUSE}))*"
+_NEW = rf"(?:{GROUP}(?: |$))?{_AFTER_THE_NAME}"
+_LIKE = rf"LIKE {NAME}(?: |$){_AFTER_THE_NAME}"
 _CLONED = (
     rf"(?:(?:SHALLOW|DEEP) )?CLONE {NAME}(?: (?:VERSION|TIMESTAMP) AS OF (?:0|{STRING}))?"
-    rf"(?: TBLPROPERTIES \( \))?(?: LOCATION {STRING})?"
+    rf"(?: TBLPROPERTIES {PROPERTIES_SET})?(?: LOCATION {STRING})?"
 )
 
 
@@ -126,16 +141,35 @@ def _clones(reading: Reading) -> bool:
 def _refuse_unknown_clauses(reading: Reading) -> None:
     rest = reading.statement.tokens[reading.end :]
     query = _query_tokens(reading)
-    clauses = outline(rest[: len(rest) - len(query)]).removesuffix("AS").rstrip()
-    patterns = (_CLONED,) if _clones(reading) else (_AS_SELECTED,) if query else (_NEW, _LIKE)
-    if not any(re.fullmatch(pattern, outline(rest) if _clones(reading) else clauses) for pattern in patterns):
+    before = rest[: len(rest) - len(query)]
+    if words(before[-1:]) == ["AS"]:
+        before = before[:-1]
+    patterns = (_CLONED,) if _clones(reading) else (_AFTER_THE_NAME,) if query else (_NEW, _LIKE)
+    if not any(fits(rest if _clones(reading) else before, pattern) for pattern in patterns):
         raise reading.refused(
             "what follows the table's name is not what Spark understands there: columns or a query, not both, and USING, "
-            "PARTITIONED BY, CLUSTER BY, COMMENT, LOCATION and TBLPROPERTIES between them"
+            "PARTITIONED BY (columns), CLUSTER BY (columns), COMMENT, LOCATION and TBLPROPERTIES ('key' = 'value') between them"
         )
+    _refuse_two_clauses(reading, [text for _, text in outside_parentheses(before)])
     if words(rest[:1]) == ["("] and not fits(rest[1 : closed(rest, 0) - 1], _COLUMNS):
         raise reading.refused(
             "the list of columns is not understood: each is a name, a type and what goes with them"
+        )
+
+
+def _refuse_two_clauses(reading: Reading, found: list[str]) -> None:
+    firsts = [text.split()[0] for text in found]
+    names = [
+        text
+        for before, text in zip(["", *firsts], firsts, strict=False)
+        if text in _CLAUSES and before != "."
+    ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise reading.refused(f"{twice} stands there twice: Spark takes each clause once")
+    if {"PARTITIONED", "CLUSTER"} <= set(names):
+        raise reading.refused(
+            "a table is partitioned or clustered, not both: leave out PARTITIONED BY or CLUSTER BY"
         )
 
 

@@ -1,0 +1,88 @@
+"""Words that never stand beside each other in Spark SQL, though the SQL parser passes over them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.footprint.sql.words import outside_parentheses, word
+
+_OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
+_ENDS_A_LIST = frozenset({")", ",", "]", "", "FROM"})
+_NO_TABLE = frozenset({"SELECT", "FROM", "WHERE", "JOIN", "GROUP", "|>"})
+_BEFORE_A_NAME = frozenset({"FROM", "JOIN", "INTO", "USING", "."})
+_BEFORE_A_TABLE = frozenset({"JOIN", "INTO"})
+_ENDS_A_VALUE = frozenset(
+    {
+        TokenType.VAR,
+        TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.NUMBER,
+        TokenType.R_PAREN,
+        TokenType.R_BRACKET,
+    }
+)
+_TESTS_OF_OTHERS = frozenset({"ISNULL", "NOTNULL"})
+
+
+def astray(tokens: Sequence[Token]) -> str | None:
+    """Why Spark refuses the statement of these tokens; None if nothing is known against it."""
+    for line, before, after in _around_commas(tokens):
+        if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
+            return f"something is missing beside the comma in line {line}"
+    for previous, token in pairwise(tokens):
+        why = _of_two(previous, token)
+        if why is not None:
+            return f"{why} in line {token.line}"
+    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        why = _of_three(first, second, third)
+        if why is not None:
+            return f"{why} in line {third.line}"
+    return _from_without_select(tokens)
+
+
+def _from_without_select(tokens: Sequence[Token]) -> str | None:
+    """`FROM t WHERE ...` is none of Spark's queries: SELECT, or |>, comes first."""
+    outside = [
+        ("", 0),
+        *((text, tokens[position].line) for position, text in outside_parentheses(tuple(tokens))),
+    ]
+    begins = False
+    for (before, _), (text, line) in pairwise(outside):
+        if text in ("SELECT", "VALUES", "|>", "DELETE", "MERGE", "UPDATE"):
+            return None
+        if text == "WHERE" and begins:
+            return f"after FROM stands WHERE in line {line}, and no SELECT between them"
+        begins = begins or (text == "FROM" and before != "DISTINCT")
+    return None
+
+
+def _of_two(previous: Token, token: Token) -> str | None:
+    before, text = word(previous), word(token)
+    if token.token_type is TokenType.DOT and before in _BEFORE_A_NAME:
+        return "a part of a name is missing before the dot"
+    if token.token_type is TokenType.STRING and before in _BEFORE_A_TABLE:
+        return f"a text stands where a table is named, after {before},"
+    if before == "FROM" and text in _NO_TABLE:
+        return "a table is missing after FROM"
+    if text in _TESTS_OF_OTHERS and previous.token_type in _ENDS_A_VALUE:
+        return f"Spark has no {text} after a value: write IS NULL or IS NOT NULL"
+    return None
+
+
+def _of_three(first: Token, second: Token, third: Token) -> str | None:
+    words = (word(first), word(second), word(third))
+    if words[1:] == ("NOT", "NULL") and first.token_type in _ENDS_A_VALUE:
+        return "IS is missing before NOT NULL"
+    if words == ("EXCEPT", "(", ")"):
+        return "EXCEPT names no column"
+    if words[:2] == (",", ".") and third.token_type is not TokenType.NUMBER:
+        return "a part of a name is missing before the dot"
+    return None
+
+
+def _around_commas(tokens: Sequence[Token]) -> Iterator[tuple[int, str, str]]:
+    words = ["", *(word(token) for token in tokens), ""]
+    for position, token in enumerate(tokens, start=1):
+        if token.token_type is TokenType.COMMA:
+            yield token.line, words[position - 1], words[position + 1]

@@ -1,0 +1,132 @@
+"""Parts of expressions and queries that Spark's grammar asks for, and the SQL parser does without: a node whose parts don't fit
+is of a text that Spark refuses."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+_Check = Callable[[exp.Expr], bool]
+
+_UNQUOTED = re.compile(r"\w+")
+_UNITS = frozenset(
+    f"{unit}{plural}"
+    for unit in (
+        *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"),
+        *("MILLISECOND", "MICROSECOND", "NANOSECOND"),
+    )
+    for plural in ("", "S")
+)
+_NAMES_NOTHING = frozenset(
+    {
+        *(
+            "AND",
+            "AS",
+            "BETWEEN",
+            "CASE",
+            "FROM",
+            "HAVING",
+            "IN",
+            "INTO",
+            "IS",
+            "JOIN",
+            "LIKE",
+            "NOT",
+            "ON",
+            "OR",
+        ),
+        *("SELECT", "THEN", "UNION", "USING", "WHEN", "WHERE", "WITH"),
+    }
+)
+"""Words without which no statement is made: as names they stand in backticks."""
+_PREDICATES = (exp.Is, exp.Between, exp.In, exp.Like, exp.ILike, exp.RegexpLike)
+_BESIDE_A_FUNCTION = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
+_OF_GROUPS = (exp.GroupingSets, exp.Rollup, exp.Cube, exp.Group)
+
+
+def missing_in(node: exp.Expr) -> str | None:
+    """Why Spark refuses what this node, by itself, was parsed from; None if nothing is known against it."""
+    check = _CHECKED.get(type(node))
+    return None if check is None or check[0](node) else check[1].format(node.sql("spark")[:60])
+
+
+def _is_name(node: exp.Expr) -> bool:
+    if node.args.get("quoted"):
+        return True
+    name = node.name.upper()
+    return _UNQUOTED.fullmatch(name) is not None and not name.isdigit() and name not in _NAMES_NOTHING
+
+
+def _names_columns(node: exp.Expr) -> bool:
+    return all(isinstance(column, exp.Identifier) for column in node.args.get("columns") or ())
+
+
+def _is_of_a_set(node: exp.Expr) -> bool:
+    return bool(node.expressions or node.args.get("query")) and not node.args.get("field")
+
+
+def _is_row(node: exp.Expr) -> bool:
+    return bool(node.expressions) or isinstance(node.parent, _OF_GROUPS)
+
+
+def _has_unit(node: exp.Expr) -> bool:
+    unit = node.args.get("unit")
+    if unit is None:
+        return isinstance(node.this, exp.Literal) and any(map(str.isalpha, node.this.name))
+    return isinstance(unit, exp.IntervalSpan) or unit.name.upper() in _UNITS
+
+
+def _is_over_a_function(node: exp.Expr) -> bool:
+    function = node.this
+    if node.arg_key == "windows":
+        return True  # WINDOW name AS (...)
+    return isinstance(function, _BESIDE_A_FUNCTION) or (
+        isinstance(function, exp.Func | exp.Dot) and not isinstance(function, exp.Cast | exp.Case)
+    )
+
+
+def _is_one_predicate(node: exp.Expr) -> bool:
+    """Spark asks for parentheses around one of which another one speaks."""
+    left = node.this.this if isinstance(node.this, exp.Not) else node.this
+    return not isinstance(left, _PREDICATES)
+
+
+def _is_test(node: exp.Expr) -> bool:
+    return isinstance(node.expression, exp.Null | exp.Boolean) and _is_one_predicate(node)
+
+
+def _selects_from(node: exp.Expr) -> bool:
+    return bool(node.args.get("from_")) or not (node.args.get("joins") or node.args.get("laterals"))
+
+
+def _is_whole_operand(node: exp.Expr) -> bool:
+    """Queries that are united have no names of their own."""
+    return not (
+        node.alias and isinstance(node.parent, exp.SetOperation) and node.arg_key in ("this", "expression")
+    )
+
+
+def _excepts_columns(node: exp.Expr) -> bool:
+    return all(isinstance(one, exp.Identifier | exp.Column) for one in node.args.get("except_") or ())
+
+
+_ONE_AFTER_THE_OTHER = "{!r}: what is compared needs parentheses, or a part of it is missing"
+_CHECKED: Mapping[type[exp.Expr], tuple[_Check, str]] = {
+    exp.Identifier: (_is_name, "{!r} can't be a name: if it is one, write it in backticks"),
+    exp.CTE: (lambda node: isinstance(node.this, exp.Query), "{!r}: WITH name AS (query) needs a query"),
+    exp.TableAlias: (_names_columns, "{!r}: in the parentheses after a name stand names of columns alone"),
+    exp.In: (lambda node: _is_of_a_set(node) and _is_one_predicate(node), "{!r}: IN needs (values) or (query)"),
+    exp.Is: (_is_test, "{!r}: after IS stands NULL, TRUE, FALSE or DISTINCT FROM, of one value"),
+    **dict.fromkeys((exp.Between, exp.Like, exp.ILike, exp.RegexpLike), (_is_one_predicate, _ONE_AFTER_THE_OTHER)),
+    exp.Tuple: (_is_row, "{!r}: something is missing in the parentheses"),
+    exp.Paren: (lambda node: not isinstance(node.this, exp.Alias), "{!r}: a name stands outside the parentheses"),
+    exp.Interval: (_has_unit, "{!r}: INTERVAL needs a number and a unit, such as DAY"),
+    exp.Window: (_is_over_a_function, "{!r}: OVER follows a function"),
+    exp.Select: (_selects_from, "a SELECT joins something, but FROM is missing"),
+    exp.Subquery: (_is_whole_operand, "{!r}: after a query that is united with another stands no name"),
+    exp.Star: (_excepts_columns, "{!r}: EXCEPT needs names of columns in parentheses"),
+    exp.Lateral: (
+        lambda node: not node.args.get("view") or bool(node.alias),
+        "{!r}: LATERAL VIEW needs a name after its function",
+    ),
+}  # fmt: skip
