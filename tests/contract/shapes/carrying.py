@@ -1,6 +1,6 @@
 """What Spark does with each shape: which partitions the files of its commit lie in, or why it refuses the statement.
 
-Each shape has a fresh copy of its table, so that what it does depends on nothing that ran before. Also a program, for the
+Each shape finds its table in its first state, so that what it does depends on nothing that ran before. Also a program, for the
 second version of Spark, which lives in an environment of its own: shapes come in as lines of JSON, and answers go out.
 
     python -m contract.shapes.carrying FOLDER < shapes > answers
@@ -9,7 +9,6 @@ second version of Spark, which lives in an environment of its own: shapes come i
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,11 +21,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from contract.harness.session import activate, forget_tables, freezing_spark
+from contract.shapes.first_state import FirstState
 from contract.shapes.generator import Shape
 from contract.shapes.tables import TARGETS, Target, events_build
 
 EVENTS = "events"
-FORGET_EVERY = 50
 
 Partition = Mapping[str, str | None]
 
@@ -74,32 +73,32 @@ def _create(spark: SparkSession, target: Target, place: Path) -> None:
 
 def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Iterator[Done]:
     """Needs the tables of `build_tables` in the folder."""
+    forget_tables(spark)
     shared = spark.newSession()
-    for number, shape in enumerate(shapes):
-        if number % FORGET_EVERY == FORGET_EVERY - 1:
-            forget_tables(spark)
+    tables: dict[str, FirstState] = {}
+    for shape in shapes:
+        if shape.target not in tables:
+            activate(spark)
+            tables[shape.target] = FirstState(spark, folder / shape.target)
         # What a shape sets, and its views, are gone with its session; most shapes have neither.
         session = shared if len(shape.statements) == 1 else spark.newSession()
-        yield _carried_out(session, folder, shape, folder / f"shape-{number}")
+        yield _carried_out(session, folder / EVENTS, shape, tables[shape.target])
     activate(spark)
 
 
-def _carried_out(session: SparkSession, folder: Path, shape: Shape, table: Path) -> Done:
-    shutil.copytree(folder / shape.target, table)
-    log = table / "_delta_log"
-    before = set(log.glob("*.json"))
+def _carried_out(session: SparkSession, events: Path, shape: Shape, table: FirstState) -> Done:
     refused = None
     activate(session)
     try:
         for statement in shape.statements:
-            session.sql(statement.replace("{target}", str(table)).replace("{events}", str(folder / EVENTS)))
+            session.sql(statement.replace("{target}", str(table.place)).replace("{events}", str(events)))
     except (PySparkException, Py4JJavaError) as error:
         refused = _first_line(error)
-    commits = sorted(set(log.glob("*.json")) - before)
+    commits = table.commits()
     actions = [
         json.loads(line) for commit in commits for line in commit.read_text(encoding="utf-8").splitlines()
     ]
-    shutil.rmtree(table)
+    table.restore()
     return _done(shape.name, refused, actions, len(commits))
 
 
