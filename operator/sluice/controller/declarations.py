@@ -1,6 +1,7 @@
 """What the policies of the cluster declare, by table."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,26 +13,65 @@ from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_
 Json = dict[str, Any]
 
 
-def declarations(bodies: Iterable[Json]) -> tuple[Declarations, tuple[str, ...]]:
-    """And which policies do not count, and why. Where their names lead counts all the same."""
-    policies, ignored, bound = [], [], []
-    for body in bodies:
-        metadata = body["metadata"]
-        try:
-            spec = DeltaTablePolicySpec.model_validate(body["spec"])
-        except ValidationError as error:
-            policy = f"{metadata['namespace']}/{metadata['name']}"
-            why = problems_of(error, most=1)
-            ignored.append(f"policy {policy} is not understood and does not count: {why}")
-            bound.append(_table_alone(body["spec"]))
-            continue
-        policies.append(Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"]))
-    found = declarations_of(policies, bound)
-    ignored += [
+@dataclass(frozen=True)
+class _NotUnderstood:
+    why: str
+    table: tuple[TableKey | None, TableKey | None]
+
+
+_Read = Policy | _NotUnderstood
+_Found = tuple[Declarations, tuple[str, ...]]
+"""And which policies do not count, and why. Where their names lead counts all the same."""
+
+
+def declarations(bodies: Iterable[Json]) -> _Found:
+    return _together(map(_read, bodies))
+
+
+class KnownPolicies:
+    """Each is read once a generation, so that a change of one of thousands is a change of one."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, _Read]] = {}
+
+    def declarations(self, bodies: Iterable[Json]) -> _Found:
+        found: dict[str, tuple[int, _Read]] = {}
+        for body in bodies:
+            uid, generation = body["metadata"]["uid"], body["metadata"]["generation"]
+            known = self._known.get(uid)
+            is_same = known is not None and known[0] == generation
+            found[uid] = known if known is not None and is_same else (generation, _read(body))
+        self._known = found
+        return _together(read for _, read in found.values())
+
+
+def _read(body: Json) -> _Read:
+    metadata = body["metadata"]
+    try:
+        spec = DeltaTablePolicySpec.model_validate(body["spec"])
+    except ValidationError as error:
+        policy = f"{metadata['namespace']}/{metadata['name']}"
+        why = problems_of(error, most=1)
+        return _NotUnderstood(
+            f"policy {policy} is not understood and does not count: {why}", _table_alone(body["spec"])
+        )
+    return Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"])
+
+
+def _together(read: Iterable[_Read]) -> _Found:
+    policies: list[Policy] = []
+    ignored: list[_NotUnderstood] = []
+    for one in read:
+        if isinstance(one, Policy):
+            policies.append(one)
+        else:
+            ignored.append(one)
+    found = declarations_of(policies, [one.table for one in ignored])
+    left_out = [
         f"policy {policy.key} does not count, except for where its name leads: {older} is older and about the same table"
         for policy, older in found.left_out
     ]
-    return found, tuple(ignored)
+    return found, (*(one.why for one in ignored), *left_out)
 
 
 def _table_alone(spec: Json) -> tuple[TableKey | None, TableKey | None]:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
-from sluice.controller.declarations import declarations
+from sluice.controller.declarations import KnownPolicies
 from sluice.controller.jobs import JobView
 from sluice.engines import RuntimeProfile
 from sluice.tables import Declarations, TableFacts, TableKey
@@ -30,6 +30,7 @@ class World:
         self.policies: dict[str, Json] = {}
         self.declarations = Declarations()
         """What they say, as far as it was heeded."""
+        self._known_policies = KnownPolicies()
         self._policies_differ = False
         self.facts: dict[TableKey, TableFacts] = {}
         self._gone_at: dict[str, float] = {}
@@ -69,7 +70,7 @@ class World:
             return
         self._policies_differ = False
         before = self.declarations.names
-        self.declarations, ignored = declarations(self.policies.values())
+        self.declarations, ignored = self._known_policies.declarations(self.policies.values())
         for why in ignored:
             logger.warning("%s", why)
         differing = self.declarations.names.differing(before)

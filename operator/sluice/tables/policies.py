@@ -4,6 +4,7 @@ by namespace. Those of the others do not count at all, because what they say may
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.tables.declared import Declared, declared_by
@@ -24,9 +25,13 @@ class Policy:
     def key(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
-    @property
+    @cached_property
     def table(self) -> tuple[TableKey | None, TableKey | None]:
         return keys_of(self.spec.table.name, self.spec.table.path)
+
+    @cached_property
+    def declared(self) -> Declared:
+        return declared_by(self.spec)
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ def declarations_of(
         if counts is not None:
             left_out.append((policy, counts))
             continue
-        by_table.update(dict.fromkeys(keys, Declaration(policy.key, declared_by(policy.spec))))
+        by_table.update(dict.fromkeys(keys, Declaration(policy.key, policy.declared)))
     return Declarations(by_table, names, tuple(left_out))
 
 

@@ -1,6 +1,9 @@
 """Which policy counts for a table."""
 
-from sluice.controller.declarations import declarations
+import pytest
+
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.controller.declarations import KnownPolicies, declarations
 from sluice.tables import LogStore, key_of_name, key_of_path
 from unit.controller.bodies import policy_body
 
@@ -72,3 +75,25 @@ def test_a_policy_that_is_not_understood_counts_for_nothing_and_says_why() -> No
     assert found.declared(PATH) is not None
     assert "etl/a is not understood" in ignored[0]
     assert "spec.logStore" in ignored[0]
+
+
+def test_after_a_change_of_one_policy_only_that_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies = [policy_body(name, table={"path": f"/lake/{name}"}, logStore="Safe") for name in "abcdef"]
+    known = KnownPolicies()
+    assert known.declarations(bodies) == declarations(bodies)
+    read: list[object] = []
+    validate = DeltaTablePolicySpec.model_validate
+    monkeypatch.setattr(
+        DeltaTablePolicySpec, "model_validate", lambda spec: read.append(spec) or validate(spec)
+    )
+    changed = {
+        **bodies[2],
+        "metadata": {**bodies[2]["metadata"], "generation": bodies[2]["metadata"]["generation"] + 1},
+        "spec": {"table": {"path": "/lake/c"}, "logStore": "S3DynamoDB"},
+    }
+    found, _ = known.declarations([*bodies[:2], changed, *bodies[4:]])
+    assert read == [changed["spec"]]
+    declared = found.declared(key_of_path("/lake/c"))
+    assert declared is not None
+    assert declared.log_store is LogStore.S3_DYNAMODB
+    assert found.declared(key_of_path("/lake/d")) is None
