@@ -11,6 +11,7 @@ from sluice.footprint import NotUnderstoodError, split
 from sluice.footprint.sql.nodes import PROJECTIONS, RELATIONS, SCALARS, UNDERSTOOD, stranger
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.statements import insert, merge
+from sluice.footprint.statements.by_row import against_rows
 from sluice.predicates.syntax import statement_in, tokens_of
 from sluice.tables import key_of_path
 from unit.footprint.landing import FACTS, SOURCE, TARGET
@@ -129,6 +130,23 @@ def test_arguments_of_clauses_and_statements_that_are_not_listed_are_refused_or_
         for name in set(type(node).arg_types) - UNDERSTOOD[type(node)]:
             with with_set(node, name, exp.Var(this="unheard_of")):
                 assert not is_narrow(tree), f"{type(node).__name__}.{name}"
+
+
+def test_a_condition_with_a_node_or_an_argument_that_is_not_listed_is_none_that_rows_are_told_by() -> None:
+    (statement,) = split(f"DELETE FROM {TARGET} WHERE id = 1")
+    reading = Reading(statement, T, Surroundings(facts={T: FACTS}), end=5)
+    tree = statement_in(tokens_of("DELETE FROM t WHERE id IN (1, -2) AND n + 1 > 2"), "")
+    condition = tree.args["where"]
+    assert against_rows(reading, [condition]) is None
+    for node in list(condition.walk()):
+        for name in set(type(node).arg_types) - UNDERSTOOD[type(node)]:
+            with with_set(node, name, exp.Var(this="unheard_of")):
+                assert against_rows(reading, [condition]) is not None, f"{type(node).__name__}.{name}"
+    strangers = [found for found in CLASSES if found not in UNDERSTOOD and not issubclass(found, exp.Func)]
+    assert len(strangers) > 300
+    for stranger_class in strangers:
+        with with_set(condition, "this", stranger_class(this=exp.Var(this="unheard_of"))):
+            assert against_rows(reading, [condition]) is not None, stranger_class.__name__
 
 
 @pytest.mark.parametrize(

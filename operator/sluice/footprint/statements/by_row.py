@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from sqlglot import exp
 
 from sluice.footprint.sql.functions import a_users
+from sluice.footprint.sql.nodes import stranger
 from sluice.footprint.sql.reading import Reading
 from sluice.predicates.reasons import is_volatile
 from sluice.predicates.syntax import conjuncts
@@ -22,6 +23,8 @@ def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str
             continue
         if condition.find(exp.Query) is not None:
             return "its condition has a subquery"
+        if stranger(condition) is not None:
+            return "a part of its condition is not understood"
         for function in condition.find_all(exp.Func):
             name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
             if is_volatile(name) or a_users(function, reading.around.settings.spark) is not None:
