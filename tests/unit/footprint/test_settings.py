@@ -203,6 +203,42 @@ def test_options_of_the_drivers_java_set_no_settings_unseen() -> None:
     with pytest.raises(NotUnderstoodError, match=r"driver\.extraJavaOptions.*sparkConf"):
         job(DELETE, **{"spark.driver.extraJavaOptions": "-Xss4m -Dspark.sql.ansi.enabled=false"})
     assert reads(DELETE, **{"spark.driver.extraJavaOptions": "-Duser.timezone=UTC"}) == DAY
+    for key, value in {
+        "spark.driver.extraJavaOptions": "-D'spark.sql.ansi.enabled'=false",
+        "spark.driver.defaultJavaOptions": "-Xss4m @/opt/options",
+        "spark.kubernetes.driverEnv.JAVA_TOOL_OPTIONS": "-Dspark.sql.ansi.enabled=false",
+        "spark.kubernetes.driverEnv.JDK_JAVA_OPTIONS": "-XX:VMOptionsFile=/opt/options",
+        "spark.kubernetes.driverEnv.SPARK_CONF_DIR": "/opt/conf",
+    }.items():
+        with pytest.raises(NotUnderstoodError, match="settings from there that Sluice does not see"):
+            job(DELETE, **{key: value})
+    assert reads(DELETE, **{"spark.kubernetes.driverEnv.JAVA_TOOL_OPTIONS": "-Xss4m"}) == DAY
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.hadoop.fs.s3a.bucket.lake.accesspoint.arn", "arn:aws:s3:eu-west-1:1:accesspoint/other"),
+        ("spark.hadoop.fs.s3a.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"),
+        ("spark.hadoop.fs.AbstractFileSystem.hdfs.impl", "org.apache.hadoop.fs.viewfs.ViewFs"),
+    ],
+)
+def test_no_setting_leads_a_location_to_another_store(key: str, value: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="lead elsewhere than it says"):
+        job(DELETE, **{key: value})
+
+
+def test_mounts_have_a_scheme_of_their_own() -> None:
+    assert job(DELETE, **{"spark.hadoop.fs.viewfs.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystem"})
+
+
+def test_who_brings_delta_along_commits_by_rules_that_nobody_knows() -> None:
+    for key, value in {
+        "spark.jars.packages": "io.delta:delta-spark_2.13:3.3.0",
+        "spark.jars": "/opt/delta-core_2.12-2.4.0.jar",
+    }.items():
+        assert job(DELETE, **{key: value}).dialect is None
+    assert job(DELETE, **{"spark.jars.packages": "org.postgresql:postgresql:42.7.3"}).dialect == oss("4.4.0")
 
 
 def test_auto_compaction_of_other_partitions_may_rewrite_all() -> None:

@@ -1,5 +1,6 @@
 """What each setting of Spark and Delta may change, as a closed list: a key that isn't sorted here may change anything."""
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache, lru_cache
@@ -79,6 +80,9 @@ _MAY_CHANGE: Mapping[Meaning, frozenset[str]] = {
 
 _CATALOGS = "spark.sql.catalog."
 """Declares catalogs and how they are reached: what they know is names."""
+_JARS = frozenset({"spark.jars", "spark.jars.packages"})
+_DELTA_ITSELF = re.compile(r"\bdelta-(?:core|spark|storage)")
+"""Of whatever version: the one that the runtime says may not be the one that commits."""
 _REMEMBERED = 4096
 _UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
 """Settings of which Spark has no list."""
@@ -87,6 +91,8 @@ _UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
 @lru_cache(_REMEMBERED)
 def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
     """`spark`: version of Spark; None if it isn't known."""
+    if key in _JARS and _DELTA_ITSELF.search(value) is not None:
+        return Meaning.COMMITS
     if not key.lower().startswith(_OF_SQL):
         return Meaning.HARMLESS
     if key in AS_EVERYBODY_SETS_THEM:

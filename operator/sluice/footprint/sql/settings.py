@@ -15,6 +15,8 @@ _OWN_POD = "Sluice proves the end of a run by the name and place of its driver's
 _OTHER_SQL = "Spark would read the SQL in another way than Sluice: leave it out"
 _OTHER_SETTINGS = "Spark would take settings from there that Sluice does not see: set them under sparkConf"
 
+_OTHER_PLACES = "a location would lead elsewhere than it says: write the location of the store itself"
+
 _REFUSED = {
     "spark.databricks.delta.write.txnAppId": _OWN_ID,
     "spark.databricks.delta.write.txnVersion": _OWN_ID,
@@ -26,13 +28,27 @@ _REFUSED = {
     "spark.sql.ansi.doubleQuotedIdentifiers": _OTHER_SQL,
 }
 _REFUSED_BY_LOWER = {key.lower(): (key, why) for key, why in _REFUSED.items()}
-_JAVA_OPTIONS = frozenset({"spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions"})
+_ENVIRONMENT = "spark.kubernetes.driverEnv."
+_JAVA_OPTIONS = frozenset(
+    {
+        "spark.driver.extraJavaOptions",
+        "spark.driver.defaultJavaOptions",
+        *(f"{_ENVIRONMENT}{name}" for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")),
+    }
+)
+_FOLDER_OF_SETTINGS = f"{_ENVIRONMENT}SPARK_CONF_DIR"
+_QUOTES = str.maketrans("", "", "\"'\\")
+"""Taken out of Java's options before Java sees them."""
+_FURTHER_SETTINGS = re.compile(r"-Dspark\.|(?:^|\s)@|-XX:VMOptionsFile")
+_ACCESS_POINT = re.compile(r"spark\.hadoop\.fs\.s3a\.bucket\..+\.accesspoint\.arn")
+_OWN_FILE_SYSTEM = re.compile(r"spark\.hadoop\.fs\.(?:AbstractFileSystem\.)?(?!viewfs\.)[^.]+\.impl")
 
 _ANSI = "spark.sql.ansi.enabled"
 _AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _CASE = "spark.sql.caseSensitive"
 _CATALOG = "spark.sql.defaultCatalog"
+_SCHEMA = "spark.sql.catalog.spark_catalog.defaultDatabase"
 _COMPACTS_WHAT_IT_WROTE = "spark.databricks.delta.autoCompact.modifiedPartitionsOnly.enabled"
 _OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 _PREVIEWS = "spark.databricks.delta.rowLevelConcurrencyPreview"
@@ -72,12 +88,32 @@ def _why_not(name: str, value: str) -> str | None:
         return f"upper and lower case count, so Spark would pass over it: write {spelled}"
     if name.lower().startswith(_LOG_STORE.lower()) and _LOG_STORES.fullmatch(name) is None:
         return f"upper and lower case count, so Delta would pass over it: write {_LOG_STORE}class or {_LOG_STORE}s3a.impl"
-    if name in _JAVA_OPTIONS and "-Dspark." in value:
+    if _brings_more(name, value):
         return _OTHER_SETTINGS
+    if _leads_elsewhere(name, value):
+        return _OTHER_PLACES
+    return _why_not_this_value(name, value)
+
+
+def _why_not_this_value(name: str, value: str) -> str | None:
     taken = _TAKEN.get(name)
     if taken is not None and value.lower() not in taken:
         return f"{value!r} is not what Spark takes here: write {' or '.join(sorted(taken))}"
     return None
+
+
+def _brings_more(name: str, value: str) -> bool:
+    """Settings that stand elsewhere."""
+    if name == _FOLDER_OF_SETTINGS:
+        return True
+    plain = value.translate(_QUOTES)
+    return name in _JAVA_OPTIONS and _FURTHER_SETTINGS.search(plain) is not None
+
+
+def _leads_elsewhere(name: str, value: str) -> bool:
+    """To another bucket than a location names, or into a table of mounts."""
+    is_mounted = _OWN_FILE_SYSTEM.fullmatch(name) is not None and ".viewfs." in value
+    return is_mounted or _ACCESS_POINT.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)
@@ -160,6 +196,11 @@ class Settings:
         """Where names are looked up that say no catalog; None if it is Spark's own."""
         catalog = self.conf.get(_CATALOG, "").lower()
         return catalog if catalog not in ("", "spark_catalog") else None
+
+    @property
+    def has_own_schema(self) -> bool:
+        """Whether names of one part are looked up elsewhere than in the schema `default` of Spark's own catalog."""
+        return self.default_catalog is not None or self.conf.get(_SCHEMA, "default").lower() != "default"
 
     @property
     def previews_rows(self) -> bool:
