@@ -25,7 +25,7 @@ class TableRef(Model):
         | None
     ) = None
     """Location of the table, such as s3://lake/orders. However it is spelled it is one table: s3, s3a and s3n, doubled
-    or trailing slashes, percent-encoding. No credentials in it: whoever may read the job could read them."""
+    or trailing slashes. No credentials in it: whoever may read the job could read them."""
     name: TableName | None = None
     """Name in the catalog, such as lake.sales.orders. A DeltaTablePolicy binds it to its path, and both are one table. Until
     then it may be any path that is not another name's: jobs by name and jobs by path wait for each other."""

@@ -95,7 +95,7 @@ def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | 
     hours = vacuum.retention_hours
     if hours is None or hours >= lifetime:
         return None
-    candidates = [key for key in job.reads.tables if key.may_equal(vacuum.table)]
+    candidates = [key for key in job.reads.tables if vacuum.table.may_hold(key)]
     read = vacuum.table if vacuum.table in candidates else next(iter(candidates), None)
     if read is None and not job.reads.any_table:
         return None

@@ -180,18 +180,11 @@ def _only_possible(verdict: Verdict) -> Verdict:
 
 def _share_a_log(mine: TableFootprint, theirs: TableFootprint) -> bool:
     """As far as logs were read: then a table is known under whatever path or name leads to it."""
-    ids = _ids(mine, theirs)
-    return ids is not None and ids[0] == ids[1]
+    return mine.table_id is not None and mine.table_id == theirs.table_id
 
 
 def _have_logs_of_their_own(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    ids = _ids(mine, theirs)
-    return ids is not None and ids[0] != ids[1]
-
-
-def _ids(mine: TableFootprint, theirs: TableFootprint) -> tuple[str, str] | None:
-    if mine.facts is None or theirs.facts is None:
-        return None
-    if mine.facts.table_id is None or theirs.facts.table_id is None:
-        return None
-    return mine.facts.table_id, theirs.facts.table_id
+    """As the tables are now."""
+    if mine.facts is None or theirs.facts is None or None in (mine.table_id, theirs.table_id):
+        return False
+    return mine.table_id != theirs.table_id

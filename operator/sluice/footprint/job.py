@@ -135,7 +135,7 @@ def _spark(spec: DeltaWriteJobSpec, spark_version: str | None) -> Version | None
 def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) -> Sources:
     """Its own word is taken for a declared footprint: what it does not name is not read."""
     stream = spec.stream
-    from_stream = Sources(read_by_stream(stream)).under(around.one_key) if stream is not None else NO_SOURCES
+    from_stream = read_by_stream(stream).under(around.one_key) if stream is not None else NO_SOURCES
     found = together([*(footprint.sources for footprint in script.tables), script.selected, from_stream])
     written = {footprint.table for footprint in script.tables if footprint.operation is not Operation.VACUUM}
     return replace(found, tables=tuple(key for key in found.tables if key not in written))

@@ -106,6 +106,8 @@ class TableFootprint:
     write_serializable: bool = False
     facts: TableFacts | None = field(default=None, compare=False, repr=False)
     """What was known of the table when the statement was read; None where that may be wrong by then."""
+    table_id: str | None = None
+    """By its log when that was last read, whatever has changed since."""
     not_by_row: str | None = None
     """Why an engine that tells conflicts row by row does not do so for this statement."""
     previews_rows: bool = False

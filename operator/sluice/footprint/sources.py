@@ -1,9 +1,10 @@
 """Which tables are selected from, in the terms of a footprint."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from sluice.tables import TableKey
+from sluice.tables import TableKey, key_of_path
 
 MANY = 64
 
@@ -21,6 +22,12 @@ class Sources:
 
 NO_SOURCES = Sources()
 ANY_SOURCES = Sources(any_table=True)
+_PATTERN = re.compile(r"[*?{}\[\]\\]")
+
+
+def files_at(location: str, *, below: bool = False) -> Sources:
+    """Of files, which may be a table's: a pattern may match those of any. `below`: those in all folders below, too."""
+    return Sources((key_of_path(location),), any_table=below or _PATTERN.search(location) is not None)
 
 
 def together(found: Iterable[Sources]) -> Sources:

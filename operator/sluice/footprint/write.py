@@ -11,8 +11,8 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import EVERYTHING, Follows, Metadata, TableFootprint
 from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import surely_some
-from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
-from sluice.footprint.sql.naming import key_of
+from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, files_at
+from sluice.footprint.sql.naming import key_of, key_of_source_at
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.statement import Statement, query_in, split
 from sluice.footprint.statements import insert
@@ -88,8 +88,7 @@ def streamed(stream: Stream, around: Surroundings) -> Script:
 
 def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:
     source = stream.source
-    own = source.path is not None and is_delta(source)
-    found = [key_of_path(source.path)] if own and source.path is not None else []
+    found = _read_from(source).tables if is_delta(source) else ()
     return tuple(dict.fromkeys([*found, *(key_of(table) for table in stream.reads_tables or ())]))
 
 
@@ -107,10 +106,10 @@ def follows(source: StreamSource) -> Follows:
     return Follows.DELETES if "ignoredeletes" in given else Follows.APPENDS
 
 
-def read_by_stream(stream: Stream) -> tuple[TableKey, ...]:
+def read_by_stream(stream: Stream) -> Sources:
     """Also files, which may be those of a Delta table."""
-    path = stream.source.path
-    return tuple(dict.fromkeys([*([] if path is None else [key_of_path(path)]), *streamed_tables(stream)]))
+    found = _read_from(stream.source)
+    return replace(found, tables=tuple(dict.fromkeys((*found.tables, *streamed_tables(stream)))))
 
 
 def _view(source: StreamSource) -> exp.Expr | None:
@@ -155,7 +154,8 @@ def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
         return _read_by_query(query, reading)
     if "delta" not in str(source.format).lower():
         return Reads()  # reads no Delta log, so Delta does not take it for a reader of the table
-    if source.path is not None and not reading.around.one_key(key_of_path(source.path)).may_equal(table):
+    found = _read_from(source)
+    if not found.any_table and not any(reading.around.one_key(key).may_equal(table) for key in found.tables):
         return Reads()
     return Reads(EVERYTHING, (f"the source of format {source.format} may read {table}",))
 
@@ -169,9 +169,22 @@ def _read_by_query(query: exp.Expr | None, reading: Reading) -> Reads:
 def _sources(source: Source, query: exp.Expr | None, around: Surroundings) -> Sources:
     if source.sql is not None:
         return around.selected_by(query)
-    if source.path is not None:
-        return Sources((key_of_path(source.path),))
-    return ANY_SOURCES if "delta" in str(source.format).lower() else NO_SOURCES
+    return _read_from(source)
+
+
+def _read_from(source: Source | StreamSource) -> Sources:
+    """Spark takes names of options in any case, and the location from one of them, too."""
+    given = {name.lower(): value for name, value in (source.options or {}).items()}
+    kept = {ref.option.lower() for ref in source.options_from or ()}
+    location = source.path if source.path is not None else given.get("path")
+    reads_delta = "delta" in str(source.format).lower()
+    if "paths" in given or kept & {"path", "paths"}:
+        return ANY_SOURCES
+    if location is None:
+        return ANY_SOURCES if reads_delta else NO_SOURCES
+    if reads_delta:
+        return Sources((key_of_source_at(location),))
+    return files_at(location, below="recursivefilelookup" in given)
 
 
 def _may_create(reading: Reading) -> bool:

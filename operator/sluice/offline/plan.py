@@ -89,7 +89,8 @@ def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
 
 
 def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
-    """Pairs with a table, its log, or a checkpoint in common, or with two that may be one."""
+    """Pairs with a table, its log, or a checkpoint in common, or with two that may be one. Of sources those count whose columns
+    tell where rows land."""
     by_key: dict[tuple[str, TableKey], set[int]] = defaultdict(set)
     by_log: dict[str, set[int]] = defaultdict(set)
     for number, job in enumerate(jobs):
@@ -98,8 +99,10 @@ def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
         for table in job.footprint.tables:
             if table.checkpoint is not None:
                 by_key["checkpoint", TableKey(table.checkpoint)].add(number)
-            if table.facts is not None and table.facts.table_id is not None:
-                by_log[table.facts.table_id].add(number)
+            for told in table.told_by:
+                by_key["table", told].add(number)
+            if table.table_id is not None:
+                by_log[table.table_id].add(number)
     perhaps = [
         by_key[kind, one] | by_key[kind, other]
         for (kind, one), (of, other) in combinations(by_key, 2)

@@ -37,9 +37,10 @@ class TableFacts:
         return self.dialect, self.log_store
 
     def unlike_now(self, reason: str) -> "TableFacts":
-        """Of the table as it will be after changes that aren't known: only what no log says stays."""
+        """Of the table as it will be after changes that aren't known: only what no log says stays, and which log it is."""
         return TableFacts(
             columns=Table.of([]),
+            table_id=self.table_id,
             dialect=self.dialect,
             log_store=self.log_store,
             unread=reason,

@@ -8,7 +8,7 @@ through one tells its table's id.
 import re
 from dataclasses import dataclass, field
 
-from sluice.tables.locations import location_of, may_be_one, scheme_of
+from sluice.tables.locations import location_of, may_be_one, may_lie_in, scheme_of
 
 
 @dataclass(frozen=True, order=True)
@@ -23,6 +23,8 @@ class TableKey:
     """Of a location: it was written so, and taken for a folder."""
     scheme: str = field(default="", compare=False, repr=False)
     """Of a location: the scheme that it was written with, of those that lead to one store; empty if that isn't known."""
+    in_sparks_catalog: bool = field(default=False, compare=False, repr=False)
+    """Of a name: it says so itself, whatever catalog the session looks into by default."""
 
     def __str__(self) -> str:
         return self.text
@@ -44,6 +46,13 @@ class TableKey:
             return other._may_lie_at(self)
         return may_be_one(self.text, other.text)
 
+    def may_hold(self, other: "TableKey") -> bool:
+        """Whether what lies at a location may be one of the table's own files or folders."""
+        if other.is_name or (self.is_name and not self.bound):
+            return self.may_equal(other)
+        folders = self.bound if self.is_name else (self.text,)
+        return any(may_lie_in(folder, other.text) for folder in folders)
+
     def _may_lie_at(self, location: "TableKey") -> bool:
         if self.bound:
             return any(TableKey(text).may_equal(location) for text in self.bound)
@@ -52,12 +61,15 @@ class TableKey:
 
 def key_of_name(name: str) -> TableKey:
     """Catalog names are case-insensitive; the default catalog's own name changes nothing."""
-    return TableKey(name.replace("`", "").lower().removeprefix("spark_catalog."), is_name=True)
+    written = name.replace("`", "").lower()
+    text = written.removeprefix("spark_catalog.")
+    return TableKey(text, is_name=True, in_sparks_catalog=text != written)
 
 
 def in_catalog(name: TableKey, catalog: str) -> TableKey:
     """Of a session that looks names up there which say no catalog themselves."""
-    return name if name.text.count(".") > 1 else key_of_name(f"{catalog}.{name.text}")
+    says_one = name.in_sparks_catalog or name.text.count(".") > 1
+    return name if says_one else key_of_name(f"{catalog}.{name.text}")
 
 
 def key_of_path(path: str) -> TableKey:

@@ -12,7 +12,9 @@ _HOSTS_ARE_CASELESS = frozenset({"abfss", "hdfs", "swebhdfs", "viewfs", "webhdfs
 _DEFAULT_PORT = {"hdfs": ":8020", "abfss": ":443"}
 _HDFS = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 """Ways into the same clusters, by nameservice, by host, and by ports of different kinds."""
-_FIXED = _HDFS | {"file", "s3", "gs", "abfss", "adl", "oss", "obs", "oci", "cos", "cosn"}
+_BUCKETS = frozenset({"s3", "gs", "oss", "obs", "oci", "cos", "cosn"})
+"""Stores that also speak S3's protocol: an endpoint in the configuration leads `s3:` to the buckets of each."""
+_FIXED = _HDFS | _BUCKETS | {"file", "abfss", "adl"}
 _ON_DATABRICKS = re.compile(r"file:(?:/dbfs(?P<below>/.*)|(?P<volume>/Volumes/.*))", re.DOTALL)
 
 
@@ -45,7 +47,21 @@ def may_be_one(one: str, other: str) -> bool:
     if not schemes <= _FIXED:
         return True
     by_default = scheme == their_scheme and "" in (host, their_host)
-    return same_path and (by_default or schemes <= _HDFS or "file" in schemes)
+    one_bucket = schemes <= _BUCKETS and _bucket(*mine) == _bucket(*theirs)
+    return same_path and (by_default or one_bucket or schemes <= _HDFS or "file" in schemes)
+
+
+def _bucket(scheme: str, authority: str) -> str:
+    """Some write the bucket's endpoint, service or namespace behind it; names of buckets in S3 and Google's store have dots."""
+    return authority if scheme in ("s3", "gs") else re.split("[.@]", authority, maxsplit=1)[0]
+
+
+def may_lie_in(folder: str, location: str) -> bool:
+    """Whether the location may be the folder or something below it."""
+    parents = [location]
+    for _ in range(_place(location)[1].count("/") - 1):
+        parents.append(parents[-1].rpartition("/")[0])
+    return any(may_be_one(folder, parent) for parent in parents)
 
 
 @lru_cache(maxsize=1 << 16)

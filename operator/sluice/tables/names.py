@@ -6,6 +6,8 @@ from functools import cached_property
 
 from sluice.tables.identity import TableKey, key_of_name, key_of_path
 
+_SPARKS_SCHEMA = "default"
+
 
 @dataclass(frozen=True)
 class Names:
@@ -18,18 +20,21 @@ class Names:
         """The one key of a table, whether its name or its location is given."""
         if not table.is_name:
             return replace(table, bound=self._names[table]) if table in self._names else table
-        locations = self.locations.get(table, frozenset())
+        locations = frozenset().union(*(self.locations.get(name, frozenset()) for name in _spelled(table)))
         if len(locations) == 1:
             return self.key_of(*locations)
         return replace(table, bound=frozenset(location.text for location in locations))
 
     def is_table(self, table: TableKey) -> bool:
         """Surely, and no view over others."""
-        return not table.is_name or table in self.tables or table in self.locations
+        return not table.is_name or any(
+            name in self.tables or name in self.locations for name in _spelled(table)
+        )
 
     def differing(self, other: "Names") -> frozenset[TableKey]:
         """Names and locations of which `other` says something else."""
-        given = {*self.locations, *self._names, *self.tables, *other.locations, *other._names, *other.tables}
+        named = {*self.locations, *self.tables, *other.locations, *other.tables}
+        given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
         return frozenset(key for key in given if self._about(key) != other._about(key))
 
     def _about(self, key: TableKey) -> tuple[object, ...]:
@@ -44,6 +49,14 @@ class Names:
             for location in locations:
                 found.setdefault(location, set()).add(name.text)
         return {location: frozenset(names) for location, names in found.items()}
+
+
+def _spelled(name: TableKey) -> tuple[TableKey, ...]:
+    """What Spark's own schema holds may be named with it or without. Who is in another schema must not ask here."""
+    schema, dot, table = name.text.rpartition(".")
+    if not dot:
+        return name, TableKey(f"{_SPARKS_SCHEMA}.{table}", is_name=True)
+    return (name, TableKey(table, is_name=True)) if schema == _SPARKS_SCHEMA else (name,)
 
 
 def keys_of(name: str | None, path: str | None) -> tuple[TableKey | None, TableKey | None]:

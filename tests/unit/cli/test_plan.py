@@ -56,6 +56,21 @@ def test_a_vacuum_waits_for_whoever_reads_its_table(tmp_path: Path) -> None:
     assert (found["first"], found["second"], found["table"]) == ("a", "b", "s3://lake/other")
 
 
+def test_who_may_change_the_columns_of_a_source_is_told_of_whoever_reads_it(tmp_path: Path) -> None:
+    other = {**FACTS, "path": "s3://lake/other"}
+    write(
+        tmp_path,
+        facts=json.dumps(FACTS),
+        facts_of_other=json.dumps(other),
+        a=job(
+            "a", f"INSERT INTO {ORDERS} SELECT * FROM delta.`s3://lake/other` WHERE date = DATE '2026-11-19'"
+        ),
+        b=job("b", "ALTER TABLE delta.`s3://lake/other` ADD COLUMNS (more INT)"),
+    )
+    (found,) = planned(tmp_path)["conflicts"]
+    assert (found["first"], found["second"], found["table"]) == ("a", "b", "s3://lake/other")
+
+
 def test_advice_says_how_many_pairs_it_frees_the_most_first(folder: Path) -> None:
     write(folder, d=job("d", UNPINNED_MERGE.replace("18", "16")))
     advice = [one for one in planned(folder)["advice"] if one["change"]]

@@ -3,7 +3,7 @@
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Level, pair_of
 from sluice.footprint import JobFootprint, footprint_of
-from sluice.tables import key_of_path
+from sluice.tables import LogStore, key_of_path
 from unit.conflicts.pairs import facts
 
 STORE = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
@@ -11,10 +11,10 @@ LOCKS = "spark.io.delta.storage.S3DynamoDBLogStore.ddb"
 PATH = "s3a://lake/t"
 
 
-def append(**conf: str) -> JobFootprint:
+def append(*, declared: LogStore | None = None, **conf: str) -> JobFootprint:
     sql = f"INSERT INTO delta.`{PATH}` VALUES (1, 1, 'v', DATE '2026-11-19')"
     spec = DeltaWriteJobSpec.model_validate({"sql": sql})
-    known = facts(log_store=None)
+    known = facts(log_store=declared)
     return footprint_of(spec, STORE | conf, facts={key_of_path(PATH): known}, delta_version="4.4.0")
 
 
@@ -31,3 +31,13 @@ def test_writers_that_lock_by_different_entries_lose_commits() -> None:
         assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
         assert "commits" in verdict.reason
         assert "ddb.region" in str(verdict.advice)
+
+
+def test_who_says_himself_that_he_does_not_lock_is_believed_whatever_is_declared_of_all_writers() -> None:
+    alone = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3SingleDriverLogStore"}
+    locked = append(declared=LogStore.S3_DYNAMODB)
+    assert pair_of(locked, append(declared=LogStore.S3_DYNAMODB)).together
+    verdict = pair_of(locked, append(declared=LogStore.S3_DYNAMODB, **alone)).first_loses
+    assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
+    behind_a_lock = append(declared=LogStore.SAFE, **alone)
+    assert pair_of(behind_a_lock, behind_a_lock).together

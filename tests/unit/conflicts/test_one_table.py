@@ -86,3 +86,12 @@ def test_two_writers_of_a_name_that_leads_nowhere_known_may_lose_commits() -> No
     assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
     assert "where sales.orders lies" in verdict.reason
     assert "DeltaTablePolicy" in str(verdict.advice)
+
+
+def test_two_spellings_of_one_log_stay_one_table_after_a_job_has_changed_it() -> None:
+    enables = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+    changing = job(f"{enables}; {DELETE}", LINK, KNOWN)
+    assert changing.tables[-1].facts is None
+    assert levels(replace(changing, tables=changing.tables[1:]), job(DELETE, PATH, KNOWN)) == {Level.MAY}
+    unlike = job(DELETE, LINK, KNOWN.unlike_now("it has changed"))
+    assert levels(unlike, job(DELETE, PATH, KNOWN)) == {Level.MAY}

@@ -106,3 +106,11 @@ def test_a_table_that_is_only_looked_into_may_be_no_stream() -> None:
     looks["stream"]["readsTables"] = [{"path": "/lake/t"}]
     known = p.facts(dialect=DELTA)
     assert pair_of(p.job(looks, known), p.job(p.DELETE, known)).first_loses.level is Level.MAY
+
+
+def test_a_stream_reads_the_table_of_an_options_path_and_that_of_an_older_version() -> None:
+    for source in ({"path": None, "options": {"Path": "/lake/t"}}, {"path": "/lake/t@v3"}):
+        found = pair_of(
+            p.job(stream(**source), p.facts(dialect=DELTA)), p.job(p.DELETE, p.facts(dialect=DELTA))
+        )
+        assert found.first_loses.rule == "streamed-rows", source

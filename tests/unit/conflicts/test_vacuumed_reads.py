@@ -47,6 +47,17 @@ READERS: dict[str, Any] = {
             "source": {"format": "delta", "path": "/lake/a"},
         }
     },
+    "one file": "INSERT INTO delta.`/lake/b` SELECT * FROM parquet.`/lake/a/k=1/part-0.parquet`",
+    "by sparks catalog": "INSERT INTO delta.`/lake/b` SELECT * FROM spark_catalog.delta.`/lake/a`",
+    "write of an older version": {
+        "write": {"table": {"path": "/lake/b"}, "source": {"format": "delta", "path": "/lake/a@v3"}}
+    },
+    "write of an option's folder": {
+        "write": {
+            "table": {"path": "/lake/b"},
+            "source": {"format": "parquet", "options": {"Path": "/lake/a"}},
+        }
+    },
     "stream": {"stream": {**STREAM, "table": {"path": "/lake/b"}}},
     "stream by batch": {"stream": {**STREAM, "sql": "INSERT INTO delta.`/lake/b` SELECT * FROM batch"}},
 }
@@ -118,9 +129,27 @@ def test_a_table_says_how_long_vacuum_keeps_its_files() -> None:
     assert not pair_of(job(READERS["insert"]), vacuum("interval 2 moons")).together
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"format": "parquet", "path": "/lake/*"},
+        {"format": "parquet", "path": "/lake/{a,b}/part-*.parquet"},
+        {"format": "parquet", "path": "/lake", "options": {"recursiveFileLookup": "true"}},
+        {"format": "parquet", "options": {"paths": '["/lake/a"]'}},
+        {"format": "delta", "optionsFrom": [{"option": "path", "secretKeyRef": {"name": "s", "key": "k"}}]},
+        {"sql": "SELECT * FROM parquet.`/lake/?/*.parquet`"},
+    ],
+)
+def test_a_pattern_may_match_files_of_any_table(source: dict[str, Any]) -> None:
+    read = job({"write": {"table": {"path": "/lake/b"}, "source": source}})
+    assert pair_of(read, job(SHORT)).first_loses.level is Level.MAY
+    assert pair_of(read, job("VACUUM delta.`/lake/a`")).together
+
+
 def test_who_reads_other_tables_is_not_hurt() -> None:
     for sql in (
         "INSERT INTO delta.`/lake/b` SELECT * FROM delta.`/lake/c`",
+        "INSERT INTO delta.`/lake/b` SELECT * FROM parquet.`/lake/c/part-0.parquet`",
         "INSERT INTO delta.`/lake/b` VALUES (1)",
         "INSERT INTO delta.`/lake/b` SELECT id FROM range(10)",
         "CREATE TABLE delta.`/lake/b` (id INT) USING delta",

@@ -144,7 +144,6 @@ def test_a_table_that_a_job_has_changed_is_unknown_by_all_its_names() -> None:
     [
         "spark_catalog.delta.`s3://lake/orders`",
         "`spark_catalog`.Delta.`s3a://lake/orders/`",
-        "spark_catalog.delta.`s3://lake/orders@v1`",
     ],
 )
 def test_a_location_within_spark_s_catalog_is_the_same_table_as_the_location(written: str) -> None:
@@ -158,3 +157,36 @@ def test_a_location_within_another_catalog_is_no_target_and_may_be_any_source() 
     found = last("INSERT INTO prod.sales.orders SELECT * FROM prod.delta.`s3://lake/raw`")
     assert not found.is_blind
     assert found.sources.any_table
+
+
+def test_who_names_sparks_catalog_means_it_whatever_catalog_the_session_looks_into() -> None:
+    names = names_of([(key_of_name("sales.orders"), ORDERS), (key_of_name("prod.sales.orders"), RAW)])
+    spec = DeltaWriteJobSpec(sql="DELETE FROM spark_catalog.sales.orders")
+    assert footprint_of(spec, {"spark.sql.defaultCatalog": "prod"}, names=names).keys == (ORDERS,)
+
+
+def test_a_name_of_one_part_is_bound_only_where_it_is_looked_up_in_sparks_own_schema() -> None:
+    names = names_of([(key_of_name("orders"), ORDERS)])
+    spec = DeltaWriteJobSpec(sql="DELETE FROM orders")
+    assert footprint_of(spec, {}, names=names).keys == (ORDERS,)
+    for elsewhere in (
+        {"spark.sql.catalog.spark_catalog.defaultDatabase": "sales"},
+        {"spark.sql.defaultCatalog": "prod"},
+    ):
+        assert footprint_of(spec, elsewhere, names=names).keys == (key_of_name("orders"),)
+
+
+def test_where_upper_and_lower_case_count_a_temporary_view_may_hide_a_bound_name() -> None:
+    names = names_of([(key_of_name("raw"), RAW), (key_of_name("sales.orders"), ORDERS)])
+    view = "CREATE TEMP VIEW raw AS SELECT * FROM sales.orders"
+    spec = DeltaWriteJobSpec(sql=f"{view}; INSERT INTO sales.orders SELECT * FROM raw")
+    for exact in ("true", "false"):
+        found = footprint_of(spec, {"spark.sql.caseSensitive": exact}, names=names, facts=FACTS)
+        assert not found.tables[-1].blind, exact
+
+
+def test_a_view_that_was_made_under_another_catalog_may_read_any_table() -> None:
+    view = "CREATE TEMP VIEW v AS SELECT * FROM sales.returns"
+    read = "INSERT INTO delta.`s3://lake/orders` SELECT * FROM v"
+    assert not job(f"{view}; {read}").reads.any_table
+    assert job(f"{view}; SET spark.sql.defaultCatalog = prod; {read}").reads.any_table

@@ -233,9 +233,45 @@ def test_a_table_created_at_a_location_is_that_location() -> None:
     )
 
 
-def test_time_travel_in_a_name_is_the_same_table() -> None:
-    assert footprint("DELETE FROM delta.`/lake/t@v12`").table == T
-    assert footprint("DELETE FROM delta.`/lake/t@20261119000000000`").table == T
+@pytest.mark.parametrize("version", ["v12", "20261119000000000"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM delta.`{t}`",
+        "INSERT INTO spark_catalog.delta.`{t}` VALUES (1)",
+        "CREATE TABLE delta.`{t}` (x INT) USING delta",
+        "CREATE TABLE a (x INT) USING delta LOCATION '{t}'",
+        "VACUUM '{t}'",
+    ],
+)
+def test_a_folder_that_is_called_as_a_version_of_another_is_never_written(sql: str, version: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="ends as a version of the table"):
+        footprint(sql.replace("{t}", f"/lake/t@{version}"))
+
+
+def test_what_is_read_of_an_older_version_is_read_of_the_table() -> None:
+    assert footprint("INSERT INTO delta.`/lake/u` SELECT * FROM delta.`/lake/t@v12`").sources.tables == (T,)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM spark_catalog.delta.`/lake/t`",
+        "UPDATE `SPARK_CATALOG`.`Delta`.`/lake/t` SET x = 1",
+        "CONVERT TO DELTA spark_catalog.parquet.`/lake/t`",
+        "CONVERT TO DELTA iceberg.`/lake/t`",
+    ],
+)
+def test_a_location_behind_the_name_of_sparks_catalog_is_a_location(sql: str) -> None:
+    assert footprint(sql).table == T
+
+
+@pytest.mark.parametrize(
+    "rest", ["(x INT) USING delta LOCATION 'lake/t'", "USING delta LOCATION 't' AS SELECT 1 AS x"]
+)
+def test_a_table_is_created_at_no_relative_location(rest: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=r"statement 1.*relative location"):
+        footprint(f"CREATE TABLE a {rest}")
 
 
 TEXTS = [

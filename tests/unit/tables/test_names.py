@@ -75,11 +75,24 @@ def test_what_is_known_by_name_is_a_table_and_other_names_may_be_views() -> None
         (bound(sales_orders="s3://lake/orders"), set()),
         (bound(sales_orders="s3://lake/returns"), {"sales.orders", ORDERS.text, RETURNS.text}),
         (bound(), {"sales.orders", ORDERS.text}),
-        (bound(sales_orders="s3://lake/orders", other=None), {"other"}),
-        (bound(sales_orders="s3://lake/orders", o="s3://lake/orders"), {"sales.orders", "o", ORDERS.text}),
+        (bound(sales_orders="s3://lake/orders", other=None), {"other", "default.other"}),
+        (
+            bound(sales_orders="s3://lake/orders", o="s3://lake/orders"),
+            {"sales.orders", "o", "default.o", ORDERS.text},
+        ),
     ],
 )
 def test_what_a_change_of_bindings_is_about(after: Names, differing: set[str]) -> None:
     before = bound(sales_orders="s3://lake/orders")
     for found in (before.differing(after), after.differing(before)):
         assert found == {TableKey.parse(text) for text in differing}
+
+
+def test_what_sparks_own_schema_holds_has_one_key_with_its_name_and_without() -> None:
+    names = bound(orders="s3://lake/orders")
+    assert names.key_of(key_of_name("default.orders")) == names.key_of(key_of_name("orders")) == ORDERS
+    assert names.is_table(key_of_name("spark_catalog.default.orders"))
+    assert names.key_of(key_of_name("sales.orders")) == key_of_name("sales.orders")
+    both = bound(orders="s3://lake/orders", default_orders="s3://lake/returns")
+    assert both.key_of(key_of_name("orders")).may_equal(RETURNS)
+    assert both.key_of(key_of_name("default.orders")).may_equal(ORDERS)

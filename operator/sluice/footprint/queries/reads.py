@@ -72,7 +72,9 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
     ):
         return None
     view = view_named(table, reading.around.views)
-    if view is not None and not exact:
+    if view is not None and exact:
+        return _everything(f"{view}: may be a temporary view or a table, as upper and lower case count")
+    if view is not None:
         return _through_view(view, reading, seen)
     if not reading.names_own_table(table):
         why = _may_be(table, reading)

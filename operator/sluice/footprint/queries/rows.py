@@ -309,7 +309,8 @@ def _groups_widely(query: exp.Select, reading: Reading) -> bool:
 
 
 def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
-    common = common_table(node)
+    exact = reading.around.settings.session.case_sensitive
+    common = common_table(node, case_sensitive=exact)
     if common is not None:
         plain = (
             has_only(common, RELATIONS) and common.parent is not None and has_only(common.parent, RELATIONS)
@@ -321,7 +322,8 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
             return None
         query = reading.around.views[name]
         under = reading.around.inside_view(name).settings
-        if query is None or stranger(query) is not None or under.session != reading.around.settings.session:
+        same = under.session == reading.around.settings.session and not exact
+        if query is None or stranger(query) is not None or not same:
             return None
         return rows_of(query, reading, depth + 1)
     facts = reading.columns_of(node)

@@ -12,6 +12,7 @@ from sluice.tables import TableKey, key_of_name, key_of_path
 
 _UNQUOTED = re.compile(r"[A-Za-z0-9_]+")
 _TIME_TRAVEL = re.compile(r"@(v\d+|\d{17})$")
+_SPARKS_CATALOG = "spark_catalog"
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -23,15 +24,17 @@ class Named:
     end: int
 
 
-def table_at(tokens: tuple[Token, ...], position: int) -> Named | None:
+def table_at(tokens: tuple[Token, ...], position: int, *, is_source: bool = False) -> Named | None:
     """The table that is named from `position` on; None if none is, or only by an expression such as IDENTIFIER(...)."""
     parts: list[str] = []
     while position < len(tokens) and _is_part(tokens[position]):
         parts.append(tokens[position].text)
         position += 1
         if position >= len(tokens) or tokens[position].token_type is not TokenType.DOT:
-            named = not _is_call(parts, tokens, position)
-            return Named(key_of_parts(parts), position) if named else None
+            if _is_call(parts, tokens, position):
+                return None
+            key = key_of_parts(parts, is_source=is_source)
+            return Named(key if is_source else _not_of_a_version(key), position)
         position += 1
     return None
 
@@ -41,19 +44,22 @@ def folder_at(tokens: tuple[Token, ...], position: int) -> Named | None:
     found = tokens[position : position + 1]
     if not found or found[0].token_type is not TokenType.STRING:
         return None
-    return Named(key_of_path(_absolute(found[0].text, f"'{found[0].text}'")), position + 1)
+    key = key_of_path(_absolute(found[0].text, f"'{found[0].text}'"))
+    return Named(_not_of_a_version(key), position + 1)
 
 
-def key_of_parts(parts: list[str]) -> TableKey:
-    """Raises NotUnderstoodError for a location that is another one on each machine."""
-    if len(parts) == 2 and parts[0].lower() == "delta":
-        return key_of_path(_absolute(_TIME_TRAVEL.sub("", parts[1]), f"delta.`{parts[1]}`"))
+def key_of_parts(parts: list[str], *, is_source: bool = True) -> TableKey:
+    """Raises NotUnderstoodError for a location that is another one on each machine. Of a source with a version behind its
+    location the location alone counts."""
+    format_and_location = in_sparks_catalog(parts)
+    if len(format_and_location) == 2 and format_and_location[0].lower() == "delta":
+        written = format_and_location[1]
+        location = _TIME_TRAVEL.sub("", written) if is_source else written
+        return key_of_path(_absolute(location, f"delta.`{written}`"))
     if len(parts) == 3 and parts[1].lower() == "delta" and _ABSOLUTE.match(parts[2]) is not None:
-        if parts[0].lower() != "spark_catalog":
-            raise NotUnderstoodError(
-                f"{parts[0]}.delta.`{parts[2]}` may be a location or a name of that catalog: write delta.`{parts[2]}`"
-            )
-        return key_of_parts(parts[1:])
+        raise NotUnderstoodError(
+            f"{parts[0]}.delta.`{parts[2]}` may be a location or a name of that catalog: write delta.`{parts[2]}`"
+        )
     if len(parts) == 1 and _ABSOLUTE.match(parts[0]) is not None:
         raise NotUnderstoodError(f"`{parts[0]}` may be a location after USE delta: write delta.`{parts[0]}`")
     dotted = next((part for part in parts if "." in part and "/" not in part), None)
@@ -62,6 +68,28 @@ def key_of_parts(parts: list[str]) -> TableKey:
             f"`{dotted}` is one name with dots in it: give each part of a name backticks of its own"
         )
     return key_of_name(".".join(parts))
+
+
+def in_sparks_catalog(parts: list[str]) -> list[str]:
+    """Without the name of Spark's own catalog, in which formats are found as schemas are: spark_catalog.delta.`/location`."""
+    is_there = (
+        len(parts) == 3 and parts[0].lower() == _SPARKS_CATALOG and _ABSOLUTE.match(parts[2]) is not None
+    )
+    return parts[1:] if is_there else parts
+
+
+def key_of_source_at(location: str) -> TableKey:
+    """Of a Delta table that is read there, perhaps as it was once."""
+    return key_of_path(_TIME_TRAVEL.sub("", location))
+
+
+def _not_of_a_version(key: TableKey) -> TableKey:
+    """Delta writes the folder of this very name if it is a table, and else takes the end of it for a version."""
+    if not key.is_name and _TIME_TRAVEL.search(key.text) is not None:
+        raise NotUnderstoodError(
+            f"{key} ends as a version of the table before the @, and no version can be written: name the table alone"
+        )
+    return key
 
 
 def _absolute(location: str, written: str) -> str:
@@ -102,8 +130,9 @@ def is_of_a_version(node: exp.Table) -> bool:
 
 
 def key_of(table: TableRef) -> TableKey:
+    """Of a table that is written, or that is read as it is now."""
     if table.path is not None:
-        return key_of_path(table.path)
+        return _not_of_a_version(key_of_path(table.path))
     if table.name is not None:
         return key_of_name(table.name)
     raise NotUnderstoodError("a table needs a path or a name")

@@ -78,16 +78,21 @@ class Surroundings:
         """Of a table as a statement names it."""
         if not table.is_name:
             return self.names.key_of(table)
-        return table if self.moved else self.names.key_of(self._in_its_catalog(table))
+        return self.names.key_of(self._in_its_catalog(table)) if self._is_told(table) else table
 
     def is_table(self, table: TableKey) -> bool:
         """Surely, and no view over others."""
-        return not table.is_name or (not self.moved and self.names.is_table(self._in_its_catalog(table)))
+        return not table.is_name or (
+            self._is_told(table) and self.names.is_table(self._in_its_catalog(table))
+        )
+
+    def _is_told(self, name: TableKey) -> bool:
+        """Whether it means what a policy means by it. Of one part it may be in another schema than in Spark's own."""
+        return not self.moved and ("." in name.text or not self.settings.has_own_schema)
 
     def _in_its_catalog(self, name: TableKey) -> TableKey:
-        """Of one part it may be in any schema, whatever the catalog is."""
         catalog = self.settings.default_catalog
-        return name if catalog is None or "." not in name.text else in_catalog(name, catalog)
+        return name if catalog is None else in_catalog(name, catalog)
 
     def known(self, table: TableKey) -> TableFacts | None:
         return self._unchanged(table, self._given(table))
@@ -106,6 +111,11 @@ class Surroundings:
         facts = self._given(table)
         return facts.log_store if facts is not None else None
 
+    def table_id(self, table: TableKey) -> str | None:
+        """No change of a table takes it back that two locations led to one log."""
+        facts = self._given(table)
+        return facts.table_id if facts is not None else None
+
     def missing(self, table: TableKey) -> str:
         """Why nothing is known of a table."""
         if self.moved and table.is_name:
@@ -115,13 +125,22 @@ class Surroundings:
 
     def selected_by(self, tree: exp.Expr | None) -> Sources:
         """Of a statement or a query; None if it is too large to be read."""
-        return ANY_SOURCES if tree is None else sources_of(tree, self.views, self.settings.spark)
+        if tree is None:
+            return ANY_SOURCES
+        found = sources_of(tree, self.views, self.settings.spark)
+        return replace(found, any_table=True) if self._looks_elsewhere_in_views else found
+
+    @property
+    def _looks_elsewhere_in_views(self) -> bool:
+        """Whether a view's query may name other tables by the same names."""
+        catalog = self.settings.default_catalog
+        return any(under.default_catalog != catalog for under in self.views_under.values())
 
     def _given(self, table: TableKey) -> TableFacts | None:
         return self._among(self.facts, table)
 
     def _among(self, facts: Mapping[TableKey, TableFacts], table: TableKey) -> TableFacts | None:
-        return None if self.moved and table.is_name else facts.get(self.one_key(table))
+        return None if table.is_name and not self._is_told(table) else facts.get(self.one_key(table))
 
 
 def place(statement: Statement) -> str:
@@ -305,7 +324,7 @@ class Reading:
         facts = self.facts
         store = log_store_of(self.key, self.around.settings.conf)
         declared = self.around.declared_store(self.written)
-        if declared is not None and store not in _CHOSEN_BY_THE_JOB:
+        if declared is not None and not _is_chosen(store, declared):
             store = declared
         widened = tuple(dict.fromkeys((*fields.pop("widened", ()), *_reasons(fields))))
         if facts is not None and not facts.exists:
@@ -325,6 +344,7 @@ class Reading:
             operation=operation,
             write_serializable=facts is not None and facts.write_serializable,
             facts=facts,
+            table_id=self.around.table_id(self.written),
             previews_rows=self.around.settings.previews_rows,
             compacts=self._compacts,
             log_store=store,
@@ -344,7 +364,13 @@ _NO_SUBQUERY = (
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
 
 
-_CHOSEN_BY_THE_JOB = (LogStore.LINK, LogStore.S3_DYNAMODB)
+def _is_chosen(store: LogStore, declared: LogStore) -> bool:
+    """Whether the job's settings overrule what is declared: also that it does not commit as every writer should."""
+    if declared is LogStore.S3_DYNAMODB and store is LogStore.S3_SINGLE_DRIVER:
+        return True
+    return store in (LogStore.LINK, LogStore.S3_DYNAMODB)
+
+
 _UNPARSED = (["WITH", "SCHEMA", "EVOLUTION"], ["IF", "NOT", "EXISTS"])
 
 

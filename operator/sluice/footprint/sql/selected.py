@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from sluice.footprint.sources import MANY, Sources, together
+from sluice.footprint.sources import ANY_SOURCES, MANY, Sources, files_at, together
 from sluice.footprint.sql.functions import a_users, makes_rows, name_of
 from sluice.footprint.sql.known import Version
-from sluice.footprint.sql.naming import key_of_node
+from sluice.footprint.sql.naming import in_sparks_catalog, key_of_node
 from sluice.footprint.sql.nodes import stranger
-from sluice.tables import TableKey, key_of_path
+from sluice.tables import TableKey
 
 _FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "binaryfile"})
 _NO_VIEW = "names no temporary view"
@@ -43,11 +43,17 @@ def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
                     seen.add(name)
                     pending.append(views[name])
             else:
-                key = key_of_path(node.name) if names_files(node) else key_of_node(node)
-                any_table = any_table or key is None
-                if key is not None:
-                    found[key] = None
+                here = _source(node)
+                any_table = any_table or here.any_table
+                found.update(dict.fromkeys(here.tables))
     return together([Sources(tuple(found), any_table)])
+
+
+def _source(node: exp.Table) -> Sources:
+    if names_files(node):
+        return files_at(node.name)
+    key = key_of_node(node)
+    return ANY_SOURCES if key is None else Sources((key,))
 
 
 def _query_of(tree: exp.Expr) -> exp.Expr | None:
@@ -97,7 +103,8 @@ def is_table_function(table: exp.Table, spark: Version | None) -> bool:
 
 def names_files(table: exp.Table) -> bool:
     """parquet.`/folder` and its like read files, never a Delta table's log."""
-    return len(table.parts) == 2 and table.db.lower() in _FILE_FORMATS and "/" in table.name
+    parts = in_sparks_catalog([part.name for part in table.parts])
+    return len(parts) == 2 and parts[0].lower() in _FILE_FORMATS and "/" in table.name
 
 
 def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:

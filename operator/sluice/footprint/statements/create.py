@@ -7,10 +7,11 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.job import Operation
+from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
-from sluice.footprint.sql.naming import key_of_parts, table_at
+from sluice.footprint.sql.naming import folder_at, in_sparks_catalog, key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.shape import (
     DEFAULT,
@@ -26,7 +27,7 @@ from sluice.footprint.sql.shape import (
 from sluice.footprint.sql.statement import query_in
 from sluice.footprint.sql.words import QUOTED, closed, outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
-from sluice.tables import TableKey, key_of_path
+from sluice.tables import TableKey
 
 AFTER_CONVERT = (
     rf"(?:(?:NO|COLLECT) STATISTICS)?(?: ?PARTITIONED BY \( {NAME} {TYPE}(?: , {NAME} {TYPE})* \))?"
@@ -36,6 +37,7 @@ _OF_PLAIN_LITERALS = frozenset(
     | {"::", "L", "S", "Y", "D", "F"}
 )
 """1L is read as 1 :: L."""
+_CONVERTIBLE = frozenset({"parquet", "iceberg"})
 _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM", "VALUES"})
 _PARTITION = rf"{NAME}(?: {TYPE}(?: COMMENT {STRING})?)?"
 _CLAUSES = {
@@ -195,7 +197,7 @@ def _cloned(reading: Reading) -> Sources:
     tokens = reading.statement.tokens
     for position, word in outside_parentheses(tokens):
         if word == "CLONE" and position >= reading.end:
-            named = table_at(tokens, position + 1)
+            named = table_at(tokens, position + 1, is_source=True)
             return ANY_SOURCES if named is None else Sources((named.key,))
     return ANY_SOURCES
 
@@ -228,13 +230,15 @@ def _location(reading: Reading) -> TableKey | None:
     """Where a table is created, if the statement says so: its name will be bound to that location."""
     depth = 0
     rest = reading.statement.tokens[reading.end :]
-    for token, after in pairwise(rest):
+    for position, token in enumerate(rest):
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
         word = token.text.upper()
         if depth == 0 and word in ("AS", "SELECT"):
             return None
-        if depth == 0 and word == "LOCATION" and after.token_type is TokenType.STRING:
-            return key_of_path(after.text)
+        if depth == 0 and word == "LOCATION":
+            located = _folder(reading, position + 1)
+            if located is not None:
+                return located
         if depth == 0 and word == "OPTIONS":
             raise reading.refused(
                 f"OPTIONS (line {token.line}) may place the table somewhere: use LOCATION and TBLPROPERTIES instead"
@@ -242,9 +246,18 @@ def _location(reading: Reading) -> TableKey | None:
     return None
 
 
+def _folder(reading: Reading, position: int) -> TableKey | None:
+    try:
+        found = folder_at(reading.statement.tokens[reading.end :], position)
+    except NotUnderstoodError as error:
+        raise reading.refused(str(error)) from None
+    return found.key if found is not None else None
+
+
 def _converted(reading: Reading) -> TableKey:
     """CONVERT TO DELTA parquet.`/folder` makes the folder a Delta table."""
-    parts = [token.text for token in reading.statement.tokens[3:6]]
-    if len(parts) == 3 and parts[0].lower() == "parquet" and parts[1] == ".":
-        return key_of_parts(["delta", parts[2]])
+    tokens = reading.statement.tokens[3 : reading.end]
+    parts = in_sparks_catalog([token.text for token in tokens if token.token_type is not TokenType.DOT])
+    if len(parts) == 2 and parts[0].lower() in _CONVERTIBLE:
+        return key_of_parts(["delta", parts[1]], is_source=False)
     return reading.written
