@@ -150,10 +150,14 @@ def _read(spec: DeltaWriteJobSpec, around: Surroundings) -> Script:
         for statement in texts["spec.sql"]:
             script = script.then(statement)
         return script
-    if spec.write is not None:
-        return replace(script, tables=(write_footprint(spec.write, around),))
-    if spec.stream is not None:
-        return streamed(spec.stream, around)
+    try:
+        if spec.write is not None:
+            return replace(script, tables=(write_footprint(spec.write, around),))
+        if spec.stream is not None:
+            return streamed(spec.stream, around)
+    except RecursionError as error:
+        field = "spec.stream" if spec.write is None else "spec.write"
+        raise NotUnderstoodError(f"{field}: its SQL is nested too deeply to be read") from error
     raise NotUnderstoodError("spec.application needs spec.footprint: declare which tables it writes")
 
 

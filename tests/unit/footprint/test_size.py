@@ -56,6 +56,13 @@ def test_what_is_nested_too_deeply_for_a_reader_is_refused_with_its_place(sql: s
         footprint(f"DELETE FROM {T};\n{sql}")
 
 
+def test_so_is_the_query_of_a_write() -> None:
+    source = {"sql": f"SELECT 1 {'UNION SELECT 1 ' * 6_000}"}
+    write = {"table": {"path": "s3://lake/t"}, "mode": "Append", "source": source}
+    with pytest.raises(NotUnderstoodError, match=r"spec\.write.*nested too deeply"):
+        footprint_of(DeltaWriteJobSpec.model_validate({"write": write}), {}, facts={})
+
+
 def test_settings_without_end_are_refused() -> None:
     settings = "; ".join(f"SET spark.sql.x{number} = 1" for number in range(3_000))
     with pytest.raises(NotUnderstoodError, match=r"SET spark\.sql\.x1025: more than 2048 settings"):
