@@ -83,6 +83,7 @@ def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verd
 
 def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
     """Where the one writes what the other only reads."""
+    loser, winner = _by_its_log(loser, winner), _by_its_log(winner, loser)
     if loser.vacuums or winner.vacuums:
         yield from _vacuumed_reads(loser, winner)
     if loser.streams_from:
@@ -90,6 +91,17 @@ def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKe
     for mine in loser.tables:
         if mine.told_by:
             yield from _changed_sources(mine, winner)
+
+
+def _by_its_log(reader: JobFootprint, writer: JobFootprint) -> JobFootprint:
+    """What it reads by the key of the writer, where their logs say that both mean one table."""
+    if not reader.ids_of_sources:
+        return reader
+    written = {f.table_id: f.table for f in writer.tables if f.table_id is not None}
+    for source, table_id in reader.ids_of_sources.items():
+        if table_id in written:
+            reader = reader.reading(source, written[table_id])
+    return reader
 
 
 def _changed_sources(mine: TableFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
@@ -129,7 +141,11 @@ def _meetings(loser: JobFootprint, winner: JobFootprint) -> Iterator[Meeting]:
             continue
         for theirs in winner.tables:
             one_table = mine.table == theirs.table or _share_a_log(mine, theirs)
-            perhaps = mine.table.may_equal(theirs.table) and not _have_logs_of_their_own(mine, theirs)
+            perhaps = mine.table.may_equal(theirs.table) and not (
+                _have_logs_of_their_own(mine, theirs)
+                and not _may_change(loser, mine.table)
+                and not _may_change(winner, theirs.table)
+            )
             if one_table or perhaps or common.may_share_a_checkpoint(mine, theirs):
                 yield Meeting(mine, theirs, loser, winner, one_table)
 
@@ -183,8 +199,13 @@ def _share_a_log(mine: TableFootprint, theirs: TableFootprint) -> bool:
     return mine.table_id is not None and mine.table_id == theirs.table_id
 
 
+def _may_change(job: JobFootprint, table: TableKey) -> bool:
+    """A table that is made anew gets another id: then one that was read before tells nothing of one that was read after."""
+    return any(footprint.may_change_table for footprint in job.tables if footprint.table == table)
+
+
 def _have_logs_of_their_own(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    """As the tables are now."""
+    """As the tables were when their logs were read."""
     if mine.facts is None or theirs.facts is None or None in (mine.table_id, theirs.table_id):
         return False
     return mine.table_id != theirs.table_id

@@ -74,15 +74,17 @@ def footprint_of(
     elif settings.changes_what_is_touched is not None:
         why = f"{settings.changes_what_is_touched} may change what is read and written anew"
         tables = tuple(_widest(footprint, why) for footprint in tables)
+    streams_from = tuple(map(around.one_key, streamed_tables(spec.stream))) if spec.stream is not None else ()
+    reads = _only_read(spec, script, around)
+    read = {*streams_from, *reads.tables, *(key for footprint in tables for key in footprint.told_by)}
     found = JobFootprint(
         tables=tuple(_with_compaction(tables, anywhere=settings.compacts_elsewhere)),
         dialect=dialect,
-        streams_from=tuple(map(around.one_key, streamed_tables(spec.stream)))
-        if spec.stream is not None
-        else (),
+        streams_from=streams_from,
         follows=follows(spec.stream.source) if spec.stream is not None else Follows.APPENDS,
         streams_surely=spec.stream is not None and is_delta(spec.stream.source),
-        reads=_only_read(spec, script, around),
+        reads=reads,
+        ids_of_sources=around.ids_of(read),
         deadline_seconds=spec.active_deadline_seconds,
     )
     refuse_folders_elsewhere(

@@ -1,6 +1,6 @@
 """A footprint: what one statement's transaction will record about one table, in the terms of Delta's conflict check."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -176,6 +176,8 @@ class JobFootprint:
     """Its source is a Delta table; else it may only look into `streams_from`, batch by batch."""
     reads: Sources = NO_SOURCES
     """Tables that it reads but does not write."""
+    ids_of_sources: Mapping[TableKey, str] = field(default_factory=dict, compare=False, repr=False)
+    """By their logs, of those tables that it reads of which a log was read."""
     deadline_seconds: int | None = None
     """Longest time that the job may run."""
 
@@ -198,13 +200,22 @@ class JobFootprint:
         if table == other:
             return self
         tables = (replace(f, table=other) if f.table == table else f for f in self.tables)
-        sources = (other if key == table else key for key in self.streams_from)
-        read = tuple(other if key == table else key for key in self.reads.tables)
+        return replace(self, tables=tuple(tables)).reading(table, other)
+
+    def reading(self, source: TableKey, other: TableKey) -> "JobFootprint":
+        """With what it only reads under another of its names."""
+
+        def named(keys: Iterable[TableKey]) -> tuple[TableKey, ...]:
+            return tuple(other if key == source else key for key in keys)
+
         return replace(
             self,
-            tables=tuple(tables),
-            streams_from=tuple(sources),
-            reads=replace(self.reads, tables=read),
+            tables=tuple(replace(f, told_by=named(f.told_by)) if f.told_by else f for f in self.tables),
+            streams_from=named(self.streams_from),
+            reads=replace(self.reads, tables=named(self.reads.tables)),
+            ids_of_sources={
+                other if key == source else key: table_id for key, table_id in self.ids_of_sources.items()
+            },
         )
 
     @property

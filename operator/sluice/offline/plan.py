@@ -94,13 +94,19 @@ def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
     by_key: dict[tuple[str, TableKey], set[int]] = defaultdict(set)
     by_log: dict[str, set[int]] = defaultdict(set)
     for number, job in enumerate(jobs):
+        ids = job.footprint.ids_of_sources
         for key in (*job.footprint.keys, *job.footprint.streams_from):
             by_key["table", key].add(number)
+        for source in job.footprint.streams_from:
+            if source in ids:
+                by_log[ids[source]].add(number)
         for table in job.footprint.tables:
             if table.checkpoint is not None:
                 by_key["checkpoint", TableKey(table.checkpoint)].add(number)
             for told in table.told_by:
                 by_key["table", told].add(number)
+                if told in ids:
+                    by_log[ids[told]].add(number)
             if table.table_id is not None:
                 by_log[table.table_id].add(number)
     perhaps = [

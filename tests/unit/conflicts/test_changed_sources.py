@@ -1,5 +1,7 @@
 """A job whose rows are bounded by the columns of what it selects from never runs beside one that may change these columns."""
 
+from dataclasses import replace
+
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
@@ -57,3 +59,24 @@ def test_who_is_not_told_by_the_source_does_not_wait_for_its_changes() -> None:
     assert pair_of(job(COPY, sources=False), change).together
     everything = "INSERT INTO delta.`/lake/t` SELECT * FROM delta.`/lake/s`"
     assert pair_of(job(everything), change).together
+
+
+def test_a_source_by_another_of_its_locations_is_known_by_its_log() -> None:
+    link = key_of_path("/mnt/s")
+    known = {
+        key_of_path("/lake/t"): FACTS[key_of_path("/lake/t")],
+        key_of_path("/lake/s"): replace(FACTS[key_of_path("/lake/s")], table_id="7d1f"),
+        link: replace(FACTS[key_of_path("/lake/s")], table_id="7d1f"),
+    }
+
+    def told(sql: str) -> JobFootprint:
+        return footprint_of(DeltaWriteJobSpec(sql=sql), {}, facts=known, sources=known)
+
+    copy, change = (
+        told(COPY.replace("/lake/s", "/mnt/s")),
+        told("ALTER TABLE delta.`/lake/s` ADD COLUMNS (x INT)"),
+    )
+    pair = pair_of(copy, change)
+    assert (pair.first_loses.level, pair.first_loses.rule) == (Level.MAY, "changed-source")
+    known[link] = replace(known[link], table_id="another")
+    assert pair_of(told(COPY.replace("/lake/s", "/mnt/s")), change).together

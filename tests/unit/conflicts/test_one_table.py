@@ -64,6 +64,28 @@ def test_two_locations_that_may_be_one_are_told_apart_by_their_ids_only(one: str
     assert Level.NEVER not in pair(one=None, other=None)
 
 
+@pytest.mark.parametrize(
+    "anew",
+    [
+        "CREATE OR REPLACE TABLE {t} (id BIGINT) USING delta",
+        "CREATE TABLE IF NOT EXISTS {t} (id BIGINT) USING delta LOCATION 'hdfs:///lake/t'",
+        "CREATE OR REPLACE TABLE {t} SHALLOW CLONE delta.`hdfs://nn/lake/other`",
+        "RESTORE TABLE {t} TO VERSION AS OF 0",
+    ],
+)
+def test_unlike_ids_tell_nothing_of_a_table_that_is_made_anew(anew: str) -> None:
+    """It gets another id by that, and its log may have been read before, the other's after it."""
+
+    def known(sql: str, location: str, table_id: str) -> JobFootprint:
+        spec = DeltaWriteJobSpec.model_validate({"sql": sql.replace("{t}", f"delta.`{location}`")})
+        return footprint_of(spec, {}, facts={key_of_path(location): replace(KNOWN, table_id=table_id)})
+
+    one, other = "hdfs:///lake/t", "hdfs://nn/lake/t"
+    making = known(anew, one, "7d1f")
+    assert levels(making, known(DELETE, other, "c0de")) != {Level.NEVER}
+    assert levels(known(DELETE, one, "7d1f"), known(DELETE, other, "c0de")) == {Level.NEVER}
+
+
 def test_two_checkpoints_that_may_be_one_are_used_one_after_the_other() -> None:
     def stream(checkpoint: str, table: str) -> JobFootprint:
         plain = {"source": {"format": "kafka"}, "trigger": {"availableNow": True}}

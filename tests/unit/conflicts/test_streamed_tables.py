@@ -1,11 +1,13 @@
 """What fails a stream at the table that it reads, though it writes another."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Level, Pair, common, conflict_between, pair_of
-from sluice.footprint import JobFootprint
+from sluice.footprint import JobFootprint, footprint_of
 from sluice.tables import Dialect, databricks, key_of_path, oss
 from unit.conflicts import pairs as p
 
@@ -114,3 +116,17 @@ def test_a_stream_reads_the_table_of_an_options_path_and_that_of_an_older_versio
             p.job(stream(**source), p.facts(dialect=DELTA)), p.job(p.DELETE, p.facts(dialect=DELTA))
         )
         assert found.first_loses.rule == "streamed-rows", source
+
+
+def test_a_stream_by_another_location_of_the_table_is_known_by_its_log() -> None:
+    known = replace(p.facts(dialect=DELTA), table_id="7d1f")
+
+    def told(spec: Any, location: str) -> JobFootprint:
+        given = {"sql": spec.replace("{t}", f"delta.`{location}`")} if isinstance(spec, str) else spec
+        facts = {key_of_path(location): known}
+        return footprint_of(DeltaWriteJobSpec.model_validate(given), {}, facts=facts)
+
+    reader = told(stream(path="/mnt/t"), "/mnt/t")
+    found = pair_of(reader, told(p.DELETE, "/lake/t"))
+    assert found.first_loses.rule == "streamed-rows"
+    assert pair_of(reader, told(p.SET, "/lake/t")).first_loses.rule == "streaming-read"

@@ -186,3 +186,16 @@ def test_the_queue_keeps_a_vacuum_from_whoever_reads() -> None:
     reading = Waiter("r", "etl/reader", reader.footprint, 0, datetime(2026, 11, 19, tzinfo=UTC))
     (decision,) = decide([reading], [Holder("v", "etl/vacuum", vacuum.footprint)])
     assert not decision.granted
+
+
+def test_a_source_by_another_of_its_locations_loses_its_files_too() -> None:
+    known = {key_of_path(path): replace(PLAIN, table_id="7d1f") for path in ("/lake/a", "/mnt/a")}
+    spec = DeltaWriteJobSpec.model_validate(
+        {"sql": "INSERT INTO delta.`/lake/b` SELECT * FROM delta.`/mnt/a`"}
+    )
+    read = footprint_of(spec, LINKING, sources=known, delta_version="4.4.0")
+    vacuum = job(SHORT, known[key_of_path("/lake/a")])
+    for pair in (pair_of(read, vacuum), pair_of(vacuum, read)):
+        assert pair.order is Order.NONE
+        assert (pair.first_loses.level, pair.first_loses.rule) == (Level.UNSAFE, "vacuum-under-a-run")
+    assert pair_of(read, job(SHORT)).together

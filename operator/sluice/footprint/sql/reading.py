@@ -1,6 +1,6 @@
 """One statement while it is read: its text and tree, the table that it writes, and what is known around it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -115,6 +115,11 @@ class Surroundings:
         """No change of a table takes it back that two locations led to one log."""
         facts = self._given(table)
         return facts.table_id if facts is not None else None
+
+    def ids_of(self, keys: Iterable[TableKey]) -> dict[TableKey, str]:
+        """Of what is selected from, by the keys that `names` gives."""
+        found = {key: self.sources.get(key) or self.facts.get(key) for key in keys}
+        return {key: facts.table_id for key, facts in found.items() if facts is not None and facts.table_id}
 
     def missing(self, table: TableKey) -> str:
         """Why nothing is known of a table."""
