@@ -143,6 +143,7 @@ EXAMPLES = (
         _APPEND,
         "VACUUM orders RETAIN 2 HOURS",
         f"{_BATCH}::test_vacuum_below_a_writers_lifetime_is_unsafe",
+        _REPLAY,
     ),
     _otherwise(
         common.vacuum_under_a_read,
@@ -162,6 +163,7 @@ EXAMPLES = (
         "INSERT INTO archive SELECT * FROM orders WHERE date = DATE '2026-11-18'",
         "ALTER TABLE orders ADD COLUMNS (note STRING FIRST)",
         f"{_CHANGED}::test_what_may_change_the_source_s_columns_waits",
+        f"{_TOLD}::test_no_pair_that_delta_aborted_after_a_third_job_was_let_run_beside_it",
     ),
     _otherwise(
         common.same_checkpoint,

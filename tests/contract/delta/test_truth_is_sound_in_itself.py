@@ -29,6 +29,20 @@ def test_rows_are_unique_and_know_their_tables(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", truth.VERSIONS)
+def test_each_statement_that_is_easily_misread_lets_somebody_fail(version: str) -> None:
+    """Where it really writes; and nobody where it is believed to, so that the misreading would be found."""
+    found: dict[str, list[bool]] = {}
+    for row in truth.recorded(version):
+        _, _, rest = row.id.partition("misread/")
+        if rest:
+            name, _, probe = rest.partition("/")
+            failed = any(o.raced and o.outcome != "ok" for o in row.outcomes.values())
+            found.setdefault(name, []).append(failed == (probe != "delete-believed"))
+    assert found
+    assert {name for name, held in found.items() if not all(held)} == set()
+
+
+@pytest.mark.parametrize("version", truth.VERSIONS)
 def test_a_line_is_read_as_it_was_written(version: str) -> None:
     for row in truth.recorded(version):
         assert Row.from_line(row.as_line()) == row

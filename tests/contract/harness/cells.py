@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, combinations_with_replacement
 
 from contract.harness.layouts import LAYOUTS
+from contract.harness.misread import misread_rows
 from contract.harness.operations import ANYWHERE, NOWHERE, UNKNOWN, Operation, catalogue
 from contract.harness.rows import Row
 from contract.harness.special import special_rows
@@ -123,7 +124,7 @@ NOT_ON_3 = frozenset({"truncate"})
 
 def rows(version: str) -> list[Row]:
     """All cells for this version of Delta, each once."""
-    found = {row.id: row for row in _all_rows()}
+    found = {row.id: row for row in (*_all_rows(), *misread_rows(version))}
     return [
         row
         for row in found.values()

@@ -69,6 +69,8 @@ TOUCH_ALL = frozenset(
 
 OTHERWISE = frozenset(
     {
+        "append-elsewhere-then-read-old",
+        "append-then-read-old",
         "merge-insert-false",
         "merge-insert-one-is-two",
         "merge-insert-only",
@@ -78,7 +80,8 @@ OTHERWISE = frozenset(
         "replace-where-one-is-two-sql",
     }
 )
-"""MERGE ON false and a false replaceWhere read nothing, and a MERGE on its own table may add rows to another partition."""
+"""MERGE ON false and a false replaceWhere read nothing, a MERGE on its own table may add rows to another partition, and who
+reads an old version loses its files to VACUUM."""
 
 VARIANTS = TOUCH_NOTHING | TOUCH_ALL | OTHERWISE
 """Operations that differ from all others of their kind, and whose kind the matrices show without them."""
@@ -116,7 +119,7 @@ def matrices(shared: Path) -> dict[tuple[str, str], Matrix]:
 
 def topic_of(row: Row) -> str | None:
     """Which matrix a row belongs to, if any has rows of its kind."""
-    if row.id.startswith("random/"):
+    if row.id.startswith(("random/", "misread/")):
         return None
     if row.layout == "absent":
         return "first commits on an absent path"

@@ -454,10 +454,7 @@ def catalogue(a: str, b: str) -> Mapping[str, Operation]:
     udf = Operation(
         "delete-udf",
         "delete",
-        sql(
-            "CREATE OR REPLACE TEMPORARY FUNCTION opaque AS 'org.apache.hadoop.hive.ql.udf.UDFUpper';"
-            f" DELETE FROM {T} WHERE date = {date(a)} AND opaque(v) = 'BASE' AND k = 1"
-        ),
+        sql(f"DELETE FROM {T} WHERE date = {date(a)} AND opaque(v) = 'BASE' AND k = 1"),
         a,
         opaque=("opaque",),
     )

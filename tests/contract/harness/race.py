@@ -17,9 +17,11 @@ from typing import Any
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
 
+from contract.harness.creation import create_table
 from contract.harness.execute import changes_its_session, execute
 from contract.harness.layouts import LAYOUTS, Layout
 from contract.harness.rows import Outcome, Row, Spec, Touched, placed
+from contract.harness.session import define_opaque
 from sluice_runner import failures
 
 LOSER = "loser"
@@ -28,8 +30,6 @@ PATIENCE = 600.0
 POLL = 0.005
 LANES = 2
 """Races side by side in one Spark: one alone leaves half of two cores idle."""
-SOURCE_COLUMNS = "CREATE TABLE delta.`{table}` (id BIGINT, k INT, v STRING) USING delta"
-SOURCE_ROWS = "INSERT INTO delta.`{table}` VALUES (900L, 1, 'streamed'), (901L, 2, 'streamed')"
 
 
 class StuckError(Exception):
@@ -74,8 +74,9 @@ class Track:
 
     def answer(self, row: Row) -> Row:
         """Both orders of the two jobs, each on a fresh copy of the table."""
-        first_loses, second_touched = self.race(row.layout, loser=row.first, winner=row.second)
-        second_loses, first_touched = self.race(row.layout, loser=row.second, winner=row.first)
+        before = row.before
+        first_loses, second_touched = self.race(row.layout, row.first, row.second, before)
+        second_loses, first_touched = self.race(row.layout, row.second, row.first, before)
         outcomes = {"firstLoses": first_loses, "secondLoses": second_loses}
         return row.answered(outcomes, (first_touched, second_touched))
 
@@ -84,13 +85,18 @@ class Track:
         with ThreadPoolExecutor(max_workers=LANES) as pool:
             return list(pool.map(self.answer, rows))
 
-    def race(self, layout: str, loser: Spec, winner: Spec) -> tuple[Outcome, Touched | None]:
+    def race(
+        self, layout: str, loser: Spec, winner: Spec, before: Spec | None = None
+    ) -> tuple[Outcome, Touched | None]:
         """What became of the loser, and what the winner touched."""
         with self._places(LAYOUTS[layout]) as (number, places):
             table = Path(places["{table}"])
+            tables = (table, Path(places["{source}"]))
             loser_key, winner_key = f"{LOSER}-{number}", f"{WINNER}-{number}"
             freeze = self._freezes / f"{loser_key}.freeze"
             frozen = freeze.with_suffix(".frozen")
+            if before is not None:
+                self._run(before, places, f"before-{number}")
             freeze.touch()
             try:
                 losing = self._start(loser, places, loser_key)
@@ -103,9 +109,15 @@ class Track:
                 freeze.unlink(missing_ok=True)
                 frozen.unlink(missing_ok=True)
             return (
-                _outcome(lost, won, held, _made_a_commit(table, loser_key)),
+                _outcome(lost, won, held, _made_a_commit(tables, loser_key)),
                 None if won is not None else _touched(table, winner_key),
             )
+
+    def _run(self, spec: Spec, places: Mapping[str, str], run_key: str) -> None:
+        running = self._start(spec, places, run_key)
+        running.end(f"what runs before {spec}")
+        if running.errors:
+            raise running.errors[0]
 
     def _start(self, spec: Spec, places: Mapping[str, str], run_key: str) -> _Running:
         own = placed(spec, places)
@@ -130,6 +142,7 @@ class Track:
             session = self._sessions.pop()
         except IndexError:
             session = self._spark.newSession()
+            define_opaque(session)
         yield session
         if not changes_its_session(spec):
             self._sessions.append(session)
@@ -144,11 +157,12 @@ class Track:
         try:
             if layout.exists:
                 shutil.copytree(self._base(layout.name, layout), folder / "table")
+            shutil.copytree(self._source(layout), folder / "source")
             yield (
                 number,
                 {
                     "{table}": str(folder / "table"),
-                    "{source}": str(self._source()),
+                    "{source}": str(folder / "source"),
                     "{checkpoint}": str(folder / "checkpoint"),
                 },
             )
@@ -160,6 +174,16 @@ class Track:
             if name not in self._bases:
                 path = self._folder / f"base-{name}"
                 session = self._spark.newSession()
+                if layout.is_made_by_interface:
+                    create_table(
+                        session,
+                        path,
+                        layout.columns,
+                        partition_columns=layout.partition_columns,
+                        generated=layout.generated_columns,
+                        identity=layout.identity_columns,
+                        properties=layout.properties,
+                    )
                 for statement in layout.build:
                     session.sql(statement.replace("{table}", str(path)))
                 if layout.write_serializable:
@@ -167,8 +191,9 @@ class Track:
                 self._bases[name] = path
             return self._bases[name]
 
-    def _source(self) -> Path:
-        return self._base("stream-source", Layout("stream-source", (), (SOURCE_COLUMNS, SOURCE_ROWS)))
+    def _source(self, layout: Layout) -> Path:
+        name = f"source-{abs(hash(layout.source))}"
+        return self._base(name, Layout(name, (), layout.source))
 
 
 def _until_held(losing: _Running, frozen: Path) -> bool:
@@ -203,8 +228,8 @@ def _commits(table: Path, run_key: str) -> Iterator[list[dict[str, Any]]]:
             yield [json.loads(line) for line in text.splitlines()]
 
 
-def _made_a_commit(table: Path, run_key: str) -> bool:
-    return any(True for _ in _commits(table, run_key))
+def _made_a_commit(tables: Iterable[Path], run_key: str) -> bool:
+    return any(True for table in tables for _ in _commits(table, run_key))
 
 
 def _touched(table: Path, run_key: str) -> Touched:

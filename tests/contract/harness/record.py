@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--shard", default="1/1", help="i/n: the i-th of n parts")
     parser.add_argument("--minutes", type=float, default=55.0, help="stop after this time")
     parser.add_argument("--out", type=Path, help="JSON lines; default: the committed truth of this version")
-    parser.add_argument("--only", default="", help="only rows whose id begins so")
+    parser.add_argument("--only", nargs="+", default=[""], help="only rows whose id begins so")
     parser.add_argument("--again", action="store_true", help="record also what the file has already")
     parser.add_argument("--lanes", type=int, default=2, help="races side by side in one Spark")
     options = parser.parse_args()
@@ -49,7 +49,7 @@ def main() -> int:
     rows = [
         row
         for row in questions(options.pair, options.shard)
-        if row.id.startswith(options.only) and (options.again or row.id not in done)
+        if row.id.startswith(tuple(options.only)) and (options.again or row.id not in done)
     ]
     say(f"{len(done)} rows are in {out}, {len(rows)} to record")
     _record(rows, out, options.minutes * 60, options.lanes)
@@ -112,7 +112,7 @@ def _record(rows: Sequence[Row], out: Path, seconds: float, lanes: int) -> None:
                 for work_done in as_completed(works):
                     error = work_done.exception()
                     if error is not None:
-                        say(f"NOT RECORDED {works[work_done].id}: {error!r}")
+                        say(f"NOT RECORDED {works[work_done].id}: {type(error).__name__}: {str(error)[:300]}")
                         continue
                     lines.write(work_done.result().as_line() + "\n")
                     lines.flush()

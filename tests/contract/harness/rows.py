@@ -85,6 +85,10 @@ class Row:
     """For generated pairs: how many of the table's partitions each job's conditions admit."""
     shared_beyond: bool = False
     """For generated pairs: both jobs admit a partition that the table doesn't have."""
+    refused: bool = False
+    """Sluice takes one of these jobs from nobody, so it foretells nothing; the row shows what would be foretold wrongly."""
+    before: Spec | None = None
+    """A third job, which ran to its end after the two were told what they touch and before they ran."""
     touched: tuple[Touched | None, Touched | None] = (None, None)
     """None where the job failed as the winner."""
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -121,6 +125,10 @@ class Row:
             value["addressed"] = self.addressed
         if self.shared_beyond:
             value["sharedBeyond"] = True
+        if self.refused:
+            value["refused"] = True
+        if self.before is not None:
+            value["before"] = self.before
         if self.outcomes:
             value["touched"] = [touched and touched.as_json() for touched in self.touched]
             value["outcomes"] = {key: outcome.as_json() for key, outcome in self.outcomes.items()}
@@ -141,6 +149,8 @@ class Row:
             opaque=tuple(value.get("opaque", ())),
             addressed=None if addressed is None else (addressed[0], addressed[1]),
             shared_beyond=value.get("sharedBeyond", False),
+            refused=value.get("refused", False),
+            before=value.get("before"),
             touched=(touched[0], touched[1]),
             outcomes={key: Outcome.from_json(found) for key, found in value.get("outcomes", {}).items()},
         )

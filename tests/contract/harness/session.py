@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -91,3 +92,21 @@ def activate(session: SparkSession) -> None:
     jvm = session._jvm
     assert jvm is not None
     jvm.org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)
+
+
+def define_opaque(session: SparkSession) -> None:
+    """A function of this session, `opaque`, as a user's own: what it does nobody can read from SQL."""
+    registry = session._jsparkSession.sessionState().functionRegistry()
+    registry.createOrReplaceTempFunction(
+        "opaque", registry.lookupFunctionBuilder(_upper(registry)).get(), "scala_udf"
+    )
+
+
+def _upper(registry: Any) -> Any:
+    """By the identifier that this Spark keeps it under: they differ."""
+    names = registry.listFunction().iterator()
+    while names.hasNext():
+        name = names.next()
+        if name.funcName() == "upper":
+            return name
+    raise LookupError("upper")

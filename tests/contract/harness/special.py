@@ -35,6 +35,10 @@ def special_rows() -> Iterator[Row]:
     yield from _all("daily", {**daily, **_UNBOUND}, ((name, "delete") for name in _UNBOUND))
     yield from _all("daily", {**daily, **_REPLACING}, _PROTOCOL_PAIRS)
     yield from _all("auto-compact", {**daily, **_COMPACTED}, [("append-compacted", "optimize")])
+    yield from _all("daily", {**daily, **_BY_FOLDER}, [("optimize-folder", "delete")])
+    yield from _all("daily", {**daily, **_CALLING}, ((name, probe) for name in _CALLING for probe in _RIVALS))
+    yield from _all("daily", _VACUUMED, ((name, vacuum) for name in _READING for vacuum in _VACUUMS))
+    yield from _all("kept-shortly", _VACUUMED, ((name, "vacuum") for name in _READING))
 
 
 def _all(layout: str, named: Named, pairs: Iterable[tuple[str, str]]) -> Iterator[Row]:
@@ -47,6 +51,7 @@ def _all(layout: str, named: Named, pairs: Iterable[tuple[str, str]]) -> Iterato
             second=other_spec,
             kinds=(kind, other_kind),
             partitions="unknown",
+            opaque=("opaque",) if "opaque(" in str(spec) else (),
         )
 
 
@@ -279,6 +284,47 @@ _COMPACTED: Named = {
     ),
 }
 """Delta compacts after it: the other appends' partitions have too few files for that."""
+_BY_FOLDER: Named = {
+    "optimize-folder": ("optimize", sql(f"OPTIMIZE '{{table}}' WHERE date = {_DAY}")),
+}
+_CALLING: Named = {
+    "append-udf": (
+        "append",
+        sql(f"INSERT INTO {T} VALUES (900L, 7, opaque('new'), {_DAY})"),
+    ),
+}
+"""It may read the table as far as anybody knows, and reads nothing: none of these surely lets it fail."""
+_RIVALS = ("delete", "delete-partition", "delete-all", "overwrite", "optimize", "update-all", "set-props")
+
+_OLD = f"FROM {T} VERSION AS OF 2 WHERE date = DATE '{DAYS['E']}'"
+_READING: Named = {
+    "append-then-read-old": (
+        "append",
+        sql(f"INSERT INTO {T} {new_row('A')}; INSERT INTO {T} SELECT id + 800, k, v, date {_OLD}"),
+    ),
+    "append-elsewhere-then-read-old": (
+        "append",
+        sql(
+            "INSERT INTO delta.`{source}` VALUES (902L, 3, 'new');"
+            f" INSERT INTO delta.`{{source}}` SELECT id, k, v {_OLD}"
+        ),
+    ),
+}
+"""E's files are in no version but an old one: only VACUUM takes them away."""
+_UNCHECKED = {"runtime": {"sparkConf": {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}}}
+_VACUUMS: Named = {
+    "vacuum-retain-0": ("vacuum", {**sql(f"VACUUM {T} RETAIN 0 HOURS"), **_UNCHECKED}),
+    "vacuum-folder-retain-0": ("vacuum", {**sql("VACUUM '{table}' RETAIN 0 HOURS"), **_UNCHECKED}),
+    "vacuum": ("vacuum", sql(f"VACUUM {T}")),
+    "set-and-vacuum": (
+        "vacuum",
+        sql(
+            f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 hours');"
+            f" VACUUM {T}"
+        ),
+    ),
+}
+_VACUUMED: Named = {**_READING, **_VACUUMS}
 _PROTOCOL_PAIRS = (
     ("replace-with-vectors", "vectors"),
     ("replace-with-vectors", "set-props"),

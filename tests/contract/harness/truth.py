@@ -45,6 +45,8 @@ def rows(version: str) -> list[dict[str, Any]]:
       fail); where it wasn't, the outcome says nothing about conflicts;
     - kinds, layout, partitions (same, disjoint, unknown, none), generatedColumns;
     - opaque: functions that nobody can see through;
+    - refused: one of the jobs is none that Sluice takes;
+    - before: a third job that ran before the two, after it was foretold what they touch, or None;
     - touched: [{"added", "removed", "partitions"}], files, and in how many partitions, of each job as the winner;
     - populated: each job touched files in every partition that it addresses, as far as that is known, so that a pair
       which passed in both orders didn't pass by luck.
@@ -66,6 +68,8 @@ def in_product_terms(row: Row, version: str) -> dict[str, Any]:
         "layout": row.layout,
         "partitions": row.partitions,
         "opaque": row.opaque,
+        "refused": row.refused,
+        "before": None if row.before is None else placed(row.before, PLACES),
         "generatedColumns": dict(layout.generated_columns),
         "touched": [asdict(touched) if touched else None for touched in row.touched],
         "populated": row.populated,

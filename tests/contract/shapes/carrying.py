@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from contract.harness.creation import create_table
 from contract.harness.session import activate, forget_tables, freezing_spark
 from contract.shapes.first_state import FirstState
 from contract.shapes.generator import Shape
@@ -65,10 +65,13 @@ def build_tables(spark: SparkSession, folder: Path) -> None:
 
 
 def _create(spark: SparkSession, target: Target, place: Path) -> None:
-    table = DeltaTable.create(spark).location(str(place))
-    for column in target.columns:
-        table = table.addColumn(column.name, column.type, generatedAlwaysAs=column.generated)
-    table.partitionedBy(*(column.name for column in target.columns if column.partition)).execute()
+    create_table(
+        spark,
+        place,
+        [(column.name, column.type) for column in target.columns],
+        partition_columns=[column.name for column in target.columns if column.partition],
+        generated={column.name: column.generated for column in target.columns if column.generated},
+    )
 
 
 def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Iterator[Done]:

@@ -4,20 +4,40 @@ from functools import cache
 from typing import Any
 
 from contract.harness import truth
+from contract.harness.rows import PLACES
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Pair, Verdict, pair_of
-from sluice.footprint import JobFootprint
-from sluice.offline.batch import jobs_of
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.offline.batch import facts_of, jobs_of
+from sluice.tables import key_of_path
 
 Row = dict[str, Any]
 
 
+def asked(row: Row) -> Row:
+    """As a line of `sluice explain --batch` asks it."""
+    return {
+        **{name: row[name] for name in ("first", "second")},
+        "table": {**row["table"], "generatedColumns": row["generatedColumns"]},
+    }
+
+
 @cache
 def jobs(version: str) -> list[tuple[Row, JobFootprint, JobFootprint]]:
+    return [(row, *jobs_of(asked(row))) for row in truth.rows(version) if not row["refused"]]
+
+
+@cache
+def trios(version: str) -> list[tuple[Row, JobFootprint, JobFootprint, JobFootprint]]:
+    """Those of which a third job ran before: the two and it, told by what the tables were before that."""
     found = []
     for row in truth.rows(version):
-        asked = {name: row[name] for name in ("first", "second")}
-        asked["table"] = {**row["table"], "generatedColumns": row["generatedColumns"]}
-        found.append((row, *jobs_of(asked)))
+        if row["before"] is not None:
+            of_both = facts_of(asked(row)["table"])
+            known = {key_of_path(PLACES[place]): of_both for place in ("{table}", "{source}")}
+            specs = (DeltaWriteJobSpec.model_validate(row[name]) for name in ("first", "second", "before"))
+            first, second, before = (footprint_of(spec, {}, facts=known, sources=known) for spec in specs)
+            found.append((row, first, second, before))
     return found
 
 

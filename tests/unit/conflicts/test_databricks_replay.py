@@ -44,6 +44,8 @@ def strictly(row: dict[str, Any]) -> dict[str, Any]:
 def test_no_pair_that_open_source_delta_aborted_is_never(version: str) -> None:
     passed, missed = Counter[str](), []
     for row in truth.rows(version):
+        if row["refused"]:
+            continue
         found = strictly(row)
         for direction in ("firstLoses", "secondLoses"):
             outcome, verdict = row["outcomes"][direction]["outcome"], found[direction]

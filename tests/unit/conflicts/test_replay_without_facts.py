@@ -26,8 +26,11 @@ def kinds_of_rows(version: str) -> Iterable[dict[str, Any]]:
     """One row for all that differ in their conditions only, of which nothing is understood here."""
     found = {}
     for row in truth.rows(version):
+        if row["refused"]:
+            continue
         ends = tuple(row["outcomes"][direction]["outcome"] for direction in ("firstLoses", "secondLoses"))
-        found[row["layout"], tuple(row["kinds"]), tuple(row["raced"].values()), ends] = row
+        misread = row["id"] if row["id"].startswith("misread/") else None
+        found[row["layout"], tuple(row["kinds"]), tuple(row["raced"].values()), ends, misread] = row
     return found.values()
 
 
