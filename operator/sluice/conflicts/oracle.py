@@ -83,7 +83,14 @@ def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verd
 
 def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
     """Where the one writes what the other only reads."""
-    loser, winner = _by_its_log(loser, winner), _by_its_log(winner, loser)
+    yield from _by_these_keys(loser, winner)
+    if loser.ids_of_sources or winner.ids_of_sources:
+        by_logs = _by_their_logs(*_by_their_logs(loser, winner))
+        if by_logs != (loser, winner):
+            yield from _by_these_keys(*by_logs)
+
+
+def _by_these_keys(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
     if loser.vacuums or winner.vacuums:
         yield from _vacuumed_reads(loser, winner)
     if loser.streams_from:
@@ -93,15 +100,15 @@ def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKe
             yield from _changed_sources(mine, winner)
 
 
-def _by_its_log(reader: JobFootprint, writer: JobFootprint) -> JobFootprint:
-    """What it reads by the key of the writer, where their logs say that both mean one table."""
-    if not reader.ids_of_sources:
-        return reader
-    written = {f.table_id: f.table for f in writer.tables if f.table_id is not None}
+def _by_their_logs(reader: JobFootprint, writer: JobFootprint) -> tuple[JobFootprint, JobFootprint]:
+    """Both with one key for each log that the one reads and the other writes; the writer first."""
     for source, table_id in reader.ids_of_sources.items():
-        if table_id in written:
-            reader = reader.reading(source, written[table_id])
-    return reader
+        written = [footprint.table for footprint in writer.tables if footprint.table_id == table_id]
+        for other in written[1:]:
+            writer = writer.renamed(other, written[0])
+        if written:
+            reader = reader.reading(source, written[0])
+    return writer, reader
 
 
 def _changed_sources(mine: TableFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:

@@ -67,6 +67,7 @@ def test_a_source_by_another_of_its_locations_is_known_by_its_log() -> None:
         key_of_path("/lake/t"): FACTS[key_of_path("/lake/t")],
         key_of_path("/lake/s"): replace(FACTS[key_of_path("/lake/s")], table_id="7d1f"),
         link: replace(FACTS[key_of_path("/lake/s")], table_id="7d1f"),
+        key_of_path("/mnt/other"): replace(FACTS[key_of_path("/lake/s")], table_id="7d1f"),
     }
 
     def told(sql: str) -> JobFootprint:
@@ -78,5 +79,9 @@ def test_a_source_by_another_of_its_locations_is_known_by_its_log() -> None:
     )
     pair = pair_of(copy, change)
     assert (pair.first_loses.level, pair.first_loses.rule) == (Level.MAY, "changed-source")
+    spelled_twice = told(
+        "ALTER TABLE delta.`/lake/s` ADD COLUMNS (x INT); DELETE FROM delta.`/mnt/other` WHERE id = 1"
+    )
+    assert not pair_of(copy, spelled_twice).together
     known[link] = replace(known[link], table_id="another")
     assert pair_of(told(COPY.replace("/lake/s", "/mnt/s")), change).together
