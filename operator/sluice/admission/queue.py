@@ -43,10 +43,12 @@ class Decision:
 
     waiter: Waiter
     blocked_by: tuple[Blocking, ...]
+    failure: Exception | None = None
+    """Why it could not be decided on."""
 
     @property
     def granted(self) -> bool:
-        return not self.blocked_by
+        return not self.blocked_by and self.failure is None
 
 
 def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decision]:
@@ -55,7 +57,11 @@ def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decisio
     ahead: list[Waiter] = []
     decisions: list[Decision] = []
     for waiter in sorted(waiters, key=lambda w: w.rank):
-        blocked_by = (*_in_the_way(waiter, holding, holds=True), *_in_the_way(waiter, ahead, holds=False))
+        try:
+            blocked_by = (*_in_the_way(waiter, holding, holds=True), *_in_the_way(waiter, ahead, holds=False))
+        except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
+            decisions.append(Decision(waiter, (), failure))
+            continue
         decisions.append(Decision(waiter, blocked_by))
         if blocked_by:
             ahead.append(waiter)

@@ -20,6 +20,7 @@ LABEL_ATTEMPT = f"{GROUP}/attempt"
 ANNOTATION_TOKEN = f"{GROUP}/token"
 ANNOTATION_WRITER_EPOCH = f"{GROUP}/writer-epoch"
 ANNOTATION_LEASE = f"{GROUP}/lease"
+ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
 
 FINALIZER_LEASE = f"{GROUP}/lease"
 

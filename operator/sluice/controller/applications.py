@@ -1,28 +1,33 @@
 """SparkApplications and driver pods of attempts: created, observed, and let go once their end is proved."""
 
-import logging
 from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
-from sluice.controller.jobs import JobView
-from sluice.controller.kube import APPLICATIONS, PODS, ConflictError, Kube, NotFoundError
-from sluice.controller.world import World, is_held
-from sluice.engines import AttemptRun, Observation, Stage, kubeflow, observe
+from sluice.controller.kube import (
+    APPLICATIONS,
+    PODS,
+    ApiError,
+    ConflictError,
+    Kube,
+    NotFoundError,
+    Resource,
+)
+from sluice.controller.objects import Objects
+from sluice.controller.world import World
+from sluice.engines import ENGINE, AttemptRun
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
 from sluice.leases import Lease
+from sluice.lifecycle.evidence import Evidence, is_marked, is_placeholder
+from sluice.lifecycle.job import JobView
 
 Json = dict[str, Any]
 
-logger = logging.getLogger(__name__)
-
-DRIVER_DEAD = f"{names.GROUP}/driver-is-dead"
-
-_DRIVER_WAS_SEEN = frozenset({"RUNNING", "SUCCEEDING", "COMPLETED"})
-"""Not FAILING: the spark-operator says that, too, of a driver that it has not found yet."""
+TESTS_FAILED = 422
+"""Of a JSON patch: the object isn't as it was seen."""
 
 PLACEHOLDER_SECONDS = 3600.0
 """Longer than any submission takes that was under way when the driver's name was taken."""
@@ -37,20 +42,8 @@ class Applications:
         self._kube = kube
         self._world = world
 
-    def observe(self, job: JobView, attempt: Attempt) -> Observation:
-        declared_dead = job.body["metadata"].get("annotations", {}).get(DRIVER_DEAD) == attempt.application
-        application = self._world.applications.get((job.namespace, attempt.application))
-        seen = observe(
-            application,
-            self._driver(job.namespace, attempt.application),
-            driver_seen=attempt.started_at is not None or _state(application) in _DRIVER_WAS_SEEN,
-        )
-        if seen.stage is Stage.LOST and declared_dead:
-            return Observation(Stage.ENDED, detail="declared dead by hand")
-        return seen
-
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
-        body = kubeflow.application(_run(job, attempt, lease, writer_epoch))
+        body = ENGINE.manifest(_run(job, attempt, lease, writer_epoch))
         try:
             created = await self._kube.create(APPLICATIONS, job.namespace, body)
         except ConflictError:
@@ -61,7 +54,7 @@ class Applications:
                     f"SparkApplication {attempt.application} exists and is not of this attempt "
                     f"(its token is {token}, not {attempt.token}): delete it"
                 ) from None
-        self._world.application_seen(created)
+        self._world.applications.seen(created)
 
     async def find(self, namespace: str, name: str) -> bool:
         """Whether the API server has the application, not let go, which a watch may not have shown yet."""
@@ -69,108 +62,80 @@ class Applications:
             body = await self._kube.get(APPLICATIONS, namespace, name)
         except NotFoundError:
             return False
-        self._world.application_seen(body)
-        return is_held(body)
+        self._world.applications.seen(body)
+        return is_marked(body)
 
     async def find_driver(self, namespace: str, name: str) -> bool:
         """Whether the API server has the driver's pod, which no watch has shown yet."""
-        if self._driver(namespace, name) is not None:
+        if self._world.pods.get(namespace, driver_pod_name(name)) is not None:
             return False
         try:
             pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
         except NotFoundError:
             return False
-        self._world.pod_seen(pod)
+        self._world.pods.seen(pod)
         return True
 
     async def occupy_driver_name(self, namespace: str, name: str) -> None:
         """Proves that no driver can start any more, or finds the one that did."""
-        application = self._world.applications.get((namespace, name))
+        application = self._world.applications.get(namespace, name)
         if application is None:
             application = await self._kube.get(APPLICATIONS, namespace, name)
         try:
-            pod = await self._kube.create(PODS, namespace, kubeflow.placeholder(application))
+            pod = await self._kube.create(PODS, namespace, ENGINE.placeholder(application))
         except ConflictError:
             pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
-        self._world.pod_seen(pod)
+        except ApiError as error:
+            if not error.says_namespace_ends:
+                raise
+            if not await self.find_driver(namespace, name):
+                self._world.namespace_ends(namespace)
+            return
+        self._world.pods.seen(pod)
 
-    def still_held(self, uid: str) -> list[Json]:
-        """Applications of a job that carry our finalizer: none of them has been let go."""
-        return [body for body in self._world.applications_of(uid) if is_held(body)]
+    async def let_go(self, one: Evidence) -> None:
+        """Its end is proved: the pod first, so that the application still tells of what is left."""
+        if one.pod is not None:
+            await self._drop_finalizer(PODS, self._world.pods, one.pod)
+        if one.application is not None:
+            await self._drop_finalizer(APPLICATIONS, self._world.applications, one.application)
 
-    def held_pods(self, uid: str) -> list[Json]:
-        return [body for body in self._world.pods_of(uid) if is_held(body)]
+    async def delete(self, namespace: str, name: str) -> None:
+        await self._kube.delete(APPLICATIONS, namespace, name)
 
-    async def retire(self, application: Json, *, outcome_written: bool) -> bool:
-        """One step towards letting an application go; true once it is let go. Its job has ended, or is gone."""
-        namespace, name = application["metadata"]["namespace"], application["metadata"]["name"]
-        pod = self._driver(namespace, name)
-        dead = outcome_written or application["metadata"].get("annotations", {}).get(DRIVER_DEAD) == name
-        seen = observe(application, pod, driver_seen=_state(application) in _DRIVER_WAS_SEEN)
-        if seen.stage in (Stage.ENDED, Stage.NEVER_STARTS) or (seen.stage is Stage.LOST and dead):
-            if pod is not None:
-                await self._drop_finalizer(PODS, pod)
-            await self._drop_finalizer(APPLICATIONS, application)
-            return True
-        if pod is not None:
-            if "deletionTimestamp" not in pod["metadata"]:
-                logger.info("%s/%s: its job is gone; ending its driver", namespace, name)
-                await self._kube.delete(PODS, namespace, pod["metadata"]["name"])
-        elif seen.stage is Stage.NO_DRIVER:
-            await self.occupy_driver_name(namespace, name)
-        elif seen.stage is Stage.LOST:
-            logger.warning(
-                "%s/%s: its job and its driver's pod are gone, and the driver's end was not seen: its leases are held "
-                "until `kubectl annotate sparkapplication -n %s %s %s=%s`",
-                *(namespace, name, namespace, name, DRIVER_DEAD, name),
-            )
-        elif "deletionTimestamp" not in application["metadata"]:
-            await self._kube.delete(APPLICATIONS, namespace, name)
-        return False
-
-    async def retire_pod(self, pod: Json) -> bool:
-        """A driver pod whose application is gone, which our finalizer on that should have prevented."""
-        if observe(None, pod, driver_seen=True).stage in (Stage.ENDED, Stage.NEVER_STARTS):
-            await self._drop_finalizer(PODS, pod)
-            return True
-        if "deletionTimestamp" not in pod["metadata"]:
-            namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
-            logger.warning(
-                "%s/%s: its job is over, and its application gone; ending this driver", namespace, name
-            )
-            await self._kube.delete(PODS, namespace, name)
-        return False
+    async def delete_pod(self, pod: Json) -> None:
+        await self._kube.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
 
     async def remove_old_placeholders(self, uid: str) -> None:
-        for pod in self._world.pods_of(uid):
+        for pod in self._world.pods.of(uid):
             metadata = pod["metadata"]
-            if names.LABEL_PLACEHOLDER in metadata["labels"] and _age(metadata) > PLACEHOLDER_SECONDS:
+            if is_placeholder(pod) and _age(metadata) > PLACEHOLDER_SECONDS:
                 try:
                     await self._kube.delete(PODS, metadata["namespace"], metadata["name"])
                 except NotFoundError:
-                    self._world.pod_gone(pod)
+                    self._world.pods.gone(pod)
 
-    def _driver(self, namespace: str, application: str) -> Json | None:
-        return self._world.pods.get((namespace, driver_pod_name(application)))
-
-    async def _drop_finalizer(self, resource: Any, body: Json) -> None:
+    async def _drop_finalizer(self, resource: Resource, known: Objects, body: Json) -> None:
+        """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off."""
         metadata = body["metadata"]
-        if not is_held(body):
+        if not is_marked(body):
             return
-        others = [name for name in metadata["finalizers"] if name != names.FINALIZER_LEASE]
-        patch = {"metadata": {"uid": metadata["uid"], "finalizers": others}}
+        place = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
+        patch = [
+            {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
+            {"op": "test", "path": place, "value": names.FINALIZER_LEASE},
+            {"op": "remove", "path": place},
+        ]
         try:
-            patched = await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch)
+            known.seen(
+                await self._kube.patch_by_tests(resource, metadata["namespace"], metadata["name"], patch)
+            )
         except NotFoundError:
-            return
-        if resource is PODS:
-            self._world.pod_seen(patched)
-        else:
-            self._world.application_seen(patched)
-
-
-def _state(application: Json | None) -> str:
-    return str((application or {}).get("status", {}).get("applicationState", {}).get("state", ""))
+            known.gone(body)
+        except ApiError as error:
+            if error.status != TESTS_FAILED:
+                raise
+            known.seen(await self._kube.get(resource, metadata["namespace"], metadata["name"]))
 
 
 def _age(metadata: Json) -> float:

@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio import client, config
+
+from sluice.engines import ENGINE
 
 Json = dict[str, Any]
 
@@ -19,15 +21,21 @@ WATCH_SECONDS = 240
 class ApiError(Exception):
     """What the API server answered, or that it did not."""
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    def __init__(self, status: int, reason: str, message: str, causes: frozenset[str] = frozenset()) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
+        self.causes = causes
 
     @property
     def is_definite(self) -> bool:
         """The server understood and refused: nothing was changed, and asking again changes nothing."""
         return 400 <= self.status < 500 and self.status not in (408, 409, 429)
+
+    @property
+    def says_namespace_ends(self) -> bool:
+        """Nothing can be created in the namespace any more, by nobody."""
+        return self.status == 403 and "NamespaceTerminating" in self.causes
 
 
 class NotFoundError(ApiError):
@@ -53,12 +61,13 @@ class Resource:
 
 JOBS = Resource("/apis/sluice.dev/v1alpha1", "deltawritejobs")
 POLICIES = Resource("/apis/sluice.dev/v1alpha1", "deltatablepolicies")
-APPLICATIONS = Resource("/apis/sparkoperator.k8s.io/v1beta2", "sparkapplications")
+APPLICATIONS = Resource(ENGINE.api, ENGINE.plural)
 PODS = Resource("/api/v1", "pods")
 EVENTS = Resource("/api/v1", "events")
 LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
 
 _MERGE_PATCH = "application/merge-patch+json"
+_JSON_PATCH = "application/json-patch+json"
 
 
 class Kube:
@@ -86,6 +95,12 @@ class Kube:
         self, resource: Resource, namespace: str, name: str, body: Json, *, sub: str | None = None
     ) -> Json:
         return await self._request("PATCH", resource.path(namespace, name, sub), body=body, kind=_MERGE_PATCH)
+
+    async def patch_by_tests(
+        self, resource: Resource, namespace: str, name: str, operations: Sequence[Json]
+    ) -> Json:
+        """A JSON patch, which changes nothing if one of its tests fails."""
+        return await self._request("PATCH", resource.path(namespace, name), body=operations, kind=_JSON_PATCH)
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Json) -> Json:
         return await self._request("PUT", resource.path(namespace, name), body=body)
@@ -126,7 +141,7 @@ class Kube:
         path: str,
         *,
         query: dict[str, str] | None = None,
-        body: Json | None = None,
+        body: Json | Sequence[Json] | None = None,
         kind: str = "application/json",
     ) -> Json:
         response = await self._call(method, path, query=query, body=body, kind=kind)
@@ -147,7 +162,7 @@ class Kube:
         path: str,
         *,
         query: dict[str, str] | None = None,
-        body: Json | None = None,
+        body: Json | Sequence[Json] | None = None,
         patience: float = REQUEST_TIMEOUT,
         kind: str = "application/json",
     ) -> Any:
@@ -177,7 +192,10 @@ def _error(status: int, data: bytes) -> ApiError:
     try:
         answer = json.loads(data)
         reason, message = answer.get("reason", ""), answer.get("message", "")
+        causes = frozenset(
+            cause.get("reason", "") for cause in (answer.get("details") or {}).get("causes") or ()
+        )
     except ValueError:
-        reason, message = "", data.decode(errors="replace")
+        reason, message, causes = "", data.decode(errors="replace"), frozenset()
     kinds: dict[int, type[ApiError]] = {404: NotFoundError, 409: ConflictError}
-    return kinds.get(status, ApiError)(status, reason, message)
+    return kinds.get(status, ApiError)(status, reason, message, causes)

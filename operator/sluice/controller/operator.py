@@ -12,13 +12,19 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 
 from sluice.api import names
-from sluice.controller.acting import Acting
+from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
+from sluice.controller.attempts import Attempts
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
+from sluice.controller.guard import Guard
 from sluice.controller.kube import APPLICATIONS, PODS, Kube
 from sluice.controller.leadership import Leadership
-from sluice.controller.lists import Lists
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.leftovers import Leftovers
+from sluice.controller.loop import Loop
+from sluice.controller.relist import Relist
+from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import TableReader
 from sluice.controller.watching import Watcher
@@ -43,6 +49,7 @@ async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
     world = World(config.runtimes)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     tables = TableReader(world, OpenTables().facts)
+    logs = RunLogs(world.mark)
     leadership = Leadership(kube, config.namespace, config.deployment)
     watchers = [
         Watcher(kube, world, resource, namespace)
@@ -52,19 +59,54 @@ async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
     tasks.append(asyncio.create_task(_kopf(config, world, stop), name="kopf"))
 
-    def acting() -> Acting:
-        return Acting(
+    def loop() -> Loop:
+        """Whoever leads begins with nothing remembered from an earlier time."""
+        relist = Relist(kube, world, namespaces)
+        statuses = StatusWriter(kube, world)
+        events = EventWriter(kube, leadership.identity)
+        applications = Applications(kube, world)
+        guard = Guard(world, relist, statuses)
+        leases = LeaseTable(
+            LeaseStore(redis, config.deployment),
             world=world,
-            lists=Lists(kube, world, namespaces),
-            leases=LeaseStore(redis, config.deployment),
+            relist=relist,
             leadership=leadership,
-            statuses=StatusWriter(kube, world),
-            applications=Applications(kube, world),
-            events=EventWriter(kube, leadership.identity),
+            statuses=statuses,
+        )
+        leftovers = Leftovers(world, leases, applications, statuses)
+        attempts = Attempts(
+            world=world,
+            leases=leases,
+            applications=applications,
+            leftovers=leftovers,
+            statuses=statuses,
+            events=events,
+            tables=tables,
+            logs=logs,
+        )
+        admitting = Admitting(
+            world=world,
+            leases=leases,
+            leadership=leadership,
+            attempts=attempts,
+            guard=guard,
+            statuses=statuses,
+            events=events,
+            tables=tables,
+        )
+        return Loop(
+            world=world,
+            relist=relist,
+            leadership=leadership,
+            leases=leases,
+            leftovers=leftovers,
+            attempts=attempts,
+            admitting=admitting,
+            guard=guard,
             tables=tables,
         )
 
-    tasks.append(asyncio.create_task(_lead(leadership, acting), name="lead"))
+    tasks.append(asyncio.create_task(_lead(leadership, loop), name="lead"))
     stopping = asyncio.create_task(stop.wait(), name="stop")
     try:
         done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -75,18 +117,18 @@ async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
             task.cancel()
         await asyncio.gather(*tasks, stopping, return_exceptions=True)
         await leadership.release()
+        logs.close()
         tables.close()
         await redis.aclose()
         await kube.close()
 
 
-async def _lead(leadership: Leadership, acting: Callable[[], Acting]) -> None:
-    """Whoever leads begins with nothing remembered from an earlier time."""
+async def _lead(leadership: Leadership, loop: Callable[[], Loop]) -> None:
     while True:
         await leadership.acquire()
         renewing = asyncio.create_task(leadership.keep(), name="renew")
         try:
-            await acting().run()
+            await loop().run()
         finally:
             renewing.cancel()
             with contextlib.suppress(asyncio.CancelledError):

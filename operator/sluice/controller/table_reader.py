@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from sluice.controller.jobs import JobView
 from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle.job import JobView
 from sluice.tables import Declarations, TableFacts, TableKey, drift, known, unread
 
 logger = logging.getLogger(__name__)
@@ -162,6 +162,9 @@ def _tables_of(job: JobView) -> tuple[TableKey, ...]:
     try:
         return (*job.tables, *job.sources)
     except NotUnderstoodError:
+        return ()
+    except Exception:
+        logger.exception("%s: the operator failed on its tables", job.key)
         return ()
 
 

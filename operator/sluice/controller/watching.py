@@ -2,16 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import Any
 
 import aiohttp
 
 from sluice.api import names
-from sluice.controller.kube import APPLICATIONS, PODS, ApiError, Kube, Resource
+from sluice.controller.kube import APPLICATIONS, ApiError, Kube, Resource
 from sluice.controller.world import World
-
-Json = dict[str, Any]
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +19,7 @@ class Watcher:
 
     def __init__(self, kube: Kube, world: World, resource: Resource, namespace: str | None) -> None:
         self._kube = kube
-        self._world = world
+        self._objects = world.applications if resource is APPLICATIONS else world.pods
         self._resource = resource
         self._namespace = namespace
 
@@ -38,20 +34,13 @@ class Watcher:
 
     async def list(self) -> str:
         answer = await self._kube.list(self._resource, self._namespace, OURS)
-        objects = self._world.applications if self._resource is APPLICATIONS else self._world.pods
-        self._world.replace_all(objects, answer, self._namespace)
+        self._objects.listed(answer, self._namespace)
         return str(answer["metadata"]["resourceVersion"])
 
     async def _follow(self, version: str) -> None:
-        seen, gone = self._callbacks()
         async for event in self._kube.watch(self._resource, self._namespace, version, OURS):
             match event["type"]:
                 case "ADDED" | "MODIFIED":
-                    seen(event["object"])
+                    self._objects.seen(event["object"])
                 case "DELETED":
-                    gone(event["object"])
-
-    def _callbacks(self) -> tuple[Callable[[Json], None], Callable[[Json], None]]:
-        if self._resource is PODS:
-            return self._world.pod_seen, self._world.pod_gone
-        return self._world.application_seen, self._world.application_gone
+                    self._objects.gone(event["object"])

@@ -3,64 +3,64 @@ so that a late event never takes back what is already known."""
 
 import asyncio
 import logging
-import time
 from datetime import UTC, datetime
 from typing import Any
 
-from sluice.api import names
 from sluice.controller.declarations import KnownPolicies
-from sluice.controller.jobs import JobView
+from sluice.controller.objects import Gone, Objects, is_newer, was_there
 from sluice.engines import RuntimeProfile
+from sluice.lifecycle.evidence import JobEvidence, evidence_of
+from sluice.lifecycle.job import JobView
 from sluice.tables import Declarations, TableFacts, TableKey
 
 logger = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
-GONE_SECONDS = 60.0
-"""Longer than an answer can be under way that was given while a deleted object was still there."""
-
 
 class World:
     def __init__(self, profiles: dict[str, RuntimeProfile]) -> None:
         self._profiles = profiles
         self.jobs: dict[str, JobView] = {}
-        self.applications: dict[tuple[str, str], Json] = {}
-        self.pods: dict[tuple[str, str], Json] = {}
+        self._gone = Gone()
+        self.applications = Objects(self._gone, self.mark)
+        self.pods = Objects(self._gone, self.mark)
         self.policies: dict[str, Json] = {}
         self.declarations = Declarations()
         """What they say, as far as it was heeded."""
         self._known_policies = KnownPolicies()
         self._policies_differ = False
         self.facts: dict[TableKey, TableFacts] = {}
-        self._gone_at: dict[str, float] = {}
+        self._ending_namespaces: set[str] = set()
         self._dirty: set[str] = set()
         self._changed = asyncio.Event()
 
     def job_seen(self, body: Json) -> None:
         uid = body["metadata"]["uid"]
-        if uid in self._gone_at:
+        if uid in self._gone:
             return
         known = self.jobs.get(uid)
-        if known is None or _is_newer(body, known.body):
+        if known is None or is_newer(body, known.body):
+            if known is None and "deletionTimestamp" not in body["metadata"]:
+                self._ending_namespaces.discard(body["metadata"]["namespace"])  # another one of that name
             self.jobs[uid] = known.now(body, self.declarations.names) if known else self._arrived(body)
             self.mark(uid)
 
     def job_gone(self, uid: str) -> None:
-        self._note_gone(uid)
+        self._gone.note(uid)
         self.jobs.pop(uid, None)
         self.mark(uid)
 
     def policy_seen(self, body: Json) -> None:
         uid = body["metadata"]["uid"]
         known = self.policies.get(uid)
-        if uid not in self._gone_at and (known is None or _is_newer(body, known)):
+        if uid not in self._gone and (known is None or is_newer(body, known)):
             self.policies[uid] = body
             if known is None or known["metadata"]["generation"] != body["metadata"]["generation"]:
                 self._policy_differs()
 
     def policy_gone(self, uid: str) -> None:
-        self._note_gone(uid)
+        self._gone.note(uid)
         if self.policies.pop(uid, None) is not None:
             self._policy_differs()
 
@@ -89,24 +89,19 @@ class World:
                 self.jobs[uid] = job.judged_anew()
                 self.mark(uid)
 
-    def application_seen(self, body: Json) -> None:
-        self._seen(self.applications, body)
-
-    def application_gone(self, body: Json) -> None:
-        self._gone(self.applications, body)
-
-    def pod_seen(self, body: Json) -> None:
-        self._seen(self.pods, body)
-
-    def pod_gone(self, body: Json) -> None:
-        self._gone(self.pods, body)
+    def namespace_ends(self, namespace: str) -> None:
+        """The API server refuses to create anything there."""
+        self._ending_namespaces.add(namespace)
+        for job in self.jobs.values():
+            if job.namespace == namespace:
+                self.mark(job.uid)
 
     def jobs_listed(self, listed: Json, namespace: str | None) -> None:
         """A full list of jobs. What it does not show is gone, unless it is younger than the list."""
         bodies = sorted(listed["items"], key=_age)
         there = {body["metadata"]["uid"] for body in bodies}
         for uid, job in list(self.jobs.items()):
-            if uid not in there and _was_there(job.body, listed, namespace):
+            if uid not in there and was_there(job.body, listed, namespace):
                 self.job_gone(uid)
         for body in bodies:
             self.job_seen(body)
@@ -114,19 +109,10 @@ class World:
     def policies_listed(self, listed: Json, namespace: str | None) -> None:
         there = {body["metadata"]["uid"] for body in listed["items"]}
         for uid, body in list(self.policies.items()):
-            if uid not in there and _was_there(body, listed, namespace):
+            if uid not in there and was_there(body, listed, namespace):
                 self.policy_gone(uid)
         for body in listed["items"]:
             self.policy_seen(body)
-
-    def replace_all(self, kind: dict[tuple[str, str], Json], listed: Json, namespace: str | None) -> None:
-        """A full list of applications or pods, likewise."""
-        there = {_key(body): body for body in listed["items"]}
-        for key, body in list(kind.items()):
-            if key not in there and _was_there(body, listed, namespace):
-                self._gone(kind, body)
-        for body in there.values():
-            self._seen(kind, body)
 
     def mark(self, uid: str) -> None:
         self._dirty.add(uid)
@@ -150,17 +136,16 @@ class World:
         dirty, self._dirty = self._dirty, set()
         return dirty
 
-    def applications_of(self, uid: str) -> list[Json]:
-        return [body for body in self.applications.values() if _job_uid(body) == uid]
-
-    def pods_of(self, uid: str) -> list[Json]:
-        return [body for body in self.pods.values() if _job_uid(body) == uid]
+    def evidence(self, uid: str) -> JobEvidence:
+        """All that stands for attempts of the job with this uid."""
+        job, applications = self.jobs.get(uid), self.applications.of(uid)
+        return evidence_of(
+            uid, job, applications, self.pods.of(uid), ending_namespaces=self._ending_namespaces
+        )
 
     def orphan_uids(self) -> set[str]:
         """Jobs that are gone, while something of theirs is still there."""
-        return {_job_uid(body) for body in (*self.applications.values(), *self.pods.values())} - set(
-            self.jobs
-        )
+        return (self.applications.uids | self.pods.uids) - set(self.jobs)
 
     def _policy_differs(self) -> None:
         self._policies_differ = True
@@ -169,58 +154,8 @@ class World:
     def _arrived(self, body: Json) -> JobView:
         return JobView(body, self._profiles, datetime.now(UTC), self.facts, self.declarations.names)
 
-    def _seen(self, kind: dict[tuple[str, str], Json], body: Json) -> None:
-        if _uid(body) in self._gone_at:
-            return
-        known = kind.get(_key(body))
-        if known is None or _uid(known) != _uid(body) or _is_newer(body, known):
-            kind[_key(body)] = body
-            self.mark(_job_uid(body))
-
-    def _gone(self, kind: dict[tuple[str, str], Json], body: Json) -> None:
-        self._note_gone(_uid(body))
-        known = kind.get(_key(body))
-        if known is not None and _uid(known) == _uid(body):
-            del kind[_key(body)]
-            self.mark(_job_uid(body))
-
-    def _note_gone(self, uid: str) -> None:
-        """A uid never comes back, but a list or an answer that was given before its end may still come in."""
-        now = time.monotonic()
-        self._gone_at.setdefault(uid, now)
-        while now - next(iter(self._gone_at.values())) > GONE_SECONDS:
-            del self._gone_at[next(iter(self._gone_at))]
-
-
-def is_held(body: Json) -> bool:
-    """Whether our finalizer keeps an application or a pod, as long as it stands for leases."""
-    return names.FINALIZER_LEASE in body["metadata"].get("finalizers", [])
-
-
-def _key(body: Json) -> tuple[str, str]:
-    return body["metadata"]["namespace"], body["metadata"]["name"]
-
-
-def _uid(body: Json) -> str:
-    return str(body["metadata"]["uid"])
-
-
-def _job_uid(body: Json) -> str:
-    return str(body["metadata"].get("labels", {}).get(names.LABEL_JOB_UID, ""))
-
-
-def _was_there(body: Json, listed: Json, namespace: str | None) -> bool:
-    """Whether a list of the namespace (None: of all) would show the object if it still existed."""
-    if namespace is not None and body["metadata"]["namespace"] != namespace:
-        return False
-    return int(body["metadata"]["resourceVersion"]) <= int(listed["metadata"]["resourceVersion"])
-
 
 def _age(body: Json) -> tuple[str, int]:
     """Jobs created within one second keep the order of their first writes, as far as it can still be told."""
     metadata = body["metadata"]
     return metadata["creationTimestamp"], int(metadata["resourceVersion"])
-
-
-def _is_newer(body: Json, known: Json) -> bool:
-    return int(body["metadata"]["resourceVersion"]) > int(known["metadata"]["resourceVersion"])

@@ -6,7 +6,9 @@ from typing import Any
 
 from sluice.engines.profile import RuntimeProfile
 
-_LONGEST_NAME = 63 - len("-driver")
+DRIVER_SUFFIX = "-driver"
+
+_LONGEST_NAME = 63 - len(DRIVER_SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -36,4 +38,4 @@ def application_name(job: str, uid: str, number: int) -> str:
 
 
 def driver_pod_name(application: str) -> str:
-    return f"{application}-driver"
+    return f"{application}{DRIVER_SUFFIX}"

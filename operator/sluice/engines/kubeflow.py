@@ -4,6 +4,7 @@ from typing import Any
 
 from sluice.api import names
 from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.engine import Progress
 
 GROUP = "sparkoperator.k8s.io"
 VERSION = "v1beta2"
@@ -12,9 +13,29 @@ DRIVER_CONTAINER = "spark-kubernetes-driver"
 EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 
 
-def application(run: AttemptRun) -> dict[str, Any]:
-    """The body of the create request. It carries the lease and our finalizer from its first moment, so that
-    whatever happens to the operator after this request, the lease can be found again."""
+_TERMINAL = frozenset({"COMPLETED", "FAILED"})
+_DRIVER_WAS_SEEN = frozenset({"RUNNING", "SUCCEEDING", "COMPLETED"})
+"""Not FAILING: the spark-operator says that, too, of a driver that it has not found yet."""
+
+
+class Kubeflow:
+    api = f"/apis/{GROUP}/{VERSION}"
+    plural = PLURAL
+    driver_container = DRIVER_CONTAINER
+
+    def manifest(self, run: AttemptRun) -> dict[str, Any]:
+        return _application(run)
+
+    def placeholder(self, application: dict[str, Any]) -> dict[str, Any]:
+        return _placeholder(application)
+
+    def progress(self, application: dict[str, Any]) -> Progress:
+        said = (application.get("status") or {}).get("applicationState") or {}
+        state = str(said.get("state", ""))
+        return Progress(state in _TERMINAL, state in _DRIVER_WAS_SEEN, str(said.get("errorMessage") or state))
+
+
+def _application(run: AttemptRun) -> dict[str, Any]:
     profile = run.profile
     labels = {
         names.LABEL_JOB: run.job[:63].rstrip("-."),
@@ -102,9 +123,7 @@ def _executor_template(template: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def placeholder(application: dict[str, Any]) -> dict[str, Any]:
-    """A pod that never starts, under the driver's name: while it is there, no driver of this application can start. It has
-    no owner: a submission that is under way outlives its application, and would find the name free again."""
+def _placeholder(application: dict[str, Any]) -> dict[str, Any]:
     metadata = application["metadata"]
     return {
         "apiVersion": "v1",

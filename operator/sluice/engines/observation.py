@@ -10,11 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from sluice.api import names
-from sluice.engines.kubeflow import DRIVER_CONTAINER
+from sluice.engines.engine import Engine, Progress
 
 _UNDER_WAY = "its driver is being started"
-
-_TERMINAL = frozenset({"COMPLETED", "FAILED"})
 
 
 class Stage(StrEnum):
@@ -41,28 +39,26 @@ class Observation:
 
 
 def observe(
-    application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
+    engine: Engine, application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
 ) -> Observation:
-    if pod is not None and names.LABEL_PLACEHOLDER in pod["metadata"].get("labels", {}):
-        return Observation(Stage.NEVER_STARTS, detail=_error_of(application))
+    progress = engine.progress(application) if application is not None else None
+    if pod is not None and names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {}):
+        return Observation(Stage.NEVER_STARTS, detail=_words(progress))
     if pod is not None:
-        return _of_pod(pod)
-    if driver_seen:
+        return _of_pod(pod, engine.driver_container)
+    if driver_seen or (progress is not None and progress.driver_was_seen):
         return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
-    if application is None:
+    if application is None or progress is None:
         return Observation(Stage.NOT_CREATED)
-    state = _state_of(application)
-    if state in _TERMINAL or "deletionTimestamp" in application["metadata"]:
-        return Observation(Stage.NO_DRIVER, detail=_error_of(application))
+    if progress.has_ended or "deletionTimestamp" in application["metadata"]:
+        return Observation(Stage.NO_DRIVER, detail=_words(progress))
     return Observation(Stage.STARTING, detail=_UNDER_WAY)
 
 
-def _of_pod(pod: dict[str, Any]) -> Observation:
+def _of_pod(pod: dict[str, Any], driver: str) -> Observation:
     status = pod.get("status", {})
-    container = next(
-        (c for c in status.get("containerStatuses", []) if c.get("name") == DRIVER_CONTAINER), None
-    )
-    state = (container or {}).get("state", {})
+    container = next((c for c in status.get("containerStatuses") or () if c.get("name") == driver), None)
+    state = (container or {}).get("state") or {}
     if "terminated" in state:
         terminated = state["terminated"]
         return Observation(
@@ -98,15 +94,10 @@ def _joined(said: dict[str, Any]) -> str:
     return ": ".join(said[name] for name in ("reason", "message") if said.get(name))
 
 
-def _state_of(application: dict[str, Any]) -> str:
-    return str(application.get("status", {}).get("applicationState", {}).get("state", ""))
-
-
-def _error_of(application: dict[str, Any] | None) -> str:
-    if application is None:
+def _words(progress: Progress | None) -> str:
+    if progress is None:
         return "the application is gone"
-    state = application.get("status", {}).get("applicationState", {})
-    return str(state.get("errorMessage") or state.get("state") or "the application was deleted")
+    return progress.words or "the application was deleted"
 
 
 def _time(text: str | None) -> datetime | None:

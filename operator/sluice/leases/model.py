@@ -1,10 +1,13 @@
 """What the lease table holds."""
 
 import json
-from dataclasses import asdict, dataclass, replace
-from typing import Self
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 _COUNTER_BITS = 32
+
+
+_TYPES = {"uid": str, "attempt": int, "hash": str, "job": str, "tables": list}
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,27 @@ class Lease:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        found = cls(**json.loads(text))
-        reads = None if found.reads is None else tuple(found.reads)
-        return replace(found, tables=tuple(found.tables), reads=reads)
+        """ValueError if it is no record of a lease."""
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or {*fields} - {"reads"} != {*_TYPES}:
+            raise ValueError("not the fields of a lease")
+        if not all(type(fields[name]) is type_ for name, type_ in _TYPES.items()):
+            raise ValueError("not the types of a lease's fields")
+        reads = fields.get("reads")
+        own = [fields["uid"], fields["hash"], fields["job"]]
+        if not (_are_texts(own) and _are_texts(fields["tables"]) and (reads is None or _are_texts(reads))):
+            raise ValueError("not the texts of a lease's fields")
+        return cls(
+            **fields | {"tables": tuple(fields["tables"]), "reads": None if reads is None else tuple(reads)}
+        )
+
+
+def _are_texts(value: Any) -> bool:
+    """Of a kind that can be written down: JSON's escapes can spell halves of characters."""
+    return isinstance(value, list) and all(
+        isinstance(text, str) and not any("\ud800" <= character <= "\udfff" for character in text)
+        for text in value
+    )
 
 
 @dataclass(frozen=True)
@@ -44,6 +65,9 @@ class Grant:
 class Epochs:
     """A token is its epoch and a counter within it, so that tokens of a later leader are always higher."""
 
+    END = 1 << 18
+    """No epoch reaches this: a token has to fit into a txn version."""
+
     @staticmethod
     def token(epoch: int, counter: int) -> int:
         return epoch << _COUNTER_BITS | counter
@@ -55,3 +79,8 @@ class Epochs:
     @staticmethod
     def counter_of(token: int) -> int:
         return token & ((1 << _COUNTER_BITS) - 1)
+
+    @staticmethod
+    def is_token(number: int) -> bool:
+        """Whether an operator may have given it."""
+        return number > 0 and Epochs.of(number) < Epochs.END

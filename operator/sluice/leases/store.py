@@ -4,6 +4,7 @@ Nothing here has a time to live: a lease ends when the end of its holder is prov
 of every table that it has seen, so that a Redis which went back in time is noticed at the next grant.
 """
 
+import contextlib
 from collections.abc import Iterable
 from uuid import uuid4
 
@@ -65,10 +66,10 @@ class LeaseStore:
 
     async def check_settings(self) -> None:
         """Leases must never be evicted to make room."""
-        policy = await self._redis.config_get("maxmemory-policy")
-        if policy.get("maxmemory-policy") != "noeviction":
+        policy = (await self._redis.info("memory")).get("maxmemory_policy")
+        if policy != "noeviction":
             raise ValueError(
-                f"Redis may evict leases: its maxmemory-policy is {policy.get('maxmemory-policy')!r}; set it to noeviction"
+                f"Redis may evict leases: its maxmemory-policy is {policy!r}; set it to noeviction"
             )
 
     async def known_epoch(self) -> int:
@@ -138,6 +139,14 @@ class LeaseStore:
             token, _, record = str(value).split("\n", 2)
             grants.append(Grant(Lease.from_json(record), _token(token)))
         return grants
+
+    async def remembered(self) -> list[Lease]:
+        """What Redis holds of any epoch, as far as it can be read: hints, of which none is believed alone."""
+        found = []
+        for value in await self._redis.hvals(self._keys[3]):
+            with contextlib.suppress(ValueError, RecursionError):
+                found.append(Lease.from_json(str(value).split("\n", 2)[-1]))
+        return found
 
     def _check_token(self, grant: Grant) -> None:
         """Who asks again has the token of the first time, and nobody else has it."""

@@ -146,6 +146,23 @@ class Played:
             )
         )
 
+    def apply_application(self, body: Json) -> None:
+        """Somebody's own."""
+        self._custom.create_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", body)
+
+    def apply_pod(self, body: Json) -> None:
+        self._core.create_namespaced_pod(self.namespace, body)
+
+    def write_status(self, job: str, status: Json) -> None:
+        """As somebody does who edits what only the operator should write."""
+        self._custom.patch_namespaced_custom_object_status(
+            names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, job, {"status": status}
+        )
+
+    def condition(self, job: str, type_: str) -> Json:
+        conditions = self.status(job).get("conditions", [])
+        return next((condition for condition in conditions if condition["type"] == type_), {})
+
     def delete_application(self, name: str) -> None:
         self._custom.delete_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", name)
 
@@ -313,6 +330,7 @@ def _driver_pod(application: Json) -> Json:
                 "spark-role": "driver",
                 "sparkoperator.k8s.io/app-name": metadata["name"],
             },
+            "annotations": given.get("annotations", {}),
             "finalizers": given.get("finalizers", []),
             "ownerReferences": [
                 {

@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice.admission import Holder, Waiter, decide
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import conflict_between
+from sluice.conflicts import Conflict, conflict_between
 from sluice.footprint import JobFootprint, footprint_of
 
 BEGAN = datetime(2026, 11, 19, tzinfo=UTC)
@@ -121,3 +122,19 @@ def test_the_higher_priority_then_the_older_then_the_uid_is_first() -> None:
     queue = [waiter("d", 0, 1), waiter("c", 0, 1), waiter("b", 0, 0), waiter("a", 5, 9)]
     assert [decision.waiter.uid for decision in decide(queue, [])] == ["a", "b", "c", "d"]
     assert [decision.granted for decision in decide(queue, [])] == [True, False, False, False]
+
+
+def test_one_that_cannot_be_compared_stops_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, good = footprint("DELETE FROM delta.`/broken`", {}), footprint("DELETE FROM delta.`/good`", {})
+
+    def fails(one: JobFootprint, other: JobFootprint) -> Conflict | None:
+        if one is broken:
+            raise RecursionError("too deep")
+        return conflict_between(one, other)
+
+    monkeypatch.setattr("sluice.admission.queue.conflict_between", fails)
+    queue = [Waiter("a", "etl/a", broken, 0, BEGAN), Waiter("b", "etl/b", good, 0, BEGAN)]
+    first, second = decide(queue, [Holder("h", "etl/h", footprint("DELETE FROM delta.`/held`", {}))])
+    assert not first.granted
+    assert isinstance(first.failure, RecursionError)
+    assert second.granted

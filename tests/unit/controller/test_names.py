@@ -6,12 +6,12 @@ import pytest
 
 from sluice.api.job_status import Attempt, Phase
 from sluice.conflicts import Level, conflict_between
-from sluice.controller import rebuild
-from sluice.controller.status import understood
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint
 from sluice.leases import Lease
+from sluice.lifecycle.holding import grants, holder_of, lease_for
+from sluice.lifecycle.status import Understood
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, job_body, policy_body
 
@@ -122,15 +122,15 @@ def hold(seen: World, sql: str) -> Lease:
     view = seen.jobs["uid-holder"]
     attempt = Attempt(number=1, token=1, hash=view.spec_hash, application="a-1", granted_at=view.arrived_at)
     status = view.status.model_copy(
-        update=understood(view) | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
+        update=vars(Understood.of(view)) | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
     )
     body = job_body("holder", version=2, sql=sql)
     seen.job_seen(body | {"status": status.model_dump(mode="json", by_alias=True, exclude_defaults=True)})
-    return rebuild.lease_for(view, 1, view.spec_hash)
+    return lease_for(view, 1, view.spec_hash)
 
 
 def met(seen: World, lease: Lease, sql: str) -> bool:
-    (holder,) = rebuild.holders(seen, [lease])
+    holder = holder_of(lease, seen.jobs.get(lease.uid))
     return conflict_between(footprint(seen, sql), holder.footprint) is not None
 
 
@@ -149,7 +149,7 @@ def test_a_binding_that_changes_counts_under_both_keys_until_those_who_hold_end(
     bind(seen, "0", "sales.orders", after, version=2)
     bind(seen, "other", "crm.orders", "s3://lake/orders")
     if restarted:
-        (grant,) = rebuild.grants(seen)
+        (grant,) = grants(seen.jobs, {uid: seen.evidence(uid) for uid in seen.jobs})
         lease = grant.lease
     assert met(seen, lease, delete("sales.orders", NEXT))
     if before is not None:
@@ -164,7 +164,7 @@ def test_so_does_that_of_a_table_which_is_only_read(restarted: bool) -> None:
     lease = hold(seen, "INSERT INTO delta.`s3://lake/new` SELECT * FROM sales.orders")
     bind(seen, "0", "sales.orders", "s3://lake/returns", version=2)
     if restarted:
-        (grant,) = rebuild.grants(seen)
+        (grant,) = grants(seen.jobs, {uid: seen.evidence(uid) for uid in seen.jobs})
         lease = grant.lease
     for path in ("orders", "returns"):
         assert met(seen, lease, f"VACUUM delta.`s3://lake/{path}` RETAIN 1 HOURS"), path

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.controller.jobs import JobView
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle.job import JobView
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body, policy_body

@@ -37,22 +37,23 @@ def test_a_late_event_takes_nothing_back() -> None:
     seen.job_seen(body("a", 9))
     seen.job_seen(body("a", 7))
     assert seen.jobs["uid-a"].resource_version == "9"
-    seen.pod_seen(body("p", 9))
-    seen.pod_seen(body("p", 7))
-    assert seen.pods["etl", "p"]["metadata"]["resourceVersion"] == "9"
+    seen.pods.seen(body("p", 9))
+    seen.pods.seen(body("p", 7))
+    (pod,) = seen.pods.of("job-of-p")
+    assert pod["metadata"]["resourceVersion"] == "9"
 
 
 def test_the_end_of_an_older_object_of_that_name_ends_no_newer_one() -> None:
     seen = world()
-    seen.application_seen(body("a", 9, uid="new"))
-    seen.application_gone(body("a", 8, uid="old"))
-    assert ("etl", "a") in seen.applications
+    seen.applications.seen(body("a", 9, uid="new"))
+    seen.applications.gone(body("a", 8, uid="old"))
+    assert seen.applications.get("etl", "a") is not None
 
 
 @pytest.mark.parametrize("kind", ["jobs", "applications", "pods"])
 def test_a_list_removes_what_is_gone_but_not_what_is_younger_or_elsewhere(kind: str) -> None:
     seen = world()
-    see = {"jobs": seen.job_seen, "applications": seen.application_seen, "pods": seen.pod_seen}[kind]
+    see = {"jobs": seen.job_seen, "applications": seen.applications.seen, "pods": seen.pods.seen}[kind]
     see(body("gone", 3))
     see(body("stays", 4))
     see(body("younger", 12))
@@ -63,8 +64,8 @@ def test_a_list_removes_what_is_gone_but_not_what_is_younger_or_elsewhere(kind: 
         left = {job.name for job in seen.jobs.values()}
     else:
         known = getattr(seen, kind)
-        seen.replace_all(known, answer, "etl")
-        left = {name for _, name in known}
+        known.listed(answer, "etl")
+        left = {name.removeprefix("job-of-") for name in known.uids}
     assert left == {"stays", "younger", "elsewhere", "found"}
 
 
@@ -72,14 +73,14 @@ async def test_changes_are_told_once_and_wait_no_longer_than_asked() -> None:
     seen = world()
     assert await seen.changes(0.01) == set()
     seen.job_seen(body("a", 1))
-    seen.pod_seen(body("p", 1))
+    seen.pods.seen(body("p", 1))
     assert await seen.changes(0) == {"uid-a", "job-of-p"}
     assert await seen.changes(0) == set()
 
 
 def test_what_outlives_its_job_is_not_forgotten() -> None:
     seen = world()
-    seen.application_seen(body("a", 1))
+    seen.applications.seen(body("a", 1))
     assert seen.all_uids() == {"job-of-a"}
 
 
@@ -91,8 +92,8 @@ def test_what_is_gone_is_not_brought_back_by_an_answer_given_before(kind: str) -
     see: Any = {
         "jobs": seen.job_seen,
         "policies": seen.policy_seen,
-        "applications": seen.application_seen,
-        "pods": seen.pod_seen,
+        "applications": seen.applications.seen,
+        "pods": seen.pods.seen,
     }[kind]
     see(before)
     match kind:
@@ -102,13 +103,10 @@ def test_what_is_gone_is_not_brought_back_by_an_answer_given_before(kind: str) -
         case "policies":
             seen.policy_gone("uid-a")
             seen.policies_listed(listed(6, before), None)
-        case "applications":
-            seen.application_gone(body("a", 7))
-            seen.replace_all(known, listed(6, before), None)
         case _:
-            seen.pod_gone(body("a", 7))
-            seen.replace_all(known, listed(6, before), None)
+            known.gone(body("a", 7))
+            known.listed(listed(6, before), None)
     see(body("a", 6))
-    assert not known
+    assert not (known.uids if kind in ("applications", "pods") else known)
     see(body("a", 8, uid="another"))
-    assert known
+    assert known.uids if kind in ("applications", "pods") else known

@@ -10,7 +10,7 @@ from kubeflow_spark_api.models import SparkV1beta2SparkApplication
 
 from sluice.api import names
 from sluice.api.runtime import Runtime
-from sluice.engines import AttemptRun, RuntimeProfile, kubeflow
+from sluice.engines import ENGINE, AttemptRun, RuntimeProfile
 from sluice.engines.attempt import application_name, driver_pod_name
 
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -41,7 +41,7 @@ def test_names_are_dns_1035_and_leave_room_for_the_drivers(job: str, number: int
     for object_name in (name, driver_pod_name(name)):
         assert DNS_1035.fullmatch(object_name)
         assert len(object_name) <= 63
-    labels = kubeflow.application(run(job=job, number=number))["metadata"]["labels"]
+    labels = ENGINE.manifest(run(job=job, number=number))["metadata"]["labels"]
     for value in labels.values():
         assert LABEL_VALUE.fullmatch(value)
         assert len(value) <= 63
@@ -85,7 +85,7 @@ FULL = RuntimeProfile.model_validate(
 
 @pytest.mark.parametrize("profile", [RuntimeProfile(spark_version="4.2.0"), FULL])
 def test_the_manifest_is_a_spark_application_by_its_own_models(profile: RuntimeProfile) -> None:
-    manifest = kubeflow.application(run(profile))
+    manifest = ENGINE.manifest(run(profile))
     model = SparkV1beta2SparkApplication.from_dict(manifest)
     assert model is not None
     written = model.to_dict()
@@ -95,7 +95,7 @@ def test_the_manifest_is_a_spark_application_by_its_own_models(profile: RuntimeP
 
 
 def test_the_lease_can_be_told_from_the_application_and_from_the_driver() -> None:
-    manifest = kubeflow.application(run(FULL))
+    manifest = ENGINE.manifest(run(FULL))
     template = manifest["spec"]["driver"]["template"]["metadata"]
     for metadata in (manifest["metadata"], template):
         assert names.FINALIZER_LEASE in metadata["finalizers"]
@@ -109,7 +109,7 @@ def test_the_lease_can_be_told_from_the_application_and_from_the_driver() -> Non
 
 def test_the_profiles_own_pod_template_is_kept() -> None:
     secret = {"name": "SLUICE_SOURCE_OPTION_0", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
-    template = kubeflow.application(run(FULL, environment=(secret,)))["spec"]["driver"]["template"]
+    template = ENGINE.manifest(run(FULL, environment=(secret,)))["spec"]["driver"]["template"]
     assert template["metadata"]["labels"]["team"] == "etl"
     assert template["metadata"]["annotations"]["a"] == "b"
     assert template["metadata"]["finalizers"] == ["other/one", names.FINALIZER_LEASE]
@@ -132,9 +132,9 @@ def test_a_jobs_own_runtime_goes_over_its_profile() -> None:
 
 
 def test_the_placeholder_can_never_start() -> None:
-    application = kubeflow.application(run())
+    application = ENGINE.manifest(run())
     application["metadata"]["uid"] = "app-uid"
-    pod = kubeflow.placeholder(application)
+    pod = ENGINE.placeholder(application)
     assert pod["metadata"]["name"] == application["spec"]["driver"]["podName"]
     assert pod["spec"]["schedulingGates"]
     assert "finalizers" not in pod["metadata"]

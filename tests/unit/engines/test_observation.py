@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.engines import Stage, observe
+from sluice.engines import ENGINE, Stage, observe
 
 APPLICATION_STATES = [
     "",
@@ -24,6 +24,7 @@ APPLICATION_STATES = [
     "UNKNOWN",
 ]
 TERMINAL = {"COMPLETED", "FAILED"}
+DRIVER_WAS_SEEN = {"RUNNING", "SUCCEEDING", "COMPLETED"}
 
 
 def application(state: str, **metadata: Any) -> dict[str, Any]:
@@ -63,7 +64,7 @@ TERMINATED = {
 def test_a_container_that_ended_is_believed_before_any_application_state(
     state: str, *, driver_seen: bool
 ) -> None:
-    seen = observe(application(state), pod(container(TERMINATED, "Failed")), driver_seen=driver_seen)
+    seen = observe(ENGINE, application(state), pod(container(TERMINATED, "Failed")), driver_seen=driver_seen)
     assert (seen.stage, seen.exit_code, seen.detail, seen.message) == (Stage.ENDED, 137, "OOMKilled", "{}")
     assert seen.started_at is not None
     assert seen.ended_at is not None
@@ -74,44 +75,55 @@ def test_a_container_that_ended_is_believed_before_any_application_state(
 @pytest.mark.parametrize("deleted", [{}, {"deletionTimestamp": "2026-11-19T10:00:00Z"}])
 def test_a_container_that_runs_is_running_whatever_else_is_said(state: str, deleted: dict[str, str]) -> None:
     running = container({"running": {"startedAt": "2026-11-19T10:00:00Z"}})
-    assert observe(application(state), pod(running, **deleted), driver_seen=True).stage is Stage.RUNNING
-    assert observe(None, pod(running, **deleted), driver_seen=True).stage is Stage.RUNNING
+    assert (
+        observe(ENGINE, application(state), pod(running, **deleted), driver_seen=True).stage is Stage.RUNNING
+    )
+    assert observe(ENGINE, None, pod(running, **deleted), driver_seen=True).stage is Stage.RUNNING
 
 
 @pytest.mark.parametrize("state", APPLICATION_STATES)
 def test_without_a_pod_only_a_terminal_or_deleted_application_is_worth_a_proof(state: str) -> None:
     expected = Stage.NO_DRIVER if state in TERMINAL else Stage.STARTING
-    assert observe(application(state), None, driver_seen=False).stage is expected
+    was_seen = state in DRIVER_WAS_SEEN
+    assert observe(ENGINE, application(state), None, driver_seen=False).stage is (
+        Stage.LOST if was_seen else expected
+    )
     deleted = application(state, deletionTimestamp="2026-11-19T10:00:00Z")
-    assert observe(deleted, None, driver_seen=False).stage is Stage.NO_DRIVER
+    assert observe(ENGINE, deleted, None, driver_seen=False).stage is (
+        Stage.LOST if was_seen else Stage.NO_DRIVER
+    )
 
 
 @pytest.mark.parametrize("state", APPLICATION_STATES)
 def test_a_driver_that_was_seen_and_is_gone_is_lost(state: str) -> None:
-    assert observe(application(state), None, driver_seen=True).stage is Stage.LOST
-    assert observe(None, None, driver_seen=True).stage is Stage.LOST
+    assert observe(ENGINE, application(state), None, driver_seen=True).stage is Stage.LOST
+    assert observe(ENGINE, None, None, driver_seen=True).stage is Stage.LOST
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 def test_a_pods_phase_alone_proves_no_end(phase: str) -> None:
-    seen = observe(application("FAILED"), pod({"phase": phase, "reason": "NodeLost"}), driver_seen=True)
+    seen = observe(
+        ENGINE, application("FAILED"), pod({"phase": phase, "reason": "NodeLost"}), driver_seen=True
+    )
     assert seen.stage is Stage.LOST
     assert "NodeLost" in seen.detail
 
 
 def test_a_placeholder_proves_that_no_driver_can_start() -> None:
     placeholder = pod(node=None, labels={names.LABEL_PLACEHOLDER: "true"})
-    seen = observe(application("FAILED"), placeholder, driver_seen=False)
+    seen = observe(ENGINE, application("FAILED"), placeholder, driver_seen=False)
     assert (seen.stage, seen.detail) == (Stage.NEVER_STARTS, "because of FAILED")
 
 
 def test_a_pod_deleted_before_it_had_a_node_can_never_start() -> None:
     deleted = {"deletionTimestamp": "2026-11-19T10:00:00Z"}
     assert (
-        observe(application("SUBMITTED"), pod(node=None, **deleted), driver_seen=False).stage
+        observe(ENGINE, application("SUBMITTED"), pod(node=None, **deleted), driver_seen=False).stage
         is Stage.NEVER_STARTS
     )
-    assert observe(application("SUBMITTED"), pod(**deleted), driver_seen=False).stage is Stage.STARTING
+    assert (
+        observe(ENGINE, application("SUBMITTED"), pod(**deleted), driver_seen=False).stage is Stage.STARTING
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,10 +152,10 @@ def test_a_pod_deleted_before_it_had_a_node_can_never_start() -> None:
     ],
 )
 def test_a_start_tells_only_what_is_out_of_the_ordinary(status: dict[str, Any], says: str) -> None:
-    seen = observe(application("SUBMITTED"), pod(status), driver_seen=False)
+    seen = observe(ENGINE, application("SUBMITTED"), pod(status), driver_seen=False)
     assert seen.stage is Stage.STARTING
     assert says in seen.detail
 
 
 def test_nothing_at_all_was_not_created() -> None:
-    assert observe(None, None, driver_seen=False).stage is Stage.NOT_CREATED
+    assert observe(ENGINE, None, None, driver_seen=False).stage is Stage.NOT_CREATED

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from sluice.admission import Blocking, Holder, Waiter, decide
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_ATTEMPTS, Attempt, DeltaWriteJobStatus, Phase
-from sluice.controller.jobs import JobView
-from sluice.controller.status import _difference, _plain, next_status, understood, with_attempt
 from sluice.engines import RuntimeProfile
+from sluice.footprint import footprint_of
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange, Understood, difference, plain, status_after
 
 NOW = datetime(2026, 11, 19, 10, 0, 0, 123450, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -24,9 +27,17 @@ def job(status: DeltaWriteJobStatus | None = None, **spec: Any) -> JobView:
             "resourceVersion": "7",
         },
         "spec": spec or {"sql": "INSERT INTO delta.`/t` VALUES (1)"},
-        "status": _plain(status) if status else {},
+        "status": plain(status) if status else {},
     }
     return JobView(body, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
+
+
+def blocked() -> tuple[Blocking, ...]:
+    """By two that delete from its table."""
+    deletes = footprint_of(DeltaWriteJobSpec(sql="DELETE FROM delta.`/t`"), {})
+    others = [Holder(f"uid-{n}", f"etl/{n}", deletes) for n in range(2)]
+    (decision,) = decide([Waiter("u", "etl/daily", deletes, 0, NOW)], others)
+    return decision.blocked_by
 
 
 def attempt(number: int) -> Attempt:
@@ -35,7 +46,7 @@ def attempt(number: int) -> Attempt:
 
 @pytest.mark.parametrize("phase", list(Phase))
 def test_conditions_follow_kstatus_in_every_phase(phase: Phase) -> None:
-    status = next_status(job(), phase, "Reason", "why", NOW)
+    status = status_after(job(), StatusChange(phase, "Reason", "why"), NOW)
     said = {condition.type: str(condition.status) for condition in status.conditions}
     if phase in (Phase.SUCCEEDED, Phase.SKIPPED):
         assert said == {"Ready": "True", "Reconciling": "False", "Stalled": "False"}
@@ -49,48 +60,54 @@ def test_conditions_follow_kstatus_in_every_phase(phase: Phase) -> None:
 
 
 def test_times_tell_when_a_state_began_and_not_when_it_was_last_said() -> None:
-    first = next_status(job(), Phase.WAITING, "Blocked", "by one", NOW)
-    again = next_status(job(first), Phase.WAITING, "Blocked", "by another", LATER)
+    first = status_after(job(), StatusChange(Phase.WAITING, "Blocked", "by one"), NOW)
+    again = status_after(job(first), StatusChange(Phase.WAITING, "Blocked", "by another"), LATER)
     assert again.since == NOW
     assert {condition.last_transition_time for condition in again.conditions} == {NOW}
     assert {condition.message for condition in again.conditions} == {"by another"}
-    ended = next_status(job(again), Phase.SUCCEEDED, "Committed", "done", LATER)
+    ended = status_after(job(again), StatusChange(Phase.SUCCEEDED, "Committed", "done"), LATER)
     assert ended.since == LATER
     moved = {c.type: c.last_transition_time for c in ended.conditions}
     assert moved == {"Ready": LATER, "Reconciling": LATER, "Stalled": NOW}
 
 
 def test_nothing_changed_is_nothing_to_write() -> None:
-    status = next_status(job(), Phase.WAITING, "Blocked", "by one", NOW, **understood(job()))
+    status = status_after(job(), StatusChange(Phase.WAITING, "Blocked", "by one", Understood.of(job())), NOW)
     view = job(status)
-    again = next_status(view, Phase.WAITING, "Blocked", "by one", LATER, **understood(view))
-    assert _difference(view.body["status"], _plain(again)) == {}
+    again = status_after(view, StatusChange(Phase.WAITING, "Blocked", "by one", Understood.of(view)), LATER)
+    assert difference(view.body["status"], plain(again)) == {}
 
 
 def test_a_patch_holds_what_changed_and_takes_away_what_went() -> None:
-    waiting = next_status(
-        job(), Phase.WAITING, "Blocked", "by one", NOW, blocked_by_count=2, **understood(job())
+    waiting = status_after(
+        job(),
+        StatusChange(Phase.WAITING, "Blocked", "by two", Understood.of(job()), blocked_by=blocked()),
+        NOW,
     )
     view = job(waiting)
-    starting = next_status(view, Phase.STARTING, "Admitted", "goes", LATER, **understood(view))
-    patch = _difference(view.body["status"], _plain(starting))
-    assert set(patch) == {"phase", "since", "reason", "message", "conditions", "blockedByCount"}
+    starting = status_after(
+        view, StatusChange(Phase.STARTING, "Admitted", "goes", Understood.of(view)), LATER
+    )
+    patch = difference(view.body["status"], plain(starting))
+    assert set(patch) == {"phase", "since", "reason", "message", "conditions", "blockedBy", "blockedByCount"}
     assert patch["blockedByCount"] is None
 
 
 def test_messages_are_cut_to_what_the_api_server_takes() -> None:
-    status = next_status(job(), Phase.FAILED, "RunFailed", "x" * 9000, NOW)
-    DeltaWriteJobStatus.model_validate(_plain(status))
+    status = status_after(job(), StatusChange(Phase.FAILED, "RunFailed", "x" * 9000), NOW)
+    DeltaWriteJobStatus.model_validate(plain(status))
 
 
 def test_the_oldest_attempts_go_and_an_attempt_is_replaced_by_its_number() -> None:
     many = DeltaWriteJobStatus(attempts=tuple(attempt(number) for number in range(1, MAX_ATTEMPTS + 1)))
-    fields = with_attempt(job(many), attempt(MAX_ATTEMPTS + 1))
-    assert [one.number for one in fields["attempts"]] == list(range(2, MAX_ATTEMPTS + 2))
+    after = status_after(
+        job(many), StatusChange(Phase.STARTING, "Admitted", "", attempt=attempt(MAX_ATTEMPTS + 1)), NOW
+    )
+    assert [one.number for one in after.attempts] == list(range(2, MAX_ATTEMPTS + 2))
     closed = attempt(MAX_ATTEMPTS).model_copy(update={"message": "ended"})
-    fields = with_attempt(job(many), closed)
-    assert [one.message for one in fields["attempts"]][-2:] == [None, "ended"]
-    assert len(fields["attempts"]) == MAX_ATTEMPTS
+    after = status_after(job(many), StatusChange(Phase.FAILED, "RunFailed", "", attempt=closed), NOW)
+    assert [one.message for one in after.attempts][-2:] == [None, "ended"]
+    assert len(after.attempts) == MAX_ATTEMPTS
 
 
 @pytest.mark.parametrize(
@@ -101,7 +118,6 @@ def test_the_oldest_attempts_go_and_an_attempt_is_replaced_by_its_number() -> No
         ({"admission": {"suspend": True}}, True),
         ({"admission": {"timeout": "1h"}}, False),
         ({"sql": "INSERT INTO delta.`/t` VALUES (2)"}, False),
-        ({"runKey": "x"}, False),
         ({"runtime": {"sparkConf": {"spark.x": "1"}}}, False),
         ({"sql": "INSERT INTO delta.`/t` VALUES (:a)", "parameters": {"a": {"integer": 1}}}, False),
     ],
@@ -113,7 +129,7 @@ def test_the_hash_changes_with_the_work_alone(changed: dict[str, Any], *, same: 
 
 def test_what_was_understood_is_kept_while_the_spec_is_the_same() -> None:
     view = job()
-    understood(view)
+    Understood.of(view)
     again = view.now(view.body | {"status": {"phase": "Running"}}, view.names)
     assert again.footprint is view.footprint
     assert again.phase is Phase.RUNNING

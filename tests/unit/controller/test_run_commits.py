@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.controller.run_logs import commits_of_run
+from sluice.controller.run_commits import commits_of_run
 from sluice.tables import key_of_path
 from sluice.tables.log import LogUnreadableError, StampedCommit
 from unit.tables.lake import orders

@@ -19,6 +19,17 @@ from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "unaided", "spec_hash")
 _BY_FACTS = ("_aided", "footprint")
+_RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
+"""Fields of the status that a later leader goes by."""
+_NOT_YET = {
+    "stream": "this version of Sluice runs sql and write jobs only",
+    "application": "this version of Sluice runs sql and write jobs only",
+    "run_key": "this version of Sluice would run a job again that is created again under the same key; leave it out, and "
+    "every job that you create is a run of its own",
+    "writes": "this version of Sluice doesn't check at the end of a run that it kept the promise; leave it out, and the job "
+    "waits as if it wrote everywhere",
+}
+"""What the resource can say and no run would keep."""
 _MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
 
 
@@ -102,9 +113,27 @@ class JobView:
     def is_deleted(self) -> bool:
         return "deletionTimestamp" in self.body["metadata"]
 
-    @cached_property
+    @property
     def status(self) -> DeltaWriteJobStatus:
-        return DeltaWriteJobStatus.model_validate(self.body.get("status") or {})
+        """As far as it can be read."""
+        return self._status[0]
+
+    @property
+    def unreadable(self) -> str | None:
+        """What of its status can't be read, if that is a part which tells what the job has done or holds."""
+        return self._status[1]
+
+    @cached_property
+    def _status(self) -> tuple[DeltaWriteJobStatus, str | None]:
+        """Fields that somebody wrote by hand may be anything that the schema lets through."""
+        given = self.body.get("status") or {}
+        try:
+            return DeltaWriteJobStatus.model_validate(given), None
+        except ValidationError as error:
+            wrong = {str(problem["loc"][0]) for problem in error.errors()}
+            rest = {name: value for name, value in given.items() if name not in wrong}
+            why = None if wrong.isdisjoint(_RECORD) else problems_of(error, "status", most=1)
+            return DeltaWriteJobStatus.model_validate(rest), why
 
     @property
     def phase(self) -> Phase | None:
@@ -116,9 +145,12 @@ class JobView:
 
     @property
     def open_attempt(self) -> Attempt | None:
-        """The attempt that was granted and has not ended."""
-        attempts = self.status.attempts
-        return attempts[-1] if attempts and attempts[-1].outcome is None else None
+        """The attempt that was granted and has not ended; the oldest of them, should somebody have opened one again."""
+        return next((attempt for attempt in self.status.attempts if attempt.outcome is None), None)
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return self.body["metadata"].get("annotations") or {}
 
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
@@ -139,9 +171,9 @@ class JobView:
     @cached_property
     def unaided(self) -> JobFootprint:
         """As far as its manifest tells, which names tables as it likes."""
-        for kind in ("stream", "application"):
-            if getattr(self.spec, kind) is not None:
-                raise NotUnderstoodError(f"spec.{kind}: this version of Sluice runs sql and write jobs only")
+        for name, why in _NOT_YET.items():
+            if getattr(self.spec, name) is not None:
+                raise NotUnderstoodError(f"spec.{_alias(name)}: not yet: {why}")
         return footprint_of(
             self.spec,
             self.profile.spark_conf,
@@ -214,3 +246,7 @@ class JobView:
         """Changes with everything that decides what a run does, and with nothing else."""
         work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
         return sha256(dumps([work, self.unaided.identity], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _alias(name: str) -> str:
+    return DeltaWriteJobSpec.model_fields[name].alias or name

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from sluice.api.job_status import Attempt, Phase
-from sluice.controller.jobs import JobView
-from sluice.controller.rebuild import changed_tables, holders
-from sluice.controller.status import is_as_recorded, understood
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import Lease
+from sluice.lifecycle.holding import changed_tables, holder_of
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import Understood, is_as_recorded
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
@@ -46,7 +46,7 @@ def test_without_partitions_that_are_known_it_touches_all(facts: TableFacts | No
 
 
 def test_its_status_says_why_it_is_taken_to_touch_all() -> None:
-    (found,) = understood(job(facts=unread("the store is down")))["footprint"]
+    (found,) = Understood.of(job(facts=unread("the store is down"))).footprint
     assert "the store is down" in " ".join(found.widened)
 
 
@@ -109,7 +109,7 @@ def holding(seen: World) -> Lease:
     view = seen.jobs["uid-a"]
     attempt = Attempt(number=1, token=1, hash=view.spec_hash, application="a-1", granted_at=view.arrived_at)
     status = view.status.model_copy(
-        update=understood(view) | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
+        update=vars(Understood.of(view)) | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
     )
     body: dict[str, Any] = job_body("a", version=2)
     seen.job_seen(body | {"status": status.model_dump(mode="json", by_alias=True, exclude_defaults=True)})
@@ -119,7 +119,7 @@ def holding(seen: World) -> Lease:
 def test_a_holder_touches_what_it_was_granted_for() -> None:
     seen = world()
     lease = holding(seen)
-    (holder,) = holders(seen, [lease])
+    holder = holder_of(lease, seen.jobs.get(lease.uid))
     assert is_as_recorded(seen.jobs["uid-a"])
     assert [table.reads_text for table in holder.footprint.tables] == ["date = DATE '2026-11-19'"]
 
@@ -129,7 +129,7 @@ def test_a_holder_under_which_a_table_changed_touches_all_of_it(after: TableFact
     seen = world(PARTITIONED)
     lease = holding(seen)
     seen.table_seen(ORDERS, after)
-    (holder,) = holders(seen, [lease])
+    holder = holder_of(lease, seen.jobs.get(lease.uid))
     assert not is_as_recorded(seen.jobs["uid-a"])
     assert "true" in [table.reads_text for table in holder.footprint.tables]
 
@@ -138,7 +138,7 @@ def test_a_change_that_does_not_touch_what_a_holder_does_leaves_it_as_it_was() -
     seen = world(PARTITIONED)
     lease = holding(seen)
     seen.table_seen(ORDERS, replace(PARTITIONED, properties={"delta.enableChangeDataFeed": "true"}))
-    (holder,) = holders(seen, [lease])
+    holder = holder_of(lease, seen.jobs.get(lease.uid))
     assert [table.reads_text for table in holder.footprint.tables] == ["date = DATE '2026-11-19'"]
 
 
@@ -159,3 +159,17 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
     assert changed_tables(view, attempt) == ((ORDERS,) if changed else ())
     edited = attempt.model_copy(update={"hash": "another"})
     assert changed_tables(view, edited) == ()  # its status names none
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("runKey", "nightly/2026-11-19"),
+        ("writes", ["date = DATE '2026-11-19'"]),
+    ],
+)
+def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> None:
+    seen = world()
+    seen.job_seen(job_body("a", sql=UPDATE, **{field: value}))
+    with pytest.raises(NotUnderstoodError, match=rf"^spec\.{field}: not yet: .*leave it out"):
+        seen.jobs["uid-a"].unaided  # noqa: B018 - what is wrong in the spec alone is an error

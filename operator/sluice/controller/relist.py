@@ -9,18 +9,20 @@ from sluice.controller.world import World
 Json = dict[str, Any]
 
 
-class Lists:
+class Relist:
     def __init__(self, kube: Kube, world: World, namespaces: tuple[str | None, ...]) -> None:
         self._kube = kube
         self._world = world
         self._namespaces = namespaces
 
-    async def refresh(self) -> None:
+    async def everything(self) -> None:
+        """Jobs before applications before pods: a lease's record moves in this direction, and must not be missed."""
+        world = self._world
         for namespace in self._namespaces:
-            self._world.policies_listed(await self._kube.list(POLICIES, namespace), namespace)
-            self._world.jobs_listed(await self._kube.list(JOBS, namespace), namespace)
-            for resource, known in ((APPLICATIONS, self._world.applications), (PODS, self._world.pods)):
-                self._world.replace_all(known, await self._kube.list(resource, namespace, OURS), namespace)
+            world.policies_listed(await self._kube.list(POLICIES, namespace), namespace)
+            world.jobs_listed(await self._kube.list(JOBS, namespace), namespace)
+            for resource, known in ((APPLICATIONS, world.applications), (PODS, world.pods)):
+                known.listed(await self._kube.list(resource, namespace, OURS), namespace)
 
     async def job(self, namespace: str, name: str, uid: str) -> Json | None:
         """The job as it is now; None if it is gone, or another one bears its name."""

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from sluice.api.job_status import Attempt, Outcome, Phase
-from sluice.controller import outcome
-from sluice.controller.jobs import JobView
-from sluice.controller.outcome import close_attempt, verdict_of
+from sluice.controller import run_commits
+from sluice.controller.run_commits import what_logs_say
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
 from unit.controller.bodies import job_body
 from unit.tables import lake
 
@@ -48,6 +49,11 @@ def _ended(exit_code: int, **result: Any) -> Observation:
     return Observation(Stage.ENDED, exit_code=exit_code, message=message)
 
 
+async def _closed(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
+    logs = await what_logs_say(job, attempt) if must_ask_logs(job, seen) else None
+    return closed(attempt, seen, logs, datetime.now(UTC))
+
+
 async def test_a_driver_that_was_told_to_end_is_looked_up_in_the_tables_logs(table: Path) -> None:
     """It cannot know whether the statement that ran has committed; when it has ended, the log does."""
     ended = _ended(
@@ -56,11 +62,11 @@ async def test_a_driver_that_was_told_to_end_is_looked_up_in_the_tables_logs(tab
         statements=[],
         exception={"class": "Terminated", "message": "ended by SIGTERM", "statement": 1},
     )
-    closed = await close_attempt(_job(table), ATTEMPT, ended)
-    assert [(commit.statement, commit.version) for commit in closed.commits] == [(1, 1)]
-    assert closed.message is not None
-    assert "it had committed version 1 of" in closed.message
-    assert verdict_of(closed)[:2] == (Phase.FAILED, "Terminated")
+    found = await _closed(_job(table), ATTEMPT, ended)
+    assert [(commit.statement, commit.version) for commit in found.commits] == [(1, 1)]
+    assert found.message is not None
+    assert "it had committed version 1 of" in found.message
+    assert phase_after(found)[:2] == (Phase.FAILED, "Terminated")
 
 
 async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(table: Path) -> None:
@@ -78,11 +84,11 @@ async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(tab
             },
         ],
     )
-    closed = await close_attempt(_job(table), ATTEMPT, ended)
-    assert [(commit.statement, commit.version) for commit in closed.commits] == [(1, 1), (2, 2)]
-    assert closed.outcome is Outcome.SUCCEEDED
-    assert closed.message is not None
-    assert "versions 1, 2 of" in closed.message
+    found = await _closed(_job(table), ATTEMPT, ended)
+    assert [(commit.statement, commit.version) for commit in found.commits] == [(1, 1), (2, 2)]
+    assert found.outcome is Outcome.SUCCEEDED
+    assert found.message is not None
+    assert "versions 1, 2 of" in found.message
 
 
 async def test_a_failure_tells_what_the_statements_before_it_had_committed(table: Path) -> None:
@@ -96,18 +102,18 @@ async def test_a_failure_tells_what_the_statements_before_it_had_committed(table
         ],
         exception={"class": "AnalysisException", "message": "no such column" * 200, "statement": 2},
     )
-    closed = await close_attempt(_job(table), ATTEMPT, ended)
-    assert closed.message is not None
-    assert closed.message.startswith("statement 2: AnalysisException: no such column")
-    assert closed.message.endswith(f"it had committed version 1 of file:{table}")
+    found = await _closed(_job(table), ATTEMPT, ended)
+    assert found.message is not None
+    assert found.message.startswith("statement 2: AnalysisException: no such column")
+    assert found.message.endswith(f"it had committed version 1 of file:{table}")
 
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "not JSON", "[]", '{"sluice": 1}'])
 async def test_what_others_write_into_their_commits_holds_nobody_up(table: Path, text: str) -> None:
     _commit(table, 2, text)
-    closed = await close_attempt(_job(table), ATTEMPT, _ended(137))
-    assert [commit.version for commit in closed.commits] == [1]
-    assert closed.outcome is Outcome.KILLED
+    found = await _closed(_job(table), ATTEMPT, _ended(137))
+    assert [commit.version for commit in found.commits] == [1]
+    assert found.outcome is Outcome.KILLED
 
 
 async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
@@ -116,8 +122,8 @@ async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
     def fails(*_: Any) -> None:
         raise KeyError("version")
 
-    monkeypatch.setattr(outcome, "commits_of_run", fails)
-    closed = await close_attempt(_job(table), ATTEMPT, _ended(137))
-    assert closed.outcome is Outcome.KILLED
-    assert closed.message is not None
-    assert "is not known" in closed.message
+    monkeypatch.setattr(run_commits, "commits_of_run", fails)
+    found = await _closed(_job(table), ATTEMPT, _ended(137))
+    assert found.outcome is Outcome.KILLED
+    assert found.message is not None
+    assert "is not known" in found.message

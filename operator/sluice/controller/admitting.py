@@ -1,0 +1,199 @@
+"""Who goes next: those who may are granted their leases, the others are told who is in the way."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sluice.admission import Decision, Holder, Waiter, decide
+from sluice.api.job import WhenBlocked
+from sluice.api.job_status import Attempt, Phase
+from sluice.controller.attempts import Attempts
+from sluice.controller.durations import seconds
+from sluice.controller.events import EventWriter
+from sluice.controller.guard import Guard
+from sluice.controller.kube import ConflictError, NotFoundError
+from sluice.controller.leadership import Leadership
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.status import StatusWriter
+from sluice.controller.table_reader import PATIENCE, TableReader
+from sluice.controller.world import World
+from sluice.engines.attempt import application_name
+from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle.holding import Frozen, lease_for
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange, Understood
+
+logger = logging.getLogger(__name__)
+
+SLOW_SECONDS = 1.0
+
+
+@dataclass(kw_only=True)
+class Admitting:
+    world: World
+    leases: LeaseTable
+    leadership: Leadership
+    attempts: Attempts
+    guard: Guard
+    statuses: StatusWriter
+    events: EventWriter
+    tables: TableReader
+
+    async def prepare(self, job: JobView) -> None:
+        """A job that has no attempt: what it waits for beside others is told, before it is decided on."""
+        try:
+            known = self.tables.knows(job)
+        except NotUnderstoodError as error:
+            await self._refuse(job, str(error))
+            return
+        if not known:
+            await self._await_tables(job)
+            return
+        understood = Understood.of(job)
+        if job.spec.admission.suspend:
+            message = "held by spec.admission.suspend; it queues again, with its age, when that is false"
+            await self.statuses.write(job, StatusChange(Phase.SUSPENDED, "Suspended", message, understood))
+        elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
+            message = f"nothing is granted until it is sure who holds what: {self.leases.trouble}"
+            change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
+            await self.statuses.write(job, change)
+
+    async def turn(self) -> None:
+        """Decides on all that wait."""
+        self.world.heed_policies()
+        judged = dict(self.world.jobs)
+        holders = self.leases.holders()
+        nobody_knows = next((one for one in self.leases.frozen() if not one.tables), None)
+        if nobody_knows is not None:
+            await self._hold_all(nobody_knows)
+            return
+        for decision in decide(await self._without_refused(await self._waiters(), holders), holders):
+            uid = decision.waiter.uid
+            job = judged[uid]
+            if self.world.jobs.get(uid) is not job:
+                self.world.mark(uid)  # changed since it was judged
+                continue
+            await self.guard.on(uid, self._decided(job, decision))
+            if not self.leases.is_sure or not self.leadership.leads():
+                return
+
+    async def _hold_all(self, frozen: Frozen) -> None:
+        """As long as nobody knows what somebody may write."""
+        message = f"nothing is granted: {frozen.who} may write, and nobody knows which tables: {frozen.why}"
+        for waiter in await self._waiters():
+            job = self.world.jobs[waiter.uid]
+            change = StatusChange(Phase.PENDING, "HolderUnreadable", message, Understood.of(job))
+            await self.guard.on(job.uid, self.statuses.write(job, change))
+
+    async def _without_refused(self, waiters: list[Waiter], holders: list[Holder]) -> list[Waiter]:
+        """Those whose tables, as they are, have no place for them end here, unless a job before them may change that."""
+        left = []
+        for waiter in waiters:
+            job = self.world.jobs[waiter.uid]
+            if job.refusal is None or _may_change_before(waiter, job, (*holders, *waiters)):
+                left.append(waiter)
+            elif self.tables.knows(job, for_grant=True):
+                await self.guard.on(job.uid, self._refuse(job, job.refusal))
+        return left
+
+    async def _waiters(self) -> list[Waiter]:
+        waiters: list[Waiter] = []
+        for job in list(self.world.jobs.values()):
+            if not (job.is_finished or job.is_deleted or job.unreadable or job.uid in self.leases.unsettled):
+                await self.guard.on(job.uid, self._join(job, waiters))
+        return waiters
+
+    async def _join(self, job: JobView, waiters: list[Waiter]) -> None:
+        """The queue, if it waits for nothing but others."""
+        if job.open_attempt is not None or self.world.evidence(job.uid).holds_any:
+            return
+        try:
+            if job.spec.admission.suspend or not self.tables.knows(job):
+                return
+            footprint = job.footprint
+        except NotUnderstoodError:
+            return
+        waiters.append(Waiter(job.uid, job.key, footprint, job.spec.priority, job.queued_at))
+
+    async def _decided(self, job: JobView, decision: Decision) -> None:
+        if decision.failure is not None:
+            raise decision.failure
+        if not decision.granted:
+            await self._keep_waiting(job, decision)
+        elif self.tables.knows(job, for_grant=True):
+            await (self._grant(job) if job.refusal is None else self._refuse(job, job.refusal))
+
+    async def _refuse(self, job: JobView, why: str) -> None:
+        await self.statuses.write(job, StatusChange(Phase.FAILED, "NotUnderstood", why))
+        await self.events.tell(job, "NotUnderstood", why, warning=True)
+
+    async def _await_tables(self, job: JobView) -> None:
+        """Mostly it takes less time than to write that it does."""
+        if job.phase is None and self.tables.waited(job) > SLOW_SECONDS:
+            tables = ", ".join(key.text for key in job.tables)
+            message = (
+                f"reading what the log of {tables} says; without an answer within {PATIENCE:.0f} s it queues as if it "
+                "touched all of it"
+            )
+            await self.statuses.write(job, StatusChange(Phase.PENDING, "ReadingTables", message))
+
+    async def _keep_waiting(self, job: JobView, decision: Decision) -> None:
+        first = decision.blocked_by[0]
+        others = f" and {len(decision.blocked_by) - 1} more" if len(decision.blocked_by) > 1 else ""
+        state = "runs" if first.holds else "is ahead in the queue"
+        message = f"{first.by.job}{others} {state} on {first.conflict.table}: {first.conflict.verdict.reason}"
+        phase, reason, message = _outcome_of_waiting(job, message, datetime.now(UTC))
+        change = StatusChange(
+            phase, reason, message, understood=Understood.of(job), blocked_by=decision.blocked_by
+        )
+        new = phase is Phase.WAITING and job.phase is not Phase.WAITING
+        await self.statuses.write(job, change)
+        if new:
+            await self.events.tell(job, "Blocked", message)
+
+    async def _grant(self, job: JobView) -> None:
+        number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
+        lease = lease_for(job, number, job.spec_hash)
+        grant = await self.leases.grant(lease)
+        if grant is None:
+            return
+        attempt = Attempt(
+            number=number,
+            token=grant.token,
+            hash=lease.hash,
+            application=application_name(job.name, job.uid, number),
+            granted_at=datetime.now(UTC),
+        )
+        message = f"admitted; SparkApplication {attempt.application} is being created"
+        change = StatusChange(Phase.STARTING, "Admitted", message, Understood.of(job), attempt)
+        try:
+            await self.statuses.write(job, change)
+        except (ConflictError, NotFoundError):
+            # Edited or deleted since it was read: the decision was on another job than there is now.
+            self.leases.settled(job.uid)
+            await self.leases.release(lease)
+            raise
+        self.leases.settled(job.uid)
+        current = self.world.jobs.get(job.uid)
+        if current is not None and current.open_attempt is not None and self.leadership.leads():
+            await self.attempts.drive(current, current.open_attempt)
+        await self.events.tell(job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {number}")
+
+
+def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phase, str, str]:
+    """Phase, reason and message of a job that is blocked."""
+    admission = job.spec.admission
+    if admission.when_blocked is WhenBlocked.SKIP:
+        return Phase.SKIPPED, "Blocked", f"skipped: {message}"
+    if admission.when_blocked is WhenBlocked.FAIL:
+        return Phase.FAILED, "Blocked", f"not run: {message}"
+    waited = (now - job.queued_at).total_seconds()
+    if admission.timeout is not None and waited > seconds(admission.timeout):
+        return Phase.FAILED, "TimedOut", f"not run: still blocked after {admission.timeout}: {message}"
+    return Phase.WAITING, "Blocked", f"{message}; starts when nothing conflicts with it any more"
+
+
+def _may_change_before(waiter: Waiter, job: JobView, others: Iterable[Holder]) -> bool:
+    ahead = (other for other in others if not isinstance(other, Waiter) or other.rank < waiter.rank)
+    return any(other.footprint.may_change(job.tables) for other in ahead)

@@ -1,0 +1,99 @@
+"""The way of an open attempt, carried out: each step is decided by `lifecycle.attempt`, and done here."""
+
+import contextlib
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import assert_never
+
+from sluice.api.job_status import Attempt, Phase
+from sluice.controller.applications import Applications, ForeignApplicationError
+from sluice.controller.events import EventWriter
+from sluice.controller.kube import ApiError
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.leftovers import Leftovers
+from sluice.controller.run_commits import RunLogs
+from sluice.controller.status import StatusWriter
+from sluice.controller.table_reader import TableReader
+from sluice.controller.world import World
+from sluice.engines import Observation
+from sluice.footprint import NotUnderstoodError
+from sluice.leases import ForgottenError, Lease
+from sluice.lifecycle import attempt as way
+from sluice.lifecycle.holding import changed_tables
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.status import StatusChange
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Attempts:
+    world: World
+    leases: LeaseTable
+    applications: Applications
+    leftovers: Leftovers
+    statuses: StatusWriter
+    events: EventWriter
+    tables: TableReader
+    logs: RunLogs
+
+    async def drive(self, job: JobView, attempt: Attempt) -> None:
+        """One step on."""
+        with contextlib.suppress(NotUnderstoodError):
+            self.tables.knows(job)  # others are held against what it touches
+        evidence = self.world.evidence(job.uid).of(attempt)
+        cover = way.Cover(self.leases.lease_of(job.uid, attempt.number), is_sure=self.leases.is_sure)
+        match way.next_step(job, evidence, cover, datetime.now(UTC)):
+            case way.Create(lease):
+                await self._create(job, attempt, lease)
+            case way.TakeBack(change):
+                if not await self.applications.find(job.namespace, attempt.application):
+                    await self.statuses.write(job, change)
+            case way.Tell(change):
+                await self.statuses.write(job, change)
+            case way.OccupyDriverName():
+                await self.applications.occupy_driver_name(job.namespace, attempt.application)
+            case way.LookForDriver(otherwise):
+                if not await self.applications.find_driver(job.namespace, attempt.application):
+                    await self.statuses.write(job, otherwise)
+            case way.End(seen, deleted):
+                await self._end(job, attempt, seen, deleted=deleted)
+            case way.Leave():
+                await self.leftovers.retire(job.uid)
+            case way.Mistrust(why):
+                self.leases.mistrust(ForgottenError(why))
+            case way.Wait():
+                pass
+            case step:
+                assert_never(step)
+
+    async def _create(self, job: JobView, attempt: Attempt, lease: Lease) -> None:
+        try:
+            await self.applications.create(job, attempt, lease, self.leases.epoch)
+        except ForeignApplicationError as error:
+            change = StatusChange(Phase.STARTING, "NameTaken", f"{error}; trying again")
+            await self.statuses.write(job, change)
+        except ApiError as error:
+            if not error.is_definite:
+                raise
+            message = f"the API server refuses SparkApplication {attempt.application}: {error}; trying again"
+            await self.statuses.write(job, StatusChange(Phase.STARTING, "ApplicationRefused", message))
+        else:
+            logger.info("%s: created SparkApplication %s", job.key, attempt.application)
+
+    async def _end(self, job: JobView, attempt: Attempt, seen: Observation, *, deleted: bool) -> None:
+        logs = None
+        if must_ask_logs(job, seen):
+            logs = self.logs.ask(job, attempt)
+            if logs is None:
+                return
+        ended = closed(attempt, seen, logs, datetime.now(UTC), deleted=deleted)
+        self.tables.changed(changed_tables(job, attempt))
+        phase, reason, message = phase_after(ended)
+        await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended))
+        await self.events.tell(job, reason, message, warning=phase is Phase.FAILED)
+        self.logs.forget(job, attempt)
+        logger.info("%s: %s: %s", job.key, reason, message)
+        await self.leftovers.retire(job.uid)

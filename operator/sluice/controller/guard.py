@@ -1,0 +1,74 @@
+"""No object's trouble is another's: whatever happens while one is read, judged or acted on becomes that one's condition."""
+
+import logging
+from collections.abc import Awaitable
+
+from sluice.controller.kube import ApiError, ConflictError, NotFoundError
+from sluice.controller.relist import Relist
+from sluice.controller.status import StatusWriter
+from sluice.controller.world import World
+from sluice.lifecycle.job import JobView
+
+logger = logging.getLogger(__name__)
+
+
+class Guard:
+    def __init__(self, world: World, relist: Relist, statuses: StatusWriter) -> None:
+        self._world = world
+        self._relist = relist
+        self._statuses = statuses
+        self._failing: dict[str, str] = {}
+        """By uid: what was last told of it."""
+
+    async def on(self, uid: str, doing: Awaitable[None]) -> None:
+        """Does something on the job with this uid. What fails is tried again at the next sweep."""
+        try:
+            await doing
+        except ApiError as error:
+            await self._refused(uid, error)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"[:1024]
+            if self._failing.get(uid) != said:
+                self._failing[uid] = said
+                logger.exception("%s: the operator failed on it; trying again", self._called(uid))
+                await self._tell_failure(uid, said)
+        else:
+            self._failing.pop(uid, None)
+
+    async def tell_unreadable(self, job: JobView, why: str) -> None:
+        """What somebody wrote into its status hides what it has done: nothing is done on it before that is put right."""
+        message = f"{why}: put it back as it was, or delete the job once its driver has ended"
+        await self._statuses.stall(job, "StatusUnreadable", message)
+
+    def forget_gone(self, uids: set[str]) -> None:
+        self._failing = {uid: said for uid, said in self._failing.items() if uid in uids}
+
+    def _called(self, uid: str) -> str:
+        job = self._world.jobs.get(uid)
+        return job.key if job is not None else f"job {uid}"
+
+    async def _tell_failure(self, uid: str, said: str) -> None:
+        job = self._world.jobs.get(uid)
+        if job is None or job.is_deleted:
+            return
+        try:
+            await self._statuses.stall(job, "OperatorFailed", f"the operator failed on this job: {said}")
+        except ApiError as second:
+            logger.warning("%s: its status cannot tell that: %s", job.key, second)
+
+    async def _refused(self, uid: str, error: ApiError) -> None:
+        """The job may not be there any more, or be another than was seen, which a watch may have missed."""
+        job = self._world.jobs.get(uid)
+        logger.warning("%s: %s; trying again", self._called(uid), error)
+        if job is None or not isinstance(error, NotFoundError | ConflictError):
+            return
+        try:
+            body = await self._relist.job(job.namespace, job.name, uid)
+        except ApiError as second:
+            logger.warning("%s: %s; trying again", job.key, second)
+            return
+        if body is None:
+            logger.info("%s is gone", job.key)
+            self._world.job_gone(uid)
+        else:
+            self._world.job_seen(body)

@@ -1,0 +1,186 @@
+"""The lease table as far as it can be trusted now: what was granted without knowing whether it was written down, and when
+all of it must be made anew.
+"""
+
+import logging
+import time
+
+from redis.exceptions import RedisError
+
+from sluice.admission import Holder
+from sluice.api.job_status import Phase
+from sluice.controller.kube import ApiError
+from sluice.controller.leadership import Leadership, LostLeadershipError
+from sluice.controller.relist import Relist
+from sluice.controller.status import StatusWriter
+from sluice.controller.world import World
+from sluice.leases import ForgottenError, Grant, Lease, LeaseStore, RefusedError
+from sluice.lifecycle import holding
+from sluice.lifecycle.evidence import JobEvidence
+from sluice.lifecycle.holding import Frozen
+from sluice.lifecycle.status import StatusChange
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 5.0
+"""Seconds: a sweep's, so that nobody waits much longer than before for a Redis that is back."""
+
+TROUBLE = (RedisError, OSError, ForgottenError, RefusedError, ValueError)
+
+
+class LeaseTable:
+    def __init__(
+        self,
+        store: LeaseStore,
+        *,
+        world: World,
+        relist: Relist,
+        leadership: Leadership,
+        statuses: StatusWriter,
+    ) -> None:
+        self._store = store
+        self._world = world
+        self._relist = relist
+        self._leadership = leadership
+        self._statuses = statuses
+        self.trouble: str | None = "it was not asked yet"
+        """Why nothing can be granted now."""
+        self.unsettled: dict[str, Lease] = {}
+        """Grants of which it isn't known whether their intent was written."""
+        self._remembered: list[Lease] = []
+        """What Redis held before the last rebuild: it may know what an object can't tell any more."""
+        self._not_before = 0.0
+        self._pause = FIRST_PAUSE
+
+    @property
+    def is_sure(self) -> bool:
+        return self.trouble is None
+
+    @property
+    def epoch(self) -> int:
+        return self._store.epoch
+
+    @property
+    def held(self) -> list[Lease]:
+        return self._store.held
+
+    def held_by(self, uid: str) -> list[Lease]:
+        return self._store.held_by(uid)
+
+    def lease_of(self, uid: str, attempt: int) -> Lease | None:
+        return self._store.lease_of(uid, attempt)
+
+    def holders(self) -> list[Holder]:
+        """All who may write, as far as this leader knows; those nobody can read among them."""
+        held = [self._holder(lease) for lease in self.held]
+        return [*held, *(one.as_holder() for one in self.frozen())]
+
+    def _holder(self, lease: Lease) -> Holder:
+        """One whose job the operator fails on may do anything to its tables."""
+        job = self._world.jobs.get(lease.uid)
+        try:
+            return holding.holder_of(lease, job)
+        except Exception:
+            logger.exception(
+                "%s: the operator failed on what it touches: it counts as touching all", lease.job
+            )
+            return holding.holder_of(lease, None)
+
+    def frozen(self) -> list[Frozen]:
+        return holding.frozen(self._world.jobs, self._evidence(), (*self.held, *self._remembered))
+
+    async def make_sure(self) -> None:
+        """Before anything rests on it. What failed is tried again after a while, and not at each turn of the loop."""
+        if time.monotonic() < self._not_before:
+            return
+        try:
+            await self._settle()  # before a rebuild, which rests on what the jobs say
+            if self.is_sure:
+                await self._store.check_memory()
+            else:
+                await self._rebuild()
+        except TROUBLE as error:
+            self.mistrust(error)
+            self._back_off()
+        except (ApiError, LostLeadershipError) as error:
+            logger.warning("the lease table cannot be made sure of now: %s; trying again", error)
+            self._back_off()
+        else:
+            self._pause = FIRST_PAUSE
+
+    async def grant(self, lease: Lease) -> Grant | None:
+        """None if Redis can't be trusted any more. Until `settled` it counts as not known to be written down."""
+        try:
+            grant = await self._store.grant(lease)
+        except TROUBLE as error:
+            self.mistrust(error)
+            return None
+        self.unsettled[lease.uid] = lease
+        return grant
+
+    def settled(self, uid: str) -> None:
+        del self.unsettled[uid]
+
+    async def release(self, lease: Lease) -> None:
+        """What cannot be released now is left out by the rebuild that follows."""
+        if not self.is_sure:
+            return
+        try:
+            await self._store.release(lease)
+        except TROUBLE as error:
+            self.mistrust(error)
+
+    def mistrust(self, error: Exception) -> None:
+        """All jobs are told, and the table is rebuilt, at once; and if that fails for the same reason, at the next sweep."""
+        trouble = f"Redis: {error}" if isinstance(error, RedisError | OSError) else str(error)
+        if self.trouble != trouble:
+            logger.warning(
+                "the lease table is not usable: %s; nothing is granted until it is rebuilt", trouble
+            )
+            self._world.mark_all()
+        self.trouble = trouble
+
+    def _back_off(self) -> None:
+        self._not_before = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def _evidence(self) -> dict[str, JobEvidence]:
+        return {uid: self._world.evidence(uid) for uid in self._world.all_uids()}
+
+    async def _settle(self) -> None:
+        """A status write whose answer was lost: the job itself says whether the intent is there. If it isn't, the
+        job is written to, so that the intent cannot arrive later: it was sent under a precondition."""
+        for uid, lease in list(self.unsettled.items()):
+            namespace, _, name = lease.job.partition("/")
+            body = await self._relist.job(namespace, name, uid)
+            given_back = body is None
+            if body is not None:
+                self._world.job_seen(body)
+                job = self._world.jobs[uid]
+                given_back = job.open_attempt is None
+                if given_back:
+                    message = f"attempt {lease.attempt} was given back: its intent could not be written"
+                    change = StatusChange(Phase.PENDING, "GrantGivenBack", message, comes_anew=True)
+                    await self._statuses.write(job, change)
+            self.settled(uid)
+            if given_back:
+                await self.release(lease)
+            self._world.mark(uid)
+
+    async def _rebuild(self) -> None:
+        """A new epoch, and in it every lease that Kubernetes knows of after the epoch was raised."""
+        await self._store.check_settings()
+        await self._relist.everything()
+        known = max(
+            await self._store.known_epoch(), holding.highest_epoch(self._world.jobs, self._evidence())
+        )
+        epoch = await self._leadership.raise_epoch(known)
+        await self._relist.everything()
+        self._world.heed_policies()
+        grants = holding.grants(self._world.jobs, self._evidence())
+        self._remembered = await self._store.remembered()
+        await self._store.rebuild(epoch, grants)
+        self.trouble = None
+        self._world.mark_all()
+        logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))

@@ -1,0 +1,92 @@
+"""What outlives its job, or its attempt: brought to its end, let go when that is proved, and its leases released."""
+
+import logging
+
+from sluice.api.job_status import Phase
+from sluice.controller.applications import Applications
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.status import StatusWriter
+from sluice.controller.world import World
+from sluice.engines.attempt import application_name
+from sluice.leases import Lease
+from sluice.lifecycle import deletion
+from sluice.lifecycle.evidence import Evidence
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange
+
+logger = logging.getLogger(__name__)
+
+
+class Leftovers:
+    def __init__(
+        self, world: World, leases: LeaseTable, applications: Applications, statuses: StatusWriter
+    ) -> None:
+        self._world = world
+        self._leases = leases
+        self._applications = applications
+        self._statuses = statuses
+
+    async def retire(self, uid: str) -> None:
+        """All of a job that has ended, is being deleted or is gone."""
+        job = self._world.jobs.get(uid)
+        if job is not None and job.is_finished and job.status.observed_generation != job.generation:
+            await self._statuses.observe_generation(job)
+        await self._let_go(uid)
+        await self._release(uid, look_first=job is None)
+
+    async def block(self, job: JobView) -> bool:
+        """Whether something of an earlier attempt must end before the job may run again. An application of one that was
+        taken back may have been created late, by a leader that was replaced."""
+        if not job.status.attempts or job.uid in self._leases.unsettled:
+            return False
+        await self._let_go(job.uid)
+        left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]
+        if left:
+            name = left[0].application_name
+            message = (
+                f"SparkApplication {name} of an earlier attempt was created late; it is being ended first"
+            )
+            await self._statuses.write(job, StatusChange(Phase.PENDING, "EarlierAttempt", message))
+            return True
+        await self._release(job.uid, look_first=True)
+        return False
+
+    async def _let_go(self, uid: str) -> None:
+        for one in self._world.evidence(uid).by_application.values():
+            if one.holds:
+                await self._leave(one)
+        if not self._world.evidence(uid).holds_any:
+            await self._applications.remove_old_placeholders(uid)
+
+    async def _leave(self, one: Evidence) -> None:
+        body = one.application or one.pod
+        if body is None:
+            return
+        namespace = body["metadata"]["namespace"]
+        match deletion.leaving(one, namespace):
+            case deletion.LetGo():
+                await self._applications.let_go(one)
+            case deletion.DeletePod(pod):
+                logger.info("%s/%s: its job is over; ending its driver", namespace, one.application_name)
+                await self._applications.delete_pod(pod)
+            case deletion.DeleteApplication():
+                await self._applications.delete(namespace, one.application_name)
+            case deletion.OccupyName():
+                await self._applications.occupy_driver_name(namespace, one.application_name)
+            case deletion.Hold(message):
+                logger.warning("%s/%s: %s", namespace, one.application_name, message)
+            case deletion.Wait():
+                pass
+
+    async def _release(self, uid: str, *, look_first: bool) -> None:
+        """Told by evidence alone. `look_first`: a creation's answer may have been lost, and no watch have shown it yet."""
+        for lease in self._leases.held_by(uid):
+            if self._world.evidence(uid).holds(lease.attempt):
+                continue
+            if look_first and await self._was_created_unseen(lease):
+                continue
+            await self._leases.release(lease)
+
+    async def _was_created_unseen(self, lease: Lease) -> bool:
+        namespace, _, name = lease.job.partition("/")
+        return await self._applications.find(namespace, application_name(name, lease.uid, lease.attempt))

@@ -1,0 +1,42 @@
+"""What differs between the Spark operators that an application may be made for."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sluice.engines.attempt import AttemptRun
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What an application's own state tells."""
+
+    has_ended: bool
+    """Its operator starts no driver for it any more."""
+    driver_was_seen: bool
+    """By its operator."""
+    words: str
+    """Its error, or else its state."""
+
+
+class Engine(Protocol):
+    @property
+    def api(self) -> str:
+        """The path of its API, such as /apis/spark.example/v1."""
+
+    @property
+    def plural(self) -> str:
+        """What its applications are called there."""
+
+    @property
+    def driver_container(self) -> str:
+        """The container of a driver's pod whose end is the driver's."""
+
+    def manifest(self, run: AttemptRun) -> dict[str, Any]:
+        """The body of the create request. It carries the lease and our finalizer from its first moment, so that
+        whatever happens to the operator after this request, the lease can be found again."""
+
+    def placeholder(self, application: dict[str, Any]) -> dict[str, Any]:
+        """A pod that never starts, under the driver's name: while it is there, no driver of this application can start.
+        It has no owner: a submission that is under way outlives its application, and would find the name free again."""
+
+    def progress(self, application: dict[str, Any]) -> Progress: ...

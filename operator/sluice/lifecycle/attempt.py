@@ -1,0 +1,176 @@
+"""The way of an open attempt: what stands for it goes in, the one next step comes out.
+
+An application is created once its lease and its intent are sure; its driver's end is proved before anything else is said
+of how it ended.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from sluice.api import names
+from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.engines import Observation, Stage
+from sluice.footprint import NotUnderstoodError
+from sluice.leases.model import Lease
+from sluice.lifecycle.deletion import LetGo, leaving
+from sluice.lifecycle.evidence import Evidence
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange
+
+
+@dataclass(frozen=True)
+class Create:
+    """The application, under the lease that was granted for it."""
+
+    lease: Lease
+
+
+@dataclass(frozen=True)
+class TakeBack:
+    """The intent, unless the API server has the application after all."""
+
+    change: StatusChange
+
+
+@dataclass(frozen=True)
+class Tell:
+    """What there is to know now; nothing else can be done."""
+
+    change: StatusChange
+
+
+@dataclass(frozen=True)
+class OccupyDriverName:
+    """So that no driver can start any more, or the one is found that did."""
+
+
+@dataclass(frozen=True)
+class LookForDriver:
+    """Where no watch has shown it; if it is nowhere, that is told."""
+
+    otherwise: StatusChange
+
+
+@dataclass(frozen=True)
+class End:
+    """Its end is proved: the outcome is written, then it is let go."""
+
+    seen: Observation
+    application_deleted: bool = False
+    """By somebody, while it was under way."""
+
+
+@dataclass(frozen=True)
+class Leave:
+    """Its job is being deleted: it is brought to its end as what is left of any job."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Until it is known who holds what."""
+
+
+@dataclass(frozen=True)
+class Mistrust:
+    """What is known of leases is not all there is: nothing may rest on it before a rebuild."""
+
+    why: str
+
+
+Step = Create | TakeBack | Tell | OccupyDriverName | LookForDriver | End | Leave | Wait | Mistrust
+
+
+@dataclass(frozen=True)
+class Cover:
+    """What the lease table says of the attempt."""
+
+    lease: Lease | None
+    is_sure: bool = True
+    """Whether the table can be trusted now."""
+
+
+def next_step(job: JobView, evidence: Evidence, cover: Cover, now: datetime) -> Step:
+    """Of the attempt whose intent is in the evidence."""
+    attempt = evidence.intent
+    if attempt is None:
+        raise ValueError(f"{job.key}: {evidence.application_name} is of no attempt that goes on")
+    seen = evidence.seen
+    if job.is_deleted:
+        return _of_deleted(attempt, evidence, job.namespace, now)
+    step: Step
+    match seen.stage:
+        case Stage.NOT_CREATED:
+            step = _before_creation(job, attempt, cover, now)
+        case Stage.ENDED | Stage.NEVER_STARTS:
+            step = End(seen, evidence.application_is_going)
+        case _ if cover.is_sure and cover.lease is None:
+            step = Mistrust(f"no lease covers {attempt.application}, which may run")
+        case Stage.STARTING:
+            message = f"SparkApplication {attempt.application} is there; {seen.detail}"
+            step = Tell(StatusChange(Phase.STARTING, "DriverStarting", message))
+        case Stage.RUNNING:
+            step = Tell(_running(attempt, seen))
+        case Stage.NO_DRIVER:
+            step = OccupyDriverName()
+        case Stage.LOST:
+            step = LookForDriver(otherwise=_lost(job, attempt, seen))
+        case _:
+            assert_never(seen.stage)
+    return step
+
+
+def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datetime) -> Step:
+    if evidence.seen.stage is Stage.NOT_CREATED:
+        return TakeBack(_taken_back(attempt, "its job was deleted", now))
+    if isinstance(leaving(evidence, namespace), LetGo):
+        return End(evidence.seen)
+    return Leave()
+
+
+def _before_creation(job: JobView, attempt: Attempt, cover: Cover, now: datetime) -> Step:
+    """Also after a takeover: an intent is rolled forward, under the same name and with the same content."""
+    if not cover.is_sure:
+        return Wait()
+    if cover.lease is None:
+        # A leader wrote it that had already been replaced, after its successor had looked. What it was granted for may
+        # have been granted to others since.
+        return TakeBack(_taken_back(attempt, "its leases were of an earlier epoch", now))
+    obstacle = _obstacle(job, attempt)
+    if obstacle is None:
+        return Create(cover.lease)
+    message = f"{obstacle}: nothing is created; put that right, or delete the job"
+    return Tell(StatusChange(Phase.STARTING, "SpecChanged", message))
+
+
+def _obstacle(job: JobView, attempt: Attempt) -> str | None:
+    """Why an attempt that was admitted cannot be created as it was admitted; None if it can."""
+    try:
+        same = job.spec_hash == attempt.hash
+    except NotUnderstoodError as error:
+        return str(error)
+    return None if same else f"the spec is not the one that attempt {attempt.number} was granted for"
+
+
+def _taken_back(attempt: Attempt, why: str, now: datetime) -> StatusChange:
+    message = f"attempt {attempt.number} was taken back before it began: {why}"
+    ended = {"ended_at": now, "outcome": Outcome.NOT_STARTED, "message": message}
+    return StatusChange(Phase.PENDING, "AttemptTakenBack", message, attempt=attempt.model_copy(update=ended))
+
+
+def _running(attempt: Attempt, seen: Observation) -> StatusChange:
+    return StatusChange(
+        Phase.RUNNING,
+        "DriverRunning",
+        f"SparkApplication {attempt.application} runs; its outcome comes when the driver ends",
+        attempt=attempt.model_copy(update={"started_at": attempt.started_at or seen.started_at}),
+    )
+
+
+def _lost(job: JobView, attempt: Attempt, seen: Observation) -> StatusChange:
+    message = (
+        f"{seen.detail}: it may still write, so its leases are held; once you know that it is dead, say so: "
+        f"kubectl annotate deltawritejob -n {job.namespace} {job.name} "
+        f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}"
+    )
+    return StatusChange(Phase.ENDING, "DriverLost", message)

@@ -1,0 +1,86 @@
+"""How what is left of an attempt goes, whose job has ended, is gone, or goes on with another attempt.
+
+Nothing that may still write is let go; what must end is made to end, and its end is waited for.
+"""
+
+from dataclasses import dataclass
+from typing import TypeGuard, assert_never
+
+from sluice.api import names
+from sluice.engines import Stage
+from sluice.lifecycle.evidence import Evidence, Json
+
+
+@dataclass(frozen=True)
+class LetGo:
+    """Our finalizer comes off: its end is proved."""
+
+
+@dataclass(frozen=True)
+class DeletePod:
+    """So that its driver ends."""
+
+    pod: Json
+
+
+@dataclass(frozen=True)
+class DeleteApplication:
+    """So that it starts no driver."""
+
+
+@dataclass(frozen=True)
+class OccupyName:
+    """So that no driver can start any more, or the one is found that did."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """For what was begun."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Until somebody says that the driver is dead."""
+
+    message: str
+
+
+LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | Wait | Hold
+
+
+def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
+    """The one next step towards letting it go."""
+    step: LeavingStep
+    match evidence.seen.stage:
+        case Stage.ENDED | Stage.NEVER_STARTS:
+            step = LetGo()
+        case Stage.LOST if evidence.intent is not None and not evidence.is_open:
+            step = LetGo()  # its outcome was written, which takes a proof
+        case Stage.STARTING | Stage.RUNNING | Stage.NO_DRIVER | Stage.LOST if _is_there(evidence.pod):
+            step = DeletePod(evidence.pod)
+        case Stage.LOST:
+            step = Hold(f"{evidence.seen.detail}; {_how_to_say_it(evidence, namespace)}")
+        case Stage.NO_DRIVER:
+            step = OccupyName()
+        case Stage.STARTING if evidence.pod is None and _is_there(evidence.application):
+            step = DeleteApplication()
+        case Stage.STARTING | Stage.RUNNING | Stage.NOT_CREATED:
+            step = Wait()
+        case _:
+            assert_never(evidence.seen.stage)
+    return step
+
+
+def _is_there(body: Json | None) -> TypeGuard[Json]:
+    """And isn't being deleted yet."""
+    return body is not None and "deletionTimestamp" not in body["metadata"]
+
+
+def _how_to_say_it(evidence: Evidence, namespace: str) -> str:
+    body = evidence.application or evidence.pod
+    kind = "pod" if evidence.application is None else "sparkapplication"
+    name = body["metadata"]["name"] if body is not None else evidence.application_name
+    return (
+        "its leases are held until somebody who knows that it is dead says so: "
+        f"kubectl annotate {kind} -n {namespace} {name} {names.ANNOTATION_DRIVER_DEAD}={evidence.application_name}"
+    )

@@ -1,0 +1,211 @@
+"""What stands for an attempt: its intent, its application and its driver's pod, whatever became of finalizers and owners.
+
+Evidence holds a lease, and nothing else tells when the lease may go. An object that only bears our label tells nothing: it
+is of an attempt when its record says so, as it was written in its create body.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from sluice.api import names
+from sluice.api.job_status import Attempt
+from sluice.engines import ENGINE, Observation, Stage, observe
+from sluice.engines.attempt import DRIVER_SUFFIX
+from sluice.leases.model import Epochs, Grant, Lease
+from sluice.lifecycle.job import JobView
+
+Json = dict[str, Any]
+
+PROVED = frozenset({Stage.ENDED, Stage.NEVER_STARTS})
+"""Stages in which no driver of the attempt can write any more."""
+
+
+class UnreadableRecordError(ValueError):
+    """Somebody changed what only the operator writes."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Of one application of one attempt. Mostly an attempt has one; somebody may have made a copy."""
+
+    number: int
+    application_name: str
+    intent: Attempt | None = None
+    application: Json | None = None
+    pod: Json | None = None
+    declared_dead: bool = False
+    """Somebody who knows says that the driver is dead."""
+    namespace_ends: bool = False
+    """Nothing can be created where its driver would be."""
+
+    @cached_property
+    def seen(self) -> Observation:
+        started = self.intent is not None and self.intent.started_at is not None
+        seen = observe(ENGINE, self.application, self.pod, driver_seen=started)
+        if seen.stage is Stage.LOST and self.declared_dead:
+            return Observation(Stage.ENDED, detail="declared dead by hand")
+        if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
+            return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
+        return seen
+
+    @property
+    def is_open(self) -> bool:
+        """The job's status says that it goes on."""
+        return self.intent is not None and self.intent.outcome is None
+
+    @property
+    def application_is_going(self) -> bool:
+        return self.application is not None and "deletionTimestamp" in self.application["metadata"]
+
+    @property
+    def is_marked(self) -> bool:
+        """An object of it carries our finalizer, which goes when its end is proved."""
+        return any(is_marked(body) for body in (self.application, self.pod) if body is not None)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the attempt's lease must stay. Without its finalizer, too, a driver is a driver, and an application may
+        start one."""
+        if self.is_open or self.is_marked:
+            return True
+        if self.pod is not None:
+            return observe(ENGINE, None, self.pod, driver_seen=True).stage not in PROVED
+        return self.application is not None and self.seen.stage is Stage.STARTING
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """An object with our finalizer of which nobody can tell what it holds, or one with our label that is of no attempt."""
+
+    body: Json
+    why: str
+
+    @property
+    def holds(self) -> bool:
+        return is_marked(self.body)
+
+
+@dataclass(frozen=True)
+class JobEvidence:
+    """All that there is of one job, by the names of its applications."""
+
+    by_application: dict[str, Evidence] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
+
+    def of(self, attempt: Attempt) -> Evidence:
+        known = self.by_application.get(attempt.application)
+        return known or Evidence(attempt.number, attempt.application, intent=attempt)
+
+    @property
+    def holds_any(self) -> bool:
+        return any(one.holds for one in self.by_application.values())
+
+    def holds(self, number: int) -> bool:
+        """Whether the lease of this attempt must stay."""
+        return any(one.holds for one in self.by_application.values() if one.number == number)
+
+
+def evidence_of(
+    uid: str,
+    job: JobView | None,
+    applications: Iterable[Json],
+    pods: Iterable[Json],
+    *,
+    ending_namespaces: Collection[str] = (),
+) -> JobEvidence:
+    """Of the job with this uid, whether it is still there or not."""
+    intents = job.status.attempts if job is not None else ()
+    found = {
+        intent.application: Evidence(intent.number, intent.application, intent=intent) for intent in intents
+    }
+    doubts = []
+    for body in applications:
+        name = _name(body)
+        try:
+            found[name] = replace(_placed(found, uid, job, name, body), application=body)
+        except UnreadableRecordError as error:
+            doubts.append(Doubt(body, str(error)))
+    for body in pods:
+        name = _name(body).removesuffix(DRIVER_SUFFIX)
+        try:
+            if not is_placeholder(body):
+                found[name] = replace(_placed(found, uid, job, name, body), pod=body)
+            elif name in found:  # has no record; and stands for nothing where its application is gone
+                found[name] = replace(found[name], pod=body)
+        except UnreadableRecordError as error:
+            doubts.append(Doubt(body, str(error)))
+    dead = job.annotations.get(names.ANNOTATION_DRIVER_DEAD) if job is not None else None
+    for name, one in found.items():
+        ends = one.application is not None and one.application["metadata"]["namespace"] in ending_namespaces
+        found[name] = replace(one, declared_dead=_is_declared_dead(one, dead), namespace_ends=ends)
+    return JobEvidence(found, tuple(doubts))
+
+
+def record_of(body: Json) -> Grant:
+    """The lease that the object stands for, as its create body tells."""
+    annotations = annotations_of(body)
+    try:
+        lease = Lease.from_json(annotations[names.ANNOTATION_LEASE])
+        token = int(annotations[names.ANNOTATION_TOKEN])
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UnreadableRecordError(
+            f"{words(body)}: its annotations {names.ANNOTATION_LEASE} and {names.ANNOTATION_TOKEN} do not say which leases it "
+            f"holds ({error!r}): put them back, or, once its driver has ended, take its finalizer {names.FINALIZER_LEASE} off"
+        ) from error
+    if not Epochs.is_token(token):
+        raise UnreadableRecordError(f"{words(body)}: its token {token} is none that an operator gives")
+    return Grant(lease, token)
+
+
+def is_marked(body: Json) -> bool:
+    """Whether our finalizer keeps it, as long as it stands for leases."""
+    return names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ())
+
+
+def is_placeholder(pod: Json) -> bool:
+    return names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {})
+
+
+def annotations_of(body: Json) -> dict[str, str]:
+    return body["metadata"].get("annotations") or {}
+
+
+def words(body: Json) -> str:
+    """Lists do not say of what kind their pods are."""
+    return f"{body.get('kind', 'Pod')} {body['metadata']['namespace']}/{_name(body)}"
+
+
+def _placed(found: Mapping[str, Evidence], uid: str, job: JobView | None, name: str, body: Json) -> Evidence:
+    """What it is evidence of. Where its record is gone, its name tells, if another witness knows that."""
+    namespace = body["metadata"]["namespace"]
+    known = found.get(name) if job is None or job.namespace == namespace else None
+    try:
+        grant = record_of(body)
+    except UnreadableRecordError:
+        if known is None:
+            raise
+        return known
+    lease = grant.lease
+    if lease.uid != uid or not lease.job.startswith(f"{namespace}/"):
+        raise UnreadableRecordError(
+            f"{words(body)}: its record is of job {lease.job} with the uid {lease.uid}, its label {names.LABEL_JOB_UID} isn't"
+        )
+    if known is not None and known.intent is not None and known.intent.token != grant.token:
+        raise UnreadableRecordError(
+            f"{words(body)}: it bears the name of attempt {known.number}, whose token is {known.intent.token}, and its own "
+            f"token is {grant.token}: delete it"
+        )
+    return known or Evidence(lease.attempt, name)
+
+
+def _is_declared_dead(one: Evidence, by_job: str | None) -> bool:
+    said = [
+        annotations_of(body).get(names.ANNOTATION_DRIVER_DEAD) for body in (one.application, one.pod) if body
+    ]
+    return one.application_name in (by_job, *said)
+
+
+def _name(body: Json) -> str:
+    return str(body["metadata"]["name"])

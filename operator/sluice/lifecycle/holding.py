@@ -1,0 +1,209 @@
+"""Who holds leases, and on what: told by evidence, to an operator that has forgotten the rest as well.
+
+What can't be read holds the tables that anybody knows of; where nobody knows any, it holds all there are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sluice.admission import Holder
+from sluice.api import names
+from sluice.api.job_status import Attempt
+from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprint
+from sluice.footprint.sources import Sources, together
+from sluice.leases.model import Epochs, Grant, Lease
+from sluice.lifecycle.evidence import (
+    Doubt,
+    Evidence,
+    JobEvidence,
+    UnreadableRecordError,
+    annotations_of,
+    is_marked,
+    record_of,
+    words,
+)
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import is_as_recorded
+from sluice.tables import TableKey
+
+Jobs = Mapping[str, JobView]
+AllEvidence = Mapping[str, JobEvidence]
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """Somebody who may write, and nobody can read what."""
+
+    uid: str
+    who: str
+    why: str
+    tables: tuple[TableKey, ...]
+    """Empty: nobody knows, so that they may be any."""
+
+    def as_holder(self) -> Holder:
+        footprints = tuple(map(unknown_footprint, self.tables))
+        return Holder(self.uid, self.who, JobFootprint(tables=footprints, reads=ANY_SOURCES))
+
+
+def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
+    """One a holder. What is still there of an application or a driver is as good a witness as its job's status."""
+    found: dict[str, Grant] = {}
+    for uid, of_job in evidence.items():
+        for one in of_job.by_application.values():
+            grant = _granted(one, jobs.get(uid)) if one.holds else None
+            if grant is not None and grant.lease.tables:
+                found.setdefault(grant.lease.holder, grant)
+    return list(found.values())
+
+
+def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> list[Frozen]:
+    """`remembered`: leases that Redis, or this leader, knows of."""
+    known: dict[str, list[str]] = {}
+    for lease in remembered:
+        known.setdefault(lease.uid, []).extend(lease.tables)
+    found = [
+        Frozen(job.uid, job.key, job.unreadable, _tables_of(job, known.get(job.uid, ())))
+        for job in jobs.values()
+        if job.unreadable is not None
+    ]
+    for uid, of_job in evidence.items():
+        job = jobs.get(uid)
+        doubtful = [
+            (words(doubt.body), doubt.why)
+            for doubt in of_job.doubts
+            if doubt.holds and not _is_covered(doubt, of_job)
+        ]
+        doubtful += [
+            (one.application_name, "nothing says which tables it writes")
+            for one in of_job.by_application.values()
+            if one.holds and ((grant := _granted(one, job)) is None or not grant.lease.tables)
+        ]
+        found += [Frozen(uid, who, why, _tables_of(job, known.get(uid, ()))) for who, why in doubtful]
+    return found
+
+
+def highest_epoch(jobs: Jobs, evidence: AllEvidence) -> int:
+    """Of what an operator may have written."""
+    tokens = [attempt.token for job in jobs.values() for attempt in job.status.attempts]
+    bodies = [
+        body
+        for of_job in evidence.values()
+        for one in of_job.by_application.values()
+        for body in (one.application, one.pod)
+        if body is not None and is_marked(body)
+    ]
+    for body in bodies:
+        try:
+            tokens.append(record_of(body).token)
+        except UnreadableRecordError:
+            continue  # told where it is asked what the object holds
+    epochs = [Epochs.of(token) for token in tokens if Epochs.is_token(token)]
+    return max((*epochs, *filter(None, map(_writer_epoch, bodies))), default=0)
+
+
+def holder_of(lease: Lease, job: JobView | None) -> Holder:
+    """Who holds the lease, with what it touches."""
+    return Holder(lease.uid, lease.job, _footprint(job, lease))
+
+
+def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
+    read = job.footprint.reads
+    return Lease(
+        job.uid,
+        number,
+        spec_hash,
+        job.key,
+        tuple(key.text for key in job.footprint.keys),
+        None if read.any_table else tuple(key.text for key in read.tables),
+    )
+
+
+def changed_tables(job: JobView, attempt: Attempt) -> tuple[TableKey, ...]:
+    """Of which something else may be true after the attempt."""
+    try:
+        if job.spec_hash == attempt.hash:
+            changed = [table.table for table in job.footprint.tables if table.may_change_table]
+            recorded = () if is_as_recorded(job) else _recorded(job)
+            return tuple(dict.fromkeys((*changed, *recorded)))
+    except NotUnderstoodError:
+        pass
+    return _recorded(job)
+
+
+def _granted(one: Evidence, job: JobView | None) -> Grant | None:
+    for body in (one.application, one.pod):
+        if body is not None:
+            try:
+                return record_of(body)
+            except UnreadableRecordError:
+                continue  # another witness says it
+    if one.intent is None or job is None:
+        return None
+    return Grant(_lease_of(job, one.intent), one.intent.token)
+
+
+def _lease_of(job: JobView, attempt: Attempt) -> Lease:
+    """As its status recorded it, and from the spec, if that still says what was granted: the status shows only so many of a
+    job's tables, and names may lead elsewhere since."""
+    tables = [footprint.table for footprint in job.status.footprint]
+    try:
+        if job.spec_hash == attempt.hash:
+            tables += [key.text for key in job.footprint.keys]
+    except NotUnderstoodError:
+        pass
+    return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)))
+
+
+def _is_covered(doubt: Doubt, of_job: JobEvidence) -> bool:
+    """Whether another witness says what the attempt on its label holds."""
+    number = (doubt.body["metadata"].get("labels") or {}).get(names.LABEL_ATTEMPT)
+    return any(one.holds and str(one.number) == number for one in of_job.by_application.values())
+
+
+def _tables_of(job: JobView | None, remembered: Iterable[str]) -> tuple[TableKey, ...]:
+    """All that anybody knows of."""
+    texts = [*remembered, *(_texts_in_status(job) if job is not None else ())]
+    with suppress(NotUnderstoodError):
+        texts += [key.text for key in job.tables] if job is not None else []
+    return tuple(map(TableKey.parse, dict.fromkeys(texts)))
+
+
+def _texts_in_status(job: JobView) -> Iterator[str]:
+    """Also in a status that can't be read as a whole."""
+    given = (job.body.get("status") or {}).get("footprint")
+    for entry in given if isinstance(given, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("table"), str):
+            yield entry["table"]
+
+
+def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
+    """As the job's spec says, if that is still what the lease was granted for; else all of its tables, wholly. If a table
+    has changed since, the job may have begun before or after that; and if a name leads elsewhere, it may be at both places."""
+    granted = [TableKey.parse(table) for table in lease.tables]
+    try:
+        if job is not None and job.spec_hash == lease.hash:
+            now = job.footprint
+            before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
+            before += [unknown_footprint(key) for key in granted if key not in now.keys]
+            return replace(now, tables=(*now.tables, *before), reads=together([now.reads, _read_by(lease)]))
+    except NotUnderstoodError:
+        pass
+    return JobFootprint(tables=tuple(map(unknown_footprint, granted)), reads=ANY_SOURCES)
+
+
+def _read_by(lease: Lease) -> Sources:
+    return ANY_SOURCES if lease.reads is None else Sources(tuple(map(TableKey.parse, lease.reads)))
+
+
+def _recorded(job: JobView) -> tuple[TableKey, ...]:
+    return tuple(dict.fromkeys(TableKey.parse(table.table) for table in job.status.footprint))
+
+
+def _writer_epoch(body: dict[str, object]) -> int | None:
+    text = annotations_of(body).get(names.ANNOTATION_WRITER_EPOCH, "")
+    return (
+        int(text)
+        if text.isascii() and text.isdigit() and int(text[:7]) < Epochs.END and len(text) <= 6
+        else None
+    )

@@ -1,0 +1,156 @@
+"""What came of an attempt, put together from the driver's end, the runner's result, and else the tables' logs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
+from sluice.engines import Observation, Stage
+from sluice.engines.result import RunResult, parse
+from sluice.lifecycle.job import JobView
+
+_FAILURE = 1600
+"""Characters for what went wrong, so that what was committed has room in the message, too."""
+
+DELETED = "its SparkApplication was deleted while it was under way"
+
+_SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
+
+
+@dataclass(frozen=True)
+class LogsSay:
+    """What the tables' logs tell of an attempt."""
+
+    commits: tuple[Commit, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Why some table's log could not be asked."""
+
+    def __str__(self) -> str:
+        if self.unread:
+            more = f" beside {_versions(self.commits)}" if self.commits else ""
+            return f"what it committed{more} is not known: {'; '.join(self.unread)}"
+        if self.commits:
+            return f"it had committed {_versions(self.commits)}, as the tables' logs say"
+        return "it had committed nothing, as the tables' logs say"
+
+
+def must_ask_logs(job: JobView, seen: Observation) -> bool:
+    """Whether the driver's end doesn't tell by itself what the attempt committed."""
+    if seen.stage is Stage.NEVER_STARTS:
+        return False
+    result = parse(seen.message)
+    return result.commits_left_out if result is not None else job.spec.application is None
+
+
+def closed(
+    attempt: Attempt, seen: Observation, logs: LogsSay | None, now: datetime, *, deleted: bool = False
+) -> Attempt:
+    """The attempt with its outcome, once the end of its driver is proved. `logs`: None where they needn't be asked.
+    `deleted`: somebody deleted its application, and so its driver."""
+    ended = seen.ended_at or now
+    if seen.stage is Stage.NEVER_STARTS:
+        return _closed(attempt, ended, Outcome.NOT_STARTED, f"no driver was started: {seen.detail}")
+    attempt = attempt.model_copy(
+        update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
+    )
+    result = parse(seen.message)
+    if result is not None:
+        return _from_result(attempt, ended, result, logs)
+    if logs is None:
+        return _from_exit_code(attempt, ended, seen)
+    death = f"{DELETED}: {_death(seen)}" if deleted else _death(seen)
+    return _closed(attempt, ended, _outcome_of(seen), f"{death}; {logs}").model_copy(
+        update={"commits": logs.commits[:MAX_COMMITS]}
+    )
+
+
+def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:
+    told = {(commit.statement, commit.version) for commit in result.commits}
+    found = logs.commits if logs is not None else ()
+    left_out = (commit for commit in found if (commit.statement, commit.version) not in told)
+    commits = tuple(sorted((*result.commits, *left_out), key=lambda commit: commit.statement or 0))
+    message = (
+        _summary(result) if logs is None else f"{_failure(result) or 'done'}; {LogsSay(commits, logs.unread)}"
+    )
+    update = {"commits": commits[:MAX_COMMITS], "exception": result.exception}
+    return _closed(attempt, ended, result.outcome, message).model_copy(update=update)
+
+
+def _from_exit_code(attempt: Attempt, ended: datetime, seen: Observation) -> Attempt:
+    if seen.exit_code == 0:
+        return _closed(attempt, ended, Outcome.SUCCEEDED, "the application ended with exit code 0")
+    return _closed(attempt, ended, _outcome_of(seen), _death(seen))
+
+
+def _closed(attempt: Attempt, ended: datetime, outcome: Outcome, message: str) -> Attempt:
+    return attempt.model_copy(update={"ended_at": ended, "outcome": outcome, "message": message[:2048]})
+
+
+def _summary(result: RunResult) -> str:
+    failure = _failure(result)
+    if failure is not None:
+        return f"{failure}; it had committed {_versions(result.commits)}" if result.commits else failure
+    if not result.commits:
+        return "done; no statement had anything to commit"
+    return f"committed {_versions(result.commits)}"
+
+
+def _failure(result: RunResult) -> str | None:
+    if result.exception is None:
+        return None
+    statement = f"statement {result.exception.statement}: " if result.exception.statement else ""
+    return f"{statement}{result.exception.class_}: {result.exception.message}"[:_FAILURE]
+
+
+def _versions(commits: tuple[Commit, ...]) -> str:
+    by_table: dict[str, list[int]] = {}
+    for commit in commits:
+        by_table.setdefault(commit.table, []).append(commit.version)
+    return ", ".join(
+        f"version{'s' if len(versions) > 1 else ''} {', '.join(map(str, versions))} of {table}"
+        for table, versions in by_table.items()
+    )
+
+
+def _outcome_of(seen: Observation) -> Outcome:
+    if seen.exit_code == 0:
+        return Outcome.UNKNOWN
+    return Outcome.KILLED if seen.exit_code in _SIGNALS else Outcome.FAILED
+
+
+def _death(seen: Observation) -> str:
+    if seen.exit_code is None:
+        return f"the driver left no result: {seen.detail or 'its end was not seen'}"
+    signal = _SIGNALS.get(seen.exit_code)
+    how = f"was {signal}" if signal else "ended"
+    reason = f", {seen.detail}" if seen.detail and seen.detail not in ("Error", "Completed") else ""
+    return (
+        f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{_last_words(seen.message)}"
+    )
+
+
+def _last_words(log: str | None) -> str:
+    """Without a result, Kubernetes gives the end of the driver's log as its message."""
+    lines = [line.strip() for line in (log or "").splitlines() if line.strip()]
+    return f"; its log ends with {lines[-1][:400]!r}" if lines else ""
+
+
+REASONS = {
+    Outcome.SUCCEEDED: ("Committed", Phase.SUCCEEDED),
+    Outcome.FAILED: ("RunFailed", Phase.FAILED),
+    Outcome.KILLED: ("DriverKilled", Phase.FAILED),
+    Outcome.NOT_STARTED: ("DriverNotStarted", Phase.FAILED),
+    Outcome.UNKNOWN: ("ResultMissing", Phase.FAILED),
+}
+
+
+def phase_after(attempt: Attempt) -> tuple[Phase, str, str]:
+    """The job's phase, reason and message after its last attempt."""
+    if attempt.outcome is None:
+        raise ValueError(f"attempt {attempt.number} has not ended")
+    reason, phase = REASONS[attempt.outcome]
+    if attempt.outcome is Outcome.FAILED and attempt.exception is not None:
+        name = attempt.exception.class_
+        reason = name if name.isidentifier() and len(name) <= 63 else reason
+    if attempt.outcome is Outcome.KILLED and (attempt.message or "").startswith(DELETED):
+        reason = "ApplicationDeleted"
+    return phase, reason, attempt.message or ""

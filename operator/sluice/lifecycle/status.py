@@ -1,0 +1,192 @@
+"""What a job's status says after a step: changes by name, so that a misspelt field is a type error."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+
+from sluice.admission import Blocking
+from sluice.api.conditions import Condition, ConditionStatus
+from sluice.api.job_status import (
+    MAX_ATTEMPTS,
+    MAX_BLOCKERS,
+    MAX_FOOTPRINTS,
+    Attempt,
+    Blocker,
+    DeltaWriteJobStatus,
+    Phase,
+    TableFootprint,
+)
+from sluice.footprint import JobFootprint
+from sluice.lifecycle.job import JobView
+
+_TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
+
+_ENDED_WELL = frozenset({Phase.SUCCEEDED, Phase.SKIPPED})
+
+_LONGEST_MESSAGE = 2048
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What follows from the spec and from what is known of its tables."""
+
+    run_key: str
+    tables: str
+    queued_at: datetime
+    footprint: tuple[TableFootprint, ...]
+
+    @classmethod
+    def of(cls, job: JobView) -> Self:
+        return cls(job.run_key, _in_short(job.footprint), job.queued_at, _recorded(job.footprint))
+
+
+@dataclass(frozen=True)
+class StatusChange:
+    """What isn't named stays as it was; blockers stay only while the job waits."""
+
+    phase: Phase
+    reason: str
+    message: str
+    understood: Understood | None = None
+    attempt: Attempt | None = None
+    """In the place of the one with its number, or after the others; the oldest ones go."""
+    blocked_by: tuple[Blocking, ...] | None = None
+    comes_anew: bool = False
+    """Into the phase, also if it was in it: the status differs then from what it was, whatever that was."""
+
+
+def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWriteJobStatus:
+    before = job.status
+    stays = before.phase is change.phase and not change.comes_anew
+    message = change.message[:_LONGEST_MESSAGE]
+    update: dict[str, Any] = {
+        "observed_generation": job.generation,
+        "phase": change.phase,
+        "since": before.since if stays and before.since else now,
+        "reason": change.reason,
+        "message": message,
+        "conditions": _conditions(job, _states(change.phase), change.reason, message, now),
+        "finished_at": now if change.phase.is_terminal else None,
+    }
+    if change.phase is not Phase.WAITING:
+        update |= {"blocked_by": (), "blocked_by_count": None}
+    if change.understood is not None:
+        update |= vars(change.understood)
+    if change.attempt is not None:
+        update |= {
+            "attempt": change.attempt.number,
+            "attempts": _with_attempt(before.attempts, change.attempt),
+        }
+    if change.blocked_by is not None:
+        update |= {
+            "blocked_by": tuple(map(_blocker, change.blocked_by[:MAX_BLOCKERS])),
+            "blocked_by_count": len(change.blocked_by),
+        }
+    return before.model_copy(update=update)
+
+
+def generation_observed(job: JobView) -> DeltaWriteJobStatus:
+    """A finished job's spec changed in something that no longer matters."""
+    seen = {"observed_generation": job.generation}
+    conditions = tuple(condition.model_copy(update=seen) for condition in job.status.conditions)
+    return job.status.model_copy(update=seen | {"conditions": conditions})
+
+
+def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str, Any]:
+    """A patch that says why nothing goes on with the job; what can't be read of its status stays as it is."""
+    message = message[:_LONGEST_MESSAGE]
+    conditions = _conditions(job, {**_states(None), "Stalled": _TRUE}, reason, message, now)
+    before = job.body.get("status") or {}
+    wanted = {
+        "reason": reason,
+        "message": message,
+        "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in conditions],
+    }
+    return {name: value for name, value in wanted.items() if before.get(name) != value}
+
+
+def is_as_recorded(job: JobView) -> bool:
+    """Whether the job is still understood as its status says, which is how it was when its leases were granted."""
+    return _recorded(job.footprint) == job.status.footprint
+
+
+def plain(status: DeltaWriteJobStatus) -> dict[str, Any]:
+    return status.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """A merge patch at the top level: lists and objects are replaced whole."""
+    changed = {
+        key: value
+        for key, value in after.items()
+        if before.get(key) != value and (value != [] or key in before)
+    }
+    removed = {key: None for key in before if key not in after}
+    return changed | removed
+
+
+def _states(phase: Phase | None) -> dict[str, ConditionStatus]:
+    return {
+        "Ready": _TRUE if phase in _ENDED_WELL else _FALSE,
+        "Reconciling": _FALSE if phase is None or phase.is_terminal else _TRUE,
+        "Stalled": _TRUE if phase is Phase.FAILED else _FALSE,
+    }
+
+
+def _conditions(
+    job: JobView, states: dict[str, ConditionStatus], reason: str, message: str, now: datetime
+) -> tuple[Condition, ...]:
+    known = {condition.type: condition for condition in job.status.conditions}
+    return tuple(
+        Condition(
+            type=type_,
+            status=state,
+            observed_generation=job.generation,
+            last_transition_time=known[type_].last_transition_time
+            if type_ in known and known[type_].status is state
+            else now,
+            reason=reason,
+            message=message,
+        )
+        for type_, state in states.items()
+    )
+
+
+def _with_attempt(before: tuple[Attempt, ...], attempt: Attempt) -> tuple[Attempt, ...]:
+    others = tuple(other for other in before if other.number != attempt.number)
+    return (*others, attempt)[-MAX_ATTEMPTS:]
+
+
+def _recorded(footprint: JobFootprint) -> tuple[TableFootprint, ...]:
+    return tuple(
+        TableFootprint(
+            table=table.table.text,
+            statement=table.statement,
+            operation=table.operation,
+            reads=table.reads_text,
+            writes=table.writes_text,
+            metadata=table.changes_metadata,
+            widened=table.widened,
+        )
+        for table in footprint.tables[:MAX_FOOTPRINTS]
+    )
+
+
+def _in_short(footprint: JobFootprint) -> str:
+    first, *others = footprint.keys
+    return f"{first} (+{len(others)})" if others else first.text
+
+
+def _blocker(blocking: Blocking) -> Blocker:
+    verdict = blocking.conflict.verdict
+    return Blocker(
+        job=blocking.by.job,
+        uid=blocking.by.uid,
+        table=blocking.conflict.table.text,
+        verdict=str(verdict.level),
+        rule=verdict.rule,
+        exception=verdict.exception,
+        overlap=verdict.overlap,
+        reason=verdict.reason,
+        advice=verdict.advice,
+    )

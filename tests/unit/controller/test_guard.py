@@ -1,0 +1,84 @@
+"""One object's trouble is that object's condition, and nobody else's."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sluice.controller.guard import Guard
+from sluice.controller.kube import ApiError, NotFoundError
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.lifecycle.job import JobView
+from unit.controller.bodies import job_body
+
+
+class _Statuses:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, str]] = []
+
+    async def stall(self, job: JobView, reason: str, message: str) -> None:
+        self.told.append((job.key, reason, message))
+
+
+def guarded(found: Any = None) -> tuple[World, _Statuses, Guard]:
+    """`found`: what a look for the job brings."""
+
+    async def job(*_: str) -> Any:
+        return found
+
+    world, statuses = World({"default": RuntimeProfile(spark_version="4.2.0")}), _Statuses()
+    world.job_seen(job_body("a"))
+    relist: Any = SimpleNamespace(job=job)
+    unchecked: Any = statuses
+    return world, statuses, Guard(world, relist, unchecked)
+
+
+async def fails(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), RecursionError("deep"), AttributeError("y"), ValueError("z")]
+)
+async def test_whatever_fails_is_told_once_on_the_job_and_logged_with_its_trace(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, statuses, guard = guarded()
+    for _ in range(3):
+        await guard.on("uid-a", fails(error))
+    assert [(key, reason) for key, reason, _ in statuses.told] == [("etl/a", "OperatorFailed")]
+    assert type(error).__name__ in statuses.told[0][2]
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
+async def test_it_is_told_again_when_it_was_well_in_between() -> None:
+    _, statuses, guard = guarded()
+    await guard.on("uid-a", fails(KeyError("x")))
+    await guard.on("uid-a", _well())
+    await guard.on("uid-a", fails(KeyError("x")))
+    assert len(statuses.told) == 2
+
+
+async def _well() -> None:
+    return
+
+
+async def test_what_is_not_there_any_more_is_forgotten() -> None:
+    world, statuses, guard = guarded()
+    await guard.on("uid-a", fails(NotFoundError(404, "NotFound", "gone")))
+    assert world.jobs == {}
+    assert statuses.told == []
+
+
+async def test_what_was_changed_is_read_again() -> None:
+    newer = job_body("a", version=9)
+    world, _, guard = guarded(newer)
+    await guard.on("uid-a", fails(NotFoundError(404, "NotFound", "another object's")))
+    assert world.jobs["uid-a"].resource_version == "9"
+
+
+async def test_an_api_server_that_refuses_is_no_failure_of_the_operator() -> None:
+    _, statuses, guard = guarded()
+    await guard.on("uid-a", fails(ApiError(403, "Forbidden", "quota")))
+    assert statuses.told == []

@@ -1,0 +1,57 @@
+"""Applications and driver pods as an operator creates them and others change them."""
+
+from typing import Any
+
+from sluice.api import names
+from sluice.leases import Epochs, Lease
+
+Json = dict[str, Any]
+
+LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
+TOKEN = Epochs.token(3, 7)
+NAME = "a-1"
+
+
+def application(state: str = "", name: str = NAME, *, lease: Lease = LEASE, **changed: Any) -> Json:
+    """`changed`: metadata that is otherwise; None: that is gone."""
+    return {
+        "kind": "SparkApplication",
+        "metadata": _metadata(name, lease, changed),
+        "spec": {},
+        "status": {"applicationState": {"state": state}} if state else {},
+    }
+
+
+def pod(state: Json | None = None, name: str = NAME, *, lease: Lease = LEASE, **changed: Any) -> Json:
+    """As a list gives it: without its kind."""
+    status = {"containerStatuses": [{"name": "spark-kubernetes-driver", "state": state}]} if state else {}
+    return {
+        "metadata": _metadata(f"{name}-driver", lease, changed),
+        "spec": {"nodeName": "node-1"},
+        "status": status,
+    }
+
+
+RUNNING = {"running": {"startedAt": "2026-11-19T10:00:00Z"}}
+TERMINATED = {"terminated": {"exitCode": 0, "finishedAt": "2026-11-19T10:05:00Z"}}
+
+
+def placeholder(name: str = NAME) -> Json:
+    labels = {names.LABEL_JOB_UID: LEASE.uid, names.LABEL_ATTEMPT: "1", names.LABEL_PLACEHOLDER: "true"}
+    gates = [{"name": names.SCHEDULING_GATE}]
+    changed = {"labels": labels, "annotations": None, "finalizers": None}
+    return {"metadata": _metadata(f"{name}-driver", LEASE, changed), "spec": {"schedulingGates": gates}}
+
+
+def _metadata(name: str, lease: Lease, changed: Json) -> Json:
+    metadata = {
+        "name": name,
+        "namespace": "etl",
+        "uid": f"uid-of-{name}",
+        "resourceVersion": "5",
+        "creationTimestamp": "2026-11-19T10:00:00Z",
+        "labels": {names.LABEL_JOB_UID: lease.uid, names.LABEL_ATTEMPT: str(lease.attempt)},
+        "annotations": {names.ANNOTATION_LEASE: lease.to_json(), names.ANNOTATION_TOKEN: str(TOKEN)},
+        "finalizers": [names.FINALIZER_LEASE],
+    } | changed
+    return {key: value for key, value in metadata.items() if value is not None}

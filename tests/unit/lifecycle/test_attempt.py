@@ -1,0 +1,111 @@
+"""The one next step of an open attempt, by what stands for it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.leases import Lease
+from sluice.lifecycle import attempt as way
+from sluice.lifecycle.evidence import evidence_of
+from sluice.lifecycle.job import JobView
+from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
+from unit.lifecycle.test_evidence import NOW, job
+
+LATER = datetime(2026, 11, 19, 11, tzinfo=UTC)
+GONE = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+
+
+def intent(view: JobView | None = None) -> Attempt:
+    return Attempt(number=1, token=TOKEN, hash=(view or job()).spec_hash, application=NAME, granted_at=NOW)
+
+
+def step(
+    *objects: dict[str, Any],
+    lease: Lease | None = LEASE,
+    is_sure: bool = True,
+    attempt: Attempt | None = None,
+    **metadata: Any,
+) -> way.Step:
+    attempt = attempt or intent()
+    view = job(attempt, **metadata)
+    pods = [body for body in objects if "kind" not in body]
+    of_job = evidence_of(LEASE.uid, view, [body for body in objects if "kind" in body], pods)
+    return way.next_step(view, of_job.of(attempt), way.Cover(lease, is_sure=is_sure), LATER)
+
+
+def told(found: way.Step) -> tuple[Phase, str]:
+    assert isinstance(found, way.Tell)
+    return found.change.phase, found.change.reason
+
+
+def test_an_intent_with_its_lease_becomes_an_application() -> None:
+    assert step() == way.Create(LEASE)
+
+
+def test_nothing_is_created_before_it_is_sure_who_holds_what() -> None:
+    assert step(is_sure=False) == way.Wait()
+    assert step(is_sure=False, lease=None) == way.Wait()
+
+
+def test_an_intent_that_no_lease_covers_is_taken_back() -> None:
+    found = step(lease=None)
+    assert isinstance(found, way.TakeBack)
+    assert found.change.phase is Phase.PENDING
+    assert found.change.attempt is not None
+    assert (found.change.attempt.outcome, found.change.attempt.ended_at) == (Outcome.NOT_STARTED, LATER)
+
+
+def test_what_was_edited_behind_its_intent_is_not_created() -> None:
+    edited = intent().model_copy(update={"hash": "another"})
+    assert told(step(attempt=edited)) == (Phase.STARTING, "SpecChanged")
+
+
+@pytest.mark.parametrize("state", ["", "SUBMITTED", "FAILING", "PENDING_RERUN"])
+def test_an_application_without_a_driver_is_waited_for(state: str) -> None:
+    assert told(step(application(state))) == (Phase.STARTING, "DriverStarting")
+
+
+def test_a_running_driver_is_told_with_the_time_of_its_start() -> None:
+    found = step(application("RUNNING"), pod(RUNNING))
+    assert told(found) == (Phase.RUNNING, "DriverRunning")
+    assert isinstance(found, way.Tell)
+    assert found.change.attempt is not None
+    assert found.change.attempt.started_at == NOW
+
+
+@pytest.mark.parametrize("body", [application("FAILED"), application(**GONE)])
+def test_that_no_driver_starts_any_more_is_proved_by_taking_its_name(body: dict[str, Any]) -> None:
+    assert step(body) == way.OccupyDriverName()
+    assert isinstance(step(body, placeholder()), way.End)
+
+
+def test_a_driver_that_vanished_is_looked_for_before_it_is_called_lost() -> None:
+    found = step(application("COMPLETED"))
+    assert isinstance(found, way.LookForDriver)
+    assert found.otherwise.phase is Phase.ENDING
+    assert "kubectl annotate deltawritejob -n etl a" in found.otherwise.message
+
+
+def test_a_terminated_container_ends_the_attempt_whatever_else_is_said() -> None:
+    for lease in (LEASE, None):
+        found = step(application("RUNNING"), pod(TERMINATED), lease=lease)
+        assert isinstance(found, way.End)
+        assert found.seen.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "objects", [(application("RUNNING"),), (application("RUNNING"), pod(RUNNING)), (application("FAILED"),)]
+)
+def test_what_may_write_without_a_lease_makes_the_leases_doubtful(
+    objects: tuple[dict[str, Any], ...],
+) -> None:
+    assert isinstance(step(*objects, lease=None), way.Mistrust)
+    assert not isinstance(step(*objects, lease=None, is_sure=False), way.Mistrust)
+
+
+def test_a_job_that_is_being_deleted_creates_nothing_and_ends_by_proof() -> None:
+    assert isinstance(step(**GONE), way.TakeBack)
+    assert step(application("RUNNING"), pod(RUNNING), **GONE) == way.Leave()
+    assert isinstance(step(application("RUNNING"), pod(TERMINATED), **GONE), way.End)

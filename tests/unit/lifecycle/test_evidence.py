@@ -1,0 +1,115 @@
+"""What stands for an attempt, whatever became of finalizers and labels, and what only says that it does."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.api.job_status import Attempt, Outcome
+from sluice.engines import RuntimeProfile, Stage
+from sluice.lifecycle.evidence import JobEvidence, evidence_of
+from sluice.lifecycle.job import JobView
+from unit.controller.bodies import job_body
+from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
+
+NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
+INTENT = Attempt(number=1, token=TOKEN, hash="hash", application=NAME, granted_at=NOW)
+
+
+def job(*attempts: Attempt, **metadata: Any) -> JobView:
+    body = job_body("a")
+    body["metadata"] |= metadata
+    given = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in attempts]
+    return JobView(
+        body | {"status": {"attempts": given}}, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW
+    )
+
+
+def found(view: JobView | None, *objects: dict[str, Any]) -> JobEvidence:
+    pods = [body for body in objects if "kind" not in body]
+    return evidence_of(LEASE.uid, view, [body for body in objects if "kind" in body], pods)
+
+
+def test_intent_application_and_driver_are_one_attempt() -> None:
+    one = found(job(INTENT), application("RUNNING"), pod(RUNNING)).of(INTENT)
+    assert (one.intent, one.seen.stage) == (INTENT, Stage.RUNNING)
+    assert one.application is not None
+    assert one.pod is not None
+
+
+def test_without_any_object_an_intent_is_evidence_by_itself() -> None:
+    of_job = found(job(INTENT))
+    assert of_job.of(INTENT).seen.stage is Stage.NOT_CREATED
+    assert of_job.holds(1)
+    assert not of_job.holds(2)
+
+
+def test_an_outcome_alone_does_not_end_what_a_finalizer_still_marks() -> None:
+    over = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
+    assert found(job(over), application("COMPLETED")).holds(1)
+    assert not found(job(over), application("COMPLETED", finalizers=None)).holds(1)
+
+
+@pytest.mark.parametrize("state", [None, RUNNING, {"waiting": {"reason": "ContainerCreating"}}])
+def test_a_driver_that_was_stripped_of_its_finalizer_holds_until_it_is_terminated(
+    state: dict[str, Any] | None,
+) -> None:
+    assert found(None, pod(state, finalizers=None)).holds(1)
+    assert not found(None, pod(TERMINATED, finalizers=None)).holds(1)
+
+
+def test_an_application_without_owner_holds_as_any() -> None:
+    """A job that was deleted with --cascade=orphan."""
+    assert found(None, application("RUNNING", ownerReferences=[]), pod(RUNNING)).holds(1)
+
+
+def test_a_copy_of_an_application_is_seen_beside_the_first() -> None:
+    of_job = found(job(INTENT), application("COMPLETED"), pod(TERMINATED), application("RUNNING", "copy"))
+    assert of_job.of(INTENT).seen.stage is Stage.ENDED
+    over = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
+    let_go = [application("COMPLETED", finalizers=None), pod(TERMINATED, finalizers=None)]
+    assert found(job(over), *let_go, application("RUNNING", "copy"), pod(RUNNING, "copy")).holds(1)
+
+
+def test_an_application_of_another_token_under_the_attempts_name_is_not_of_it() -> None:
+    foreign = application("COMPLETED")
+    foreign["metadata"]["annotations"][names.ANNOTATION_TOKEN] = str(TOKEN + 1)
+    of_job = found(job(INTENT), foreign)
+    assert of_job.of(INTENT).application is None
+    (doubt,) = of_job.doubts
+    assert "its own token" in doubt.why
+
+
+@pytest.mark.parametrize(
+    "other", [replace(LEASE, uid="uid-b"), replace(LEASE, job="other/a"), replace(LEASE, job="")]
+)
+def test_a_record_of_another_job_is_no_evidence(other: Any) -> None:
+    body = application("RUNNING")
+    body["metadata"]["annotations"][names.ANNOTATION_LEASE] = other.to_json()
+    of_job = found(None, body)
+    assert of_job.by_application == {}
+    assert len(of_job.doubts) == 1
+
+
+def test_a_driver_whose_record_was_wiped_is_known_by_its_name() -> None:
+    of_job = found(job(INTENT), pod(RUNNING, annotations=None, finalizers=None))
+    assert of_job.of(INTENT).seen.stage is Stage.RUNNING
+
+
+def test_a_placeholder_proves_that_no_driver_starts_but_holds_nothing() -> None:
+    of_job = found(job(INTENT), application("FAILED"), placeholder())
+    assert of_job.of(INTENT).seen.stage is Stage.NEVER_STARTS
+    assert not found(None, placeholder()).holds(1)
+
+
+@pytest.mark.parametrize("where", ["job", "application"])
+def test_who_knows_that_a_driver_is_dead_can_say_so(where: str) -> None:
+    said = {names.ANNOTATION_DRIVER_DEAD: NAME}
+    lost = application("RUNNING")
+    if where == "application":
+        lost["metadata"]["annotations"] |= said
+    view = job(INTENT, annotations=said if where == "job" else {})
+    assert found(view, lost).of(INTENT).seen.stage is Stage.ENDED
+    assert found(job(INTENT), application("RUNNING")).of(INTENT).seen.stage is Stage.LOST

@@ -1,0 +1,34 @@
+"""Whoever applies an example is told in it whether the operator runs it already."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sluice.api import names
+from sluice.engines import RuntimeProfile
+from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle.job import JobView
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_an_example_says_so_if_the_operator_does_not_run_it_yet(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for body in yaml.safe_load_all(text):
+        if body["kind"] == names.JOB_KIND:
+            profiles = {"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")}
+            body["metadata"] |= {"uid": "u", "namespace": "etl"}
+            assert _is_run(JobView(body, profiles, datetime.now(UTC))) is ("# Not yet: " not in text)
+
+
+def _is_run(job: JobView) -> bool:
+    """Anything else that an example does wrong is an error."""
+    try:
+        return bool(job.unaided.keys)
+    except NotUnderstoodError as error:
+        if ": not yet: " in str(error):
+            return False
+        raise

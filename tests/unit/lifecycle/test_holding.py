@@ -1,0 +1,148 @@
+"""What a forgotten lease table is put together from, and what is held where that cannot be read."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.leases import Epochs, Grant, Lease
+from sluice.lifecycle import holding
+from sluice.tables import key_of_path
+from unit.controller.bodies import job_body
+from unit.lifecycle.objects import LEASE, RUNNING, TERMINATED, TOKEN, application, pod
+
+ORDERS = key_of_path("/lake/orders")
+INTENT = {
+    "number": 1,
+    "token": TOKEN,
+    "hash": "hash",
+    "application": "a-1",
+    "grantedAt": "2026-11-19T10:00:00Z",
+}
+TOUCHED = {"table": "file:/lake/orders", "statement": 1, "operation": "UPDATE", "reads": "", "writes": ""}
+
+
+def world(**status: Any) -> World:
+    """With the job, if a status is given."""
+    seen = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    if status:
+        seen.job_seen(job_body("a") | {"status": status})
+    return seen
+
+
+def evidence(seen: World) -> holding.AllEvidence:
+    return {uid: seen.evidence(uid) for uid in seen.all_uids()}
+
+
+def grants(seen: World) -> list[Grant]:
+    return holding.grants(seen.jobs, evidence(seen))
+
+
+def frozen(seen: World, *remembered: Lease) -> list[holding.Frozen]:
+    return holding.frozen(seen.jobs, evidence(seen), remembered)
+
+
+def test_a_driver_alone_brings_its_leases_back() -> None:
+    seen = world()
+    seen.pods.seen(pod(RUNNING))
+    assert grants(seen) == [Grant(LEASE, TOKEN)]
+    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3
+
+
+def test_a_driver_whose_finalizer_somebody_took_off_holds_its_leases_until_it_has_ended() -> None:
+    seen = world()
+    seen.pods.seen(pod(RUNNING, finalizers=None))
+    assert grants(seen) == [Grant(LEASE, TOKEN)]
+    seen.pods.seen(pod(TERMINATED, finalizers=None, resourceVersion="6"))
+    assert grants(seen) == []
+
+
+def test_an_application_without_its_finalizer_holds_as_long_as_it_may_start_a_driver() -> None:
+    seen = world()
+    seen.applications.seen(application("SUBMITTED", finalizers=None))
+    assert grants(seen) == [Grant(LEASE, TOKEN)]
+    seen.applications.seen(application("FAILED", finalizers=None, resourceVersion="6"))
+    assert grants(seen) == []
+
+
+def test_every_attempt_that_has_not_ended_holds_and_not_the_last_one_alone() -> None:
+    earlier = INTENT | {"number": 1}
+    later = INTENT | {"number": 2, "application": "a-2", "outcome": "Failed"}
+    seen = world(phase="Failed", attempts=[earlier, later], footprint=[TOUCHED])
+    assert [grant.lease.attempt for grant in grants(seen)] == [1]
+
+
+UNREADABLE = [None, "{", "[]", '{"uid": "uid-1"}', '{"tables": 5}', "[" * 100_000, '"\\ud800"']
+
+
+@pytest.mark.parametrize("record", UNREADABLE)
+def test_a_record_that_cannot_be_read_freezes_everything_only_if_nobody_knows_its_tables(
+    record: str | None,
+) -> None:
+    token = {names.ANNOTATION_TOKEN: str(TOKEN)}
+    changed = token if record is None else token | {names.ANNOTATION_LEASE: record}
+    seen = world()
+    seen.pods.seen(pod(RUNNING, annotations=changed))
+    assert grants(seen) == []
+    (one,) = frozen(seen)
+    assert one.who == "Pod etl/a-1-driver"
+    assert "put them back" in one.why
+    assert one.tables == ()
+    (one,) = frozen(seen, LEASE)
+    assert one.tables == (ORDERS,)
+    seen.job_seen(job_body("a"))
+    (one,) = frozen(seen)
+    assert one.tables == (ORDERS,)
+
+
+def test_a_record_that_cannot_be_read_is_taken_from_another_witness() -> None:
+    seen = world()
+    seen.pods.seen(pod(RUNNING))
+    seen.applications.seen(application(annotations=None))
+    assert grants(seen) == [Grant(LEASE, TOKEN)]
+    assert frozen(seen) == []
+
+
+@pytest.mark.parametrize("text", ["seven", "99999999999999999999", "-1", "²", "1e5", "0x10", str(Epochs.END)])
+def test_an_epoch_that_no_operator_wrote_is_not_believed(text: str) -> None:
+    seen = world()
+    body = application("RUNNING")
+    body["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = text
+    seen.applications.seen(body)
+    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3
+    assert grants(seen) == [Grant(LEASE, TOKEN)]
+
+
+def test_what_bears_our_label_and_nothing_else_of_ours_holds_nothing_and_says_nothing() -> None:
+    foreign = application("RUNNING", finalizers=None)
+    foreign["metadata"]["annotations"] = {names.ANNOTATION_WRITER_EPOCH: str(Epochs.END - 1)}
+    seen = world()
+    seen.applications.seen(foreign)
+    assert grants(seen) == []
+    assert frozen(seen) == []
+    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 0
+
+
+def test_a_status_that_cannot_be_read_freezes_the_tables_of_its_job() -> None:
+    seen = world(phase="Running", attempts=[INTENT | {"number": 0}], footprint=[TOUCHED])
+    (one,) = frozen(seen)
+    assert one.who == "etl/a"
+    assert "status.attempts" in one.why
+    assert one.tables == (ORDERS,)
+
+
+def test_a_time_that_cannot_be_read_stops_nothing() -> None:
+    seen = world(phase="Waiting", queuedAt="0000-01-01T00:00:00Z", footprint=[TOUCHED])
+    assert frozen(seen) == []
+    job = seen.jobs["uid-a"]
+    assert job.queued_at == job.arrived_at
+
+
+def test_an_intent_of_which_nobody_knows_the_tables_freezes_everything() -> None:
+    seen = World({})
+    seen.job_seen(job_body("a", sql="MERGE INTO") | {"status": {"phase": "Starting", "attempts": [INTENT]}})
+    assert grants(seen) == []
+    (one,) = frozen(seen)
+    assert one.tables == ()
