@@ -11,6 +11,7 @@ _OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
 _ENDS_A_LIST = frozenset({")", ",", "]", "", "FROM"})
 _NO_TABLE = frozenset({"SELECT", "FROM", "WHERE", "JOIN", "GROUP", "|>"})
 _BEFORE_A_NAME = frozenset({"FROM", "JOIN", "INTO", "USING", "."})
+_BEFORE_A_STAR = frozenset({"SELECT", "DISTINCT", "ALL", ",", "."})
 _BEFORE_A_TABLE = frozenset({"JOIN", "INTO"})
 _ENDS_A_VALUE = frozenset(
     {
@@ -22,6 +23,9 @@ _ENDS_A_VALUE = frozenset(
         TokenType.R_BRACKET,
     }
 )
+_OPENS = frozenset({"(", "[", "CASE"})
+_CLOSES = frozenset({")", "]"})
+_BEYOND_AN_END = frozenset({",", "OR", "WHERE", "WHEN", "THEN", "GROUP", "ORDER", "HAVING", "LIMIT"})
 _TESTS_OF_OTHERS = frozenset({"ISNULL", "NOTNULL"})
 
 
@@ -34,6 +38,9 @@ def astray(tokens: Sequence[Token]) -> str | None:
         why = _of_two(previous, token)
         if why is not None:
             return f"{why} in line {token.line}"
+    unended = _between_without_and(tokens)
+    if unended is not None:
+        return f"BETWEEN lacks its AND in line {unended}"
     for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
         why = _of_three(first, second, third)
         if why is not None:
@@ -57,12 +64,36 @@ def _from_without_select(tokens: Sequence[Token]) -> str | None:
     return None
 
 
+def _between_without_and(tokens: Sequence[Token]) -> int | None:
+    """The line of the first; its AND comes before what can't stand within the first end."""
+    inside: list[str] = []
+    waiting: list[tuple[int, int]] = []
+    for token in tokens:
+        text = word(token)
+        here = bool(waiting) and waiting[-1][0] == len(inside)
+        if text in _CLOSES or (text == "END" and inside[-1:] == ["CASE"]):
+            if here:
+                return waiting[-1][1]
+            del inside[-1:]
+        elif text in _OPENS:
+            inside.append(text)
+        elif text == "BETWEEN":
+            waiting.append((len(inside), token.line))
+        elif here and text == "AND":
+            waiting.pop()
+        elif here and text in _BEYOND_AN_END:
+            return waiting[-1][1]
+    return waiting[-1][1] if waiting else None
+
+
 def _of_two(previous: Token, token: Token) -> str | None:
     before, text = word(previous), word(token)
     if token.token_type is TokenType.DOT and before in _BEFORE_A_NAME:
         return "a part of a name is missing before the dot"
     if token.token_type is TokenType.STRING and before in _BEFORE_A_TABLE:
         return f"a text stands where a table is named, after {before},"
+    if previous.token_type is token.token_type is TokenType.NUMBER:
+        return f"something is missing between {previous.text} and {token.text}"
     if before == "FROM" and text in _NO_TABLE:
         return "a table is missing after FROM"
     if text in _TESTS_OF_OTHERS and previous.token_type in _ENDS_A_VALUE:
@@ -74,6 +105,8 @@ def _of_three(first: Token, second: Token, third: Token) -> str | None:
     words = (word(first), word(second), word(third))
     if words[1:] == ("NOT", "NULL") and first.token_type in _ENDS_A_VALUE:
         return "IS is missing before NOT NULL"
+    if words[1:] == ("*", "EXCLUDE") and words[0] in _BEFORE_A_STAR:
+        return "Spark has no * EXCLUDE: write * EXCEPT"
     if words == ("EXCEPT", "(", ")"):
         return "EXCEPT names no column"
     if words[:2] == (",", ".") and third.token_type is not TokenType.NUMBER:
