@@ -23,7 +23,10 @@ from contract.harness.creation import create_table
 from contract.harness.session import activate, forget_tables, freezing_spark
 from contract.shapes.first_state import FirstState
 from contract.shapes.generator import Shape
-from contract.shapes.tables import TARGETS, Target, events_build
+from contract.shapes.tables import TARGETS, events_build
+from contract.shapes.tables import Target as Table
+from sluice_runner.plan import Source, Target, Write
+from sluice_runner.write import run
 
 EVENTS = "events"
 
@@ -64,7 +67,7 @@ def build_tables(spark: SparkSession, folder: Path) -> None:
         spark.sql(target.fill.replace("{target}", str(folder / name)))
 
 
-def _create(spark: SparkSession, target: Target, place: Path) -> None:
+def _create(spark: SparkSession, target: Table, place: Path) -> None:
     create_table(
         spark,
         place,
@@ -78,6 +81,7 @@ def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Ite
     """Needs the tables of `build_tables` in the folder."""
     forget_tables(spark)
     shared = spark.newSession()
+    activate(spark)
     tables: dict[str, FirstState] = {}
     for shape in shapes:
         if shape.target not in tables:
@@ -92,9 +96,17 @@ def carry_out(spark: SparkSession, folder: Path, shapes: Iterable[Shape]) -> Ite
 def _carried_out(session: SparkSession, events: Path, shape: Shape, table: FirstState) -> Done:
     refused = None
     activate(session)
+    *before, last = (
+        text.replace("{target}", str(table.place)).replace("{events}", str(events))
+        for text in shape.statements
+    )
     try:
-        for statement in shape.statements:
-            session.sql(statement.replace("{target}", str(table.place)).replace("{events}", str(events)))
+        for statement in before:
+            session.sql(statement)
+        if shape.write is None:
+            session.sql(last)
+        else:
+            run(session, _write(table.place, last, shape.write), {})
     except (PySparkException, Py4JJavaError) as error:
         refused = _first_line(error)
     commits = table.commits()
@@ -103,6 +115,18 @@ def _carried_out(session: SparkSession, events: Path, shape: Shape, table: First
     ]
     table.restore()
     return _done(shape.name, refused, actions, len(commits))
+
+
+def _write(place: Path, query: str, write: Mapping[str, str]) -> Write:
+    return Write(
+        Target(path=str(place), name=None),
+        Source(sql=query, format=None, path=None, options={}, options_from_env={}),
+        mode=write["mode"],
+        replace_where=write.get("replaceWhere"),
+        schema_evolution=False,
+        txn_app_id=None,
+        txn_version=None,
+    )
 
 
 def _done(name: str, refused: str | None, actions: Sequence[Mapping[str, Any]], commits: int) -> Done:
@@ -118,7 +142,8 @@ def _done(name: str, refused: str | None, actions: Sequence[Mapping[str, Any]], 
         removed=partitions("remove"),
         commits=commits,
         metadata=any("metaData" in action for action in actions),
-        blind=bool(infos) and all(info.get("isBlindAppend", False) for info in infos),
+        # Of its own commit: others may follow from it.
+        blind=bool(infos) and infos[0].get("isBlindAppend", False),
     )
 
 

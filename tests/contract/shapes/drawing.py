@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from contract.shapes.tables import EVENTS, NULL, VALUES
+from contract.shapes.tables import EVENTS, NULL, PARTS, VALUES
 
 T = TypeVar("T")
 
@@ -32,6 +32,8 @@ class Draw:
     """Whether values may come in other types and spellings, and columns without a pin."""
     before: list[str] = field(default_factory=list)
     """Statements of the session that come first: SET, temporary views."""
+    write: dict[str, str] | None = None
+    """The shape is the query of a DataFrame write: its mode, and what it replaces."""
     _names: int = 0
 
     def one(self, of: Sequence[T]) -> T:
@@ -105,6 +107,7 @@ ODDLY: Mapping[str, tuple[str, ...]] = {
         "DATE '2026-11-19'",
         "TIMESTAMP_NTZ '2026-11-19 10:30:00'",
     ),
+    PARTS: ("STRUCT(DATE '2026-11-20' AS d, 2 AS n)", "NAMED_STRUCT('d', '2026-11-19', 'n', '1')"),
 }
 """Values in other spellings and types than those of their column."""
 

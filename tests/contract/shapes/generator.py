@@ -41,7 +41,7 @@ QUERIES: Mapping[str, Query] = {
     )
 }
 _OFTEN = (
-    *("generated_in_place", "kept_by_another_type"),
+    *("generated_in_place", "kept_by_another_type", "united_over_types"),
     *(
         "select",
         "constant_select",
@@ -67,8 +67,11 @@ _WRITES: tuple[tuple[int, Write], ...] = (
     (5, writes.overwrite_dynamically),
     (1, writes.overwrite_with_a_key_in_another_case),
     (3, writes.replace_where),
-    (2, writes.replace_where_of_a_constant),
+    (4, writes.replace_where_of_a_constant),
     (20, writes.merge),
+    (5, writes.append_rows),
+    (4, writes.overwrite_rows),
+    (3, writes.overwrite_partitions_of_rows),
 )
 _CHANGES = (writes.update, writes.update, writes.update, writes.delete)
 CHANGES_OF = 5
@@ -81,10 +84,19 @@ _SETTINGS = (
     "SET spark.sql.storeAssignmentPolicy = LEGACY",
     "SET spark.sql.storeAssignmentPolicy = STRICT",
     "SET TIME ZONE 'America/New_York'",
+    "SET spark.databricks.delta.autoCompact.enabled = true",
+    "SET spark.databricks.delta.autoCompact.enabled = true;SET spark.databricks.delta.autoCompact.minNumFiles = 2",
 )
 _SET_OF_ONE = 0.3
 _ODD_OF_ONE = 0.2
-_GIVEN = [name for name, target in TARGETS.items() if target.given_columns == target.columns]
+_SELDOM = ("instant",)
+"""What is written down of a moment depends on the session, so that a reader says little of it."""
+_GIVEN = [
+    name
+    for name, target in TARGETS.items()
+    if target.given_columns == target.columns
+    for _ in range(1 if name in _SELDOM else 3)
+]
 """Where rows land by what they bring; where by what is generated of it, statements that move rows are of more use."""
 
 
@@ -96,7 +108,9 @@ class Shape:
     kinds: tuple[str, ...]
     """Of the statement and its query."""
     statements: tuple[str, ...]
-    """The last one writes {target}; what they select from is {events}."""
+    """The last one writes {target}, or is the query of what does; what they select from is {events}."""
+    write: Mapping[str, str] | None = None
+    """Of a DataFrame write: its mode, and what it replaces."""
 
     @property
     def text(self) -> str:
@@ -111,7 +125,13 @@ class Shape:
 
     @staticmethod
     def of(value: Mapping[str, Any]) -> Shape:
-        return Shape(value["name"], value["target"], tuple(value["kinds"]), tuple(value["statements"]))
+        return Shape(
+            value["name"],
+            value["target"],
+            tuple(value["kinds"]),
+            tuple(value["statements"]),
+            value.get("write"),
+        )
 
 
 def shapes(seed: int, count: int) -> Iterator[Shape]:
@@ -125,11 +145,17 @@ def _shape(name: str, number: int) -> Shape:
     draw = Draw(random, oddly=random.random() < _ODD_OF_ONE)
     if number % CHANGES_OF == CHANGES_OF - 1:
         change, target = draw.one(_CHANGES), TARGETS[draw.one(list(TARGETS))]
-        kinds, text = (change.__name__,), change(draw, target)
+        kinds: tuple[str, ...] = (change.__name__,)
+        text = change(draw, target)
     else:
         query = _ROTATION[(number - number // CHANGES_OF) % len(_ROTATION)]
         (write,) = draw.random.choices([write for _, write in _WRITES], [weight for weight, _ in _WRITES])
         target = TARGETS[draw.one(_GIVEN if draw.chance(0.95) else list(TARGETS))]
         kinds, text = (write.__name__, query), write(draw, target, QUERIES[query])
-    settings = (draw.one(_SETTINGS),) if draw.rarely(_SET_OF_ONE) else ()
-    return Shape(name, target.name, kinds, (*settings, *draw.before, text))
+        if draw.write is not None and draw.before:
+            # A DataFrame write is one query, with no statement before it.
+            kinds, text, draw.write = ("into", query), f"INSERT INTO {writes.T} {text}", None
+    settings: tuple[str, ...] = ()
+    if draw.write is None and draw.rarely(_SET_OF_ONE):
+        settings = tuple(draw.one(_SETTINGS).split(";"))
+    return Shape(name, target.name, kinds, (*settings, *draw.before, text), draw.write)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from deltalake import DeltaTable
 
@@ -30,6 +31,8 @@ _EPOCH = datetime(1970, 1, 1)
 class Foretold:
     footprint: TableFootprint | None
     refused: str | None = None
+    hooks: tuple[TableFootprint, ...] = ()
+    """What the same commit sets off, such as auto-compaction."""
 
     @property
     def is_narrow(self) -> bool:
@@ -47,10 +50,11 @@ class Judged:
 
     def __str__(self) -> str:
         f = self.foretold.footprint
+        write = f" ({dict(self.shape.write)})" if self.shape.write is not None else ""
         told = f.writes_text if f is not None else self.foretold.refused
         return (
             f"shape {self.shape.name} ({', '.join(self.shape.kinds)}) on {TARGETS[self.shape.target].definition}:\n"
-            f"{self.shape.text}\n  missed: {'; '.join(self.missed)}\n  foretold to add in {told}\n"
+            f"{self.shape.text}{write}\n  missed: {'; '.join(self.missed)}\n  foretold to add in {told}\n"
             f"  Spark added {list(self.done.added)}\n  Spark removed {list(self.done.removed)}\n"
             f"  as a line of once_missed.jsonl:\n{self.as_line('what the reader did not know')}"
         )
@@ -114,14 +118,17 @@ class Foreteller:
             key_of_path(EVENTS_PATH): self._facts[EVENTS],
         }
         sql = shape.text.replace("{target}", TARGET_PATH).replace("{events}", EVENTS_PATH)
-        spec = DeltaWriteJobSpec.model_validate({"sql": sql})
+        work: dict[str, Any] = {"sql": sql}
+        if shape.write is not None:
+            work = {"write": {"table": {"path": TARGET_PATH}, "source": {"sql": sql}, **shape.write}}
+        spec = DeltaWriteJobSpec.model_validate(work)
         try:
             found = footprint_of(spec, _CONF, facts=facts, delta_version=self._version)
         except (NotUnderstoodError, PredicateError) as error:
             return Foretold(None, str(error))
         (footprint,) = (one for one in found.tables if not one.hook)
-        assert footprint.table == target
-        return Foretold(footprint)
+        assert {one.table for one in found.tables} == {target}
+        return Foretold(footprint, hooks=tuple(one for one in found.tables if one.hook))
 
 
 def _defined(target: Target) -> TableFacts:
@@ -143,15 +150,17 @@ def judged(teller: Foreteller, shapes: Iterable[Shape], done: Iterable[Done]) ->
 def _judge(shape: Shape, foretold: Foretold, done: Done) -> Judged:
     assert shape.name == done.name
     f = foretold.footprint
-    return Judged(shape, foretold, done, tuple(_missed(f, done)) if f is not None else ())
+    return Judged(shape, foretold, done, tuple(_missed(f, foretold.hooks, done)) if f is not None else ())
 
 
-def _missed(foretold: TableFootprint, done: Done) -> Iterable[str]:
-    for what, region, partitions in (
-        ("adds", foretold.adds, done.added),
-        ("removes", foretold.removes, done.removed),
+def _missed(foretold: TableFootprint, hooks: Sequence[TableFootprint], done: Done) -> Iterable[str]:
+    for what, regions, partitions in (
+        ("adds", [one.adds for one in (foretold, *hooks)], done.added),
+        ("removes", [one.removes for one in (foretold, *hooks)], done.removed),
     ):
-        outside = [partition for partition in partitions if not holds(region, partition)]
+        outside = [
+            partition for partition in partitions if not any(holds(region, partition) for region in regions)
+        ]
         if outside:
             yield f"{what} outside of what was foretold: {outside}"
     if done.metadata and not foretold.changes_metadata:
@@ -181,6 +190,11 @@ def _code(kind: Kind, text: str | None) -> int | str | None:
         return (date.fromisoformat(text) - date(1970, 1, 1)).days
     if kind is Kind.TIMESTAMP_NTZ:
         return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+    if kind is Kind.TIMESTAMP:
+        # In UTC, as the tables' sessions are, unless a zone is said.
+        moment = datetime.fromisoformat(text)
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (moment.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1)
     if kind is Kind.BOOLEAN:
         return int(text == "true")
     return int(text) if kind is Kind.INTEGER else text

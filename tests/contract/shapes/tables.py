@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 NULL = "NULL"
+PARTS = "STRUCT<d: DATE, n: INT>"
+FIELDS = {"d": "DATE", "n": "INT"}
+"""Of PARTS."""
 
 VALUES: Mapping[str, tuple[str, ...]] = {
     "BIGINT": ("1", "7", "9007199254740992", "9007199254740993", NULL),
@@ -19,6 +22,11 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "BOOLEAN": ("TRUE", "FALSE", NULL),
     "TIMESTAMP_NTZ": ("TIMESTAMP_NTZ '2026-11-19 00:00:00'", "TIMESTAMP_NTZ '2026-11-19 10:30:00'", NULL),
     "TIMESTAMP": ("TIMESTAMP '2026-11-19 02:00:00Z'", "TIMESTAMP '2026-11-19 10:30:00Z'", NULL),
+    PARTS: (
+        "NAMED_STRUCT('d', DATE '2026-11-19', 'n', 1)",
+        "NAMED_STRUCT('d', DATE '2026-11-20', 'n', 5)",
+        f"CAST(NULL AS {PARTS})",
+    ),
 }
 """What partitions there are, as Spark writes each value down."""
 
@@ -119,6 +127,19 @@ TARGETS: Mapping[str, Target] = {
             Column("o", "TIMESTAMP_NTZ"),
         ),
         _target(
+            "instant",
+            _ID,
+            Column("u", "TIMESTAMP"),
+            Column("t", "TIMESTAMP", partition=True),
+        ),
+        _target(
+            "parted",
+            _ID,
+            Column("d", "DATE", partition=True),
+            Column("st", PARTS),
+            Column("n", "INT", partition=True),
+        ),
+        _target(
             "grid",
             _ID,
             Column("d", "DATE", partition=True),
@@ -168,6 +189,7 @@ EVENTS: Mapping[str, str] = {
     "days": "ARRAY<DATE>",
     "tags": "MAP<STRING, INT>",
     "st": "STRUCT<k: INT, d: DATE, region: STRING, n: INT>",
+    "parts": PARTS,
 }
 """What is selected from. `f`, `g`, `p`, `ds` and `ns` hold keys in another type than that of the column they go to."""
 

@@ -24,6 +24,8 @@ SHAPES = 200
 MANY = 5000
 NARROW = 0.6
 RAN = 0.7
+_COMPILED_QUICKLY = "-XX:TieredStopAtLevel=1"
+"""What is compiled well pays only in a long run."""
 
 
 @pytest.mark.long
@@ -74,6 +76,8 @@ def _in_the_other_spark(folder: Path, chosen: list[Shape]) -> Tally:
     assert python, "SLUICE_SPARK35_PYTHON names no Python: run this by ./dev test or ./dev run"
     assert jars, "SLUICE_SPARK35_JARS names no jars: run this by ./dev test or ./dev run"
     environment = {**os.environ, "SLUICE_SPARK_JARS": jars, "PYSPARK_PYTHON": python}
+    if len(chosen) < MANY:
+        environment["JAVA_TOOL_OPTIONS"] = _COMPILED_QUICKLY
     environment.pop("SPARK_HOME", None)
     answers = subprocess.run(
         [python, "-m", "contract.shapes.carrying", str(folder)],

@@ -1,4 +1,4 @@
-"""Kinds of statement that bring the rows of a query into a table: INSERT in all its forms, and MERGE."""
+"""Kinds of write that bring the rows of a query into a table: INSERT in all its forms, DataFrame writes, and MERGE."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from contract.shapes.drawing import ODDLY, Draw, Wanted, equal
 from contract.shapes.selects import written
-from contract.shapes.tables import NULL, Column, Target
+from contract.shapes.tables import FIELDS, NULL, PARTS, Column, Target
 
 Columns = tuple[Wanted, ...]
 Query = Callable[[Draw, Columns], str]
@@ -130,6 +130,44 @@ def replace_where_of_a_constant(draw: Draw, target: Target, query: Query) -> str
     return f"INSERT INTO {T} REPLACE WHERE {draw.one(conditions)} {query(draw, wanted)}"
 
 
+# ----------------------------------------------------------------------------------------- without a statement
+
+
+def append_rows(draw: Draw, target: Target, query: Query) -> str:
+    """A DataFrame write: the shape's text is its query."""
+    draw.write = {"mode": "Append"}
+    return _as_frame(draw, wanted_of(draw, target), query)
+
+
+def overwrite_rows(draw: Draw, target: Target, query: Query) -> str:
+    wanted = wanted_of(draw, target)
+    pins = [_is(column) for column in wanted if column.pin is not None and not draw.rarely(0.2)]
+    draw.write = {"mode": "Overwrite"}
+    if pins and not draw.chance(0.1):
+        draw.write["replaceWhere"] = " AND ".join(pins) + draw.one(["", "", " AND id > 0", " AND 1 = 0"])
+    return _as_frame(draw, wanted, query)
+
+
+def overwrite_partitions_of_rows(draw: Draw, target: Target, query: Query) -> str:
+    draw.write = {"mode": "OverwritePartitions"}
+    return _as_frame(draw, wanted_of(draw, target), query)
+
+
+def _as_frame(draw: Draw, wanted: Columns, query: Query) -> str:
+    """A DataFrame's columns go by their names and keep their types: most that aren't cast would be refused."""
+    text = query(draw, wanted)
+    if draw.chance(0.2):
+        return text
+    return (
+        f"SELECT {', '.join(map(_cast, wanted))} FROM ({text}) AS q ({', '.join(c.quoted for c in wanted)})"
+    )
+
+
+def _cast(column: Wanted) -> str:
+    """What is pinned has its type already."""
+    return column.quoted if column.pin else f"CAST({column.quoted} AS {column.type}) AS {column.quoted}"
+
+
 # -------------------------------------------------------------------------------------------------------- MERGE
 
 
@@ -247,6 +285,8 @@ def _some(draw: Draw, target: Target) -> list[Column]:
 
 
 def _assigned(draw: Draw, column: Column, source: str | None) -> str:
+    if column.type == PARTS and draw.chance(0.7):
+        return _field(draw, column, "t.")
     values = [draw.value(column.type), draw.value(column.type)]
     if draw.rarely(0.4):
         values = [draw.one(ODDLY[column.type])]
@@ -255,11 +295,17 @@ def _assigned(draw: Draw, column: Column, source: str | None) -> str:
     return f"{_name(draw, column)} = {draw.one(values)}"
 
 
+def _field(draw: Draw, column: Column, of: str) -> str:
+    """One field of a struct, named as the column beside it is that says where rows lie."""
+    field = draw.one(list(FIELDS))
+    return f"{draw.one(['', of])}{column.quoted}.{field} = {draw.value(FIELDS[field])}"
+
+
 def _name(draw: Draw, column: Column) -> str:
     called = f"IDENTIFIER('{column.name}')"
     return (
         called
-        if draw.rarely(0.1)
+        if draw.chance(0.06)
         else draw.one([*[column.quoted] * 4, f"`{column.name}`", column.quoted.upper()])
     )
 
@@ -275,6 +321,8 @@ def update(draw: Draw, target: Target) -> str:
 
 
 def _moved(draw: Draw, target: Target, column: Column, of: str) -> str:
+    if column.type == PARTS and draw.chance(0.7):
+        return _field(draw, column, of)
     same = [other for other in target.given_columns if other.type == column.type]
     value = draw.value(column.type)
     if draw.rarely(0.5):
