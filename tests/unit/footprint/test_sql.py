@@ -44,6 +44,8 @@ def footprints(sql: str) -> tuple[TableFootprint, ...]:
         ("INSERT INTO {} (a) REPLACE WHERE a = 1 SELECT 1", Operation.OVERWRITE),
         ("INSERT INTO {} BY NAME REPLACE USING (a) SELECT 1", Operation.OVERWRITE),
         ("INSERT OVERWRITE {} SELECT 1", Operation.OVERWRITE),
+        ("INSERT WITH SCHEMA EVOLUTION OVERWRITE {} SELECT 1", Operation.OVERWRITE),
+        ("INSERT WITH SCHEMA EVOLUTION OVERWRITE TABLE {} SELECT 1", Operation.OVERWRITE),
         ("INSERT OVERWRITE TABLE {} PARTITION (d = 1) IF NOT EXISTS SELECT 1", Operation.OVERWRITE),
         ("MERGE INTO {} t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", Operation.MERGE),
         (
@@ -79,6 +81,12 @@ def test_each_statement_has_its_kind_and_its_target(
     found = footprint("/* why */ -- and\n" + sql.format(name))
     assert (found.table, found.operation) == (key, operation)
     assert found.is_blind == (operation is Operation.APPEND and "other" not in sql)
+
+
+def test_an_insert_that_may_add_columns_is_no_blind_append() -> None:
+    for into in ("INTO", "INTO TABLE"):
+        found = footprint(f"INSERT WITH SCHEMA EVOLUTION {into} delta.`/lake/t` SELECT 1")
+        assert (found.table, found.operation, found.is_blind) == (T, Operation.APPEND, False)
 
 
 @pytest.mark.parametrize(

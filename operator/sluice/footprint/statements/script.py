@@ -48,7 +48,10 @@ def _selected_by(statement: Statement, around: Surroundings) -> Sources:
 
 
 _WRITTEN: tuple[tuple[str, Reader], ...] = (
+    ("INSERT WITH SCHEMA EVOLUTION INTO TABLE", on_table(insert.insert)),
     ("INSERT WITH SCHEMA EVOLUTION INTO", on_table(insert.insert)),
+    ("INSERT WITH SCHEMA EVOLUTION OVERWRITE TABLE", on_table(insert.insert)),
+    ("INSERT WITH SCHEMA EVOLUTION OVERWRITE", on_table(insert.insert)),
     ("INSERT INTO TABLE", on_table(insert.insert)),
     ("INSERT INTO", on_table(insert.insert)),
     ("INSERT OVERWRITE TABLE", on_table(insert.insert)),
