@@ -50,7 +50,7 @@ def all_sections() -> tuple[Section, ...]:
             *("contract", "tests/contract"),
             about="conflict rules and predicates against real Spark and Delta, both versions",
             needs=SPARK,
-            cpu_minutes=6,
+            cpu_minutes=11,
             runs_again=True,
         ),
         _pytest(

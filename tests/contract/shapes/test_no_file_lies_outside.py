@@ -28,7 +28,6 @@ _COMPILED_QUICKLY = "-XX:TieredStopAtLevel=1"
 """What is compiled well pays only in a long run."""
 
 
-@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_no_file_of_spark_42_lies_outside(
     freezing: FreezingSpark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -36,7 +35,6 @@ def test_no_file_of_spark_42_lies_outside(
     _held(_in_this_spark(freezing, tmp_path, list(shapes(SEED, SHAPES))), capsys)
 
 
-@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_no_file_of_spark_35_lies_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _held(_in_the_other_spark(tmp_path, list(shapes(SEED, SHAPES))), capsys)
