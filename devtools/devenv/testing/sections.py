@@ -43,7 +43,7 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
             about="modules by themselves",
-            cpu_minutes=2.5,
+            cpu_minutes=3.2,
         ),
         _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.2),
         _pytest(
