@@ -32,6 +32,8 @@ class World:
         self._policies_differ = False
         self.facts: dict[TableKey, TableFacts] = {}
         self._ending_namespaces: set[str] = set()
+        self._evidence: dict[str, JobEvidence] = {}
+        """As long as nothing changed of the job and of what is its own."""
         self._dirty: set[str] = set()
         self._changed = asyncio.Event()
 
@@ -92,9 +94,7 @@ class World:
     def namespace_ends(self, namespace: str) -> None:
         """The API server refuses to create anything there."""
         self._ending_namespaces.add(namespace)
-        for job in self.jobs.values():
-            if job.namespace == namespace:
-                self.mark(job.uid)
+        self.mark_all()
 
     def jobs_listed(self, listed: Json, namespace: str | None) -> None:
         """A full list of jobs. What it does not show is gone, unless it is younger than the list."""
@@ -115,6 +115,8 @@ class World:
             self.policy_seen(body)
 
     def mark(self, uid: str) -> None:
+        """Something of this job, or of what is its own, is otherwise than before."""
+        self._evidence.pop(uid, None)
         self._dirty.add(uid)
         self._changed.set()
 
@@ -138,10 +140,14 @@ class World:
 
     def evidence(self, uid: str) -> JobEvidence:
         """All that stands for attempts of the job with this uid."""
-        job, applications = self.jobs.get(uid), self.applications.of(uid)
-        return evidence_of(
-            uid, job, applications, self.pods.of(uid), ending_namespaces=self._ending_namespaces
-        )
+        known = self._evidence.get(uid)
+        if known is None:
+            job, applications, pods = self.jobs.get(uid), self.applications.of(uid), self.pods.of(uid)
+            ending = self._ending_namespaces
+            known = evidence_of(uid, job, applications, pods, ending_namespaces=ending)
+            if job is not None or applications or pods:
+                self._evidence[uid] = known
+        return known
 
     def orphan_uids(self) -> set[str]:
         """Jobs that are gone, while something of theirs is still there."""

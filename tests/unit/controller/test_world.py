@@ -6,7 +6,9 @@ import pytest
 
 from sluice.api import names
 from sluice.controller.world import World
-from sluice.engines import RuntimeProfile
+from sluice.engines import RuntimeProfile, Stage
+from unit.controller.bodies import job_body
+from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, application, pod
 
 
 def world() -> World:
@@ -76,6 +78,27 @@ async def test_changes_are_told_once_and_wait_no_longer_than_asked() -> None:
     seen.pods.seen(body("p", 1))
     assert await seen.changes(0) == {"uid-a", "job-of-p"}
     assert await seen.changes(0) == set()
+
+
+def test_evidence_follows_everything_that_is_seen_and_is_not_put_together_twice() -> None:
+    seen = world()
+    uid = LEASE.uid
+    assert not seen.evidence(uid).holds(1)
+    seen.job_seen(job_body("a"))
+    assert seen.evidence(uid) is seen.evidence(uid)
+    seen.applications.seen(application("SUBMITTED"))
+    assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.STARTING
+    seen.pods.seen(pod(RUNNING))
+    assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.RUNNING
+    seen.pods.seen(pod(TERMINATED, resourceVersion="6"))
+    assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.ENDED
+    seen.pods.gone(pod(TERMINATED, resourceVersion="7"))
+    seen.applications.seen(application("FAILED", resourceVersion="8"))
+    seen.namespace_ends("etl")
+    assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.NEVER_STARTS
+    seen.applications.gone(application("FAILED", resourceVersion="9"))
+    seen.job_gone(uid)
+    assert seen.evidence(uid).by_application == {}
 
 
 def test_what_outlives_its_job_is_not_forgotten() -> None:
