@@ -12,7 +12,6 @@ from sluice.controller.attempts import Attempts
 from sluice.controller.durations import seconds
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
-from sluice.controller.kube import ConflictError, NotFoundError
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.status import StatusWriter
@@ -20,6 +19,7 @@ from sluice.controller.table_reader import PATIENCE, TableReader
 from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
+from sluice.kube.client import ConflictError, NotFoundError
 from sluice.lifecycle.holding import Frozen, lease_for
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, Understood

@@ -6,20 +6,13 @@ from typing import Any
 from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
-from sluice.controller.kube import (
-    APPLICATIONS,
-    PODS,
-    ApiError,
-    ConflictError,
-    Kube,
-    NotFoundError,
-    Resource,
-)
 from sluice.controller.objects import Objects
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
+from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.resources import APPLICATIONS, PODS, Resource
 from sluice.leases import Lease
 from sluice.lifecycle.evidence import Evidence, is_marked, is_placeholder
 from sluice.lifecycle.job import JobView

@@ -9,7 +9,6 @@ from typing import assert_never
 from sluice.api.job_status import Attempt, Phase
 from sluice.controller.applications import Applications, ForeignApplicationError
 from sluice.controller.events import EventWriter
-from sluice.controller.kube import ApiError
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.run_commits import RunLogs
@@ -18,6 +17,7 @@ from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.engines import Observation
 from sluice.footprint import NotUnderstoodError
+from sluice.kube.client import ApiError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle.holding import changed_tables

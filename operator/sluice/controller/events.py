@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from sluice.api import names
-from sluice.controller.kube import EVENTS, ApiError, Kube
+from sluice.kube.client import ApiError, Kube
+from sluice.kube.resources import EVENTS
 from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)

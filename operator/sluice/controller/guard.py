@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Awaitable
 
-from sluice.controller.kube import ApiError, ConflictError, NotFoundError
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,8 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
-from sluice.controller.kube import LEASES, ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.resources import LEASES
 
 logger = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from redis.exceptions import RedisError
 
 from sluice.admission import Holder
 from sluice.api.job_status import Phase
-from sluice.controller.kube import ApiError
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
+from sluice.kube.client import ApiError
 from sluice.leases import ForgottenError, Grant, Lease, LeaseStore, RefusedError
 from sluice.lifecycle import holding
 from sluice.lifecycle.evidence import JobEvidence

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from sluice.controller.admitting import Admitting
 from sluice.controller.attempts import Attempts
 from sluice.controller.guard import Guard
-from sluice.controller.kube import ApiError
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.relist import Relist
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
+from sluice.kube.client import ApiError
 
 logger = logging.getLogger(__name__)
 

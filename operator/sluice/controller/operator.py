@@ -18,7 +18,6 @@ from sluice.controller.attempts import Attempts
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
-from sluice.controller.kube import APPLICATIONS, PODS, Kube
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
@@ -29,6 +28,8 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import TableReader
 from sluice.controller.watching import Watcher
 from sluice.controller.world import World
+from sluice.kube.client import Kube
+from sluice.kube.resources import APPLICATIONS, PODS
 from sluice.leases import LeaseStore
 from sluice.tables.open_tables import OpenTables
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from sluice.controller.kube import APPLICATIONS, JOBS, PODS, POLICIES, Kube, NotFoundError
 from sluice.controller.watching import OURS
 from sluice.controller.world import World
+from sluice.kube.client import Kube, NotFoundError
+from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
 
 Json = dict[str, Any]
 

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api.job_status import DeltaWriteJobStatus
-from sluice.controller.kube import JOBS, Kube
 from sluice.controller.world import World
+from sluice.kube.client import Kube
+from sluice.kube.resources import JOBS
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import (
     StatusChange,

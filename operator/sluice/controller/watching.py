@@ -6,8 +6,9 @@ import logging
 import aiohttp
 
 from sluice.api import names
-from sluice.controller.kube import APPLICATIONS, ApiError, Kube, Resource
 from sluice.controller.world import World
+from sluice.kube.client import ApiError, Kube
+from sluice.kube.resources import APPLICATIONS, Resource
 
 logger = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sluice.controller.guard import Guard
-from sluice.controller.kube import ApiError, NotFoundError
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
+from sluice.kube.client import ApiError, NotFoundError
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
 

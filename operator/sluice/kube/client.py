@@ -1,16 +1,15 @@
-"""Kubernetes as plain objects: the few verbs that the operator needs, over the official client's connection."""
+"""The few verbs that are needed of Kubernetes, over the official client's connection."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio import client, config
 
-from sluice.engines import ENGINE
+from sluice.kube.resources import Resource
 
 Json = dict[str, Any]
 
@@ -45,26 +44,6 @@ class NotFoundError(ApiError):
 class ConflictError(ApiError):
     pass
 
-
-@dataclass(frozen=True)
-class Resource:
-    api: str
-    plural: str
-
-    def path(self, namespace: str | None = None, name: str | None = None, sub: str | None = None) -> str:
-        parts = [self.api]
-        if namespace:
-            parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, sub) if part]
-        return "/".join(parts)
-
-
-JOBS = Resource("/apis/sluice.dev/v1alpha1", "deltawritejobs")
-POLICIES = Resource("/apis/sluice.dev/v1alpha1", "deltatablepolicies")
-APPLICATIONS = Resource(ENGINE.api, ENGINE.plural)
-PODS = Resource("/api/v1", "pods")
-EVENTS = Resource("/api/v1", "events")
-LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
 
 _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"

@@ -1,0 +1,1 @@
+"""Kubernetes as plain objects: what asks it, and the kinds of objects that are asked for."""

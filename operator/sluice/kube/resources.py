@@ -1,0 +1,26 @@
+"""The kinds of objects that are read or written, and where the API server has them."""
+
+from dataclasses import dataclass
+
+from sluice.engines import ENGINE
+
+
+@dataclass(frozen=True)
+class Resource:
+    api: str
+    plural: str
+
+    def path(self, namespace: str | None = None, name: str | None = None, sub: str | None = None) -> str:
+        parts = [self.api]
+        if namespace:
+            parts += ["namespaces", namespace]
+        parts += [part for part in (self.plural, name, sub) if part]
+        return "/".join(parts)
+
+
+JOBS = Resource("/apis/sluice.dev/v1alpha1", "deltawritejobs")
+POLICIES = Resource("/apis/sluice.dev/v1alpha1", "deltatablepolicies")
+APPLICATIONS = Resource(ENGINE.api, ENGINE.plural)
+PODS = Resource("/api/v1", "pods")
+EVENTS = Resource("/api/v1", "events")
+LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
