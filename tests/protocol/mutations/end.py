@@ -1,0 +1,106 @@
+"""How an attempt ends, and what proves it."""
+
+from protocol.grants import scenarios as grants
+from protocol.grants.invariants import NO_DOUBLE_GRANT, REBUILD_FINDS_ALL
+from protocol.mutations.mutation import mutation
+from protocol.search import EVERY_JOB_ENDS
+
+END = (
+    mutation(
+        grants.SPARK_OPERATOR_LIES,
+        "death_proved",
+        NO_DOUBLE_GRANT,
+        "'driver pod not found' frees the lease of a driver that runs",
+        "driver pod not found",
+        "releases the lease",
+    ),
+    mutation(
+        grants.NODE_LOST,
+        "phase_is_no_proof",
+        NO_DOUBLE_GRANT,
+        "PodGC's word on a lost node frees the lease of a driver that runs",
+        "PodGC marks",
+        "releases the lease",
+    ),
+    mutation(
+        grants.SPARK_OPERATOR_LIES,
+        "name_occupied",
+        NO_DOUBLE_GRANT,
+        "a driver is created after its lease was released",
+        "begins to submit",
+        "deletes the application",
+        "releases the lease",
+        "is created",
+    ),
+    mutation(
+        grants.SPARK_OPERATOR_LIES,
+        "placeholder_kept",
+        NO_DOUBLE_GRANT,
+        "a driver is created once the placeholder made room",
+        "begins to submit",
+        "releases the lease",
+        "removes the placeholder",
+        "is created",
+    ),
+    mutation(
+        grants.SPARK_OPERATOR_LIES,
+        "driverless_ended",
+        EVERY_JOB_ENDS,
+        "an application that failed before it had a driver holds its lease for ever",
+        "FAILED without a driver",
+    ),
+    mutation(
+        grants.CREATE_TWICE,
+        "epoch_step_after_unsure_create",
+        NO_DOUBLE_GRANT,
+        "a create without an answer lands a second time when its run is long over",
+        "it is delayed",
+        "takes the finalizers",
+        "the delayed create",
+    ),
+    mutation(
+        grants.NODE_LOST_UNFENCEABLE,
+        "hold_if_not_fenceable",
+        NO_DOUBLE_GRANT,
+        "two attempts of a job that can't be fenced write at once",
+        "PodGC marks",
+        "attempt2 is created",
+    ),
+    mutation(
+        grants.NODE_LOST,
+        "fence",
+        REBUILD_FINDS_ALL,
+        "a retry's success is taken for the fence of a driver that still writes",
+        "PodGC marks",
+        "attempt2: commits",
+        "takes the finalizers of job0/uid0/attempt1",
+    ),
+    mutation(
+        grants.NODE_LOST_RETRY_DIES,
+        "success_tells_of_fence",
+        NO_DOUBLE_GRANT,
+        "a retry that died before its fence is taken for one that has fenced",
+        "PodGC marks",
+        "attempt2: dies",
+        "takes the finalizers of job0/uid0/attempt1",
+        "releases the lease of job0/uid0/attempt1",
+    ),
+    mutation(
+        grants.TOMBSTONES,
+        "finalizers",
+        REBUILD_FINDS_ALL,
+        "a deleted job's application is gone while its driver is yet to come",
+        "deletes job0",
+        "is gone",
+        "rebuilds",
+    ),
+    mutation(
+        grants.TOMBSTONES,
+        "tombstone_first",
+        NO_DOUBLE_GRANT,
+        "a deleted job's lease goes with its objects while its driver runs on a lost node",
+        "PodGC marks",
+        "takes the finalizers",
+        "releases the lease",
+    ),
+)
