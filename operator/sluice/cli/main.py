@@ -1,4 +1,4 @@
-"""`sluice`: what the oracle says, offline: on a laptop, in a pull request. Also `kubectl sluice`."""
+"""`sluice`: what the oracle says, offline: on a laptop, in a pull request; and what a cluster says. Also `kubectl sluice`."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.cli import footprint_text, history_text, outputs, pair_text, plan_text
+from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
 from sluice.offline import batch, plain
 from sluice.offline.history import LogNotFoundError, read_log, replayed
@@ -17,6 +17,7 @@ from sluice.offline.plan import planned
 from sluice.offline.workspace import opened
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+cluster.add_to(app)
 
 _TABLE = typer.Option("--table", help="Facts about a table as YAML or JSON. May be given several times.")
 _TABLE_PATH = typer.Option(

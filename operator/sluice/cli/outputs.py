@@ -23,6 +23,8 @@ class Exit(IntEnum):
     USAGE = 2
     INCOMPLETE = 3
     """Some of what was given could not be used; the rest was."""
+    REFUSED = 4
+    """The cluster or its Redis could not be asked, or what was asked for is refused."""
 
 
 class Format(StrEnum):

@@ -1,0 +1,61 @@
+"""Commands against a cluster: what they need is theirs alone, and what they can't do is one sentence."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sluice.cli.main import app
+
+OPERATOR = Path(__file__).parents[3] / "operator"
+NEEDS_A_CLUSTER = ("aiohttp", "kopf", "kubernetes", "redis", "sluice.controller", "sluice.online")
+
+FOOTPRINT = f"""
+import sys
+from typer.testing import CliRunner
+from sluice.cli.main import app
+result = CliRunner().invoke(app, ["footprint", sys.argv[1]])
+assert result.exit_code == 0, result.output
+print([name for name in {NEEDS_A_CLUSTER} if name in sys.modules])
+"""
+
+
+def test_commands_without_a_cluster_import_none_of_what_needs_one(tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJob\nmetadata: {name: a}\n"
+        "spec: {sql: 'DELETE FROM delta.`s3://lake/a`'}\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", FOOTPRINT, str(job)],
+        cwd=OPERATOR,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["leases", "list"]])
+def test_a_command_that_is_not_told_where_its_redis_is_says_how_to_tell_it(arguments: list[str]) -> None:
+    result = CliRunner().invoke(app, arguments, env={"SLUICE_REDIS_URL": ""})
+    assert result.exit_code == 4
+    assert "--redis-url" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_redis_that_is_not_there_is_named() -> None:
+    result = CliRunner().invoke(app, ["leases", "list", "--redis-url", "redis://127.0.0.1:1/0"])
+    assert result.exit_code == 4
+    assert "127.0.0.1:1" in result.stderr
+
+
+def test_a_config_with_mistakes_is_told_as_the_operator_tells_it(tmp_path: Path) -> None:
+    config = tmp_path / "sluice.yaml"
+    config.write_text("deployment: Big\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["leases", "list", "--config", str(config)])
+    assert result.exit_code == 4
+    assert f"{config}: deployment" in result.stderr
