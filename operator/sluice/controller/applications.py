@@ -6,12 +6,12 @@ from typing import Any
 from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
-from sluice.controller.objects import Objects
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, PODS, Resource
 from sluice.leases import Lease
 from sluice.lifecycle.evidence import Evidence, is_marked, is_placeholder
@@ -106,9 +106,9 @@ class Applications:
                 try:
                     await self._kube.delete(PODS, metadata["namespace"], metadata["name"])
                 except NotFoundError:
-                    self._world.pods.gone(pod)
+                    self._world.pods.gone(uid_of(pod))
 
-    async def _drop_finalizer(self, resource: Resource, known: Objects, body: Json) -> None:
+    async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> None:
         """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off."""
         metadata = body["metadata"]
         if not is_marked(body):
@@ -124,7 +124,7 @@ class Applications:
                 await self._kube.patch_by_tests(resource, metadata["namespace"], metadata["name"], patch)
             )
         except NotFoundError:
-            known.gone(body)
+            known.gone(uid_of(body))
         except ApiError as error:
             if error.status != TESTS_FAILED:
                 raise

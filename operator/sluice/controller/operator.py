@@ -26,10 +26,9 @@ from sluice.controller.relist import Relist
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import TableReader
-from sluice.controller.watching import Watcher
 from sluice.controller.world import World
-from sluice.kube.client import Kube
-from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, Kube
+from sluice.kube.watching import Watcher
 from sluice.leases import LeaseStore
 from sluice.tables.open_tables import OpenTables
 
@@ -53,8 +52,8 @@ async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
     logs = RunLogs(world.mark)
     leadership = Leadership(kube, config.namespace, config.deployment)
     watchers = [
-        Watcher(kube, world, resource, namespace)
-        for resource in (APPLICATIONS, PODS)
+        Watcher(kube, mirror, namespace)
+        for mirror in (world.applications, world.pods)  # kopf would pull every pod of the cluster
         for namespace in namespaces
     ]
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
@@ -147,10 +146,11 @@ async def _kopf(config: OperatorConfig, world: World, stop: asyncio.Event) -> No
     @kopf.on.startup(registry=registry)
     def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
         settings.posting.enabled = False  # events are written by the acting task
-        settings.watching.server_timeout = 240
-        settings.watching.client_timeout = 270
-        settings.watching.connect_timeout = 15
-        settings.networking.request_timeout = 15
+        settings.watching.server_timeout = WATCH_SECONDS
+        settings.watching.client_timeout = WATCH_SECONDS + WATCH_GRACE
+        settings.watching.connect_timeout = REQUEST_TIMEOUT
+        settings.watching.chunk_size = PAGE
+        settings.networking.request_timeout = REQUEST_TIMEOUT
         settings.persistence.finalizer = f"{names.GROUP}/kopf"
         settings.scanning.disabled = bool(config.watch_namespaces)
 

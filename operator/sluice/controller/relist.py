@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from sluice.controller.watching import OURS
 from sluice.controller.world import World
 from sluice.kube.client import Kube, NotFoundError
-from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
+from sluice.kube.listing import list_into
+from sluice.kube.resources import JOBS
 
 Json = dict[str, Any]
 
@@ -17,13 +17,9 @@ class Relist:
         self._namespaces = namespaces
 
     async def everything(self) -> None:
-        """Jobs before applications before pods: a lease's record moves in this direction, and must not be missed."""
-        world = self._world
         for namespace in self._namespaces:
-            world.policies_listed(await self._kube.list(POLICIES, namespace), namespace)
-            world.jobs_listed(await self._kube.list(JOBS, namespace), namespace)
-            for resource, known in ((APPLICATIONS, world.applications), (PODS, world.pods)):
-                known.listed(await self._kube.list(resource, namespace, OURS), namespace)
+            for mirror in self._world.mirrors:
+                await list_into(mirror, self._kube, namespace)
 
     async def job(self, namespace: str, name: str, uid: str) -> Json | None:
         """The job as it is now; None if it is gone, or another one bears its name."""

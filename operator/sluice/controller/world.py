@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.controller.declarations import KnownPolicies
-from sluice.controller.objects import Gone, Objects, is_newer, was_there
+from sluice.controller.objects import Owned
 from sluice.engines import RuntimeProfile
+from sluice.kube.mirror import Mirror, uid_of
+from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.tables import Declarations, TableFacts, TableKey
@@ -22,10 +24,13 @@ class World:
     def __init__(self, profiles: dict[str, RuntimeProfile]) -> None:
         self._profiles = profiles
         self.jobs: dict[str, JobView] = {}
-        self._gone = Gone()
-        self.applications = Objects(self._gone, self.mark)
-        self.pods = Objects(self._gone, self.mark)
-        self.policies: dict[str, Json] = {}
+        self.policies = Mirror(POLICIES, self._policy_changed)
+        self._job_bodies = Mirror(JOBS, self._job_changed)
+        self.applications = Owned(APPLICATIONS, self.mark)
+        self.pods = Owned(PODS, self.mark)
+        self.mirrors = (self.policies, self._job_bodies, self.applications, self.pods)
+        """In the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and must
+        not be missed."""
         self.declarations = Declarations()
         """What they say, as far as it was heeded."""
         self._known_policies = KnownPolicies()
@@ -38,33 +43,23 @@ class World:
         self._changed = asyncio.Event()
 
     def job_seen(self, body: Json) -> None:
-        uid = body["metadata"]["uid"]
-        if uid in self._gone:
-            return
-        known = self.jobs.get(uid)
-        if known is None or is_newer(body, known.body):
-            if known is None and "deletionTimestamp" not in body["metadata"]:
-                self._ending_namespaces.discard(body["metadata"]["namespace"])  # another one of that name
-            self.jobs[uid] = known.now(body, self.declarations.names) if known else self._arrived(body)
-            self.mark(uid)
+        self._job_bodies.seen(body)
 
     def job_gone(self, uid: str) -> None:
-        self._gone.note(uid)
-        self.jobs.pop(uid, None)
-        self.mark(uid)
+        self._job_bodies.gone(uid)
 
     def policy_seen(self, body: Json) -> None:
-        uid = body["metadata"]["uid"]
-        known = self.policies.get(uid)
-        if uid not in self._gone and (known is None or is_newer(body, known)):
-            self.policies[uid] = body
-            if known is None or known["metadata"]["generation"] != body["metadata"]["generation"]:
-                self._policy_differs()
+        self.policies.seen(body)
 
     def policy_gone(self, uid: str) -> None:
-        self._gone.note(uid)
-        if self.policies.pop(uid, None) is not None:
-            self._policy_differs()
+        self.policies.gone(uid)
+
+    def forget(self) -> None:
+        """Everything that was seen, for an API server that went back to an earlier time. Until all is listed again nothing
+        may be concluded from what is missing here."""
+        for mirror in self.mirrors:
+            mirror.forget()
+        self._ending_namespaces.clear()
 
     def heed_policies(self) -> None:
         """After their changes names may lead elsewhere: what was concluded from that is concluded again, by all at once."""
@@ -95,24 +90,6 @@ class World:
         """The API server refuses to create anything there."""
         self._ending_namespaces.add(namespace)
         self.mark_all()
-
-    def jobs_listed(self, listed: Json, namespace: str | None) -> None:
-        """A full list of jobs. What it does not show is gone, unless it is younger than the list."""
-        bodies = sorted(listed["items"], key=_age)
-        there = {body["metadata"]["uid"] for body in bodies}
-        for uid, job in list(self.jobs.items()):
-            if uid not in there and was_there(job.body, listed, namespace):
-                self.job_gone(uid)
-        for body in bodies:
-            self.job_seen(body)
-
-    def policies_listed(self, listed: Json, namespace: str | None) -> None:
-        there = {body["metadata"]["uid"] for body in listed["items"]}
-        for uid, body in list(self.policies.items()):
-            if uid not in there and was_there(body, listed, namespace):
-                self.policy_gone(uid)
-        for body in listed["items"]:
-            self.policy_seen(body)
 
     def mark(self, uid: str) -> None:
         """Something of this job, or of what is its own, is otherwise than before."""
@@ -153,15 +130,22 @@ class World:
         """Jobs that are gone, while something of theirs is still there."""
         return (self.applications.uids | self.pods.uids) - set(self.jobs)
 
-    def _policy_differs(self) -> None:
-        self._policies_differ = True
-        self.mark_all()
+    def _job_changed(self, before: Json | None, now: Json | None) -> None:
+        if now is not None:
+            uid = uid_of(now)
+            known = self.jobs.get(uid)
+            if known is None and "deletionTimestamp" not in now["metadata"]:
+                self._ending_namespaces.discard(now["metadata"]["namespace"])  # another one of that name
+            self.jobs[uid] = known.now(now, self.declarations.names) if known else self._arrived(now)
+            self.mark(uid)
+        elif before is not None:
+            del self.jobs[uid_of(before)]
+            self.mark(uid_of(before))
+
+    def _policy_changed(self, before: Json | None, now: Json | None) -> None:
+        if before is None or now is None or before["metadata"]["generation"] != now["metadata"]["generation"]:
+            self._policies_differ = True
+            self.mark_all()
 
     def _arrived(self, body: Json) -> JobView:
         return JobView(body, self._profiles, datetime.now(UTC), self.facts, self.declarations.names)
-
-
-def _age(body: Json) -> tuple[str, int]:
-    """Jobs created within one second keep the order of their first writes, as far as it can still be told."""
-    metadata = body["metadata"]
-    return metadata["creationTimestamp"], int(metadata["resourceVersion"])

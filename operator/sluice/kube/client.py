@@ -14,7 +14,11 @@ from sluice.kube.resources import Resource
 Json = dict[str, Any]
 
 REQUEST_TIMEOUT = 15
-WATCH_SECONDS = 240
+PAGE = 500
+"""Objects a page of a list: while one is parsed nothing else is done."""
+WATCH_SECONDS = 20
+WATCH_GRACE = 5
+"""Seconds that the API server's end of a watch may be late before the connection counts as dead."""
 
 
 class ApiError(Exception):
@@ -45,6 +49,10 @@ class ConflictError(ApiError):
     pass
 
 
+class ExpiredError(ApiError):
+    """The version that was asked about is one that the API server remembers no more."""
+
+
 _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 
@@ -64,8 +72,22 @@ class Kube:
     async def get(self, resource: Resource, namespace: str, name: str) -> Json:
         return await self._request("GET", resource.path(namespace, name))
 
+    async def pages(
+        self, resource: Resource, namespace: str | None, selector: str = ""
+    ) -> AsyncIterator[Json]:
+        """A full list, all of it of one moment, which is not before it is asked for."""
+        query = {"labelSelector": selector, "limit": str(PAGE)}
+        while True:
+            page = await self._request("GET", resource.path(namespace), query=query)
+            yield page
+            token = page["metadata"].get("continue")
+            if not token:
+                return
+            query["continue"] = token
+
     async def list(self, resource: Resource, namespace: str | None, selector: str = "") -> Json:
-        return await self._request("GET", resource.path(namespace), query={"labelSelector": selector})
+        pages = [page async for page in self.pages(resource, namespace, selector)]
+        return pages[-1] | {"items": [body for page in pages for body in page["items"]]}
 
     async def create(self, resource: Resource, namespace: str, body: Json) -> Json:
         return await self._request("POST", resource.path(namespace), body=body)
@@ -98,7 +120,12 @@ class Kube:
             "labelSelector": selector,
             "timeoutSeconds": str(WATCH_SECONDS),
         }
-        response = await self._call("GET", resource.path(namespace), query=query, patience=WATCH_SECONDS + 30)
+        path = resource.path(namespace)
+        try:
+            async with asyncio.timeout(REQUEST_TIMEOUT):  # it begins to answer at once
+                response = await self._call("GET", path, query=query, patience=WATCH_SECONDS + WATCH_GRACE)
+        except TimeoutError as error:
+            raise ApiError(0, "NoAnswer", f"GET {path}: the API server begins no watch") from error
         stream = response.response
         try:
             if response.status >= 400:
@@ -106,11 +133,10 @@ class Kube:
             async for line in _lines(stream.content):
                 event: Json = json.loads(line)
                 if event["type"] == "ERROR":
-                    status = event["object"]
-                    raise ApiError(
-                        status.get("code", 500), status.get("reason", ""), status.get("message", "")
-                    )
+                    raise _error_of(event["object"].get("code", 500), event["object"])
                 yield event
+        except TimeoutError as error:
+            raise ApiError(0, "Silent", f"GET {path}: the watch is silent") from error
         finally:
             stream.close()
 
@@ -169,12 +195,15 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
 
 def _error(status: int, data: bytes) -> ApiError:
     try:
-        answer = json.loads(data)
-        reason, message = answer.get("reason", ""), answer.get("message", "")
-        causes = frozenset(
-            cause.get("reason", "") for cause in (answer.get("details") or {}).get("causes") or ()
-        )
-    except ValueError:
-        reason, message, causes = "", data.decode(errors="replace"), frozenset()
-    kinds: dict[int, type[ApiError]] = {404: NotFoundError, 409: ConflictError}
-    return kinds.get(status, ApiError)(status, reason, message, causes)
+        return _error_of(status, json.loads(data))
+    except (ValueError, AttributeError):
+        return _KINDS.get(status, ApiError)(status, "", data.decode(errors="replace"))
+
+
+def _error_of(status: int, told: Json) -> ApiError:
+    causes = frozenset(cause.get("reason", "") for cause in (told.get("details") or {}).get("causes") or ())
+    kind = _KINDS.get(status, ApiError)
+    return kind(status, told.get("reason", ""), told.get("message", ""), causes)
+
+
+_KINDS: dict[int, type[ApiError]] = {404: NotFoundError, 409: ConflictError, 410: ExpiredError}

@@ -1,0 +1,61 @@
+"""Full lists, page by page, merged into what is known."""
+
+import asyncio
+
+from sluice.kube.client import ExpiredError, Json, Kube
+from sluice.kube.mirror import Mirror, uid_of, version_of
+
+TRIES = 3
+MERGED_AT_ONCE = 100
+"""Objects, before others have their turn: what follows from a change is worked out as it is merged."""
+
+
+async def list_into(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
+    """Gives the version from which a watch may go on. What the list does not show is gone, unless it is younger.
+
+    A rebuild rests on it, so it must show all that was stored before it was asked for: no resourceVersion is sent, for with
+    `0` the API server answers from a cache that may be behind. All pages are of the first one's time. Should that time be
+    forgotten before the last page, the list begins anew: the token that the server offers for going on would lead into a
+    later time, in which an object may have moved from pages to come to pages that were read.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return await _list(mirror, kube, namespace)
+        except ExpiredError:
+            continue
+    return await _list(mirror, kube, namespace)
+
+
+async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
+    forgotten = mirror.forgotten
+    there: set[str] = set()
+    news: list[Json] = []
+    version = ""
+    with mirror.being_listed():
+        async for page in kube.pages(mirror.resource, namespace, mirror.selector):
+            version = str(page["metadata"]["resourceVersion"])
+            there.update(map(uid_of, page["items"]))
+            news += filter(mirror.is_news, page["items"])
+        _must_be_wanted(mirror, forgotten)
+        for uid in mirror.not_in(there, int(version), namespace):
+            mirror.gone(uid)
+        news.sort(key=_age)
+        for start in range(0, len(news), MERGED_AT_ONCE):
+            for body in news[start : start + MERGED_AT_ONCE]:
+                mirror.seen(body)
+            await asyncio.sleep(0)
+            _must_be_wanted(mirror, forgotten)
+    mirror.highest_listed = max(mirror.highest_listed, int(version))
+    return version
+
+
+def _must_be_wanted(mirror: Mirror, forgotten: int) -> None:
+    if mirror.forgotten != forgotten:
+        raise ExpiredError(
+            410, "Forgotten", f"{mirror.resource.plural}: what was known was forgotten meanwhile"
+        )
+
+
+def _age(body: Json) -> tuple[str, int]:
+    """Those created within one second keep the order of their first writes, as far as it can still be told."""
+    return body["metadata"]["creationTimestamp"], version_of(body)

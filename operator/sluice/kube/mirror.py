@@ -1,0 +1,127 @@
+"""One kind of object as it was last seen, whoever brought it: a watch, a list, or the answer to a request."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sluice.kube.resources import Resource
+
+Json = dict[str, Any]
+Changed = Callable[[Json | None, Json | None], None]
+"""Is told what was known of an object before, and what is known now; None: nothing."""
+
+GONE_SECONDS = 60.0
+"""Longer than an answer can be under way that was given while a deleted object was still there."""
+
+
+class Mirror:
+    """Late news takes nothing back: of two versions of one object the newer one stays, and a uid that is gone never
+    comes back."""
+
+    def __init__(self, resource: Resource, changed: Changed, *, selector: str = "") -> None:
+        self.resource = resource
+        self.selector = selector
+        """Labels, which the API server selects by."""
+        self.highest_listed = 0
+        """The highest resourceVersion that any list had."""
+        self.forgotten = 0
+        """How often: whoever follows the changes of an earlier time has to begin anew."""
+        self._changed = changed
+        self._known: dict[str, Json] = {}
+        self._uids: dict[tuple[str, str], str] = {}
+        """By namespace and name."""
+        self._gone: dict[str, float] = {}
+        """When, by uid. A list or an answer that was given before an object's end may still come in."""
+        self._lists_under_way = 0
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._known
+
+    def values(self) -> list[Json]:
+        return list(self._known.values())
+
+    def by_uid(self, uid: str) -> Json | None:
+        return self._known.get(uid)
+
+    def get(self, namespace: str, name: str) -> Json | None:
+        uid = self._uids.get((namespace, name))
+        return None if uid is None else self._known[uid]
+
+    def is_news(self, body: Json) -> bool:
+        known = self._known.get(uid_of(body))
+        return uid_of(body) not in self._gone and (known is None or version_of(body) > version_of(known))
+
+    def seen(self, body: Json) -> None:
+        """Of two objects with one name the younger one proves that the other is gone."""
+        if not self.is_news(body):
+            return
+        uid, name = uid_of(body), _name(body)
+        bearer = self._uids.get(name)
+        if bearer is not None and bearer != uid:
+            if version_of(self._known[bearer]) > version_of(body):
+                return
+            self.gone(bearer)
+        known = self._known.get(uid)
+        self._known[uid], self._uids[name] = body, uid
+        self._changed(known, body)
+
+    def gone(self, uid: str) -> None:
+        self._note_gone(uid)
+        known = self._known.pop(uid, None)
+        if known is not None:
+            del self._uids[_name(known)]
+            self._changed(known, None)
+
+    def forget(self) -> None:
+        """All of it, also what is gone: for an API server that went back to an earlier time, in which versions are counted
+        from there again, and uids that were gone may be there."""
+        known, self._known = self._known, {}
+        self._uids.clear()
+        self._gone.clear()
+        self.highest_listed = 0
+        self.forgotten += 1
+        for body in known.values():
+            self._changed(body, None)
+
+    def not_in(self, uids: set[str], version: int, namespace: str | None) -> list[str]:
+        """Which objects are gone, if a full list of this version, of the namespace or of all, shows these."""
+        return [
+            uid
+            for uid, body in self._known.items()
+            if uid not in uids
+            and version_of(body) <= version  # else younger than the list
+            and namespace in (None, body["metadata"].get("namespace"))
+        ]
+
+    @contextmanager
+    def being_listed(self) -> Iterator[None]:
+        """A list of many pages shows for as long as it takes what was there at its beginning."""
+        self._lists_under_way += 1
+        try:
+            yield
+        finally:
+            self._lists_under_way -= 1
+
+    def _note_gone(self, uid: str) -> None:
+        now = time.monotonic()
+        self._gone.setdefault(uid, now)
+        if self._lists_under_way:
+            return
+        while now - next(iter(self._gone.values())) > GONE_SECONDS:
+            del self._gone[next(iter(self._gone))]
+
+
+def uid_of(body: Json) -> str:
+    return str(body["metadata"]["uid"])
+
+
+def version_of(body: Json) -> int:
+    return int(body["metadata"]["resourceVersion"])
+
+
+def _name(body: Json) -> tuple[str, str]:
+    return body["metadata"].get("namespace", ""), body["metadata"]["name"]

@@ -1,0 +1,63 @@
+"""Keeps a mirror current, for ever.
+
+What is trusted of a watch is its end: the API server ends it after WATCH_SECONDS, having told shortly before, by a bookmark,
+up to which version it has told all. A connection that is silent for longer than that is dead, whatever TCP says of it: a
+proxy between, or a server that was stopped, acknowledges all that it gets. So short watches notice it in seconds, and
+cost a request each. After the server's own end the next watch goes on where that one ended, without a list; after any
+other end everything is listed: whoever answers then may be another server, with an older store.
+"""
+
+import asyncio
+import logging
+import time
+
+import aiohttp
+
+from sluice.kube.client import ApiError, ExpiredError, Kube
+from sluice.kube.listing import list_into
+from sluice.kube.mirror import Mirror, uid_of
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 1.0
+
+
+class Watcher:
+    def __init__(self, kube: Kube, mirror: Mirror, namespace: str | None) -> None:
+        self._kube = kube
+        self._mirror = mirror
+        self._namespace = namespace
+        self._called = f"{mirror.resource.plural} of {namespace or 'all namespaces'}"
+        self.listed = asyncio.Event()
+        """Set when the mirror has been whole once."""
+
+    async def run(self) -> None:
+        while True:
+            try:
+                forgotten = self._mirror.forgotten
+                version = await list_into(self._mirror, self._kube, self._namespace)
+                self.listed.set()
+                while self._mirror.forgotten == forgotten:
+                    version = await self._follow(version)
+            except ExpiredError:
+                logger.info("%s: the watch's version is forgotten; listing anew", self._called)
+            except (ApiError, aiohttp.ClientError, OSError, ValueError) as error:
+                logger.warning("watching %s: %s; listing anew", self._called, str(error) or repr(error))
+                await asyncio.sleep(PAUSE)
+
+    async def _follow(self, version: str) -> str:
+        """Gives the version that the server came to when it ended the watch."""
+        began = time.monotonic()
+        async for event in self._kube.watch(
+            self._mirror.resource, self._namespace, version, self._mirror.selector
+        ):
+            body = event["object"]
+            match event["type"]:
+                case "ADDED" | "MODIFIED":
+                    self._mirror.seen(body)
+                case "DELETED":
+                    self._mirror.gone(uid_of(body))
+            version = str(body["metadata"]["resourceVersion"])
+        if time.monotonic() - began < PAUSE:
+            await asyncio.sleep(PAUSE)  # a server that ends watches at once isn't asked in a tight loop
+        return version

@@ -1,0 +1,71 @@
+"""A list is of one moment, and is merged into what goes on meanwhile."""
+
+from functools import partial
+
+import pytest
+
+from sluice.kube.client import ExpiredError
+from sluice.kube.listing import TRIES, list_into
+from unit.kube.bodies import Pages, Part, Told, body, page
+
+EXPIRED = ExpiredError(410, "Expired", "the continue token is too old")
+
+
+async def test_a_list_removes_what_is_gone_but_not_what_is_younger_or_elsewhere() -> None:
+    told = Told()
+    for one in (body("gone", 3), body("stays", 4), body("younger", 12), body("away", 5, namespace="other")):
+        told.mirror.seen(one)
+    version = await list_into(told.mirror, Pages([page(10, body("stays", 4), body("found", 8))]), "etl")
+    assert version == "10"
+    assert told.known == {"stays": 4, "younger": 12, "away": 5, "found": 8}
+    assert told.mirror.highest_listed == 10
+
+
+async def test_what_happens_between_two_pages_is_newer_than_both() -> None:
+    told = Told()
+    told.mirror.seen(body("ended", 2))
+    told.mirror.seen(body("moved", 3))
+    kube = Pages(
+        [
+            page(10, body("ended", 2), body("moved", 3)),
+            partial(told.mirror.gone, "uid-ended"),
+            partial(told.mirror.seen, body("moved", 11)),
+            partial(told.mirror.seen, body("late", 12)),
+            partial(told.mirror.seen, body("young", 13)),
+            page(10, body("late", 4)),
+        ]
+    )
+    await list_into(told.mirror, kube, None)
+    assert told.known == {"moved": 11, "late": 12, "young": 13}
+
+
+async def test_a_list_whose_moment_is_forgotten_begins_anew_and_ends_nothing_meanwhile() -> None:
+    told = Told()
+    told.mirror.seen(body("z", 3))
+    kube = Pages([page(10, body("a", 2)), EXPIRED], [page(20, body("a", 15)), page(20, body("z", 3))])
+    assert await list_into(told.mirror, kube, None) == "20"
+    assert told.known == {"a": 15, "z": 3}
+    assert ("3", None) not in told.changes
+
+
+async def test_a_list_that_is_forgotten_again_and_again_is_given_up() -> None:
+    cut_off: list[Part] = [page(10), EXPIRED]
+    kube = Pages(*[cut_off] * TRIES)
+    with pytest.raises(ExpiredError):
+        await list_into(Told().mirror, kube, None)
+    assert kube.asked == TRIES
+
+
+async def test_objects_arrive_in_the_order_of_their_age_whatever_pages_they_are_on() -> None:
+    told = Told()
+    await list_into(told.mirror, Pages([page(10, body("a", 9), body("b", 4)), page(10, body("c", 7))]), None)
+    assert told.changes == [(None, "4"), (None, "7"), (None, "9")]
+
+
+async def test_a_list_of_before_everything_was_forgotten_brings_nothing_back() -> None:
+    told = Told()
+    told.mirror.seen(body("a", 90))
+    kube = Pages([page(99, body("a", 98)), told.mirror.forget], [page(9, body("b", 8))])
+    assert await list_into(told.mirror, kube, None) == "9"
+    assert told.known == {"b": 8}
+    assert told.mirror.highest_listed == 9
