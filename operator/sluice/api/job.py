@@ -239,7 +239,8 @@ class Admission(Model):
     policy says in admission.defaultTimeout, else no limit."""
     quota_timeout: Limit | None = None
     """Longest wait for compute (a quota, a full cluster) once the job is admitted, such as 15m: until then it keeps
-    others off its tables without using them. Then its leases go back and it queues again, with its old age."""
+    others off its tables without using them. Then its leases go back and it queues again, with its old age, after as
+    long a pause (at most 10m). Absent: 10m."""
     start_timeout: Limit | None = None
     """Longest wait for the driver to start, such as 10m; then the attempt is ended, and counts as NotStarted for
     retry."""

@@ -130,6 +130,8 @@ class Outcome(StrEnum):
     KILLED = "Killed"
     NOT_STARTED = "NotStarted"
     UNKNOWN = "Unknown"
+    WITHDRAWN = "Withdrawn"
+    """It was granted its leases and gave them back before anything was created: it counts as no run."""
 
 
 class Attempt(Model):
@@ -154,7 +156,7 @@ class Attempt(Model):
     exit_code: Int32 | None = None
     """Exit code of the driver."""
     message: Text | None = None
-    """The outcome in a sentence."""
+    """The outcome in a sentence; before that, why its SparkApplication can't be created."""
     commits: Annotated[tuple[Commit, ...], Field(max_length=MAX_COMMITS)] = ()
     """Commits that it made."""
     exception: AttemptException | None = None

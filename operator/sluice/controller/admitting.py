@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from sluice.admission import Decision, Holder, Waiter, decide
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
+from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
-from sluice.controller.durations import seconds
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership
@@ -20,9 +20,11 @@ from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ConflictError, NotFoundError
+from sluice.lifecycle.durations import seconds
 from sluice.lifecycle.holding import Frozen, lease_for
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, Understood
+from sluice.lifecycle.withdrawal import backs_off
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ class Admitting:
     leases: LeaseTable
     leadership: Leadership
     attempts: Attempts
+    applications: Applications
     guard: Guard
     statuses: StatusWriter
     events: EventWriter
@@ -54,6 +57,8 @@ class Admitting:
         if job.spec.admission.suspend:
             message = "held by spec.admission.suspend; it queues again, with its age, when that is false"
             await self.statuses.write(job, StatusChange(Phase.SUSPENDED, "Suspended", message, understood))
+        elif backs_off(job, datetime.now(UTC)):
+            return
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
             message = f"nothing is granted until it is sure who holds what: {self.leases.trouble}"
             change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
@@ -109,7 +114,7 @@ class Admitting:
         if job.open_attempt is not None or self.world.evidence(job.uid).holds_any:
             return
         try:
-            if job.spec.admission.suspend or not self.tables.knows(job):
+            if job.spec.admission.suspend or backs_off(job, datetime.now(UTC)) or not self.tables.knows(job):
                 return
             footprint = job.footprint
         except NotUnderstoodError:
@@ -165,6 +170,7 @@ class Admitting:
             application=application_name(job.name, job.uid, number),
             granted_at=datetime.now(UTC),
         )
+        self.applications.creates.begins(job.namespace, attempt.application)
         message = f"admitted; SparkApplication {attempt.application} is being created"
         change = StatusChange(Phase.STARTING, "Admitted", message, Understood.of(job), attempt)
         try:

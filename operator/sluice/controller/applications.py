@@ -1,11 +1,13 @@
 """SparkApplications and driver pods of attempts: created, observed, and let go once their end is proved."""
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
+from sluice.controller.creates import CreateLog
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun
 from sluice.engines.attempt import driver_pod_name
@@ -30,23 +32,37 @@ class ForeignApplicationError(Exception):
     """The attempt's name is taken by an application that is not ours."""
 
 
+class RefusedCreateError(Exception):
+    """The API server refused the attempt's application for certain."""
+
+
 class Applications:
     def __init__(self, kube: Kube, world: World) -> None:
         self._kube = kube
         self._world = world
+        self.creates = CreateLog(time.monotonic)
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
+        place = job.namespace, attempt.application
         body = ENGINE.manifest(_run(job, attempt, lease, writer_epoch))
+        self.creates.sends(*place)
         try:
             created = await self._kube.create(APPLICATIONS, job.namespace, body)
         except ConflictError:
-            created = await self._kube.get(APPLICATIONS, job.namespace, attempt.application)
-            token = created["metadata"].get("annotations", {}).get(names.ANNOTATION_TOKEN)
+            created = await self._kube.get(APPLICATIONS, *place)
+            token = (created["metadata"].get("annotations") or {}).get(names.ANNOTATION_TOKEN)
             if token != str(attempt.token):
+                self.creates.answered(*place)
                 raise ForeignApplicationError(
                     f"SparkApplication {attempt.application} exists and is not of this attempt "
                     f"(its token is {token}, not {attempt.token}): delete it"
                 ) from None
+        except ApiError as error:
+            if not error.is_definite:
+                raise
+            self.creates.answered(*place, refusal=None if error.says_namespace_ends else str(error))
+            raise RefusedCreateError(str(error)) from error
+        self.creates.forget(*place)
         self._world.applications.seen(created)
 
     async def find(self, namespace: str, name: str) -> bool:
@@ -69,13 +85,11 @@ class Applications:
         self._world.pods.seen(pod)
         return True
 
-    async def occupy_driver_name(self, namespace: str, name: str) -> None:
-        """Proves that no driver can start any more, or finds the one that did."""
-        application = self._world.applications.get(namespace, name)
-        if application is None:
-            application = await self._kube.get(APPLICATIONS, namespace, name)
+    async def occupy_driver_name(self, namespace: str, name: str, uid: str, number: int) -> None:
+        """Proves that no driver of this attempt of the job with this uid can start any more, or finds the one that did."""
+        labels = {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: str(number)}
         try:
-            pod = await self._kube.create(PODS, namespace, ENGINE.placeholder(application))
+            pod = await self._kube.create(PODS, namespace, ENGINE.placeholder(namespace, name, labels))
         except ConflictError:
             pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
         except ApiError as error:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from sluice.api.job_status import Attempt, Phase
-from sluice.controller.applications import Applications, ForeignApplicationError
+from sluice.controller.applications import Applications, ForeignApplicationError, RefusedCreateError
 from sluice.controller.events import EventWriter
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
@@ -17,9 +17,9 @@ from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.engines import Observation
 from sluice.footprint import NotUnderstoodError
-from sluice.kube.client import ApiError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
+from sluice.lifecycle import withdrawal
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
@@ -45,16 +45,18 @@ class Attempts:
             self.tables.knows(job)  # others are held against what it touches
         evidence = self.world.evidence(job.uid).of(attempt)
         cover = way.Cover(self.leases.lease_of(job.uid, attempt.number), is_sure=self.leases.is_sure)
-        match way.next_step(job, evidence, cover, datetime.now(UTC)):
+        creates = self.applications.creates.of(job.namespace, attempt.application)
+        match way.next_step(job, evidence, cover, creates, datetime.now(UTC)):
             case way.Create(lease):
                 await self._create(job, attempt, lease)
             case way.TakeBack(change):
-                if not await self.applications.find(job.namespace, attempt.application):
-                    await self.statuses.write(job, change)
+                await self._take_back(job, attempt, change)
             case way.Tell(change):
                 await self.statuses.write(job, change)
             case way.OccupyDriverName():
-                await self.applications.occupy_driver_name(job.namespace, attempt.application)
+                await self.applications.occupy_driver_name(
+                    job.namespace, attempt.application, job.uid, attempt.number
+                )
             case way.LookForDriver(otherwise):
                 if not await self.applications.find_driver(job.namespace, attempt.application):
                     await self.statuses.write(job, otherwise)
@@ -75,13 +77,21 @@ class Attempts:
         except ForeignApplicationError as error:
             change = StatusChange(Phase.STARTING, "NameTaken", f"{error}; trying again")
             await self.statuses.write(job, change)
-        except ApiError as error:
-            if not error.is_definite:
-                raise
-            message = f"the API server refuses SparkApplication {attempt.application}: {error}; trying again"
-            await self.statuses.write(job, StatusChange(Phase.STARTING, "ApplicationRefused", message))
+        except RefusedCreateError as error:
+            change = withdrawal.refused(job, attempt, str(error))
+            is_news = job.status.reason != change.reason
+            await self.statuses.write(job, change)
+            if is_news:
+                await self.events.tell(job, change.reason, change.message, warning=True)
         else:
             logger.info("%s: created SparkApplication %s", job.key, attempt.application)
+
+    async def _take_back(self, job: JobView, attempt: Attempt, change: StatusChange) -> None:
+        if await self.applications.find(job.namespace, attempt.application):
+            return
+        await self.statuses.write(job, change)
+        if change.phase is Phase.BACKING_OFF:
+            await self.events.tell(job, change.reason, change.message, warning=True)
 
     async def _end(self, job: JobView, attempt: Attempt, seen: Observation, *, deleted: bool) -> None:
         logs = None

@@ -7,10 +7,10 @@ from sluice.controller.applications import Applications
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
-from sluice.engines.attempt import application_name
+from sluice.engines.attempt import application_name, driver_pod_name
 from sluice.leases import Lease
 from sluice.lifecycle import deletion
-from sluice.lifecycle.evidence import Evidence
+from sluice.lifecycle.evidence import Evidence, is_placeholder
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 
@@ -54,11 +54,11 @@ class Leftovers:
     async def _let_go(self, uid: str) -> None:
         for one in self._world.evidence(uid).by_application.values():
             if one.holds:
-                await self._leave(one)
+                await self._leave(uid, one)
         if not self._world.evidence(uid).holds_any:
             await self._applications.remove_old_placeholders(uid)
 
-    async def _leave(self, one: Evidence) -> None:
+    async def _leave(self, uid: str, one: Evidence) -> None:
         body = one.application or one.pod
         if body is None:
             return
@@ -72,7 +72,7 @@ class Leftovers:
             case deletion.DeleteApplication():
                 await self._applications.delete(namespace, one.application_name)
             case deletion.OccupyName():
-                await self._applications.occupy_driver_name(namespace, one.application_name)
+                await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
             case deletion.Hold(message):
                 logger.warning("%s/%s: %s", namespace, one.application_name, message)
             case deletion.Wait():
@@ -85,8 +85,26 @@ class Leftovers:
                 continue
             if look_first and await self._was_created_unseen(lease):
                 continue
+            if not await self._can_nothing_land(lease):
+                continue
             await self._leases.release(lease)
+            self._applications.creates.forget(*_place(lease))
 
     async def _was_created_unseen(self, lease: Lease) -> bool:
-        namespace, _, name = lease.job.partition("/")
-        return await self._applications.find(namespace, application_name(name, lease.uid, lease.attempt))
+        return await self._applications.find(*_place(lease))
+
+    async def _can_nothing_land(self, lease: Lease) -> bool:
+        """A create without an answer may land yet: its driver's name is taken before its lease goes."""
+        namespace, name = _place(lease)
+        if not self._applications.creates.may_land(namespace, name):
+            return True
+        pod = self._world.pods.get(namespace, driver_pod_name(name))
+        if pod is not None and is_placeholder(pod):
+            return True
+        await self._applications.occupy_driver_name(namespace, name, lease.uid, lease.attempt)
+        return False
+
+
+def _place(lease: Lease) -> tuple[str, str]:
+    namespace, _, name = lease.job.partition("/")
+    return namespace, application_name(name, lease.uid, lease.attempt)

@@ -89,6 +89,7 @@ async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
             leases=leases,
             leadership=leadership,
             attempts=attempts,
+            applications=applications,
             guard=guard,
             statuses=statuses,
             events=events,

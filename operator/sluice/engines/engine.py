@@ -35,7 +35,7 @@ class Engine(Protocol):
         """The body of the create request. It carries the lease and our finalizer from its first moment, so that
         whatever happens to the operator after this request, the lease can be found again."""
 
-    def placeholder(self, application: dict[str, Any]) -> dict[str, Any]:
+    def placeholder(self, namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
         """A pod that never starts, under the driver's name: while it is there, no driver of this application can start.
         It has no owner: a submission that is under way outlives its application, and would find the name free again."""
 

@@ -26,8 +26,8 @@ class Kubeflow:
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         return _application(run)
 
-    def placeholder(self, application: dict[str, Any]) -> dict[str, Any]:
-        return _placeholder(application)
+    def placeholder(self, namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
+        return _placeholder(namespace, application, labels)
 
     def progress(self, application: dict[str, Any]) -> Progress:
         said = (application.get("status") or {}).get("applicationState") or {}
@@ -123,20 +123,14 @@ def _executor_template(template: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _placeholder(application: dict[str, Any]) -> dict[str, Any]:
-    metadata = application["metadata"]
+def _placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": driver_pod_name(metadata["name"]),
-            "namespace": metadata["namespace"],
-            "labels": {
-                name: value
-                for name, value in metadata["labels"].items()
-                if name in (names.LABEL_JOB_UID, names.LABEL_ATTEMPT)
-            }
-            | {names.LABEL_PLACEHOLDER: "true"},
+            "name": driver_pod_name(application),
+            "namespace": namespace,
+            "labels": labels | {names.LABEL_PLACEHOLDER: "true"},
         },
         "spec": {
             "schedulingGates": [{"name": names.SCHEDULING_GATE}],

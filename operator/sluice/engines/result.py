@@ -13,6 +13,9 @@ RESULT_VERSION = 1
 
 _ENDED_FROM_OUTSIDE = "Terminated"
 
+_OUTCOMES = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
+"""What a run says of itself; what else may have come of an attempt is not the runner's to say."""
+
 
 class RunResult(Model):
     outcome: Outcome
@@ -34,7 +37,7 @@ def parse(message: str | None) -> RunResult | None:
         return None
     try:
         return RunResult(
-            outcome=Outcome(content["outcome"]),
+            outcome=_OUTCOMES[content["outcome"]],
             commits=tuple(_each(content.get("statements", []), _commits)),
             exception=_exception(content.get("exception")),
             commits_left_out=_leaves_out(content),

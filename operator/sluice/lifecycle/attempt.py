@@ -9,14 +9,16 @@ from datetime import datetime
 from typing import assert_never
 
 from sluice.api import names
-from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.job_status import Attempt, Phase
 from sluice.engines import Observation, Stage
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
+from sluice.lifecycle import withdrawal
 from sluice.lifecycle.deletion import LetGo, leaving
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.withdrawal import Creates, withdrawn
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Leave:
 
 @dataclass(frozen=True)
 class Wait:
-    """Until it is known who holds what."""
+    """Until it is known who holds what, or it is time for another try."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Cover:
     """Whether the table can be trusted now."""
 
 
-def next_step(job: JobView, evidence: Evidence, cover: Cover, now: datetime) -> Step:
+def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, now: datetime) -> Step:
     """Of the attempt whose intent is in the evidence."""
     attempt = evidence.intent
     if attempt is None:
@@ -101,14 +103,17 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, now: datetime) -> 
     step: Step
     match seen.stage:
         case Stage.NOT_CREATED:
-            step = _before_creation(job, attempt, cover, now)
+            step = _before_creation(job, attempt, cover, creates, now)
+        case Stage.NEVER_STARTS if evidence.application is None and attempt.message is not None:
+            step = TakeBack(withdrawal.given_up(job, attempt, attempt.message, now))
         case Stage.ENDED | Stage.NEVER_STARTS:
             step = End(seen, evidence.application_is_going)
         case _ if cover.is_sure and cover.lease is None:
             step = Mistrust(f"no lease covers {attempt.application}, which may run")
         case Stage.STARTING:
             message = f"SparkApplication {attempt.application} is there; {seen.detail}"
-            step = Tell(StatusChange(Phase.STARTING, "DriverStarting", message))
+            there = attempt.model_copy(update={"message": None})
+            step = Tell(StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there))
         case Stage.RUNNING:
             step = Tell(_running(attempt, seen))
         case Stage.NO_DRIVER:
@@ -122,23 +127,26 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, now: datetime) -> 
 
 def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datetime) -> Step:
     if evidence.seen.stage is Stage.NOT_CREATED:
-        return TakeBack(_taken_back(attempt, "its job was deleted", now))
+        return TakeBack(withdrawn(attempt, "its job was deleted", now))
     if isinstance(leaving(evidence, namespace), LetGo):
         return End(evidence.seen)
     return Leave()
 
 
-def _before_creation(job: JobView, attempt: Attempt, cover: Cover, now: datetime) -> Step:
+def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Creates, now: datetime) -> Step:
     """Also after a takeover: an intent is rolled forward, under the same name and with the same content."""
     if not cover.is_sure:
         return Wait()
     if cover.lease is None:
         # A leader wrote it that had already been replaced, after its successor had looked. What it was granted for may
         # have been granted to others since.
-        return TakeBack(_taken_back(attempt, "its leases were of an earlier epoch", now))
+        return TakeBack(withdrawn(attempt, "its leases were of an earlier epoch", now))
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
-        return Create(cover.lease)
+        if creates.refusal is not None and withdrawal.is_over(job, attempt, now):
+            change = withdrawal.given_up(job, attempt, creates.refusal, now)
+            return TakeBack(change) if creates.none_can_land else OccupyDriverName()
+        return Create(cover.lease) if creates.is_next_due else Wait()
     message = f"{obstacle}: nothing is created; put that right, or delete the job"
     return Tell(StatusChange(Phase.STARTING, "SpecChanged", message))
 
@@ -152,18 +160,14 @@ def _obstacle(job: JobView, attempt: Attempt) -> str | None:
     return None if same else f"the spec is not the one that attempt {attempt.number} was granted for"
 
 
-def _taken_back(attempt: Attempt, why: str, now: datetime) -> StatusChange:
-    message = f"attempt {attempt.number} was taken back before it began: {why}"
-    ended = {"ended_at": now, "outcome": Outcome.NOT_STARTED, "message": message}
-    return StatusChange(Phase.PENDING, "AttemptTakenBack", message, attempt=attempt.model_copy(update=ended))
-
-
 def _running(attempt: Attempt, seen: Observation) -> StatusChange:
     return StatusChange(
         Phase.RUNNING,
         "DriverRunning",
         f"SparkApplication {attempt.application} runs; its outcome comes when the driver ends",
-        attempt=attempt.model_copy(update={"started_at": attempt.started_at or seen.started_at}),
+        attempt=attempt.model_copy(
+            update={"started_at": attempt.started_at or seen.started_at, "message": None}
+        ),
     )
 
 

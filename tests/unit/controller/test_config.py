@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sluice.controller.config import ConfigError, load
-from sluice.controller.durations import seconds
+from sluice.lifecycle.durations import seconds
 
 GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
 

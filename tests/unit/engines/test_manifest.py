@@ -133,8 +133,8 @@ def test_a_jobs_own_runtime_goes_over_its_profile() -> None:
 
 def test_the_placeholder_can_never_start() -> None:
     application = ENGINE.manifest(run())
-    application["metadata"]["uid"] = "app-uid"
-    pod = ENGINE.placeholder(application)
+    pod = ENGINE.placeholder("etl", application["metadata"]["name"], {"a": "b"})
+    assert (pod["metadata"]["namespace"], pod["metadata"]["labels"]["a"]) == ("etl", "b")
     assert pod["metadata"]["name"] == application["spec"]["driver"]["podName"]
     assert pod["spec"]["schedulingGates"]
     assert "finalizers" not in pod["metadata"]

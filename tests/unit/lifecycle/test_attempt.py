@@ -1,6 +1,6 @@
 """The one next step of an open attempt, by what stands for it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.withdrawal import PATIENCE, Creates
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
 from unit.lifecycle.test_evidence import NOW, job
 
@@ -26,13 +27,15 @@ def step(
     lease: Lease | None = LEASE,
     is_sure: bool = True,
     attempt: Attempt | None = None,
+    creates: Creates = Creates(),  # noqa: B008 - frozen
+    now: datetime = LATER,
     **metadata: Any,
 ) -> way.Step:
     attempt = attempt or intent()
     view = job(attempt, **metadata)
     pods = [body for body in objects if "kind" not in body]
     of_job = evidence_of(LEASE.uid, view, [body for body in objects if "kind" in body], pods)
-    return way.next_step(view, of_job.of(attempt), way.Cover(lease, is_sure=is_sure), LATER)
+    return way.next_step(view, of_job.of(attempt), way.Cover(lease, is_sure=is_sure), creates, now)
 
 
 def told(found: way.Step) -> tuple[Phase, str]:
@@ -54,7 +57,48 @@ def test_an_intent_that_no_lease_covers_is_taken_back() -> None:
     assert isinstance(found, way.TakeBack)
     assert found.change.phase is Phase.PENDING
     assert found.change.attempt is not None
-    assert (found.change.attempt.outcome, found.change.attempt.ended_at) == (Outcome.NOT_STARTED, LATER)
+    assert (found.change.attempt.outcome, found.change.attempt.ended_at) == (Outcome.WITHDRAWN, LATER)
+
+
+QUOTA = "exceeded quota: small"
+IN_TIME, TOO_LONG = NOW + timedelta(seconds=PATIENCE - 1), NOW + timedelta(seconds=PATIENCE)
+
+
+def test_a_refused_create_is_tried_again_when_it_is_due() -> None:
+    assert step(creates=Creates(QUOTA, none_can_land=True), now=IN_TIME) == way.Create(LEASE)
+    assert step(creates=Creates(QUOTA, none_can_land=True, is_next_due=False), now=IN_TIME) == way.Wait()
+
+
+def test_after_the_jobs_patience_it_is_withdrawn_with_the_api_servers_own_words() -> None:
+    found = step(creates=Creates(QUOTA, none_can_land=True), now=TOO_LONG)
+    assert isinstance(found, way.TakeBack)
+    assert (found.change.phase, found.change.reason) == (Phase.BACKING_OFF, "ApplicationRefused")
+    assert QUOTA in found.change.message
+    assert found.change.attempt is not None
+    assert found.change.attempt.outcome is Outcome.WITHDRAWN
+
+
+def test_without_a_refusal_time_alone_withdraws_nothing() -> None:
+    assert step(creates=Creates(none_can_land=True), now=TOO_LONG) == way.Create(LEASE)
+    assert step(creates=Creates(), now=TOO_LONG) == way.Create(LEASE)
+
+
+def test_where_a_create_may_land_yet_the_drivers_name_is_taken_first() -> None:
+    assert step(creates=Creates(QUOTA), now=TOO_LONG) == way.OccupyDriverName()
+    found = step(placeholder(), attempt=intent().model_copy(update={"message": QUOTA}), now=TOO_LONG)
+    assert isinstance(found, way.TakeBack)
+    assert found.change.phase is Phase.BACKING_OFF
+    assert QUOTA in found.change.message
+
+
+def test_an_application_that_was_created_is_refused_no_more() -> None:
+    refused = intent().model_copy(update={"message": QUOTA})
+    for objects in ((application(),), (application("RUNNING"), pod(RUNNING))):
+        found = step(*objects, attempt=refused)
+        assert isinstance(found, way.Tell)
+        assert found.change.attempt is not None
+        assert found.change.attempt.message is None
+    assert isinstance(step(application("FAILED"), placeholder(), attempt=refused), way.End)
 
 
 def test_what_was_edited_behind_its_intent_is_not_created() -> None:

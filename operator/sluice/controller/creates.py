@@ -1,0 +1,65 @@
+"""Creates of applications as this leader sent them: which were answered, and whether one may land yet.
+
+Nothing of it outlives the leader. Of an intent that it only found it doesn't know what its predecessors sent.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sluice.lifecycle.withdrawal import Creates
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+
+
+@dataclass
+class _Known:
+    is_all: bool = False
+    """Nobody else has sent any."""
+    unanswered: int = 0
+    refusal: str | None = None
+    pause: float = FIRST_PAUSE
+    next_at: float = 0.0
+
+
+class CreateLog:
+    """By the applications' names within their namespaces, which no two attempts share."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._known: dict[tuple[str, str], _Known] = {}
+
+    def begins(self, namespace: str, name: str) -> None:
+        """With the grant: before it nobody had an intent to create anything for."""
+        self._known.setdefault((namespace, name), _Known(is_all=True))
+
+    def sends(self, namespace: str, name: str) -> None:
+        """Noted before it is sent, so that whatever comes in between leaves it unanswered."""
+        self._of(namespace, name).unanswered += 1
+
+    def answered(self, namespace: str, name: str, *, refusal: str | None = None) -> None:
+        """It made nothing. `refusal`: for certain, and asking again may help."""
+        known = self._of(namespace, name)
+        known.unanswered -= 1
+        if refusal is not None:
+            known.refusal = refusal
+            known.next_at = self._clock() + known.pause
+            known.pause = min(2 * known.pause, LONGEST_PAUSE)
+
+    def forget(self, namespace: str, name: str) -> None:
+        """The application is there, or its attempt is over."""
+        self._known.pop((namespace, name), None)
+
+    def of(self, namespace: str, name: str) -> Creates:
+        known = self._known.get((namespace, name))
+        if known is None:
+            return Creates()
+        return Creates(known.refusal, known.is_all and not known.unanswered, self._clock() >= known.next_at)
+
+    def may_land(self, namespace: str, name: str) -> bool:
+        """Whether one that this leader sent had no answer."""
+        known = self._known.get((namespace, name))
+        return known is not None and known.unanswered > 0
+
+    def _of(self, namespace: str, name: str) -> _Known:
+        return self._known.setdefault((namespace, name), _Known())

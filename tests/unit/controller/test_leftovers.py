@@ -1,0 +1,60 @@
+"""A lease goes when nothing of it is left, and nothing of it can come any more."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from sluice.controller.applications import Applications
+from sluice.controller.leftovers import Leftovers
+from sluice.controller.world import World
+from sluice.engines.attempt import application_name
+from sluice.kube.client import NotFoundError
+from sluice.leases import Lease
+
+LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
+NAME = application_name("a", "uid-a", 1)
+
+
+class Api:
+    """Has pods alone, as those that asked for them made them."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+
+    async def get(self, *_: Any) -> Any:
+        raise NotFoundError(404, "NotFound", "not there")
+
+    async def create(self, resource: Any, namespace: str, body: dict[str, Any]) -> Any:
+        self.made.append(f"{resource.plural} {namespace}/{body['metadata']['name']}")
+        seen = {"uid": "pod-uid", "resourceVersion": "7", "creationTimestamp": "2999-01-01T00:00:00Z"}
+        return body | {"metadata": body["metadata"] | seen}
+
+
+def made() -> tuple[Api, Applications, Leftovers, list[Lease]]:
+    world, released = World({}), []
+
+    async def release(lease: Lease) -> None:
+        released.append(lease)
+
+    api: Any = Api()
+    leases: Any = SimpleNamespace(held_by=lambda _: [LEASE], release=release, unsettled={})
+    no: Any = None
+    applications = Applications(api, world)
+    return api, applications, Leftovers(world, leases, applications, no), released
+
+
+async def test_the_lease_of_which_nothing_is_left_goes() -> None:
+    api, _, leftovers, released = made()
+    await leftovers.retire("uid-a")
+    assert released == [LEASE]
+    assert api.made == []
+
+
+async def test_where_a_create_was_not_answered_the_drivers_name_is_taken_before_the_lease_goes() -> None:
+    api, applications, leftovers, released = made()
+    applications.creates.sends("etl", NAME)
+    await leftovers.retire("uid-a")
+    assert released == []
+    assert api.made == [f"pods etl/{NAME}-driver"]
+    await leftovers.retire("uid-a")
+    assert released == [LEASE]
+    assert len(api.made) == 1

@@ -1,0 +1,86 @@
+"""How long refusals are borne, and what is told then."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.engines import RuntimeProfile
+from sluice.lifecycle import withdrawal
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange, plain, status_after
+from unit.controller.bodies import job_body
+from unit.lifecycle.test_evidence import INTENT, NOW
+
+QUEUED = datetime(2026, 11, 19, 8, tzinfo=UTC)
+
+
+def job(limit: str | None = None, status: dict[str, Any] | None = None) -> JobView:
+    body = job_body("a")
+    if limit is not None:
+        body["spec"]["admission"] = {"quotaTimeout": limit}
+    given = {"queuedAt": QUEUED.isoformat(), **(status or {})}
+    return JobView(body | {"status": given}, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
+
+
+def attempt_of(change: StatusChange) -> Attempt:
+    assert change.attempt is not None
+    return change.attempt
+
+
+@pytest.mark.parametrize(("limit", "borne"), [(None, 600), ("15m", 900), ("2s", 2), ("3h", 10800)])
+def test_refusals_are_borne_as_long_as_the_job_says_from_its_grant_on(limit: str | None, borne: int) -> None:
+    assert not withdrawal.is_over(job(limit), INTENT, NOW + timedelta(seconds=borne - 1))
+    assert withdrawal.is_over(job(limit), INTENT, NOW + timedelta(seconds=borne))
+
+
+def test_meanwhile_the_status_says_the_words_and_until_when() -> None:
+    change = withdrawal.refused(job("90s"), INTENT, "exceeded quota")
+    assert (change.phase, change.reason) == (Phase.STARTING, "ApplicationRefused")
+    assert "exceeded quota; tried again until 10:01:30 UTC" in change.message
+    assert (attempt_of(change).message, attempt_of(change).outcome) == ("exceeded quota", None)
+
+
+def test_after_it_the_job_backs_off_with_its_age_and_the_attempt_is_remembered_as_no_run() -> None:
+    before = job("90s")
+    change = withdrawal.given_up(before, INTENT, "exceeded quota", NOW)
+    after = status_after(before, change, NOW)
+    assert (after.phase, after.queued_at) == (Phase.BACKING_OFF, QUEUED)
+    assert "exceeded quota; it queues again, with its age, at 10:01:30 UTC" in change.message
+    assert [(one.outcome, one.ended_at) for one in after.attempts] == [(Outcome.WITHDRAWN, NOW)]
+    assert "exceeded quota" in (after.attempts[0].message or "")
+
+
+@pytest.mark.parametrize(("limit", "pause"), [("90s", 90), (None, 600), ("2h", 600)])
+def test_it_stays_out_of_the_queue_as_long_but_no_longer_than_ten_minutes(
+    limit: str | None, pause: int
+) -> None:
+    change = withdrawal.given_up(job(limit), INTENT, "quota", NOW)
+    backing_off = job(limit, plain(status_after(job(limit), change, NOW)))
+    assert withdrawal.backs_off(backing_off, NOW)
+    assert withdrawal.backs_off(backing_off, NOW + timedelta(seconds=pause - 1))
+    assert not withdrawal.backs_off(backing_off, NOW + timedelta(seconds=pause))
+
+
+def test_who_does_not_back_off_is_not_kept_out() -> None:
+    assert not withdrawal.backs_off(job(), NOW)
+    assert not withdrawal.backs_off(job(status={"phase": "Waiting", "since": NOW.isoformat()}), NOW)
+    assert not withdrawal.backs_off(job(status={"phase": "BackingOff"}), NOW)
+    ahead = {"phase": "BackingOff", "since": "2999-01-01T00:00:00Z"}
+    assert not withdrawal.backs_off(job(status=ahead), NOW), "edited by hand: it would wait for ever"
+
+
+def test_words_of_any_length_have_room_in_the_status() -> None:
+    long = "x" * 100_000
+    for change in (withdrawal.refused(job(), INTENT, long), withdrawal.given_up(job(), INTENT, long, NOW)):
+        after = status_after(job(), change, NOW)
+        assert len(after.attempts[0].message or "") <= 2048
+        assert "queues again" in (after.message or "")
+
+
+def test_an_intent_taken_back_for_another_reason_queues_again_at_once() -> None:
+    change = withdrawal.withdrawn(INTENT, "its job was deleted", NOW)
+    assert (change.phase, change.reason) == (Phase.PENDING, "AttemptTakenBack")
+    assert "its job was deleted" in change.message
+    assert (attempt_of(change).outcome, attempt_of(change).ended_at) == (Outcome.WITHDRAWN, NOW)
