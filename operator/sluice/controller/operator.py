@@ -4,14 +4,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import Any
 
-import kopf
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 
-from sluice.api import names
+from sluice.controller import our_kinds
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
@@ -27,7 +25,7 @@ from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
-from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, Kube
+from sluice.kube.client import Kube
 from sluice.kube.watching import Watcher
 from sluice.leases import LeaseStore
 from sluice.tables.open_tables import OpenTables
@@ -57,7 +55,7 @@ async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
         for namespace in namespaces
     ]
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
-    tasks.append(asyncio.create_task(_kopf(config, world, stop), name="kopf"))
+    tasks.append(asyncio.create_task(our_kinds.follow(world, config.watch_namespaces, stop), name="kopf"))
 
     def loop() -> Loop:
         """Whoever leads begins with nothing remembered from an earlier time."""
@@ -135,47 +133,3 @@ async def _lead(leadership: Leadership, loop: Callable[[], Loop]) -> None:
             with contextlib.suppress(asyncio.CancelledError):
                 await renewing
         logger.warning("no longer leading; waiting to lead again")
-
-
-async def _kopf(config: OperatorConfig, world: World, stop: asyncio.Event) -> None:
-    registry = kopf.OperatorRegistry()
-
-    @kopf.on.login(registry=registry)
-    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
-        return kopf.login_via_client(**kwargs)
-
-    @kopf.on.startup(registry=registry)
-    def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
-        settings.posting.enabled = False  # events are written by the acting task
-        settings.watching.server_timeout = WATCH_SECONDS
-        settings.watching.client_timeout = WATCH_SECONDS + WATCH_GRACE
-        settings.watching.connect_timeout = REQUEST_TIMEOUT
-        settings.watching.chunk_size = PAGE
-        settings.networking.request_timeout = REQUEST_TIMEOUT
-        settings.persistence.finalizer = f"{names.GROUP}/kopf"
-        settings.scanning.disabled = bool(config.watch_namespaces)
-
-    # Coroutines: kopf would call plain functions in threads, beside the acting task, which reads the world.
-    @kopf.on.event(names.GROUP, names.VERSION, names.JOB_PLURAL, registry=registry)
-    async def job_event(event: kopf.RawEvent, **_: Any) -> None:
-        body: dict[str, Any] = dict(event["object"])
-        if event["type"] == "DELETED":
-            world.job_gone(body["metadata"]["uid"])
-        else:
-            world.job_seen(body)
-
-    @kopf.on.event(names.GROUP, names.VERSION, names.POLICY_PLURAL, registry=registry)
-    async def policy_event(event: kopf.RawEvent, **_: Any) -> None:
-        body: dict[str, Any] = dict(event["object"])
-        if event["type"] == "DELETED":
-            world.policy_gone(body["metadata"]["uid"])
-        else:
-            world.policy_seen(body)
-
-    await kopf.operator(
-        registry=registry,
-        namespaces=config.watch_namespaces,
-        clusterwide=not config.watch_namespaces,
-        standalone=True,
-        stop_flag=stop,
-    )

@@ -1,0 +1,101 @@
+"""Jobs and policies, as kopf brings them: it discovers the two kinds, logs in, lists, watches and calls a handler an event.
+
+What kopf would do beyond that for handlers of changes is turned off: it would copy each body twice an event to compare it
+with what it wrote into the object's annotations, and no handler here asks for the difference.
+"""
+
+import asyncio
+from typing import Any, NoReturn
+
+import kopf
+
+from sluice.api import names
+from sluice.controller.world import World
+from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS
+
+
+async def follow(world: World, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
+    """In these namespaces, or in all."""
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_via_client(**kwargs)
+
+    @kopf.on.startup(registry=registry)
+    def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
+        settle(settings)
+        settings.scanning.disabled = bool(namespaces)
+
+    # Coroutines: kopf would call plain functions in threads, beside the acting task, which reads the world.
+    @kopf.on.event(names.GROUP, names.VERSION, names.JOB_PLURAL, registry=registry)
+    async def job_event(event: kopf.RawEvent, **_: Any) -> None:
+        body: dict[str, Any] = dict(event["object"])
+        if event["type"] == "DELETED":
+            world.job_gone(body["metadata"]["uid"])
+        else:
+            world.job_seen(body)
+
+    @kopf.on.event(names.GROUP, names.VERSION, names.POLICY_PLURAL, registry=registry)
+    async def policy_event(event: kopf.RawEvent, **_: Any) -> None:
+        body: dict[str, Any] = dict(event["object"])
+        if event["type"] == "DELETED":
+            world.policy_gone(body["metadata"]["uid"])
+        else:
+            world.policy_seen(body)
+
+    await kopf.operator(
+        registry=registry,
+        namespaces=namespaces,
+        clusterwide=not namespaces,
+        standalone=True,
+        stop_flag=stop,
+    )
+
+
+def settle(settings: kopf.OperatorSettings) -> None:
+    settings.posting.enabled = False  # events are written by the acting task
+    # Short watches, for the reason that our own are short: see sluice.kube.watching.
+    settings.watching.server_timeout = WATCH_SECONDS
+    settings.watching.client_timeout = WATCH_SECONDS + WATCH_GRACE
+    settings.watching.connect_timeout = REQUEST_TIMEOUT
+    settings.watching.chunk_size = PAGE
+    settings.networking.request_timeout = REQUEST_TIMEOUT
+    settings.persistence.finalizer = f"{names.GROUP}/kopf"
+    settings.persistence.diffbase_storage = NoDiffBase()
+    settings.persistence.progress_storage = NoProgress()
+
+
+class NoDiffBase(kopf.DiffBaseStorage):
+    """Each event is taken as it is, so nothing is remembered to compare the next one with."""
+
+    def build(self, **_: Any) -> kopf.BodyEssence:
+        return kopf.BodyEssence()
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> NoReturn:
+        raise NotImplementedError(_NEEDED)
+
+
+class NoProgress(kopf.ProgressStorage):
+    """A handler of an event is called once and keeps no record in the object."""
+
+    def clear(self, *, essence: kopf.BodyEssence) -> kopf.BodyEssence:
+        return essence
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> NoReturn:
+        raise NotImplementedError(_NEEDED)
+
+    def purge(self, **_: Any) -> NoReturn:
+        raise NotImplementedError(_NEEDED)
+
+    def touch(self, **_: Any) -> NoReturn:
+        raise NotImplementedError(_NEEDED)
+
+
+_NEEDED = "kopf wants to keep a record in an object: only handlers of events may be registered here"
