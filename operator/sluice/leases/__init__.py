@@ -1,4 +1,4 @@
-"""The lease table in Redis: the arbiter of who writes, rebuilt from Kubernetes whenever it may have forgotten."""
+"""The lease table in Redis: it fences former leaders, and is rebuilt from Kubernetes whenever it may have forgotten."""
 
 from sluice.leases.model import Epochs, Grant, Lease
 from sluice.leases.store import ForgottenError, LeaseStore, RefusedError, StaleError

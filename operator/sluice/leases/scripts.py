@@ -3,8 +3,11 @@
 Every one carries the caller's epoch: a Redis that forgot it, or serves a later leader, answers EPOCH and changes
 nothing. Any of them may run twice (clients repeat what they heard no answer to), so each is idempotent.
 
+A table's version is a hash of its history: each grant and each release makes a new one of the old one and of its own
+request. So two versions that are alike have the same history, and the leader can tell beforehand what it will leave.
+
 KEYS: epoch, counter, versions, leases, builder.
-A lease is kept as three lines: its token as epoch and counter, its hash, its record.
+A lease is kept as three lines: its token as epoch and counter, the request that it was granted to, its record.
 """
 
 _EPOCH_IS_MINE = """
@@ -13,49 +16,51 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then
 end
 """
 
-# ARGV: epoch, holder, hash, record, then table and version in turn. Gives the token and the versions after it.
+# ARGV: epoch, holder, request, record, then table and version in turn, as the leader left it. Gives the token. The same
+# request gives the same token again; another one for the same holder is refused.
 GRANT = (
     _EPOCH_IS_MINE
     + """
-local answer = {'GRANTED', ''}
 local held = redis.call('HGET', KEYS[4], ARGV[2])
 if held then
-  local token, hash = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n')
-  if hash ~= ARGV[3] then
-    return {'OTHER', hash}
+  local token, request = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n')
+  if request ~= ARGV[3] then
+    return {'OTHER', token}
   end
-  answer[2] = token
-else
-  for i = 5, #ARGV, 2 do
-    local version = redis.call('HGET', KEYS[3], ARGV[i]) or '0'
-    if version ~= ARGV[i + 1] then
-      return {'STALE', ARGV[i], version}
-    end
-  end
-  for i = 5, #ARGV, 2 do
-    redis.call('HINCRBY', KEYS[3], ARGV[i], 1)
-  end
-  answer[2] = ARGV[1] .. ' ' .. redis.call('INCR', KEYS[2])
-  redis.call('HSET', KEYS[4], ARGV[2], answer[2] .. '\\n' .. ARGV[3] .. '\\n' .. ARGV[4])
+  return {'GRANTED', token}
 end
 for i = 5, #ARGV, 2 do
-  answer[#answer + 1] = redis.call('HGET', KEYS[3], ARGV[i]) or '0'
+  local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
+  if version ~= ARGV[i + 1] then
+    return {'STALE', ARGV[i], version}
+  end
 end
-return answer
+for i = 5, #ARGV, 2 do
+  redis.call('HSET', KEYS[3], ARGV[i], redis.sha1hex(ARGV[i + 1] .. ' ' .. ARGV[3]))
+end
+local token = ARGV[1] .. ' ' .. redis.call('INCR', KEYS[2])
+redis.call('HSET', KEYS[4], ARGV[2], token .. '\\n' .. ARGV[3] .. '\\n' .. ARGV[4])
+return {'GRANTED', token}
 """
 )
 
-# ARGV: epoch, holder, then the tables. Gives the tables' versions after it.
+# ARGV: epoch, holder, token, then the tables. Gives the tables' versions after it.
 RELEASE = (
     _EPOCH_IS_MINE
     + """
-local released = redis.call('HDEL', KEYS[4], ARGV[2])
+local held = redis.call('HGET', KEYS[4], ARGV[2])
+local released = held and string.match(held, '^([^\\n]*)\\n') == ARGV[3]
+if released then
+  redis.call('HDEL', KEYS[4], ARGV[2])
+end
 local answer = {'RELEASED'}
-for i = 3, #ARGV do
-  if released == 1 then
-    redis.call('HINCRBY', KEYS[3], ARGV[i], 1)
+for i = 4, #ARGV do
+  local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
+  if released then
+    version = redis.sha1hex(version .. ' ' .. ARGV[3])
+    redis.call('HSET', KEYS[3], ARGV[i], version)
   end
-  answer[#answer + 1] = redis.call('HGET', KEYS[3], ARGV[i]) or '0'
+  answer[#answer + 1] = version
 end
 return answer
 """

@@ -55,7 +55,9 @@ async def test_a_release_asked_for_twice_is_one_release(store: LeaseStore, redis
 
 async def test_all_tables_or_none(store: LeaseStore, redis: Redis) -> None:
     await store.grant(lease("a", "file:/1"))
-    await redis.hincrby("sluice:{test}:versions", "file:/2", 1)  # a version that this leader has not seen
+    await redis.hset(
+        "sluice:{test}:versions", "file:/2", "another's"
+    )  # a history that this leader has not left
     before = await state(redis)
     with pytest.raises(StaleError, match="file:/2"):
         await store.grant(lease("b", "file:/1", "file:/2"))
@@ -131,6 +133,62 @@ async def test_a_token_is_never_given_twice_by_an_older_snapshot(
         await store.grant(lease("d", "file:/3"))
     assert not store.holds("c", 1)
     assert not store.holds("d", 1)
+
+
+class Delayed(LeaseStore):
+    """A leader's request that it decided on at the beginning of its epoch, and that lands only now."""
+
+    def __init__(self, redis: Redis, epoch: int) -> None:
+        super().__init__(redis, "test")
+        self._epoch = epoch
+
+
+async def test_a_late_grant_does_not_hide_that_redis_went_back(
+    store: LeaseStore, redis: Redis, server: RedisProcess
+) -> None:
+    """As many grants as before are no proof that they are the same ones."""
+    server.save("empty")
+    await store.grant(lease("a"))
+    await asyncio.to_thread(server.restart_from, "empty")
+    with pytest.raises(RedisError):
+        await redis.ping()
+    await Delayed(redis, store.epoch).grant(lease("b"))
+    with pytest.raises(StaleError):
+        await store.grant(lease("c"))
+    assert not store.holds("c", 1)
+
+
+async def test_an_older_decisions_grant_does_not_answer_for_a_newer_one(
+    store: LeaseStore, redis: Redis, server: RedisProcess
+) -> None:
+    server.save("empty")
+    await store.grant(lease("a"))
+    await asyncio.to_thread(server.restart_from, "empty")
+    with pytest.raises(RedisError):
+        await redis.ping()
+    await Delayed(redis, store.epoch).grant(lease("b"))
+    with pytest.raises(RefusedError, match="another request"):
+        await store.grant(lease("b"))
+    assert not store.holds("b", 1)
+
+
+async def test_a_release_frees_only_the_grant_that_it_names(
+    store: LeaseStore, redis: Redis, server: RedisProcess
+) -> None:
+    """The same attempt may be granted once more, by a Redis that forgot the first time."""
+    await store.grant(lease("b", "file:/2"))
+    server.save("without a")
+    late = Delayed(redis, store.epoch)
+    await store.grant(lease("a"))
+    await asyncio.to_thread(server.restart_from, "without a")
+    with pytest.raises(RedisError):
+        await redis.ping()
+    await redis.incr("sluice:{test}:counter")
+    await late.grant(lease("a"))
+    before = await state(redis)
+    with pytest.raises(StaleError):
+        await store.release(lease("a"))
+    assert await state(redis) == before
 
 
 async def test_a_release_notices_a_redis_that_went_back(store: LeaseStore, server: RedisProcess) -> None:

@@ -4,6 +4,7 @@ from protocol.design import Design
 from protocol.grants.state import Key, Lease, State
 
 NO_DOUBLE_GRANT = "no double grant"
+REDIS_AS_LEFT = "a table with its leader's version holds what its leader holds"
 REBUILD_FINDS_ALL = "whatever holds a lease is found by a rebuild"
 
 
@@ -26,6 +27,12 @@ def violated(s: State, fenceable: bool) -> tuple[str, str] | None:
         for rival in leases[n + 1 :]:
             if lease.spec == rival.spec and lease.key[:2] != rival.key[:2]:
                 return NO_DOUBLE_GRANT, f"{lease.key} and {rival.key} hold leases together, and they conflict"
+    for operator in s.operators:
+        if operator.role == "leading" and (operator.epoch, operator.version) == s.redis[:2]:
+            differing = {lease.token for lease in operator.held ^ s.redis.leases}
+            if differing:
+                tokens = ", ".join(map(str, sorted(differing)))
+                return REDIS_AS_LEFT, f"its leader and Redis don't agree on who holds {tokens}"
     return None
 
 

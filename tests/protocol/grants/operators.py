@@ -4,7 +4,7 @@ its steps it may be paused for as long as the search likes, and its requests may
 from collections.abc import Iterator
 
 from protocol.grants.invariants import missed_by
-from protocol.grants.servers import intended, land, left_by_grant, without
+from protocol.grants.servers import intended, land, left_by_grant
 from protocol.grants.state import (
     NEW,
     Hand,
@@ -124,7 +124,7 @@ class Operators:
         if s.redis.epoch > o.epoch:
             return Step(NAMES[who], "finds a newer epoch in Redis and steps down", self._deposed(s, who))
         after = s._replace(redis=Redis(o.epoch, NEW, o.found), missed=missed_by(s, o.found, self.design))
-        after = with_operator(after, who, role="leading", found=frozenset(), version=NEW)
+        after = with_operator(after, who, role="leading", found=frozenset(), held=o.found, version=NEW)
         leases = ", ".join(sorted(str(lease.key) for lease in o.found)) or "nothing"
         return Step(NAMES[who], f"rebuilds Redis under epoch {o.epoch} with {leases}, and leads", after)
 
@@ -134,12 +134,7 @@ class Operators:
         if s.redis.epoch > o.epoch:
             yield Step(NAMES[who], "finds a newer epoch in Redis and steps down", self._deposed(s, who))
         elif self._forgot(s, o):
-            if s.holder == who:
-                yield Step(NAMES[who], "notices that Redis forgot: new epoch", self._claimed(s, who))
-            else:
-                yield Step(
-                    NAMES[who], "notices that Redis forgot, and isn't leader any more", self._deposed(s, who)
-                )
+            yield Step(NAMES[who], "notices that Redis forgot: new epoch", self._begins_anew(s, who))
         for at in range(len(s.jobs)):
             hand = o.hands[at]
             if hand.doing == "idle":
@@ -152,6 +147,10 @@ class Operators:
         for run in s.runs:
             yield from self._end(s, who, o, run)
 
+    def _begins_anew(self, s: State, who: int) -> State:
+        """What it knows of leases isn't sure any more. Only who leads may take a new epoch."""
+        return self._claimed(s, who) if s.holder == who else self._deposed(s, who)
+
     def _forgot(self, s: State, o: Operator) -> bool:
         if self.design.amnesia_noticed:
             return s.redis.epoch < o.epoch or s.redis.version != o.version
@@ -161,18 +160,15 @@ class Operators:
         job = s.jobs[at]
         if job is None or job.phase != "waiting" or job.attempt >= self.setting.attempts:
             return
-        if self._forgot(s, o) or (self.design.epoch_compared and s.redis.epoch != o.epoch):
-            return
         in_the_way = [
             lease
-            for lease in s.redis.leases
+            for lease in o.held
             if lease.spec == job.spec and (lease.key.job, lease.key.uid) != (at, job.uid)
         ]
-        unswept = any(lease.key == Key(at, job.uid, job.attempt + 1) for lease in s.redis.leases)
+        unswept = any(lease.key == Key(at, job.uid, job.attempt + 1) for lease in o.held)
         if not in_the_way and not unswept:
-            after = with_operator(s, who, version=s.redis.version)
-            after = with_hand(after, who, at, Hand("granting", job, s.redis.version))
-            yield Step(NAMES[who], f"decides on table version {s.redis.version}: job{at} may go", after)
+            after = with_hand(s, who, at, Hand("granting", job, o.version))
+            yield Step(NAMES[who], f"decides on table version {o.version}: job{at} may go", after)
 
     def _delayed(self, s: State, who: int, r: Request) -> Iterator[Step]:
         """The request is on its way for longer than its sender waits: it'll be repeated, and land twice."""
@@ -194,7 +190,9 @@ class Operators:
         after, answer = land(s, r, self.design)
         if isinstance(answer, Token):
             key = Key(at, hand.job.uid, hand.job.attempt + 1)
-            after = with_operator(after, who, version=left_by_grant(answer, key, self.design))
+            lease = Lease(key, answer, hand.job.spec, hand.version)
+            left = left_by_grant(answer, key, self.design)
+            after = with_operator(after, who, version=left, held=o.held | {lease})
             doing = "intending" if self.design.intent_before_create else "creating"
             job = hand.job if doing == "intending" else intended(r._replace(token=answer))
             yield Step(
@@ -203,13 +201,14 @@ class Operators:
                 with_hand(after, who, at, Hand(doing, job, token=answer)),
             )
         else:
-            held = next(
-                (x for x in s.redis.leases if x.key == Key(at, hand.job.uid, hand.job.attempt + 1)), None
-            )
-            other = (
-                Hand("returning", hand.job, token=held.token) if answer == "other content" and held else IDLE
-            )
-            yield Step(NAMES[who], f"isn't granted job{at}: {answer}", with_hand(after, who, at, other))
+            what = f"isn't granted job{at}: {answer}"
+            yield Step(NAMES[who], what, self._not_as_left(after, who, at))
+
+    def _not_as_left(self, s: State, who: int, at: int) -> State:
+        """Redis isn't as this leader left it. Without the rule it believes what it finds."""
+        if self.design.amnesia_noticed or s.redis.epoch != s.operators[who].epoch:
+            return self._begins_anew(s, who)
+        return with_hand(with_operator(s, who, version=s.redis.version), who, at, IDLE)
 
     def _intending(self, s: State, who: int, o: Operator, at: int, hand: Hand) -> Iterator[Step]:
         assert hand.job is not None
@@ -234,9 +233,17 @@ class Operators:
         assert hand.job is not None
         r = Request("release", o.epoch, at, hand.job, hand.token)
         yield from self._delayed(s, who, r)
-        after = land(s, r, self.design)[0]
-        after = self._saw_own_bump(s, after, who)
-        yield Step(NAMES[who], f"gives the grant of job{at} back", with_hand(after, who, at, IDLE))
+        yield Step(NAMES[who], f"gives the grant of job{at} back", self._released(s, who, r))
+
+    def _released(self, s: State, who: int, r: Request) -> State:
+        o = s.operators[who]
+        after, answer = land(s, r, self.design)
+        idle = o.hands[r.job]._replace(doing="idle", job=None, token=None, version=NEW)
+        if answer != "ok" or (s.redis.version != o.version and self.design.amnesia_noticed):
+            return self._begins_anew(after, who)
+        held = frozenset(lease for lease in o.held if lease.token != r.token)
+        after = with_operator(after, who, version=after.redis.version, held=held)
+        return with_hand(after, who, r.job, idle) if o.hands[r.job].token == r.token else after
 
     def _creating(self, s: State, who: int, o: Operator, at: int, hand: Hand) -> Iterator[Step]:
         assert hand.job is not None
@@ -266,12 +273,6 @@ class Operators:
         after = with_job(s, at, hand.job) if ours and o.epoch >= s.enforced else s
         yield Step(NAMES[who], f"notes the attempt in the status of job{at}", with_hand(after, who, at, IDLE))
 
-    @staticmethod
-    def _saw_own_bump(before: State, after: State, who: int) -> State:
-        if after.redis == before.redis or before.redis.version != before.operators[who].version:
-            return after
-        return with_operator(after, who, version=after.redis.version)
-
     def _mend(self, s: State, who: int, o: Operator, at: int) -> Iterator[Step]:
         """An intent without an application: a leader before me was stopped between the two."""
         job = s.jobs[at]
@@ -287,11 +288,9 @@ class Operators:
             return
         if not self.design.intents_mended:
             return
-        covered = any(lease.token == job.token for lease in s.redis.leases)
-        if self.design.uncovered_taken_back and not covered:
-            if not self._forgot(s, o):
-                yield from self._withdraw(s, who, o, at, job)
-        elif job.spec != job.leased and self.design.withdraw_if_edited:
+        covered = any(lease.token == job.token for lease in o.held)
+        taken_back = not covered and self.design.uncovered_taken_back
+        if taken_back or (job.spec != job.leased and self.design.withdraw_if_edited):
             yield from self._withdraw(s, who, o, at, job)
         elif self.design.roll_forward:
             after = with_hand(s, who, at, Hand("creating", job, token=job.token))
@@ -323,19 +322,15 @@ class Operators:
             for at, h in enumerate(o.hands)
             if h.doing == "granting" and h.job
         }
-        for lease in sorted(s.redis.leases, key=lambda lease: lease.key):
+        for lease in sorted(o.held, key=lambda lease: lease.key):
+            job, uid, attempt = lease.key
+            r = Request("release", o.epoch, job, Job(uid, lease.spec, attempt=attempt - 1), lease.token)
             if lease.token not in claimed and lease.key not in asking:
-                job, uid, attempt = lease.key
-                swept = Job(uid, lease.spec, attempt=attempt - 1)
-                yield from self._delayed(s, who, Request("release", o.epoch, job, swept, lease.token))
-                after = self._saw_own_bump(s, s._replace(redis=without(s.redis, {lease}, self.design)), who)
-                yield Step(NAMES[who], f"releases the lease of {lease.key}", after)
+                yield from self._delayed(s, who, r)
+                yield Step(NAMES[who], f"releases the lease of {lease.key}", self._released(s, who, r))
             elif s.budget.watch_lags and not self.design.own_writes_seen and lease.token in written:
-                after = spend(s, watch_lags=1)
-                after = self._saw_own_bump(
-                    after, after._replace(redis=without(s.redis, {lease}, self.design)), who
-                )
                 what = f"doesn't see what {lease.key} holds: its watch lags; releases the lease"
+                after = self._released(spend(s, watch_lags=1), who, r)
                 yield Step(NAMES[who], what, after, fault=True)
 
     # The end of a run

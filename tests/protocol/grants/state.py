@@ -106,6 +106,7 @@ class Operator(NamedTuple):
     role: str = "follower"
     epoch: int = 0
     version: Version = NEW  # as it left it in Redis
+    held: frozenset[Lease] = frozenset()  # by its own memory, which decides
     found: frozenset[Lease] = frozenset()
     hands: tuple[Hand, ...] = ()
     unsure: bool = False  # a create of this epoch has no answer
