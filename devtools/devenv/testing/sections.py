@@ -8,8 +8,8 @@ from devenv.errors import DevError
 from devenv.project import IMPORT_ROOTS, ROOT
 
 SPARK = ("spark", "spark35")
-TYPED_TESTS = ("protocol",)
-"""Test folders whose types are checked, too: the model is a program of its own."""
+TYPED_TOO = ("protocol", "bench")
+"""Folders that no import root has, and whose types are checked, too: they are programs of their own."""
 
 COMPUTING = "computing"
 WAITING = "waiting"
@@ -135,7 +135,7 @@ def _pytest(
 
 
 def _lint() -> Section:
-    packages = [word for name in (*_our_packages(), *TYPED_TESTS) for word in ("-p", name)]
+    packages = [word for name in (*_our_packages(), *TYPED_TOO) for word in ("-p", name)]
     commands = (
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),

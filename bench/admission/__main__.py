@@ -1,0 +1,112 @@
+"""How the operator grows with the number of jobs: a process of its own against a real API server, etcd and Redis.
+
+./dev run python -m bench.admission                          # every scenario with 200 and with 1,000 jobs
+./dev run python -m bench.admission admit -n 3000 --profile  # one of them, and where the main thread's CPU goes
+"""
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+
+from bench.admission.figures import Measured, table
+from bench.admission.scenarios import SCENARIOS, Options, measure
+
+from devenv.errors import DevError
+from devenv.processes import adopt_orphans
+from devenv.temporary import own_temporary_folder
+from devenv.toolchain import cache, ensure_control_plane_tools
+
+JOBS = (200, 1_000)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(given)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    adopt_orphans()
+    try:
+        with own_temporary_folder():
+            found = _measure_all(arguments)
+    except DevError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: everything that was started has been ended\n")
+        return 130
+    if arguments.output == "json":
+        sys.stdout.write(json.dumps([one.as_json() for one in found], indent=2) + "\n")
+    return 0 if all(one.is_whole for one in found) else 1
+
+
+def _measure_all(arguments: argparse.Namespace) -> list[Measured]:
+    options = Options(
+        limit=arguments.limit,
+        samples=arguments.samples,
+        suspended=arguments.suspended,
+        tables_exist=not arguments.no_tables,
+        profile=arguments.profile,
+    )
+    tools = ensure_control_plane_tools(cache())
+    found = []
+    for scenario in arguments.scenarios or SCENARIOS:
+        of_it = []
+        for jobs in arguments.jobs or JOBS:
+            sys.stderr.write(f"{scenario}, {jobs:,} jobs ...\n")
+            of_it.append(measure(scenario, jobs, options, tools))
+        found += of_it
+        if arguments.output == "table":
+            sys.stdout.write(f"{_told(scenario, of_it)}\n")
+            sys.stdout.flush()
+    return found
+
+
+def _told(scenario: str, found: Sequence[Measured]) -> str:
+    about = (SCENARIOS[scenario].__doc__ or "").strip()
+    parts = [f"{about}\n", table(found, scenario)]
+    parts += [
+        "\n".join([f"{one.jobs:,} jobs, {one.profile[0]}", *one.profile[1:], ""])
+        for one in found
+        if one.profile
+    ]
+    return "\n".join(parts)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./dev run python -m bench.admission",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"{name:10} {(work.__doc__ or '').strip()}" for name, work in SCENARIOS.items()),
+    )
+    parser.add_argument(
+        "scenarios", nargs="*", choices=[*SCENARIOS, []], metavar="SCENARIO", help="all by default"
+    )
+    parser.add_argument(
+        "-n", "--jobs", type=_whole, action="append", help="given several times, a column each"
+    )
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("--limit", type=float, default=Options.limit, help="seconds for what is measured")
+    parser.add_argument(
+        "--samples", type=_whole, default=Options.samples, help="jobs one at a time, and releases"
+    )
+    parser.add_argument(
+        "--suspended",
+        action="store_true",
+        help="admit: release by spec.admission.suspend, not by the operator's start",
+    )
+    parser.add_argument("--no-tables", action="store_true", help="jobs on tables that don't exist yet")
+    parser.add_argument("--profile", action="store_true", help="py-spy if it is on PATH, else cProfile")
+    return parser
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is too few: at least 1")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""The operator as a process of its own: what it says, what it costs."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import psutil
+import yaml
+from bench.admission.cluster import NAMESPACE, BenchError
+
+from devenv.processes import Argument, last_lines, spawn
+
+LEADS = "leading as"
+LOST = "no longer leading"
+LOOK_EVERY = 0.02
+STOP_SECONDS = 30.0
+
+_LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+
+
+def configuration(redis_url: str) -> dict[str, Any]:
+    return {
+        "namespace": NAMESPACE,
+        "watchNamespaces": [NAMESPACE],
+        "redisUrl": redis_url,
+        "runtimes": {"default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": _LINKING}},
+    }
+
+
+class Operator:
+    """As a context manager it is killed at the end, however that comes."""
+
+    def __init__(
+        self, folder: Path, kubeconfig: Path, redis_url: str, *, name: str, wrapped: tuple[str, ...] = ()
+    ) -> None:
+        self.log = folder / f"{name}.log"
+        self._config = folder / f"{name}.yaml"
+        self._config.write_text(yaml.safe_dump(configuration(redis_url)), encoding="utf-8")
+        self._kubeconfig = kubeconfig
+        self._wrapped = wrapped
+        self._process: subprocess.Popen[bytes] | None = None
+        self.peak_bytes = 0
+
+    def __enter__(self) -> "Operator":
+        program: list[Argument] = [
+            sys.executable,
+            *self._wrapped,
+            "-m",
+            "sluice.controller",
+            "--config",
+            self._config,
+        ]
+        with self.log.open("ab") as log:
+            self._process = spawn(
+                program, log, environment={**os.environ, "KUBECONFIG": str(self._kubeconfig)}
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise BenchError("the operator was not started")
+        return self._process
+
+    @property
+    def runs(self) -> bool:
+        return self.process.poll() is None
+
+    def must_run(self) -> None:
+        if not self.runs:
+            raise BenchError(f"the operator ended with {self.process.returncode}:\n{last_lines(self.log)}")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    async def stop(self) -> None:
+        """As a deployment stops it; one that doesn't is killed."""
+        self.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            await asyncio.to_thread(self.process.wait, STOP_SECONDS)
+        self.kill()
+
+    async def says(self, text: str, seconds: float) -> bool:
+        """Whether it came to its log within that time."""
+        end = monotonic() + seconds
+        while self.times_said(text) == 0:
+            self.must_run()
+            if monotonic() > end:
+                return False
+            await asyncio.sleep(LOOK_EVERY)
+        return True
+
+    def times_said(self, text: str) -> int:
+        return self.log.read_text(encoding="utf-8", errors="replace").count(text)
+
+    @property
+    def times_lost(self) -> int:
+        return self.times_said(LOST)
+
+    def cpu_seconds(self) -> float:
+        """With those whom it started and who have ended."""
+        self.must_run()
+        times = psutil.Process(self.process.pid).cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+
+    def look_at_memory(self) -> None:
+        if self.runs:
+            self.peak_bytes = max(self.peak_bytes, psutil.Process(self.process.pid).memory_info().rss)
