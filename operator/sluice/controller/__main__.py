@@ -1,40 +1,29 @@
-"""`python -m sluice.controller --config FILE`: runs the operator until it is told to stop."""
+"""`python -m sluice.controller --config FILE`: runs the operator until it is told to stop.
 
-import argparse
-import asyncio
+What has to be so before anything else is imported: to import it all takes a second, in which nothing is there yet that a
+signal would have to end, and delta-rs reads how much it may log when it is imported.
+"""
+
+import os
 import signal
 import sys
-from pathlib import Path
-
-from sluice.controller import logs
-from sluice.controller.config import ConfigError, OperatorConfig, load
-from sluice.controller.operator import run
+from types import FrameType
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m sluice.controller", description=__doc__)
-    parser.add_argument(
-        "--config", type=Path, required=True, help="the operator's configuration, a YAML file"
-    )
-    parser.add_argument("--verbose", action="store_true", help="log every decision")
-    arguments = parser.parse_args()
-    logs.configure(verbose=arguments.verbose)
-    try:
-        config = load(arguments.config)
-    except ConfigError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    asyncio.run(_until_stopped(config))
-    return 0
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    """Python's own answer to SIGINT is a traceback."""
+    os._exit(0)
 
 
-async def _until_stopped(config: OperatorConfig) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+def _main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    await run(config, stop)
+        signal.signal(number, _end)
+    # Plain text on stderr, which names tables and buckets; what it can't do it raises. Who sets it wants to see it.
+    os.environ.setdefault("RUST_LOG", "off")
+    from sluice.controller.command import main  # noqa: PLC0415
+
+    return main()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_main())

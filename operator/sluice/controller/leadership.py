@@ -107,12 +107,18 @@ class Leadership:
                 return self.epoch
 
     async def release(self) -> None:
-        if self._lease:
-            try:
-                await self._write(self._lease, "")
-            except ApiError as error:
-                logger.warning("cannot give up the Lease %s/%s: %s", self._namespace, self._name, error)
-            self._lease = {}
+        """Nobody has to wait for its end then. It is asked for anew: the answer to a write of ours may have been lost."""
+        self._lease = {}
+        try:
+            lease = await self._kube.get(LEASES, self._namespace, self._name)
+            if lease["spec"].get("holderIdentity") == self.identity:
+                await self._write(lease, "")
+                logger.info("the Lease %s/%s is given up", self._namespace, self._name)
+        except NotFoundError:
+            pass
+        except ApiError as error:
+            logger.warning("cannot give up the Lease %s/%s: %s", self._namespace, self._name, error)
+        self._lease = {}
 
     async def _read_or_create(self) -> dict[str, Any]:
         try:

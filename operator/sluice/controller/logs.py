@@ -30,3 +30,6 @@ def configure(*, verbose: bool) -> None:
     logging.basicConfig(level=logging.DEBUG if verbose else logging.INFO, handlers=[handler], force=True)
     logging.getLogger("kopf").setLevel(logging.DEBUG if verbose else logging.WARNING)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+    # It quotes users' statements. What isn't understood is said with its place, in the job's status.
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    logging.captureWarnings(capture=True)

@@ -23,6 +23,7 @@ from sluice.controller.loop import Loop
 from sluice.controller.relist import Relist
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
+from sluice.controller.stopping import heed_signals
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.kube.client import Kube
@@ -35,7 +36,9 @@ logger = logging.getLogger(__name__)
 REDIS_PATIENCE = 3.0
 
 
-async def run(config: OperatorConfig, stop: asyncio.Event) -> None:
+async def run(config: OperatorConfig) -> None:
+    stop = asyncio.Event()
+    heed_signals(stop)
     kube = await Kube.connect()
     redis = Redis.from_url(
         config.redis_url,

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import kopf
 
 from sluice.api import names
+from sluice.controller.stopping import heed_signals
 from sluice.controller.world import World
 from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS
 
@@ -44,13 +45,16 @@ async def follow(world: World, namespaces: tuple[str, ...], stop: asyncio.Event)
         else:
             world.policy_seen(body)
 
-    await kopf.operator(
+    ours = asyncio.all_tasks()
+    tasks = await kopf.spawn_tasks(
         registry=registry,
         namespaces=namespaces,
         clusterwide=not namespaces,
         standalone=True,
         stop_flag=stop,
     )
+    heed_signals(stop)  # kopf has taken them for itself, and fails on the second
+    await kopf.run_tasks(tasks, ignored=ours)  # it cancels all others at its end
 
 
 def settle(settings: kopf.OperatorSettings) -> None:

@@ -63,10 +63,11 @@ def operators(
     """Starts operators of the test's own namespace; those that still run at the end are killed."""
     started: list[OperatorProcess] = []
 
-    def start(name: str = "operator", **more: Any) -> OperatorProcess:
-        operator = OperatorProcess(
-            kubeconfig, configuration([namespace], redis.url) | more, tmp_path, name=name
-        )
+    def start(
+        name: str = "operator", *, environment: dict[str, str] | None = None, **more: Any
+    ) -> OperatorProcess:
+        config = configuration([namespace], redis.url) | more
+        operator = OperatorProcess(kubeconfig, config, tmp_path, name, environment or {})
         operator.start()
         started.append(operator)
         operator_logs.append(operator.log)

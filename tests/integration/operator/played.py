@@ -130,6 +130,12 @@ class Played:
             for event in self.objects.history(kind, version)
         ]
 
+    def leader_lease(self) -> Json:
+        """The Lease object of the operator whose namespace this is."""
+        leases = client.CoordinationV1Api(self.api)
+        lease = leases.read_namespaced_lease("sluice-leader", self.namespace)
+        return dict(self.api.sanitize_for_serialization(lease))
+
     # The Spark operator's side
 
     def applications(self) -> list[Json]:

@@ -1,11 +1,12 @@
 """The operator as people start it: a process with a configuration file."""
 
+import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from signal import SIGTERM, Signals
 from typing import Any
 
 import yaml
@@ -23,6 +24,7 @@ class OperatorProcess:
     config: dict[str, Any]
     folder: Path
     name: str = "operator"
+    environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = field(default=None)
 
     @property
@@ -35,7 +37,12 @@ class OperatorProcess:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "sluice.controller", "--config", str(file)],
-                env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(self.kubeconfig)},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": str(OPERATOR),
+                    "KUBECONFIG": str(self.kubeconfig),
+                    **self.environment,
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -45,7 +52,7 @@ class OperatorProcess:
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    def signal(self, number: signal.Signals) -> None:
+    def signal(self, number: Signals) -> None:
         assert self.process is not None
         self.process.send_signal(number)
 
@@ -54,11 +61,18 @@ class OperatorProcess:
             self.process.kill()
             self.process.wait(PATIENCE)
 
-    def stop(self) -> int:
-        """As a deployment stops it."""
+    def stop(self, number: Signals = SIGTERM) -> int:
+        """As a deployment stops it, or somebody at a terminal."""
+        self.signal(number)
+        return self.ends()
+
+    def ends(self) -> int:
         assert self.process is not None
-        self.process.terminate()
         return self.process.wait(PATIENCE)
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Its log, of which each line must be a JSON object."""
+        return [_entry(line) for line in self.told().splitlines()]
 
     def says(self, text: str, *, seconds: float = PATIENCE, times: int = 1) -> None:
         def said() -> bool:
@@ -70,6 +84,15 @@ class OperatorProcess:
 
     def told(self) -> str:
         return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+
+
+def _entry(line: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise AssertionError(f"a line of the log is not JSON: {line}") from error
+    assert isinstance(entry, dict), line
+    return entry
 
 
 def configuration(namespaces: list[str], redis_url: str, **more: Any) -> dict[str, Any]:

@@ -1,0 +1,33 @@
+"""The operator's command line: what it is given, and how it ends."""
+
+import argparse
+import asyncio
+import logging
+from pathlib import Path
+
+from sluice.controller import logs
+from sluice.controller.config import ConfigError, load
+from sluice.controller.operator import run
+
+logger = logging.getLogger(__name__)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m sluice.controller", description="Runs the operator until it is told to stop."
+    )
+    parser.add_argument(
+        "--config", type=Path, required=True, help="the operator's configuration, a YAML file"
+    )
+    parser.add_argument("--verbose", action="store_true", help="log every decision")
+    arguments = parser.parse_args()
+    logs.configure(verbose=arguments.verbose)
+    try:
+        asyncio.run(run(load(arguments.config)))
+    except ConfigError as error:
+        logger.error("%s", error)  # noqa: TRY400 - the mistake isn't in the code
+        return 2
+    except Exception:
+        logger.exception("the operator failed, and ends")
+        return 1
+    return 0
