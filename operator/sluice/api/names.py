@@ -22,6 +22,9 @@ ANNOTATION_WRITER_EPOCH = f"{GROUP}/writer-epoch"
 ANNOTATION_LEASE = f"{GROUP}/lease"
 ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
 
+ANNOTATION_EPOCH = f"{GROUP}/epoch"
+ANNOTATION_CONDITIONS = f"{GROUP}/conditions"
+
 FINALIZER_LEASE = f"{GROUP}/lease"
 
 LABEL_PLACEHOLDER = f"{GROUP}/placeholder"

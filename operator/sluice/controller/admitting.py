@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from sluice.admission import Decision, Holder, Waiter, decide
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
+from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
+from sluice.controller.conditions import Conditions
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership
@@ -42,6 +44,7 @@ class Admitting:
     statuses: StatusWriter
     events: EventWriter
     tables: TableReader
+    conditions: Conditions
 
     async def prepare(self, job: JobView) -> None:
         """A job that has no attempt: what it waits for beside others is told, before it is decided on."""
@@ -69,7 +72,9 @@ class Admitting:
         self.world.heed_policies()
         judged = dict(self.world.jobs)
         holders = self.leases.holders()
-        nobody_knows = next((one for one in self.leases.frozen() if not one.tables), None)
+        frozen = self.leases.frozen()
+        self._tell_of(frozen)
+        nobody_knows = next((one for one in frozen if not one.tables), None)
         if nobody_knows is not None:
             await self._hold_all(nobody_knows)
             return
@@ -82,6 +87,16 @@ class Admitting:
             await self.guard.on(uid, self._decided(job, decision))
             if not self.leases.is_sure or not self.leadership.leads():
                 return
+
+    def _tell_of(self, frozen: list[Frozen]) -> None:
+        if not frozen:
+            self.conditions.holds(OperatorConditionType.HOLDERS_READABLE)
+            return
+        first = min(frozen, key=lambda one: (bool(one.tables), one.who))
+        others = f" (and {len(frozen) - 1} more)" if len(frozen) > 1 else ""
+        held = ", ".join(str(table) for table in first.tables) or "nobody knows which tables, so that all are"
+        message = f"{first.who}{others} may write, and cannot be read: {first.why}; held: {held}"
+        self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
     async def _hold_all(self, frozen: Frozen) -> None:
         """As long as nobody knows what somebody may write."""

@@ -1,7 +1,9 @@
-"""Events: a few a job's life, for `kubectl describe`. One that cannot be written is logged, never waited for."""
+"""Events: a few a job's life, and the transitions of the operator's conditions. One of a job that cannot be written is logged,
+never waited for."""
 
 import logging
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
@@ -18,18 +20,48 @@ class EventWriter:
         self._identity = identity
 
     async def tell(self, job: JobView, reason: str, message: str, *, warning: bool = False) -> None:
-        now = datetime.now(UTC)
+        about = {
+            "apiVersion": names.API_VERSION,
+            "kind": names.JOB_KIND,
+            "namespace": job.namespace,
+            "name": job.name,
+            "uid": job.uid,
+        }
+        try:
+            await self._create(about, reason, message, datetime.now(UTC), warning=warning)
+        except ApiError as error:
+            logger.warning("%s: event %s could not be written: %s", job.key, reason, error)
+
+    async def tell_of_lease(
+        self, lease: dict[str, Any], reason: str, message: str, *, since: datetime, warning: bool
+    ) -> bool:
+        """Whether nothing is left to be told: it is written, or the API server refuses it for good."""
+        metadata = lease["metadata"]
+        about = {
+            "apiVersion": lease["apiVersion"],
+            "kind": lease["kind"],
+            "namespace": metadata["namespace"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+        }
+        try:
+            await self._create(about, reason, message, since, warning=warning)
+        except ApiError as error:
+            logger.warning("Lease %s: event %s could not be written: %s", metadata["name"], reason, error)
+            return error.is_definite
+        return True
+
+    async def _create(
+        self, about: dict[str, str], reason: str, message: str, when: datetime, *, warning: bool
+    ) -> None:
         event = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{job.name[:200]}.{uuid4().hex[:16]}", "namespace": job.namespace},
-            "involvedObject": {
-                "apiVersion": names.API_VERSION,
-                "kind": names.JOB_KIND,
-                "namespace": job.namespace,
-                "name": job.name,
-                "uid": job.uid,
+            "metadata": {
+                "name": f"{about['name'][:200]}.{uuid4().hex[:16]}",
+                "namespace": about["namespace"],
             },
+            "involvedObject": about,
             "type": "Warning" if warning else "Normal",
             "reason": reason,
             "message": message[:1024],
@@ -37,12 +69,9 @@ class EventWriter:
             "reportingComponent": "sluice.dev/operator",
             "reportingInstance": self._identity[:128],
             "action": reason,
-            "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-            "firstTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "lastTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "eventTime": when.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "firstTimestamp": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "lastTimestamp": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "count": 1,
         }
-        try:
-            await self._kube.create(EVENTS, job.namespace, event)
-        except ApiError as error:
-            logger.warning("%s: event %s could not be written: %s", job.key, reason, error)
+        await self._kube.create(EVENTS, about["namespace"], event)

@@ -14,6 +14,8 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
+from sluice.api.operator_status import OperatorConditionType
+from sluice.controller.conditions import Conditions
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import LEASES
 
@@ -23,16 +25,15 @@ DURATION = 10.0
 RENEW_EVERY = 2.5
 GIVE_UP_AFTER = 7.0
 
-ANNOTATION_EPOCH = f"{names.GROUP}/epoch"
-
 
 class LostLeadershipError(Exception):
     """Another process leads."""
 
 
 class Leadership:
-    def __init__(self, kube: Kube, namespace: str, deployment: str) -> None:
+    def __init__(self, kube: Kube, conditions: Conditions, namespace: str, deployment: str) -> None:
         self._kube = kube
+        self._conditions = conditions
         self._namespace = namespace
         self._name = f"{deployment}-leader"
         self.identity = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
@@ -44,7 +45,12 @@ class Leadership:
 
     @property
     def epoch(self) -> int:
-        return int(self._lease["metadata"].get("annotations", {}).get(ANNOTATION_EPOCH, 0))
+        return int(self._lease["metadata"].get("annotations", {}).get(names.ANNOTATION_EPOCH, 0))
+
+    @property
+    def lease(self) -> dict[str, Any]:
+        """The Lease object as this process last wrote it; empty if it doesn't lead."""
+        return self._lease
 
     async def acquire(self) -> None:
         """Returns when this process leads."""
@@ -52,6 +58,7 @@ class Leadership:
         while True:
             try:
                 lease = await self._read_or_create()
+                self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
                 holder = lease["spec"].get("holderIdentity") or ""
                 version = lease["metadata"]["resourceVersion"]
                 if version != seen_version:
@@ -61,6 +68,7 @@ class Leadership:
                         )
                     seen_version, seen_at = version, time.monotonic()
                 if holder in ("", self.identity) or time.monotonic() - seen_at > DURATION:
+                    self._conditions.take_over(_conditions_in(lease))
                     await self._write(lease, self.identity)
                     logger.info("leading as %s", self.identity)
                     return
@@ -68,6 +76,7 @@ class Leadership:
                 continue
             except ApiError as error:
                 logger.warning("cannot read the Lease %s/%s: %s", self._namespace, self._name, error)
+                self._cannot_ask(error)
             await asyncio.sleep(0.5)
 
     async def keep(self) -> None:
@@ -84,6 +93,9 @@ class Leadership:
                 break
             except ApiError as error:
                 logger.warning("cannot renew the Lease %s/%s: %s", self._namespace, self._name, error)
+                self._cannot_ask(error)
+            else:
+                self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
         self._lease = {}
 
     async def raise_epoch(self, at_least: int) -> int:
@@ -120,6 +132,11 @@ class Leadership:
             logger.warning("cannot give up the Lease %s/%s: %s", self._namespace, self._name, error)
         self._lease = {}
 
+    def _cannot_ask(self, error: ApiError) -> None:
+        reason = error.reason or "NoAnswer"
+        message = f"the Lease {self._namespace}/{self._name} cannot be written: {error}"
+        self._conditions.fails(OperatorConditionType.API_SERVER_REACHABLE, reason, message)
+
     async def _read_or_create(self) -> dict[str, Any]:
         try:
             return await self._kube.get(LEASES, self._namespace, self._name)
@@ -135,7 +152,9 @@ class Leadership:
     async def _write(self, lease: dict[str, Any], holder: str, *, epoch: int | None = None) -> None:
         annotations = lease["metadata"].get("annotations", {})
         if epoch is not None:
-            annotations = annotations | {ANNOTATION_EPOCH: str(epoch)}
+            annotations = annotations | {names.ANNOTATION_EPOCH: str(epoch)}
+        if self._conditions.all():
+            annotations = annotations | {names.ANNOTATION_CONDITIONS: self._conditions.as_text()}
         asked = time.monotonic()
         self._lease = await self._kube.replace(
             LEASES,
@@ -153,3 +172,7 @@ class Leadership:
             },
         )
         self._renewed = asked
+
+
+def _conditions_in(lease: dict[str, Any]) -> str:
+    return str(lease["metadata"].get("annotations", {}).get(names.ANNOTATION_CONDITIONS, ""))

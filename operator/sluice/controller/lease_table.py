@@ -9,6 +9,8 @@ from redis.exceptions import RedisError
 
 from sluice.admission import Holder
 from sluice.api.job_status import Phase
+from sluice.api.operator_status import OperatorConditionType
+from sluice.controller.conditions import Conditions
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
@@ -26,6 +28,8 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
 """Seconds: a sweep's, so that nobody waits much longer than before for a Redis that is back."""
 
+_USABLE = OperatorConditionType.LEASE_TABLE_USABLE
+
 TROUBLE = (RedisError, OSError, ForgottenError, RefusedError, ValueError)
 
 
@@ -38,12 +42,14 @@ class LeaseTable:
         relist: Relist,
         leadership: Leadership,
         statuses: StatusWriter,
+        conditions: Conditions,
     ) -> None:
         self._store = store
         self._world = world
         self._relist = relist
         self._leadership = leadership
         self._statuses = statuses
+        self._conditions = conditions
         self.trouble: str | None = "it was not asked yet"
         """Why nothing can be granted now."""
         self.unsettled: dict[str, Lease] = {}
@@ -105,8 +111,10 @@ class LeaseTable:
             self._back_off()
         except (ApiError, LostLeadershipError) as error:
             logger.warning("the lease table cannot be made sure of now: %s; trying again", error)
+            self._conditions.fails(_USABLE, "NotRebuilt", f"it cannot be made sure of now: {error}")
             self._back_off()
         else:
+            self._conditions.holds(_USABLE)
             self._pause = FIRST_PAUSE
 
     async def grant(self, lease: Lease) -> Grant | None:
@@ -140,6 +148,9 @@ class LeaseTable:
             )
             self._world.mark_all()
         self.trouble = trouble
+        self._conditions.fails(
+            _USABLE, _in_one_word(error), f"{trouble}; nothing is granted until it is rebuilt"
+        )
 
     def _back_off(self) -> None:
         self._not_before = time.monotonic() + self._pause
@@ -184,3 +195,9 @@ class LeaseTable:
         self.trouble = None
         self._world.mark_all()
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
+
+
+def _in_one_word(trouble: Exception) -> str:
+    if isinstance(trouble, RedisError | OSError):
+        return "RedisFails"
+    return "Forgotten" if isinstance(trouble, ForgottenError) else "Refused"

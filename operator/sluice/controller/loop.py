@@ -8,8 +8,10 @@ import logging
 import time
 from dataclasses import dataclass
 
+from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.admitting import Admitting
 from sluice.controller.attempts import Attempts
+from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
@@ -24,6 +26,8 @@ logger = logging.getLogger(__name__)
 SWEEP_SECONDS = 5.0
 LIST_SECONDS = 300.0
 
+_LISTS_COMPLETE = OperatorConditionType.LISTS_COMPLETE
+
 
 @dataclass(kw_only=True)
 class Loop:
@@ -36,6 +40,7 @@ class Loop:
     admitting: Admitting
     guard: Guard
     tables: TableReader
+    conditions: Conditions
     listed_at: float | None = None
 
     async def run(self) -> None:
@@ -85,6 +90,8 @@ class Loop:
                 await self.relist.everything()
             except ApiError as error:
                 logger.warning("cannot list what there is: %s; trying again", error)
+                self.conditions.fails(_LISTS_COMPLETE, error.reason or "NoAnswer", str(error))
             else:
+                self.conditions.holds(_LISTS_COMPLETE)
                 self.listed_at = time.monotonic()
         return self.listed_at is not None

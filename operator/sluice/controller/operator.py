@@ -13,6 +13,7 @@ from sluice.controller import our_kinds
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
+from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
@@ -25,6 +26,7 @@ from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
 from sluice.controller.stopping import heed_signals
 from sluice.controller.table_reader import TableReader
+from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
 from sluice.kube.client import Kube
 from sluice.kube.watching import Watcher
@@ -51,7 +53,8 @@ async def run(config: OperatorConfig) -> None:
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     tables = TableReader(world, OpenTables().facts)
     logs = RunLogs(world.mark)
-    leadership = Leadership(kube, config.namespace, config.deployment)
+    conditions = Conditions()
+    leadership = Leadership(kube, conditions, config.namespace, config.deployment)
     watchers = [
         Watcher(kube, mirror, namespace)
         for mirror in (world.applications, world.pods)  # kopf would pull every pod of the cluster
@@ -73,6 +76,7 @@ async def run(config: OperatorConfig) -> None:
             relist=relist,
             leadership=leadership,
             statuses=statuses,
+            conditions=conditions,
         )
         leftovers = Leftovers(world, leases, applications, statuses)
         attempts = Attempts(
@@ -95,6 +99,7 @@ async def run(config: OperatorConfig) -> None:
             statuses=statuses,
             events=events,
             tables=tables,
+            conditions=conditions,
         )
         return Loop(
             world=world,
@@ -106,9 +111,12 @@ async def run(config: OperatorConfig) -> None:
             admitting=admitting,
             guard=guard,
             tables=tables,
+            conditions=conditions,
         )
 
-    tasks.append(asyncio.create_task(_lead(leadership, loop), name="lead"))
+    tasks.append(asyncio.create_task(_lead(leadership, conditions, loop), name="lead"))
+    telling = tell_transitions(conditions, leadership, EventWriter(kube, leadership.identity))
+    tasks.append(asyncio.create_task(telling, name="tell"))
     stopping = asyncio.create_task(stop.wait(), name="stop")
     try:
         done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -125,7 +133,7 @@ async def run(config: OperatorConfig) -> None:
         await kube.close()
 
 
-async def _lead(leadership: Leadership, loop: Callable[[], Loop]) -> None:
+async def _lead(leadership: Leadership, conditions: Conditions, loop: Callable[[], Loop]) -> None:
     while True:
         await leadership.acquire()
         renewing = asyncio.create_task(leadership.keep(), name="renew")
@@ -135,4 +143,5 @@ async def _lead(leadership: Leadership, loop: Callable[[], Loop]) -> None:
             renewing.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await renewing
+        conditions.leads_no_more()
         logger.warning("no longer leading; waiting to lead again")

@@ -112,8 +112,14 @@ class Played:
         )
 
     def events_of(self, name: str) -> list[str]:
+        return self._events_about(names.JOB_KIND, name)
+
+    def events_of_the_operator(self) -> list[str]:
+        return self._events_about("Lease", "sluice-leader")
+
+    def _events_about(self, kind: str, name: str) -> list[str]:
         events = self._core.list_namespaced_event(
-            self.namespace, field_selector=f"involvedObject.name={name},involvedObject.kind={names.JOB_KIND}"
+            self.namespace, field_selector=f"involvedObject.name={name},involvedObject.kind={kind}"
         )
         return [event.reason for event in events.items]
 
@@ -135,6 +141,20 @@ class Played:
         leases = client.CoordinationV1Api(self.api)
         lease = leases.read_namespaced_lease("sluice-leader", self.namespace)
         return dict(self.api.sanitize_for_serialization(lease))
+
+    def operator_condition(self, type_: str) -> Json:
+        """As the operator tells it; empty if it doesn't."""
+        annotations = self.leader_lease()["metadata"].get("annotations", {})
+        conditions = json.loads(annotations.get(names.ANNOTATION_CONDITIONS, "[]"))
+        return next((condition for condition in conditions if condition["type"] == type_), {})
+
+    def operator_tells(self, type_: str, status: str) -> Json:
+        """The condition once it has this status."""
+        return eventually(
+            lambda: (said := self.operator_condition(type_)).get("status") == status and said,
+            f"the operator's condition {type_} is {status}",
+            show=self.leader_lease,
+        )
 
     # The Spark operator's side
 

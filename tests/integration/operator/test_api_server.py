@@ -9,6 +9,7 @@ from kubernetes import client, config
 from devenv.stack import Stack
 from integration.operator.played import Played, rewrite
 from integration.operator.process import OperatorProcess
+from integration.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +29,23 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     uid = cluster.apply("patient", rewrite("/lake/patient"))
     driver = cluster.start("patient")
     cluster.reaches("patient", "Running")
+    cluster.apply("waits", rewrite("/lake/patient"))
+    cluster.reaches("waits", "Waiting")
+    waits = cluster.job("waits")
     own_stack.apiserver.kill()
     try:
         operator.says("cannot renew the Lease")
     finally:
         own_stack.apiserver.start()
+    eventually(lambda: "NotApiServerReachable" in cluster.events_of_the_operator(), "it is told afterwards")
+    cluster.operator_tells("ApiServerReachable", "True")
+    eventually(lambda: "ApiServerReachable" in cluster.events_of_the_operator(), "and that it is over")
     cluster.apply("behind", rewrite("/lake/patient"))
     cluster.reaches("behind", "Waiting")
     assert cluster.status("patient")["phase"] == "Running"
+    assert cluster.job("waits") == waits, "nobody wrote to it"
+    assert cluster.events_of("waits") == ["Blocked"]
+    cluster.delete("waits")
     driver.succeeds("file:/lake/patient")
     cluster.reaches("patient", "Succeeded")
     cluster.start("behind").succeeds("file:/lake/patient", 2)

@@ -72,6 +72,29 @@ def test_a_redis_that_hangs_stops_grants_but_not_outcomes(
     uid = cluster.apply("runs", append("/lake/hang"))
     driver = cluster.start("runs")
     cluster.reaches("runs", "Running")
+    cluster.apply("waits", rewrite("/lake/hang"))
+    waits = cluster.reaches("waits", "Waiting")
+    cluster.operator_tells("LeaseTableUsable", "True")
+    before = cluster.objects.version()
+    redis.service.freeze()
+    told = cluster.operator_tells("LeaseTableUsable", "False")
+    assert told["reason"] == "RedisFails"
+    assert "nothing is granted" in told["message"]
+    eventually(lambda: "NotLeaseTableUsable" in cluster.events_of_the_operator(), "an Event tells it")
+    assert cluster.status("waits") == waits
+    other = cluster.apply("other", rewrite("/lake/hang"))
+    eventually(lambda: cluster.status("other").get("reason") == "LeasesUnavailable", "arrivals say so")
+    redis.service.thaw()
+    again = cluster.operator_tells("LeaseTableUsable", "True")
+    assert again["lastTransitionTime"] >= told["lastTransitionTime"]
+    cluster.reaches("other", "Waiting")
+    eventually(lambda: "LeaseTableUsable" in cluster.events_of_the_operator(), "its end is told, too")
+    assert cluster.status("waits") == waits
+    assert [line for line in cluster.writes_since(before) if line.endswith(" waits")] == []
+    assert cluster.events_of("waits") == ["Blocked"]
+    assert cluster.applications_of(other) == []
+    cluster.delete("other")
+    cluster.delete("waits")
     redis.service.freeze()
     driver.succeeds("file:/lake/hang")
     cluster.reaches("runs", "Succeeded")

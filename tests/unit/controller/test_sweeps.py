@@ -22,5 +22,6 @@ def test_a_lease_of_which_nothing_else_is_left_is_looked_at_again_and_again() ->
         admitting=no,
         guard=no,
         tables=no,
+        conditions=no,
     )
     assert loop.everything() == {"gone"}

@@ -1,0 +1,86 @@
+"""The operator's own conditions as this process knows them.
+
+Whoever finds that one holds or fails says so here, as often as it likes; what changed is written with the next renewal of
+the Lease, and told by an Event. To add one, name it in OperatorConditionType, and what is said when all is well below.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from sluice.api.conditions import ConditionStatus
+from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read, written
+
+WELL: dict[OperatorConditionType, tuple[str, str]] = {
+    OperatorConditionType.API_SERVER_REACHABLE: ("Answers", "the API server answers"),
+    OperatorConditionType.LEASE_TABLE_USABLE: ("Usable", "leases are granted and released"),
+    OperatorConditionType.LISTS_COMPLETE: ("Listed", "all objects were listed"),
+    OperatorConditionType.HOLDERS_READABLE: (
+        "AllReadable",
+        "of everybody who may write it is known which tables",
+    ),
+}
+
+OF_ANY_PROCESS = frozenset({OperatorConditionType.API_SERVER_REACHABLE})
+"""The others are the leader's to tell."""
+
+_MOST_UNTOLD = 32
+_LONGEST_REASON = 63
+_LONGEST_MESSAGE = 1024
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Conditions:
+    def __init__(self, now: Callable[[], datetime] = _utc_now) -> None:
+        self._now = now
+        self._known: dict[OperatorConditionType, OperatorCondition] = {}
+        self._untold: deque[OperatorCondition] = deque(maxlen=_MOST_UNTOLD)
+
+    def holds(self, type_: OperatorConditionType) -> None:
+        self._say(type_, ConditionStatus.TRUE, *WELL[type_])
+
+    def fails(self, type_: OperatorConditionType, reason: str, message: str) -> None:
+        self._say(type_, ConditionStatus.FALSE, reason[:_LONGEST_REASON], _plain(message[:_LONGEST_MESSAGE]))
+
+    def all(self) -> tuple[OperatorCondition, ...]:
+        return tuple(self._known[type_] for type_ in OperatorConditionType if type_ in self._known)
+
+    def as_text(self) -> str:
+        return written(self.all())
+
+    def take_over(self, text: str) -> None:
+        """What the leader before has told, so that what stays as it was is no transition."""
+        for condition in read(text):
+            self._known.setdefault(condition.type, condition)
+
+    def leads_no_more(self) -> None:
+        self._known = {type_: one for type_, one in self._known.items() if type_ in OF_ANY_PROCESS}
+
+    def next_untold(self) -> OperatorCondition | None:
+        return self._untold[0] if self._untold else None
+
+    def told(self, condition: OperatorCondition) -> None:
+        if self._untold and self._untold[0] is condition:
+            self._untold.popleft()
+
+    def _say(self, type_: OperatorConditionType, status: ConditionStatus, reason: str, message: str) -> None:
+        known = self._known.get(type_)
+        stays = known is not None and known.status is status
+        now = known.last_transition_time if known is not None and stays else self._now()
+        said = OperatorCondition(
+            type=type_, status=status, last_transition_time=now, reason=reason, message=message
+        )
+        if said == known:
+            return
+        self._known[type_] = said
+        is_first_and_well = known is None and status is ConditionStatus.TRUE
+        if not stays and not is_first_and_well:
+            self._untold.append(said)
+
+
+def _plain(text: str) -> str:
+    """What people write into objects may hold halves of characters, which no JSON takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
