@@ -1,8 +1,9 @@
 """Who goes next: those who may are granted their leases, the others are told who is in the way."""
 
 import logging
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sluice.admission import Decision, Holder, Waiter, decide
@@ -15,13 +16,14 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership
-from sluice.controller.lease_table import LeaseTable
+from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
+from sluice.controller.pauses import Pauses
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import PATIENCE, TableReader
 from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
-from sluice.kube.client import ConflictError, NotFoundError
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.lifecycle.durations import seconds
 from sluice.lifecycle.holding import Frozen, lease_for
 from sluice.lifecycle.job import JobView
@@ -45,6 +47,10 @@ class Admitting:
     events: EventWriter
     tables: TableReader
     conditions: Conditions
+    granting: Pauses[str] = field(
+        default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+    )
+    """Of jobs whose intents could not be written."""
 
     async def prepare(self, job: JobView) -> None:
         """A job that has no attempt: what it waits for beside others is told, before it is decided on."""
@@ -71,6 +77,7 @@ class Admitting:
         """Decides on all that wait."""
         self.world.heed_policies()
         judged = dict(self.world.jobs)
+        self.granting.forget_others(set(judged))
         holders = self.leases.holders()
         frozen = self.leases.frozen()
         self._tell_of(frozen)
@@ -128,6 +135,8 @@ class Admitting:
         """The queue, if it waits for nothing but others."""
         if job.open_attempt is not None or self.world.evidence(job.uid).holds_any:
             return
+        if not self.granting.is_due(job.uid):
+            return
         try:
             if job.spec.admission.suspend or backs_off(job, datetime.now(UTC)) or not self.tables.knows(job):
                 return
@@ -175,8 +184,10 @@ class Admitting:
     async def _grant(self, job: JobView) -> None:
         number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
         lease = lease_for(job, number, job.spec_hash)
+        self.granting.tries(job.uid)
         grant = await self.leases.grant(lease)
         if grant is None:
+            self.granting.forget(job.uid)  # nobody is granted anything now
             return
         attempt = Attempt(
             number=number,
@@ -190,12 +201,16 @@ class Admitting:
         change = StatusChange(Phase.STARTING, "Admitted", message, Understood.of(job), attempt)
         try:
             await self.statuses.write(job, change)
-        except (ConflictError, NotFoundError):
-            # Edited or deleted since it was read: the decision was on another job than there is now.
-            self.leases.settled(job.uid)
-            await self.leases.release(lease)
+        except ApiError as error:
+            if error.is_definite or isinstance(error, ConflictError):
+                # It isn't written: mostly the job was edited or deleted since it was decided on.
+                self.leases.settled(job.uid)
+                await self.leases.release(lease)
+            if isinstance(error, ConflictError | NotFoundError):
+                self.granting.forget(job.uid)
             raise
         self.leases.settled(job.uid)
+        self.granting.forget(job.uid)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None and self.leadership.leads():
             await self.attempts.drive(current, current.open_attempt)

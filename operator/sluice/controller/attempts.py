@@ -20,6 +20,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle import withdrawal
+from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
@@ -53,6 +54,7 @@ class Attempts:
                 await self._take_back(job, attempt, change)
             case way.Tell(change):
                 await self.statuses.write(job, change)
+                await self._tell_what_is_beside(job, evidence)
             case way.OccupyDriverName():
                 await self.applications.occupy_driver_name(
                     job.namespace, attempt.application, job.uid, attempt.number
@@ -70,6 +72,12 @@ class Attempts:
                 pass
             case step:
                 assert_never(step)
+
+    async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:
+        """Once: `job` is as it was before its status named them."""
+        for sentence in evidence.told_beside:
+            if sentence not in (job.status.message or ""):
+                await self.events.tell(job, "SecondApplication", sentence, warning=True)
 
     async def _create(self, job: JobView, attempt: Attempt, lease: Lease) -> None:
         try:

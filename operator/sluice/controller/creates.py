@@ -6,6 +6,7 @@ Nothing of it outlives the leader. Of an intent that it only found it doesn't kn
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sluice.controller.pauses import Pauses
 from sluice.lifecycle.withdrawal import Creates
 
 FIRST_PAUSE = 1.0
@@ -18,16 +19,14 @@ class _Known:
     """Nobody else has sent any."""
     unanswered: int = 0
     refusal: str | None = None
-    pause: float = FIRST_PAUSE
-    next_at: float = 0.0
 
 
 class CreateLog:
     """By the applications' names within their namespaces, which no two attempts share."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
         self._known: dict[tuple[str, str], _Known] = {}
+        self._refused: Pauses[tuple[str, str]] = Pauses(clock, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
 
     def begins(self, namespace: str, name: str) -> None:
         """With the grant: before it nobody had an intent to create anything for."""
@@ -43,18 +42,19 @@ class CreateLog:
         known.unanswered -= 1
         if refusal is not None:
             known.refusal = refusal
-            known.next_at = self._clock() + known.pause
-            known.pause = min(2 * known.pause, LONGEST_PAUSE)
+            self._refused.tries((namespace, name))
 
     def forget(self, namespace: str, name: str) -> None:
         """The application is there, or its attempt is over."""
         self._known.pop((namespace, name), None)
+        self._refused.forget((namespace, name))
 
     def of(self, namespace: str, name: str) -> Creates:
         known = self._known.get((namespace, name))
         if known is None:
             return Creates()
-        return Creates(known.refusal, known.is_all and not known.unanswered, self._clock() >= known.next_at)
+        is_due = self._refused.is_due((namespace, name))
+        return Creates(known.refusal, known.is_all and not known.unanswered, is_due)
 
     def may_land(self, namespace: str, name: str) -> bool:
         """Whether one that this leader sent had no answer."""

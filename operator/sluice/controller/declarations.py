@@ -48,12 +48,12 @@ class KnownPolicies:
 def _read(body: Json) -> _Read:
     metadata = body["metadata"]
     try:
-        spec = DeltaTablePolicySpec.model_validate(body["spec"])
+        spec = DeltaTablePolicySpec.model_validate(body.get("spec"))
     except ValidationError as error:
         policy = f"{metadata['namespace']}/{metadata['name']}"
         why = problems_of(error, most=1)
         return _NotUnderstood(
-            f"policy {policy} is not understood and does not count: {why}", _table_alone(body["spec"])
+            f"policy {policy} is not understood and does not count: {why}", _table_alone(body.get("spec"))
         )
     return Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"])
 
@@ -74,9 +74,9 @@ def _together(read: Iterable[_Read]) -> _Found:
     return found, (*(one.why for one in ignored), *left_out)
 
 
-def _table_alone(spec: Json) -> tuple[TableKey | None, TableKey | None]:
+def _table_alone(spec: Any) -> tuple[TableKey | None, TableKey | None]:
     try:
-        table = PolicyTable.model_validate(spec.get("table"))
+        table = PolicyTable.model_validate(spec.get("table") if isinstance(spec, dict) else None)
     except ValidationError:
         return None, None
     return keys_of(table.name, table.path)

@@ -11,7 +11,9 @@ from sluice.admission import Holder
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
+from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership, LostLeadershipError
+from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
@@ -43,6 +45,7 @@ class LeaseTable:
         leadership: Leadership,
         statuses: StatusWriter,
         conditions: Conditions,
+        guard: Guard,
     ) -> None:
         self._store = store
         self._world = world
@@ -50,10 +53,12 @@ class LeaseTable:
         self._leadership = leadership
         self._statuses = statuses
         self._conditions = conditions
+        self._guard = guard
         self.trouble: str | None = "it was not asked yet"
         """Why nothing can be granted now."""
         self.unsettled: dict[str, Lease] = {}
         """Grants of which it isn't known whether their intent was written."""
+        self._settling: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._remembered: list[Lease] = []
         """What Redis held before the last rebuild: it may know what an object can't tell any more."""
         self._not_before = 0.0
@@ -78,8 +83,10 @@ class LeaseTable:
         return self._store.lease_of(uid, attempt)
 
     def holders(self) -> list[Holder]:
-        """All who may write, as far as this leader knows; those nobody can read among them."""
-        held = [self._holder(lease) for lease in self.held]
+        """All who may write, as far as this leader knows; those without a lease and those nobody can read among them."""
+        leased = {lease.holder for lease in self.held}
+        unleased = holding.unleased(self._world.jobs, self._evidence(), leased)
+        held = [self._holder(lease) for lease in (*self.held, *unleased)]
         return [*held, *(one.as_holder() for one in self.frozen())]
 
     def _holder(self, lease: Lease) -> Holder:
@@ -113,6 +120,10 @@ class LeaseTable:
             logger.warning("the lease table cannot be made sure of now: %s; trying again", error)
             self._conditions.fails(_USABLE, "NotRebuilt", f"it cannot be made sure of now: {error}")
             self._back_off()
+        except Exception as error:
+            logger.exception("the operator failed on the lease table; trying again")
+            self.mistrust(error)
+            self._back_off()
         else:
             self._conditions.holds(_USABLE)
             self._pause = FIRST_PAUSE
@@ -121,6 +132,8 @@ class LeaseTable:
         """None if Redis can't be trusted any more. Until `settled` it counts as not known to be written down."""
         try:
             grant = await self._store.grant(lease)
+        except UnicodeError:
+            raise  # the job's own, which can't be written down: nothing was sent
         except TROUBLE as error:
             self.mistrust(error)
             return None
@@ -129,6 +142,7 @@ class LeaseTable:
 
     def settled(self, uid: str) -> None:
         del self.unsettled[uid]
+        self._settling.forget(uid)
 
     async def release(self, lease: Lease) -> None:
         """What cannot be released now is left out by the rebuild that follows."""
@@ -160,24 +174,32 @@ class LeaseTable:
         return {uid: self._world.evidence(uid) for uid in self._world.all_uids()}
 
     async def _settle(self) -> None:
+        """Where this fails for one job, its lease stays, and the others' don't wait for it: an intent that arrives after a
+        rebuild finds no lease, and is taken back."""
+        for uid, lease in list(self.unsettled.items()):
+            if self._settling.is_due(uid):
+                self._settling.tries(uid)
+                await self._guard.on(uid, self._settle_one(uid, lease))
+
+    async def _settle_one(self, uid: str, lease: Lease) -> None:
         """A status write whose answer was lost: the job itself says whether the intent is there. If it isn't, the
         job is written to, so that the intent cannot arrive later: it was sent under a precondition."""
-        for uid, lease in list(self.unsettled.items()):
-            namespace, _, name = lease.job.partition("/")
-            body = await self._relist.job(namespace, name, uid)
-            given_back = body is None
-            if body is not None:
-                self._world.job_seen(body)
-                job = self._world.jobs[uid]
-                given_back = job.open_attempt is None
-                if given_back:
-                    message = f"attempt {lease.attempt} was given back: its intent could not be written"
-                    change = StatusChange(Phase.PENDING, "GrantGivenBack", message, comes_anew=True)
-                    await self._statuses.write(job, change)
-            self.settled(uid)
-            if given_back:
-                await self.release(lease)
-            self._world.mark(uid)
+        namespace, _, name = lease.job.partition("/")
+        body = await self._relist.job(namespace, name, uid)
+        if body is not None:
+            self._world.job_seen(body)
+        job = self._world.jobs.get(uid) if body is not None else None
+        if job is not None and job.unreadable is not None:
+            return  # it may hide the intent
+        given_back = job is None or job.open_attempt is None
+        if job is not None and given_back:
+            message = f"attempt {lease.attempt} was given back: its intent could not be written"
+            change = StatusChange(Phase.PENDING, "GrantGivenBack", message, comes_anew=True)
+            await self._statuses.write(job, change)
+        self.settled(uid)
+        if given_back:
+            await self.release(lease)
+        self._world.mark(uid)
 
     async def _rebuild(self) -> None:
         """A new epoch, and in it every lease that Kubernetes knows of after the epoch was raised."""

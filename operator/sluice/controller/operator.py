@@ -77,6 +77,7 @@ async def run(config: OperatorConfig) -> None:
             leadership=leadership,
             statuses=statuses,
             conditions=conditions,
+            guard=guard,
         )
         leftovers = Leftovers(world, leases, applications, statuses)
         attempts = Attempts(

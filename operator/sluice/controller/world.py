@@ -120,8 +120,11 @@ class World:
         known = self._evidence.get(uid)
         if known is None:
             job, applications, pods = self.jobs.get(uid), self.applications.of(uid), self.pods.of(uid)
-            ending = self._ending_namespaces
-            known = evidence_of(uid, job, applications, pods, ending_namespaces=ending)
+            try:
+                known = evidence_of(uid, job, applications, pods, ending_namespaces=self._ending_namespaces)
+            except Exception as error:
+                logger.exception("job %s: the operator failed on what there is of it: all of it is held", uid)
+                known = JobEvidence(failure=f"the operator failed on it: {error!r}"[:1024])
             if job is not None or applications or pods:
                 self._evidence[uid] = known
         return known

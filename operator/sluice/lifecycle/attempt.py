@@ -111,15 +111,15 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         case _ if cover.is_sure and cover.lease is None:
             step = Mistrust(f"no lease covers {attempt.application}, which may run")
         case Stage.STARTING:
-            message = f"SparkApplication {attempt.application} is there; {seen.detail}"
+            message = f"SparkApplication {attempt.application} is there; {seen.detail}{_beside(evidence)}"
             there = attempt.model_copy(update={"message": None})
             step = Tell(StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there))
         case Stage.RUNNING:
-            step = Tell(_running(attempt, seen))
+            step = Tell(_running(attempt, evidence))
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
         case Stage.LOST:
-            step = LookForDriver(otherwise=_lost(job, attempt, seen))
+            step = LookForDriver(otherwise=_lost(job, attempt, evidence))
         case _:
             assert_never(seen.stage)
     return step
@@ -160,21 +160,26 @@ def _obstacle(job: JobView, attempt: Attempt) -> str | None:
     return None if same else f"the spec is not the one that attempt {attempt.number} was granted for"
 
 
-def _running(attempt: Attempt, seen: Observation) -> StatusChange:
+def _beside(evidence: Evidence) -> str:
+    return "".join(f"; {sentence}" for sentence in evidence.told_beside)
+
+
+def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:
+    seen = evidence.seen
     return StatusChange(
         Phase.RUNNING,
         "DriverRunning",
-        f"SparkApplication {attempt.application} runs; its outcome comes when the driver ends",
+        f"SparkApplication {attempt.application} runs; its outcome comes when the driver ends{_beside(evidence)}",
         attempt=attempt.model_copy(
             update={"started_at": attempt.started_at or seen.started_at, "message": None}
         ),
     )
 
 
-def _lost(job: JobView, attempt: Attempt, seen: Observation) -> StatusChange:
+def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
     message = (
-        f"{seen.detail}: it may still write, so its leases are held; once you know that it is dead, say so: "
+        f"{evidence.seen.detail}: it may still write, so its leases are held; once you know that it is dead, say so: "
         f"kubectl annotate deltawritejob -n {job.namespace} {job.name} "
-        f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}"
+        f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{_beside(evidence)}"
     )
     return StatusChange(Phase.ENDING, "DriverLost", message)

@@ -26,6 +26,10 @@ class UnreadableRecordError(ValueError):
     """Somebody changed what only the operator writes."""
 
 
+class EvidenceFailedError(Exception):
+    """The operator failed on what there is of a job: nothing may be concluded from it."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Of one application of one attempt. Mostly an attempt has one; somebody may have made a copy."""
@@ -39,6 +43,8 @@ class Evidence:
     """Somebody who knows says that the driver is dead."""
     namespace_ends: bool = False
     """Nothing can be created where its driver would be."""
+    beside: tuple[str, ...] = ()
+    """What else there is of its job, each in a sentence."""
 
     @cached_property
     def seen(self) -> Observation:
@@ -49,6 +55,11 @@ class Evidence:
         if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
             return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
         return seen
+
+    @property
+    def told_beside(self) -> tuple[str, ...]:
+        """So many that other words have room beside them."""
+        return tuple(sentence[:400] for sentence in self.beside[:3])
 
     @property
     def is_open(self) -> bool:
@@ -93,18 +104,26 @@ class JobEvidence:
 
     by_application: dict[str, Evidence] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
+    failure: str | None = None
+    """Why nothing of it could be told: then all of it may hold."""
 
     def of(self, attempt: Attempt) -> Evidence:
-        known = self.by_application.get(attempt.application)
-        return known or Evidence(attempt.number, attempt.application, intent=attempt)
+        if self.failure is not None:
+            raise EvidenceFailedError(self.failure)
+        name = attempt.application
+        known = self.by_application.get(name) or Evidence(attempt.number, name, intent=attempt)
+        others = [one for one in self.by_application.values() if one.application_name != name and one.holds]
+        beside = (*map(_second, others), *map(_doubtful, self.doubts))
+        return replace(known, beside=beside) if beside else known
 
     @property
     def holds_any(self) -> bool:
-        return any(one.holds for one in self.by_application.values())
+        return self.failure is not None or any(one.holds for one in self.by_application.values())
 
     def holds(self, number: int) -> bool:
         """Whether the lease of this attempt must stay."""
-        return any(one.holds for one in self.by_application.values() if one.number == number)
+        mine = (one for one in self.by_application.values() if one.number == number)
+        return self.failure is not None or any(one.holds for one in mine)
 
 
 def evidence_of(
@@ -140,6 +159,8 @@ def evidence_of(
     for name, one in found.items():
         ends = one.application is not None and one.application["metadata"]["namespace"] in ending_namespaces
         found[name] = replace(one, declared_dead=_is_declared_dead(one, dead), namespace_ends=ends)
+    for one in found.values():
+        one.seen  # noqa: B018 - what the operator fails on, it fails on here
     return JobEvidence(found, tuple(doubts))
 
 
@@ -175,6 +196,18 @@ def annotations_of(body: Json) -> dict[str, str]:
 def words(body: Json) -> str:
     """Lists do not say of what kind their pods are."""
     return f"{body.get('kind', 'Pod')} {body['metadata']['namespace']}/{_name(body)}"
+
+
+def _second(one: Evidence) -> str:
+    body = one.application or one.pod
+    what = words(body) if body is not None else f"attempt {one.number}"
+    return f"{what} is of this job, too: its leases stay until that has ended as well"
+
+
+def _doubtful(doubt: Doubt) -> str:
+    if doubt.holds:
+        return doubt.why
+    return f"{words(doubt.body)} bears this job's label and is of no attempt of it: it holds nothing"
 
 
 def _placed(found: Mapping[str, Evidence], uid: str, job: JobView | None, name: str, body: Json) -> Evidence:

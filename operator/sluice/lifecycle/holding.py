@@ -3,7 +3,7 @@
 What can't be read holds the tables that anybody knows of; where nobody knows any, it holds all there are.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -57,6 +57,12 @@ def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
     return list(found.values())
 
 
+def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list[Lease]:
+    """What may write though it holds no lease: an application that was created late, after its attempt was taken back, or
+    was brought back by somebody. `leased`: who holds one."""
+    return [one.lease for one in grants(jobs, evidence) if one.lease.holder not in leased]
+
+
 def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> list[Frozen]:
     """`remembered`: leases that Redis, or this leader, knows of."""
     known: dict[str, list[str]] = {}
@@ -69,6 +75,9 @@ def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> li
     ]
     for uid, of_job in evidence.items():
         job = jobs.get(uid)
+        if of_job.failure is not None:
+            who = job.key if job is not None else f"the job with the uid {uid}"
+            found.append(Frozen(uid, who, of_job.failure, _tables_of(job, known.get(uid, ()))))
         doubtful = [
             (words(doubt.body), doubt.why)
             for doubt in of_job.doubts
@@ -147,11 +156,9 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     """As its status recorded it, and from the spec, if that still says what was granted: the status shows only so many of a
     job's tables, and names may lead elsewhere since."""
     tables = [footprint.table for footprint in job.status.footprint]
-    try:
+    with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
         if job.spec_hash == attempt.hash:
             tables += [key.text for key in job.footprint.keys]
-    except NotUnderstoodError:
-        pass
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)))
 
 
@@ -164,14 +171,15 @@ def _is_covered(doubt: Doubt, of_job: JobEvidence) -> bool:
 def _tables_of(job: JobView | None, remembered: Iterable[str]) -> tuple[TableKey, ...]:
     """All that anybody knows of."""
     texts = [*remembered, *(_texts_in_status(job) if job is not None else ())]
-    with suppress(NotUnderstoodError):
+    with suppress(Exception):  # whatever it is: those that are known hold, or all do
         texts += [key.text for key in job.tables] if job is not None else []
     return tuple(map(TableKey.parse, dict.fromkeys(texts)))
 
 
 def _texts_in_status(job: JobView) -> Iterator[str]:
     """Also in a status that can't be read as a whole."""
-    given = (job.body.get("status") or {}).get("footprint")
+    status = job.body.get("status")
+    given = status.get("footprint") if isinstance(status, dict) else None
     for entry in given if isinstance(given, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("table"), str):
             yield entry["table"]

@@ -127,6 +127,8 @@ class JobView:
     def _status(self) -> tuple[DeltaWriteJobStatus, str | None]:
         """Fields that somebody wrote by hand may be anything that the schema lets through."""
         given = self.body.get("status") or {}
+        if not isinstance(given, dict):
+            return DeltaWriteJobStatus(), f"status: it is {type(given).__name__} and no object"
         try:
             return DeltaWriteJobStatus.model_validate(given), None
         except ValidationError as error:

@@ -96,7 +96,8 @@ def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str,
     """A patch that says why nothing goes on with the job; what can't be read of its status stays as it is."""
     message = message[:_LONGEST_MESSAGE]
     conditions = _conditions(job, {**_states(None), "Stalled": _TRUE}, reason, message, now)
-    before = job.body.get("status") or {}
+    given = job.body.get("status")
+    before = given if isinstance(given, dict) else {}
     wanted = {
         "reason": reason,
         "message": message,

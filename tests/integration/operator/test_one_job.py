@@ -324,3 +324,30 @@ def test_the_largest_job_gets_through(shared: Played) -> None:
     shared.reaches("large", "Running")
     driver.succeeds("file:/lake/large")
     shared.reaches("large", "Succeeded")
+
+
+def test_a_second_application_of_a_job_is_told_and_holds_until_it_has_ended_too(shared: Played) -> None:
+    uid = shared.apply("copied", rewrite("/lake/copied"))
+    driver = shared.start("copied")
+    shared.reaches("copied", "Running")
+    original = shared.application(driver.application)
+    assert original is not None
+    copy = {key: original[key] for key in ("apiVersion", "kind", "spec")}
+    copy["metadata"] = {key: original["metadata"][key] for key in ("labels", "annotations", "finalizers")} | {
+        "name": "the-copy"
+    }
+    copy["spec"] = copy["spec"] | {"driver": copy["spec"]["driver"] | {"podName": "the-copy-driver"}}
+    shared.apply_application(copy)
+    second = shared.driver_for({**copy, "metadata": (shared.application("the-copy") or {})["metadata"]})
+    second.runs()
+    eventually(lambda: "the-copy" in shared.status("copied")["message"], "the job names the second one")
+    assert "SecondApplication" in shared.events_of("copied")
+    shared.apply("after-copy", rewrite("/lake/copied"))
+    driver.succeeds("file:/lake/copied")
+    shared.reaches("copied", "Succeeded")
+    shared.reaches("after-copy", "Waiting")
+    time.sleep(7)  # more than one sweep
+    assert f"{uid}/1" in shared.holders()
+    second.container_ends(143)
+    shared.start("after-copy").succeeds("file:/lake/copied", 2)
+    shared.reaches("after-copy", "Succeeded")

@@ -119,6 +119,17 @@ def test_a_running_driver_is_told_with_the_time_of_its_start() -> None:
     assert found.change.attempt.started_at == NOW
 
 
+def test_what_else_there_is_of_its_job_is_named() -> None:
+    copy = application(name="copy")
+    for objects in ((application(),), (application("RUNNING"), pod(RUNNING))):
+        found = step(*objects, copy)
+        assert isinstance(found, way.Tell)
+        assert "SparkApplication etl/copy" in found.change.message
+    lost = step(application("COMPLETED"), copy)
+    assert isinstance(lost, way.LookForDriver)
+    assert "SparkApplication etl/copy" in lost.otherwise.message
+
+
 @pytest.mark.parametrize("body", [application("FAILED"), application(**GONE)])
 def test_that_no_driver_starts_any_more_is_proved_by_taking_its_name(body: dict[str, Any]) -> None:
     assert step(body) == way.OccupyDriverName()

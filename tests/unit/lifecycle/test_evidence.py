@@ -9,7 +9,7 @@ import pytest
 from sluice.api import names
 from sluice.api.job_status import Attempt, Outcome
 from sluice.engines import RuntimeProfile, Stage
-from sluice.lifecycle.evidence import JobEvidence, evidence_of
+from sluice.lifecycle.evidence import EvidenceFailedError, JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
@@ -113,3 +113,54 @@ def test_who_knows_that_a_driver_is_dead_can_say_so(where: str) -> None:
     view = job(INTENT, annotations=said if where == "job" else {})
     assert found(view, lost).of(INTENT).seen.stage is Stage.ENDED
     assert found(job(INTENT), application("RUNNING")).of(INTENT).seen.stage is Stage.LOST
+
+
+def test_a_second_application_of_the_job_is_seen_beside_the_open_attempt() -> None:
+    """With its record, which somebody copied; from an earlier attempt, which came late; with nothing but our label."""
+    late = replace(LEASE, attempt=2)
+    nobody = application(name="nobody", annotations=None, finalizers=None)
+    of_job = found(
+        job(INTENT),
+        application("RUNNING"),
+        application(name="copy"),
+        application(name="late", lease=late),
+        nobody,
+    )
+    beside = of_job.of(INTENT).beside
+    assert [sentence.split(" ")[1] for sentence in beside] == ["etl/copy", "etl/late", "etl/nobody"]
+    assert "until that has ended" in beside[0]
+    assert "it holds nothing" in beside[2]
+    assert of_job.of(INTENT).application_name == NAME
+
+
+def test_an_attempt_alone_has_nothing_beside_it() -> None:
+    over = application("COMPLETED", name="over", finalizers=None)
+    assert found(job(INTENT), application("RUNNING"), pod(RUNNING), over).of(INTENT).beside == ()
+
+
+def test_its_lease_stays_until_the_second_has_ended_as_well() -> None:
+    closed = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
+    ended = application("COMPLETED", finalizers=None)
+    assert found(job(closed), ended, application(name="copy")).holds(1)
+    assert not found(job(closed), ended, application("COMPLETED", name="copy", finalizers=None)).holds(1)
+
+
+def test_what_is_beside_it_leaves_room_for_other_words() -> None:
+    copies = [application(name=f"copy-{number}-{'x' * 240}") for number in range(20)]
+    one = found(job(INTENT), *copies).of(INTENT)
+    assert len(one.beside) == 20
+    assert sum(map(len, one.told_beside)) < 1300
+
+
+def test_on_what_the_operator_fails_it_fails_at_once() -> None:
+    with pytest.raises(AttributeError):
+        found(job(INTENT), application() | {"status": 7})
+
+
+def test_of_what_could_not_be_told_all_is_held() -> None:
+    of_job = JobEvidence(failure="deep")
+    assert of_job.holds_any
+    assert of_job.holds(1)
+    assert of_job.holds(2)
+    with pytest.raises(EvidenceFailedError, match="deep"):
+        of_job.of(INTENT)

@@ -9,6 +9,8 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.leases import Epochs, Grant, Lease
 from sluice.lifecycle import holding
+from sluice.lifecycle.evidence import JobEvidence
+from sluice.lifecycle.job import JobView
 from sluice.tables import key_of_path
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, RUNNING, TERMINATED, TOKEN, application, pod
@@ -146,3 +148,38 @@ def test_an_intent_of_which_nobody_knows_the_tables_freezes_everything() -> None
     assert grants(seen) == []
     (one,) = frozen(seen)
     assert one.tables == ()
+
+
+def test_what_may_write_without_a_lease_is_known_by_its_record() -> None:
+    """An application that landed after its attempt was taken back."""
+    over = INTENT | {"outcome": "Withdrawn"}
+    seen = world(phase="Waiting", attempts=[over], footprint=[TOUCHED])
+    assert holding.unleased(seen.jobs, evidence(seen), set()) == []
+    seen.applications.seen(application())
+    assert holding.unleased(seen.jobs, evidence(seen), set()) == [LEASE]
+    assert holding.unleased(seen.jobs, evidence(seen), {LEASE.holder}) == []
+
+
+def test_of_a_job_that_the_operator_fails_on_all_known_tables_are_held_or_else_all_there_are() -> None:
+    failed = {"uid-a": JobEvidence(failure="deep")}
+    seen = world(phase="Running", footprint=[TOUCHED])
+    (one,) = holding.frozen(seen.jobs, failed, ())
+    assert (one.uid, one.who, one.why, one.tables) == ("uid-a", "etl/a", "deep", (ORDERS,))
+    (gone,) = holding.frozen({}, failed, ())
+    assert gone.tables == ()
+    assert "uid-a" in gone.who
+    (remembered,) = holding.frozen({}, failed, [LEASE])
+    assert remembered.tables == (ORDERS,)
+    assert holding.grants(seen.jobs, failed) == []
+
+
+def test_a_spec_that_the_operator_fails_on_ends_no_rebuild(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: JobView) -> str:
+        raise RecursionError("deep")
+
+    seen = world(phase="Starting", attempts=[INTENT], footprint=[TOUCHED])
+    monkeypatch.setattr(JobView, "spec_hash", property(fails))
+    monkeypatch.setattr(JobView, "tables", property(fails))
+    assert [grant.lease.tables for grant in grants(seen)] == [("file:/lake/orders",)]
+    unreadable = world(phase="Starting", attempts=[INTENT | {"grantedAt": "?"}], footprint=[TOUCHED])
+    assert [one.tables for one in frozen(unreadable)] == [(ORDERS,)]

@@ -173,3 +173,12 @@ def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> 
     seen.job_seen(job_body("a", sql=UPDATE, **{field: value}))
     with pytest.raises(NotUnderstoodError, match=rf"^spec\.{field}: not yet: .*leave it out"):
         seen.jobs["uid-a"].unaided  # noqa: B018 - what is wrong in the spec alone is an error
+
+
+@pytest.mark.parametrize("status", [[], [1], "text", 7])
+def test_a_status_that_is_no_object_hides_what_the_job_did(status: Any) -> None:
+    seen = world()
+    seen.job_seen(job_body("a") | {"status": status})
+    unreadable = seen.jobs["uid-a"].unreadable
+    assert (unreadable is None) == (status == [])
+    assert seen.jobs["uid-a"].status.attempts == ()

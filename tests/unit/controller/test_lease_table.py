@@ -1,0 +1,255 @@
+"""The lease table goes on for all whatever one job does to it. Redis and the API server are played."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api.job_status import Attempt
+from sluice.controller import lease_table as module
+from sluice.controller.conditions import Conditions
+from sluice.controller.guard import Guard
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.kube.client import ApiError
+from sluice.leases import Epochs, Grant, Lease
+from sluice.lifecycle.evidence import EvidenceFailedError
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange
+from unit.controller.bodies import job_body
+from unit.lifecycle.objects import application
+
+A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
+B = Lease("uid-b", 1, "hash", "etl/b", ("file:/lake/b",))
+INTENT = {
+    "number": 1,
+    "token": Epochs.token(3, 7),
+    "hash": "hash",
+    "application": "a-1",
+    "grantedAt": "2026-11-19T10:00:00Z",
+}
+
+
+class Store:
+    """In the place of Redis."""
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.held: list[Lease] = []
+        self.checked = 0
+        self.fails: Exception | None = None
+
+    async def grant(self, lease: Lease) -> Grant:
+        if self.fails is not None:
+            raise self.fails
+        self.held.append(lease)
+        return Grant(lease, Epochs.token(3, len(self.held)))
+
+    async def release(self, lease: Lease) -> None:
+        self.held.remove(lease)
+
+    async def check_settings(self) -> None: ...
+
+    async def check_memory(self) -> None:
+        self.checked += 1
+
+    async def known_epoch(self) -> int:
+        return self.epoch
+
+    async def remembered(self) -> list[Lease]:
+        return []
+
+    async def rebuild(self, epoch: int, grants: list[Grant]) -> None:
+        self.epoch = epoch
+        self.held = [grant.lease for grant in grants]
+
+
+class Api:
+    """In the place of the API server: jobs by name, and what is wrong with those that can't be had."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Any] = {}
+        self.lists_fail: Exception | None = None
+        self.written: list[tuple[str, str]] = []
+        self.refused: set[str] = set()
+
+    async def everything(self) -> None:
+        if self.lists_fail is not None:
+            raise self.lists_fail
+
+    async def job(self, _: str, name: str, __: str) -> Any:
+        found = self.jobs.get(name)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def raise_epoch(self, known: int) -> int:
+        return known + 1
+
+    async def write(self, job: JobView, change: StatusChange) -> None:
+        if job.name in self.refused:
+            raise ApiError(422, "Invalid", "a webhook says no")
+        self.written.append((job.name, change.reason))
+
+    async def stall(self, job: JobView, reason: str, _: str) -> None:
+        self.written.append((job.name, reason))
+
+
+class Clock:
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(module, "time", found)
+    return found
+
+
+async def built(store: Store, api: Api) -> tuple[World, LeaseTable]:
+    played: Any = api
+    redis: Any = store
+    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    guard = Guard(world, played, played)
+    table = LeaseTable(
+        redis,
+        world=world,
+        relist=played,
+        leadership=played,
+        statuses=played,
+        conditions=Conditions(),
+        guard=guard,
+    )
+    await table.make_sure()
+    assert table.is_sure
+    for name in ("a", "b"):
+        api.jobs[name] = job_body(name)
+        world.job_seen(api.jobs[name])
+    return world, table
+
+
+@pytest.mark.parametrize("wrong", [ApiError(500, "InternalError", "no"), RecursionError("deep")])
+async def test_a_job_that_cannot_be_asked_keeps_its_lease_and_holds_up_nobody(
+    wrong: Exception, clock: Clock
+) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    for lease in (A, B):
+        await table.grant(lease)
+    api.jobs["a"] = wrong
+    await table.make_sure()
+    assert table.is_sure
+    assert (set(table.unsettled), store.held) == ({"uid-a"}, [A])
+    assert ("b", "GrantGivenBack") in api.written
+    assert store.checked == 1
+
+
+async def test_one_job_is_asked_ever_more_rarely_while_all_else_goes_on(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    await table.grant(A)
+    asked = []
+
+    async def job(*_: str) -> Any:
+        asked.append(clock.now)
+        raise ApiError(500, "InternalError", "no")
+
+    setattr(api, "job", job)  # noqa: B010
+    for _ in range(100):
+        await table.make_sure()
+        clock.now += 0.25
+    assert 5 <= len(asked) <= 10
+    assert store.checked == 100
+
+
+async def test_a_status_that_the_api_server_takes_from_nobody_holds_up_nobody(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    await table.grant(A)
+    api.refused = {"a"}
+    await table.make_sure()
+    assert table.is_sure
+    assert (set(table.unsettled), store.held) == ({"uid-a"}, [A])
+    api.refused = set()
+    clock.now += 60
+    await table.make_sure()
+    assert (set(table.unsettled), store.held) == (set(), [])
+
+
+async def test_a_status_that_cannot_be_read_may_hide_the_intent(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    await table.grant(A)
+    api.jobs["a"] = job_body("a", version=2) | {"status": {"attempts": [INTENT | {"grantedAt": "?"}]}}
+    await table.make_sure()
+    assert (set(table.unsettled), store.held) == ({"uid-a"}, [A])
+
+
+@pytest.mark.parametrize(("status", "held"), [({"attempts": [INTENT]}, [A]), ({}, [])])
+async def test_the_job_itself_says_whether_its_intent_is_there(
+    status: dict[str, Any], held: list[Lease], clock: Clock
+) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    await table.grant(A)
+    api.jobs["a"] = job_body("a", version=2) | {"status": status}
+    await table.make_sure()
+    assert (table.unsettled, store.held) == ({}, held)
+
+
+async def test_a_job_that_is_gone_gives_its_grant_back(clock: Clock) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    await table.grant(A)
+    world.job_gone("uid-a")
+    await table.make_sure()  # its body may still come in late
+    assert (table.unsettled, store.held) == ({}, [])
+
+
+async def test_a_rebuild_that_fails_for_whatever_reason_is_tried_again_after_a_pause(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    table.mistrust(ValueError("it forgot"))
+    epoch, api.lists_fail = store.epoch, KeyError("metadata")
+    for _ in range(20):
+        await table.make_sure()
+    assert not table.is_sure
+    assert len([record for record in caplog.records if record.exc_info]) == 1
+    api.lists_fail = None
+    await table.make_sure()
+    assert not table.is_sure, "it was not time yet"
+    clock.now += 60
+    await table.make_sure()
+    assert table.is_sure
+    assert store.epoch > epoch
+
+
+async def test_a_job_on_which_the_operator_fails_is_held_through_a_rebuild_and_nobody_else_waits(
+    clock: Clock,
+) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    table.mistrust(ValueError("it forgot"))
+    world.applications.seen(application(lease=A) | {"status": 7})
+    await table.make_sure()
+    assert table.is_sure
+    assert [one.uid for one in table.frozen()] == ["uid-a"]
+    assert world.evidence("uid-a").holds(1)
+    with pytest.raises(EvidenceFailedError):
+        world.evidence("uid-a").of(Attempt.model_validate(INTENT))
+    assert not world.evidence("uid-b").holds_any
+
+
+async def test_a_lease_that_cannot_be_written_down_is_its_jobs_trouble_alone(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    store.fails = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
+    with pytest.raises(UnicodeEncodeError):
+        await table.grant(A)
+    assert table.is_sure
+    assert table.unsettled == {}
