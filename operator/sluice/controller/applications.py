@@ -74,6 +74,11 @@ class Applications:
         self._world.applications.seen(body)
         return is_marked(body)
 
+    async def look(self, namespace: str, name: str) -> None:
+        """For what the API server has of it, and no watch may have shown yet: a driver may outlive its application."""
+        if not await self.find(namespace, name):
+            await self.find_driver(namespace, name)
+
     async def find_driver(self, namespace: str, name: str) -> bool:
         """Whether the API server has the driver's pod, which no watch has shown yet."""
         if self._world.pods.get(namespace, driver_pod_name(name)) is not None:

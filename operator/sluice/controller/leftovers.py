@@ -79,19 +79,19 @@ class Leftovers:
                 pass
 
     async def _release(self, uid: str, *, look_first: bool) -> None:
-        """Told by evidence alone. `look_first`: a creation's answer may have been lost, and no watch have shown it yet."""
+        """Told by evidence alone. `look_first`: a creation's answer may have been lost, and no watch have shown yet what came
+        of it."""
         for lease in self._leases.held_by(uid):
             if self._world.evidence(uid).holds(lease.attempt):
                 continue
-            if look_first and await self._was_created_unseen(lease):
-                continue
+            if look_first:
+                await self._applications.look(*_place(lease))
+                if self._world.evidence(uid).holds(lease.attempt):
+                    continue
             if not await self._can_nothing_land(lease):
                 continue
             await self._leases.release(lease)
             self._applications.creates.forget(*_place(lease))
-
-    async def _was_created_unseen(self, lease: Lease) -> bool:
-        return await self._applications.find(*_place(lease))
 
     async def _can_nothing_land(self, lease: Lease) -> bool:
         """A create without an answer may land yet: its driver's name is taken before its lease goes."""

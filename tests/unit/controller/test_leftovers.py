@@ -9,6 +9,7 @@ from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.kube.client import NotFoundError
 from sluice.leases import Lease
+from unit.lifecycle.objects import RUNNING, application, pod
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 NAME = application_name("a", "uid-a", 1)
@@ -19,9 +20,12 @@ class Api:
 
     def __init__(self) -> None:
         self.made: list[str] = []
+        self.there: dict[str, Any] = {}
 
-    async def get(self, *_: Any) -> Any:
-        raise NotFoundError(404, "NotFound", "not there")
+    async def get(self, _: Any, __: str, name: str) -> Any:
+        if name not in self.there:
+            raise NotFoundError(404, "NotFound", "not there")
+        return self.there[name]
 
     async def create(self, resource: Any, namespace: str, body: dict[str, Any]) -> Any:
         self.made.append(f"{resource.plural} {namespace}/{body['metadata']['name']}")
@@ -58,3 +62,18 @@ async def test_where_a_create_was_not_answered_the_drivers_name_is_taken_before_
     await leftovers.retire("uid-a")
     assert released == [LEASE]
     assert len(api.made) == 1
+
+
+async def test_a_driver_that_no_watch_has_shown_keeps_the_lease_though_its_application_is_gone() -> None:
+    api, _, leftovers, released = made()
+    api.there[f"{NAME}-driver"] = pod(RUNNING, NAME, lease=LEASE)
+    await leftovers.retire("uid-a")
+    assert released == []
+
+
+async def test_an_application_that_was_stripped_before_any_watch_showed_it_keeps_the_lease() -> None:
+    """It may still start a driver."""
+    api, _, leftovers, released = made()
+    api.there[NAME] = application(name=NAME, lease=LEASE, finalizers=None)
+    await leftovers.retire("uid-a")
+    assert released == []
