@@ -5,6 +5,7 @@ with what it wrote into the object's annotations, and no handler here asks for t
 """
 
 import asyncio
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 import kopf
@@ -45,16 +46,26 @@ async def follow(world: World, namespaces: tuple[str, ...], stop: asyncio.Event)
         else:
             world.policy_seen(body)
 
-    ours = asyncio.all_tasks()
-    tasks = await kopf.spawn_tasks(
-        registry=registry,
-        namespaces=namespaces,
-        clusterwide=not namespaces,
-        standalone=True,
-        stop_flag=stop,
-    )
-    heed_signals(stop)  # kopf has taken them for itself, and fails on the second
-    await kopf.run_tasks(tasks, ignored=ours)  # it cancels all others at its end
+    while not stop.is_set():
+        world.forgotten.clear()
+        tasks = await kopf.spawn_tasks(
+            registry=registry, namespaces=namespaces, clusterwide=not namespaces, standalone=True
+        )
+        heed_signals(stop)  # kopf has taken them for itself, and fails on the second
+        await _run_until(tasks, stop, world.forgotten)
+
+
+async def _run_until(tasks: Collection["asyncio.Task[None]"], *ends: asyncio.Event) -> None:
+    """kopf's own way of running its tasks cancels at its end all others that began meanwhile, the acting one among them."""
+    ending = [asyncio.create_task(event.wait()) for event in ends]
+    try:
+        done, _ = await asyncio.wait([*tasks, *ending], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()  # one of kopf's that ends by itself has failed: say how
+    finally:
+        for task in (*tasks, *ending):
+            task.cancel()
+        await asyncio.gather(*tasks, *ending, return_exceptions=True)
 
 
 def settle(settings: kopf.OperatorSettings) -> None:
@@ -65,6 +76,7 @@ def settle(settings: kopf.OperatorSettings) -> None:
     settings.watching.connect_timeout = REQUEST_TIMEOUT
     settings.watching.chunk_size = PAGE
     settings.networking.request_timeout = REQUEST_TIMEOUT
+    settings.process.ultimate_exiting_timeout = None  # the end of its tasks isn't the process's
     settings.persistence.finalizer = f"{names.GROUP}/kopf"
     settings.persistence.diffbase_storage = NoDiffBase()
     settings.persistence.progress_storage = NoProgress()

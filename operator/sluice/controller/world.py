@@ -41,6 +41,8 @@ class World:
         """As long as nothing changed of the job and of what is its own."""
         self._dirty: set[str] = set()
         self._changed = asyncio.Event()
+        self.forgotten = asyncio.Event()
+        """Set when what was seen no longer counts: who follows from there begins anew."""
 
     def job_seen(self, body: Json) -> None:
         self._job_bodies.seen(body)
@@ -60,6 +62,7 @@ class World:
         for mirror in self.mirrors:
             mirror.forget()
         self._ending_namespaces.clear()
+        self.forgotten.set()
 
     def heed_policies(self) -> None:
         """After their changes names may lead elsewhere: what was concluded from that is concluded again, by all at once."""

@@ -62,9 +62,13 @@ class Kube:
         self._api = api
 
     @classmethod
-    async def connect(cls) -> Self:
-        await config.load_config()  # type: ignore[no-untyped-call]
-        return cls(client.ApiClient())
+    async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
+        """As the given kubeconfig says, or kubectl's, or the pod that this process runs in."""
+        settings = client.Configuration()
+        named = {"config_file": kubeconfig, "context": context}
+        given = {option: value for option, value in named.items() if value is not None}
+        await config.load_config(client_configuration=settings, **given)  # type: ignore[no-untyped-call]
+        return cls(client.ApiClient(settings))
 
     async def close(self) -> None:
         await self._api.close()  # type: ignore[no-untyped-call]

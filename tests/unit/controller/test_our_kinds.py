@@ -21,3 +21,11 @@ def test_no_body_is_copied_for_an_event() -> None:
     assert diffbase.fetch(body=body) is None
     essence = progress.clear(essence=diffbase.build(body=body))
     assert essence == {}
+
+
+def test_a_silent_watch_of_kopf_is_given_up_within_half_a_minute() -> None:
+    settings = kopf.OperatorSettings()
+    settle(settings)
+    assert settings.watching.server_timeout is not None
+    assert settings.watching.client_timeout is not None
+    assert settings.watching.server_timeout < settings.watching.client_timeout <= 30
