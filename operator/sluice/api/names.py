@@ -29,3 +29,11 @@ FINALIZER_LEASE = f"{GROUP}/lease"
 
 LABEL_PLACEHOLDER = f"{GROUP}/placeholder"
 SCHEDULING_GATE = f"{GROUP}/never-starts"
+
+CLAIMS_NAMESPACE = "kube-system"
+CLAIMS = "sluice-installations"
+
+
+def leader_lease(deployment: str) -> str:
+    """The Lease object of an installation, in the operator's namespace."""
+    return f"{deployment}-leader"

@@ -8,6 +8,7 @@ from pathlib import Path
 from sluice.controller import logs
 from sluice.controller.config import ConfigError, load
 from sluice.controller.operator import run
+from sluice.installations.register import OverlapError
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +25,8 @@ def main() -> int:
     logs.configure(verbose=arguments.verbose)
     try:
         asyncio.run(run(load(arguments.config)))
-    except ConfigError as error:
-        logger.error("%s", error)  # noqa: TRY400 - the mistake isn't in the code
+    except (ConfigError, OverlapError) as error:
+        logger.error("%s", error)  # noqa: TRY400 - what is wrong isn't in the code
         return 2
     except Exception:
         logger.exception("the operator failed, and ends")

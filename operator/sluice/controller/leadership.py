@@ -35,7 +35,7 @@ class Leadership:
         self._kube = kube
         self._conditions = conditions
         self._namespace = namespace
-        self._name = f"{deployment}-leader"
+        self._name = names.leader_lease(deployment)
         self.identity = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
         self._lease: dict[str, Any] = {}
         self._renewed = 0.0

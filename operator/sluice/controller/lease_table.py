@@ -18,7 +18,14 @@ from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
-from sluice.leases import ForgottenError, Grant, Lease, LeaseStore, RefusedError
+from sluice.leases import (
+    ForgottenError,
+    Grant,
+    Lease,
+    LeaseStore,
+    OtherInstallationError,
+    RefusedError,
+)
 from sluice.lifecycle import holding
 from sluice.lifecycle.evidence import JobEvidence
 from sluice.lifecycle.holding import Frozen
@@ -32,7 +39,7 @@ LONGEST_PAUSE = 5.0
 
 _USABLE = OperatorConditionType.LEASE_TABLE_USABLE
 
-TROUBLE = (RedisError, OSError, ForgottenError, RefusedError, ValueError)
+TROUBLE = (RedisError, OSError, ForgottenError, OtherInstallationError, RefusedError, ValueError)
 
 
 class LeaseTable:
@@ -205,14 +212,13 @@ class LeaseTable:
         """A new epoch, and in it every lease that Kubernetes knows of after the epoch was raised."""
         await self._store.check_settings()
         await self._relist.everything()
-        known = max(
-            await self._store.known_epoch(), holding.highest_epoch(self._world.jobs, self._evidence())
-        )
+        former = await self._store.former()
+        known = max(former.epoch, holding.highest_epoch(self._world.jobs, self._evidence()))
         epoch = await self._leadership.raise_epoch(known)
         await self._relist.everything()
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
-        self._remembered = await self._store.remembered()
+        self._remembered = (await self._store.former()).hints
         await self._store.rebuild(epoch, grants)
         self.trouble = None
         self._world.mark_all()

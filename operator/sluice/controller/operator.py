@@ -13,6 +13,7 @@ from sluice.controller import our_kinds
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
+from sluice.controller.claiming import Claiming
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
@@ -63,7 +64,9 @@ async def run(config: OperatorConfig) -> None:
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
     tasks.append(asyncio.create_task(our_kinds.follow(world, config.watch_namespaces, stop), name="kopf"))
 
-    def loop() -> Loop:
+    claiming = Claiming(kube, config)
+
+    def loop(installation: str) -> Loop:
         """Whoever leads begins with nothing remembered from an earlier time."""
         relist = Relist(kube, world, namespaces)
         statuses = StatusWriter(kube, world)
@@ -71,7 +74,7 @@ async def run(config: OperatorConfig) -> None:
         applications = Applications(kube, world)
         guard = Guard(world, relist, statuses)
         leases = LeaseTable(
-            LeaseStore(redis, config.deployment),
+            LeaseStore(redis, config.deployment, installation),
             world=world,
             relist=relist,
             leadership=leadership,
@@ -115,7 +118,8 @@ async def run(config: OperatorConfig) -> None:
             conditions=conditions,
         )
 
-    tasks.append(asyncio.create_task(_lead(leadership, conditions, loop), name="lead"))
+    tasks.append(asyncio.create_task(_lead(leadership, claiming, conditions, loop), name="lead"))
+    tasks.append(asyncio.create_task(claiming.keep(leadership.leads), name="claim"))
     telling = tell_transitions(conditions, leadership, EventWriter(kube, leadership.identity))
     tasks.append(asyncio.create_task(telling, name="tell"))
     stopping = asyncio.create_task(stop.wait(), name="stop")
@@ -134,12 +138,17 @@ async def run(config: OperatorConfig) -> None:
         await kube.close()
 
 
-async def _lead(leadership: Leadership, conditions: Conditions, loop: Callable[[], Loop]) -> None:
+async def _lead(
+    leadership: Leadership, claiming: Claiming, conditions: Conditions, loop: Callable[[str], Loop]
+) -> None:
+    await claiming.check()
     while True:
         await leadership.acquire()
         renewing = asyncio.create_task(leadership.keep(), name="renew")
         try:
-            await loop().run()
+            installation = await claiming.claim(leadership.leads)
+            if installation is not None:
+                await loop(installation).run()
         finally:
             renewing.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -1,6 +1,21 @@
 """The lease table in Redis: it fences former leaders, and is rebuilt from Kubernetes whenever it may have forgotten."""
 
 from sluice.leases.model import Epochs, Grant, Lease
-from sluice.leases.store import ForgottenError, LeaseStore, RefusedError, StaleError
+from sluice.leases.store import (
+    ForgottenError,
+    LeaseStore,
+    OtherInstallationError,
+    RefusedError,
+    StaleError,
+)
 
-__all__ = ["Epochs", "ForgottenError", "Grant", "Lease", "LeaseStore", "RefusedError", "StaleError"]
+__all__ = [
+    "Epochs",
+    "ForgottenError",
+    "Grant",
+    "Lease",
+    "LeaseStore",
+    "OtherInstallationError",
+    "RefusedError",
+    "StaleError",
+]

@@ -1,63 +1,74 @@
 """The scripts that run inside Redis, each all or nothing.
 
-Every one carries the caller's epoch: a Redis that forgot it, or serves a later leader, answers EPOCH and changes
-nothing. Any of them may run twice (clients repeat what they heard no answer to), so each is idempotent.
+Every one carries the caller's epoch and installation: a Redis that forgot the epoch, or serves a later leader, answers
+EPOCH, one that keeps another installation's leases INSTALLATION, and both change nothing. Any of them may run twice
+(clients repeat what they heard no answer to), so each is idempotent.
 
 A table's version is a hash of its history: each grant and each release makes a new one of the old one and of its own
 request. So two versions that are alike have the same history, and the leader can tell beforehand what it will leave.
 
-KEYS: epoch, counter, versions, leases, builder.
+KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted.
 A lease is kept as three lines: its token as epoch and counter, the request that it was granted to, its record.
 """
 
-_EPOCH_IS_MINE = """
+_INSTALLATION_IS_MINE = """
+local installation = redis.call('GET', KEYS[6])
+if installation and installation ~= ARGV[2] then
+  return {'INSTALLATION', installation}
+end
+"""
+
+_EPOCH_IS_MINE = (
+    _INSTALLATION_IS_MINE
+    + """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return {'EPOCH', redis.call('GET', KEYS[1]) or ''}
 end
 """
+)
 
-# ARGV: epoch, holder, request, record, then table and version in turn, as the leader left it. Gives the token. The same
-# request gives the same token again; another one for the same holder is refused.
+# ARGV: epoch, installation, holder, request, record, then table and version in turn, as the leader left it. Gives the
+# token. The same request gives the same token again; another one for the same holder is refused.
 GRANT = (
     _EPOCH_IS_MINE
     + """
-local held = redis.call('HGET', KEYS[4], ARGV[2])
+local held = redis.call('HGET', KEYS[4], ARGV[3])
 if held then
   local token, request = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n')
-  if request ~= ARGV[3] then
+  if request ~= ARGV[4] then
     return {'OTHER', token}
   end
   return {'GRANTED', token}
 end
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
   if version ~= ARGV[i + 1] then
     return {'STALE', ARGV[i], version}
   end
 end
-for i = 5, #ARGV, 2 do
-  redis.call('HSET', KEYS[3], ARGV[i], redis.sha1hex(ARGV[i + 1] .. ' ' .. ARGV[3]))
+for i = 6, #ARGV, 2 do
+  redis.call('HSET', KEYS[3], ARGV[i], redis.sha1hex(ARGV[i + 1] .. ' ' .. ARGV[4]))
 end
 local token = ARGV[1] .. ' ' .. redis.call('INCR', KEYS[2])
-redis.call('HSET', KEYS[4], ARGV[2], token .. '\\n' .. ARGV[3] .. '\\n' .. ARGV[4])
+redis.call('HSET', KEYS[4], ARGV[3], token .. '\\n' .. ARGV[4] .. '\\n' .. ARGV[5])
 return {'GRANTED', token}
 """
 )
 
-# ARGV: epoch, holder, token, then the tables. Gives the tables' versions after it.
+# ARGV: epoch, installation, holder, token, then the tables. Gives the tables' versions after it.
 RELEASE = (
     _EPOCH_IS_MINE
     + """
-local held = redis.call('HGET', KEYS[4], ARGV[2])
-local released = held and string.match(held, '^([^\\n]*)\\n') == ARGV[3]
+local held = redis.call('HGET', KEYS[4], ARGV[3])
+local released = held and string.match(held, '^([^\\n]*)\\n') == ARGV[4]
 if released then
-  redis.call('HDEL', KEYS[4], ARGV[2])
+  redis.call('HDEL', KEYS[4], ARGV[3])
 end
 local answer = {'RELEASED'}
-for i = 4, #ARGV do
+for i = 5, #ARGV do
   local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
   if released then
-    version = redis.sha1hex(version .. ' ' .. ARGV[3])
+    version = redis.sha1hex(version .. ' ' .. ARGV[4])
     redis.call('HSET', KEYS[3], ARGV[i], version)
   end
   answer[#answer + 1] = version
@@ -66,21 +77,50 @@ return answer
 """
 )
 
-# ARGV: new epoch, builder, then holder, value, and so on. Only a higher epoch may take over; the same one only if
-# it is the same request come twice, which must not undo what was granted since.
-REBUILD = """
+# ARGV: new epoch, installation, builder, the leader's beat, then holder, value, and so on. Only a higher epoch may take over;
+# the same one only if it is the same request come twice, which must not undo what was granted since. Whoever rebuilds first
+# is whose Redis it is.
+REBUILD = (
+    _INSTALLATION_IS_MINE
+    + """
 local epoch = tonumber(redis.call('GET', KEYS[1]) or '0')
-if epoch == tonumber(ARGV[1]) and redis.call('GET', KEYS[5]) == ARGV[2] then
+if epoch == tonumber(ARGV[1]) and redis.call('GET', KEYS[5]) == ARGV[3] then
   return {'REBUILT'}
 end
 if epoch >= tonumber(ARGV[1]) then
   return {'EPOCH', tostring(epoch)}
 end
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
-for i = 3, #ARGV, 2 do
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[8])
+for i = 5, #ARGV, 2 do
   redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
 end
-redis.call('SET', KEYS[5], ARGV[2])
+redis.call('SET', KEYS[5], ARGV[3])
+redis.call('SET', KEYS[6], ARGV[2])
+redis.call('SET', KEYS[7], ARGV[4])
 redis.call('SET', KEYS[1], ARGV[1])
 return {'REBUILT'}
+"""
+)
+
+# ARGV: epoch, installation, beat.
+BEAT = (
+    _EPOCH_IS_MINE
+    + """
+redis.call('SET', KEYS[7], ARGV[3])
+return {'NOTED'}
+"""
+)
+
+# ARGV: the installation that it is taken from, the one that takes it. What nothing explains is held by the rebuild that follows.
+ADOPT = """
+local installation = redis.call('GET', KEYS[6]) or ''
+if installation == ARGV[2] then
+  return {'ADOPTED'}
+end
+if installation ~= ARGV[1] then
+  return {'INSTALLATION', installation}
+end
+redis.call('SET', KEYS[6], ARGV[2])
+redis.call('SET', KEYS[8], ARGV[1])
+return {'ADOPTED'}
 """

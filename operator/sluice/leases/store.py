@@ -7,15 +7,17 @@ that went back in time, or that somebody else wrote to, is noticed at the next g
 Nothing here has a time to live: a lease ends when the end of its holder is proved.
 """
 
-import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from uuid import uuid4
 
 from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
 
 from sluice.leases import scripts
+from sluice.leases.former import Former, former, token_in
+from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease
 
 
@@ -25,6 +27,10 @@ class ForgottenError(Exception):
 
 class StaleError(ForgottenError):
     """A table's history isn't the one that this leader left."""
+
+
+class OtherInstallationError(Exception):
+    """Redis keeps the leases of another installation, which may still run."""
 
 
 class RefusedError(Exception):
@@ -38,11 +44,6 @@ class _Held:
     request: str
 
 
-def _token(text: str) -> int:
-    epoch, counter = text.split(" ")
-    return Epochs.token(int(epoch), int(counter))
-
-
 def _token_text(token: int) -> str:
     return f"{Epochs.of(token)} {Epochs.counter_of(token)}"
 
@@ -53,11 +54,13 @@ def _version_after(version: str, request: str) -> str:
 
 
 class LeaseStore:
-    def __init__(self, redis: "Redis", deployment: str) -> None:
+    def __init__(self, redis: "Redis", deployment: str, installation: str) -> None:
         self._redis = redis
-        prefix = f"sluice:{{{deployment}}}"  # one hash tag: one slot of a cluster holds all keys
-        self._keys = [f"{prefix}:{name}" for name in ("epoch", "counter", "versions", "leases", "builder")]
+        self._installation = installation
+        """Whose leases these are."""
+        self._keys = Keys(deployment)
         self._grant = redis.register_script(scripts.GRANT)
+        self._beat = redis.register_script(scripts.BEAT)
         self._release = redis.register_script(scripts.RELEASE)
         self._rebuild = redis.register_script(scripts.REBUILD)
         self._epoch = 0
@@ -94,21 +97,21 @@ class LeaseStore:
                 f"Redis may evict leases: its maxmemory-policy is {policy!r}; set it to noeviction"
             )
 
-    async def known_epoch(self) -> int:
-        """The epoch that Redis remembers, 0 if none."""
-        return int(await self._redis.get(self._keys[0]) or 0)
+    async def former(self) -> Former:
+        """What is there, whoever wrote it."""
+        return await former(self._redis, self._keys)
 
-    async def rebuild(self, epoch: int, grants: Iterable[Grant]) -> None:
+    async def rebuild(self, epoch: int, grants: Iterable[Grant], *, beat: int = 0) -> None:
         """Replaces the whole table in one step, for a new epoch."""
         held = [_Held(grant, self._request(grant.lease, {})) for grant in grants]
-        arguments: list[str | int] = [epoch, uuid4().hex]
+        arguments: list[str | int] = [uuid4().hex, beat]
         for one in held:
             lease = one.grant.lease
             arguments += [
                 lease.holder,
                 f"{_token_text(one.grant.token)}\n{one.request}\n{lease.to_json()}",
             ]
-        answer = await self._rebuild(keys=self._keys, args=arguments)
+        answer = await self._ask(self._rebuild, epoch, *arguments)
         if answer[0] != "REBUILT":
             raise ForgottenError(f"epoch {epoch} is over: Redis serves epoch {answer[1]}")
         self._epoch = epoch
@@ -122,7 +125,10 @@ class LeaseStore:
         run_id = await self._current_run_id()
         if run_id != self._run_id:
             raise ForgottenError("Redis was restarted or replaced: what it remembers may be old")
-        if await self.known_epoch() != self._epoch:
+        epoch, installation = await self._redis.mget(self._keys.epoch, self._keys.installation)
+        if installation is not None:
+            self._refuse_others(["INSTALLATION", str(installation)])
+        if epoch != str(self._epoch):
             raise ForgottenError(f"Redis does not remember epoch {self._epoch}")
 
     async def grant(self, lease: Lease) -> Grant:
@@ -133,14 +139,14 @@ class LeaseStore:
             request = known.request
         else:
             request = self._request(lease, self._versions)
-        arguments: list[str | int] = [self._epoch, lease.holder, request, lease.to_json()]
+        arguments = [lease.holder, request, lease.to_json()]
         for table in lease.tables:
             arguments += [table, self._versions.get(table, "")]
         left = self._left_by(request, lease.tables)
-        answer = await self._grant(keys=self._keys, args=arguments)
+        answer = await self._ask(self._grant, self._epoch, *arguments)
         match answer[0]:
             case "GRANTED":
-                grant = Grant(lease, _token(answer[1]))
+                grant = Grant(lease, token_in(answer[1]))
                 self._check_token(grant)
                 if known is None:
                     self._versions |= left
@@ -150,7 +156,7 @@ class LeaseStore:
             case "OTHER":
                 raise RefusedError(
                     f"{lease.job} holds a lease of attempt {lease.attempt} that was granted to another request, "
-                    f"under the token {_token(answer[1])}"
+                    f"under the token {token_in(answer[1])}"
                 )
             case "STALE":
                 raise StaleError(f"table {answer[1]} has another history in Redis than this leader left")
@@ -165,7 +171,7 @@ class LeaseStore:
         token = _token_text(known.grant.token)
         tables = known.grant.lease.tables
         left = self._left_by(token, tables)
-        answer = await self._release(keys=self._keys, args=[self._epoch, lease.holder, token, *tables])
+        answer = await self._ask(self._release, self._epoch, lease.holder, token, *tables)
         if answer[0] != "RELEASED":
             raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
         for table, version in zip(tables, answer[1:], strict=True):
@@ -174,22 +180,24 @@ class LeaseStore:
         self._versions |= left
         del self._held[lease.holder]
 
-    async def holders(self) -> list[Grant]:
-        """All leases, as Redis has them."""
-        values = await self._redis.hvals(self._keys[3])
-        grants = []
-        for value in values:
-            token, _, record = str(value).split("\n", 2)
-            grants.append(Grant(Lease.from_json(record), _token(token)))
-        return grants
+    async def note_beat(self, beat: int) -> None:
+        """How far the leader has come, by its Lease object."""
+        answer = await self._ask(self._beat, self._epoch, beat)
+        if answer[0] != "NOTED":
+            raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
 
-    async def remembered(self) -> list[Lease]:
-        """What Redis holds of any epoch, as far as it can be read: hints, of which none is believed alone."""
-        found = []
-        for value in await self._redis.hvals(self._keys[3]):
-            with contextlib.suppress(ValueError, RecursionError):
-                found.append(Lease.from_json(str(value).split("\n", 2)[-1]))
-        return found
+    async def _ask(self, script: AsyncScript, epoch: int, *arguments: str | int) -> Sequence[str]:
+        answer: list[str] = await script(keys=self._keys.all, args=[epoch, self._installation, *arguments])
+        self._refuse_others(answer)
+        return answer
+
+    def _refuse_others(self, answer: Sequence[str]) -> None:
+        if answer[0] == "INSTALLATION" and answer[1] != self._installation:
+            raise OtherInstallationError(
+                f"Redis keeps the leases of installation {answer[1]} under {self._keys.prefix}, and this is installation "
+                f"{self._installation}: give each a deployment name or a Redis database of its own, or, if "
+                f"{answer[1]} is gone for good, take its leases over by `sluice adopt`"
+            )
 
     def _check_token(self, grant: Grant) -> None:
         """Who asks again has the token of the first time, and nobody else has it."""

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from sluice.leases import Grant, LeaseStore
+from sluice.leases import Grant
+from sluice.leases.former import former
+from sluice.leases.keys import Keys
 from sluice.online.connection import Installation, redis_of
 from sluice.online.errors import OnlineError
 
@@ -10,9 +12,10 @@ from sluice.online.errors import OnlineError
 async def held(at: Installation) -> list[Grant]:
     async with redis_of(at) as redis:
         try:
-            return sorted(await LeaseStore(redis, at.deployment).holders(), key=lambda grant: grant.token)
+            found = (await former(redis, Keys(at.deployment))).grants
         except ValueError as error:
-            raise OnlineError(f"Redis: a lease of {at.deployment} can't be read: {error}") from error
+            raise OnlineError(f"Redis: {error}") from error
+    return sorted(found, key=lambda grant: grant.token)
 
 
 def plain(grant: Grant) -> dict[str, Any]:

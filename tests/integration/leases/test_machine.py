@@ -40,7 +40,7 @@ class TheLeaseTable(RuleBasedStateMachine):
         self.server.service.start()
         self.redis = Redis.from_url(self.server.url, decode_responses=True)
         self.run(self._asked_again(self.redis.flushall))
-        self.leaders = [LeaseStore(self.redis, "machine") for _ in range(2)]
+        self.leaders = [LeaseStore(self.redis, "machine", "cluster/ns/machine") for _ in range(2)]
         self.epoch = 0
         self.leader: int | None = None
         self.held: dict[str, Grant] = {}
@@ -92,13 +92,14 @@ class TheLeaseTable(RuleBasedStateMachine):
     @rule(who=LEADERS, choice=st.randoms(use_true_random=False))
     def releases(self, who: int, choice: Any) -> None:
         uid = choice.choice(sorted(self.held))
+        knows = self.leaders[who].holds(uid, 1)
         try:
             self.run(self._asked_again(lambda: self.leaders[who].release(self.held[uid].lease)))
         except ForgottenError:
             assert who != self.leader or self.forgot
         else:
-            if self.is_served_again(who):
-                return
+            if self.is_served_again(who) or (who != self.leader and not knows):
+                return  # who knows of no lease asks nobody
             assert who == self.leader
             del self.held[uid]
 
@@ -139,8 +140,8 @@ class TheLeaseTable(RuleBasedStateMachine):
     def holds_what_was_granted(self) -> None:
         if self.leader is None or self.forgot:
             return
-        found = self.run(self._asked_again(self.leaders[self.leader].holders))
-        assert {grant.lease.uid: grant for grant in found} == self.held
+        found = self.run(self._asked_again(self.leaders[self.leader].former))
+        assert {grant.lease.uid: grant for grant in found.grants} == self.held
 
     async def _asked_again(self, ask: Any) -> Any:
         """A connection of before a restart is found broken once."""

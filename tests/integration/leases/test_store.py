@@ -12,7 +12,19 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import RedisError
 
 from integration.leases.redis_process import RedisProcess
-from sluice.leases import Epochs, ForgottenError, Grant, Lease, LeaseStore, RefusedError, StaleError
+from sluice.leases import (
+    Epochs,
+    ForgottenError,
+    Grant,
+    Lease,
+    LeaseStore,
+    OtherInstallationError,
+    RefusedError,
+    StaleError,
+)
+from sluice.leases.adoption import AdoptedMeanwhileError, adopt
+from sluice.leases.former import former
+from sluice.leases.keys import Keys
 
 
 def lease(uid: str, *tables: str, attempt: int = 1, hash_: str = "h") -> Lease:
@@ -76,7 +88,7 @@ async def test_a_token_of_a_later_epoch_is_always_higher(store: LeaseStore) -> N
 async def test_a_rebuilt_lease_keeps_its_token(store: LeaseStore) -> None:
     first = await store.grant(lease("a"))
     await store.rebuild(2, [first])
-    assert await store.holders() == [first]
+    assert (await store.former()).grants == [first]
     assert await store.grant(lease("a")) == first
     assert (await store.grant(lease("b"))).token != first.token
 
@@ -139,7 +151,7 @@ class Delayed(LeaseStore):
     """A leader's request that it decided on at the beginning of its epoch, and that lands only now."""
 
     def __init__(self, redis: Redis, epoch: int) -> None:
-        super().__init__(redis, "test")
+        super().__init__(redis, "test", "cluster/ns/test")
         self._epoch = epoch
 
 
@@ -220,7 +232,7 @@ async def test_an_older_snapshot_of_an_older_epoch_serves_only_the_older_leader(
     store: LeaseStore, redis: Redis, server: RedisProcess
 ) -> None:
     server.save("epoch-1")
-    successor = LeaseStore(redis, "test")
+    successor = LeaseStore(redis, "test", "cluster/ns/test")
     await successor.rebuild(2, [])
     await asyncio.to_thread(server.restart_from, "epoch-1")
     with pytest.raises((ForgottenError, RedisError)):
@@ -234,7 +246,7 @@ async def test_an_older_snapshot_of_an_older_epoch_serves_only_the_older_leader(
 
 async def test_of_two_leaders_only_the_later_one_is_served(store: LeaseStore, redis: Redis) -> None:
     held = await store.grant(lease("a"))
-    successor = LeaseStore(redis, "test")
+    successor = LeaseStore(redis, "test", "cluster/ns/test")
     await successor.rebuild(2, [held])
     before = await state(redis)
     for stale in (store.grant(lease("b")), store.release(lease("a")), store.check_memory()):
@@ -250,16 +262,16 @@ async def test_an_epoch_is_built_once(store: LeaseStore, redis: Redis) -> None:
     await store.grant(lease("a"))
     before = await state(redis)
     with pytest.raises(ForgottenError):
-        await LeaseStore(redis, "test").rebuild(1, [])
+        await LeaseStore(redis, "test", "cluster/ns/test").rebuild(1, [])
     assert await state(redis) == before
 
 
 async def test_deployments_share_a_redis_without_seeing_each_other(store: LeaseStore, redis: Redis) -> None:
     await store.grant(lease("a"))
-    other = LeaseStore(redis, "other")
+    other = LeaseStore(redis, "other", "cluster/ns/other")
     await other.rebuild(7, [])
     await other.grant(lease("a", hash_="x"))
-    assert [grant.lease.hash for grant in await store.holders()] == ["h"]
+    assert [grant.lease.hash for grant in (await store.former()).grants] == ["h"]
     await store.check_memory()
 
 
@@ -296,7 +308,7 @@ async def test_a_grant_whose_answer_came_too_late_is_the_same_grant(server: Redi
     async with Redis.from_url(
         server.url, decode_responses=True, socket_timeout=0.3, retry=retry
     ) as impatient:
-        store = LeaseStore(impatient, "test")
+        store = LeaseStore(impatient, "test", "cluster/ns/test")
         await store.rebuild(1, [])
         assert server.service.process is not None
         os.kill(server.service.process.pid, signal.SIGSTOP)
@@ -305,11 +317,77 @@ async def test_a_grant_whose_answer_came_too_late_is_the_same_grant(server: Redi
         os.kill(server.service.process.pid, signal.SIGCONT)
         first = await asking
         assert await store.grant(lease("a")) == first
-        assert [grant.lease.uid for grant in await store.holders()] == ["a"]
+        assert [grant.lease.uid for grant in (await store.former()).grants] == ["a"]
         await store.grant(lease("b"))
 
 
 async def test_many_leases_are_rebuilt_in_one_step(store: LeaseStore) -> None:
     grants = [Grant(lease(str(n), f"s3://lake/{n}"), Epochs.token(1, n)) for n in range(5000)]
     await store.rebuild(2, grants)
-    assert sorted(grant.token for grant in await store.holders()) == [grant.token for grant in grants]
+    assert sorted(grant.token for grant in (await store.former()).grants) == [grant.token for grant in grants]
+
+
+async def test_a_redis_of_another_installation_is_refused_by_every_script_and_both_are_named(
+    store: LeaseStore, redis: Redis
+) -> None:
+    held = await store.grant(lease("a"))
+    before = await state(redis)
+    other = LeaseStore(redis, "test", "elsewhere/ns/test")
+    for refused in (other.rebuild(2, []), other.grant(lease("b")), other.note_beat(1)):
+        with pytest.raises(OtherInstallationError, match=r"cluster/ns/test.*elsewhere/ns/test.*sluice adopt"):
+            await refused
+    assert await state(redis) == before
+    assert await store.grant(lease("a")) == held
+
+
+async def test_who_rebuilds_first_is_whose_redis_it_is(redis: Redis) -> None:
+    first, second = (LeaseStore(redis, "test", f"{cluster}/ns/test") for cluster in ("one", "two"))
+    assert (await first.former()).installation is None
+    await first.rebuild(1, [])
+    assert (await first.former()).installation == "one/ns/test"
+    with pytest.raises(OtherInstallationError):
+        await second.rebuild(5, [])
+
+
+async def test_what_is_adopted_keeps_its_leases_and_refuses_who_had_it(
+    store: LeaseStore, redis: Redis
+) -> None:
+    held = await store.grant(lease("a"))
+    keys, heir = Keys("test"), "rebuilt/ns/test"
+    seen = await former(redis, keys)
+    await adopt(redis, keys, seen, heir)
+    await adopt(redis, keys, seen, heir)  # asked twice is adopted once
+    found = await former(redis, keys)
+    assert (found.installation, found.adopted_from, found.grants) == (heir, "cluster/ns/test", [held])
+    asked = (
+        store.grant(lease("b")),
+        store.release(lease("a")),
+        store.check_memory(),
+        store.rebuild(9, []),
+    )
+    for refused in asked:
+        with pytest.raises(OtherInstallationError, match=heir):
+            await refused
+    successor = LeaseStore(redis, "test", heir)
+    await successor.rebuild(2, [held])
+    assert (await successor.former()).adopted_from is None
+
+
+async def test_what_another_has_adopted_meanwhile_is_not_adopted(store: LeaseStore, redis: Redis) -> None:
+    keys = Keys("test")
+    seen = await former(redis, keys)
+    await adopt(redis, keys, seen, "quick/ns/test")
+    with pytest.raises(AdoptedMeanwhileError, match="quick/ns/test"):
+        await adopt(redis, keys, seen, "slow/ns/test")
+
+
+async def test_how_far_the_leader_came_is_remembered_until_a_rebuild_says_otherwise(
+    store: LeaseStore, redis: Redis
+) -> None:
+    await store.note_beat(7)
+    assert (await store.former()).beat == 7
+    successor = LeaseStore(redis, "test", "cluster/ns/test")
+    await successor.rebuild(2, [], beat=3)
+    assert (await store.former()).beat == 3
+    with pytest.raises(ForgottenError):
+        await store.note_beat(8)

@@ -13,6 +13,7 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 from sluice.leases import Epochs, Grant, Lease
+from sluice.leases.former import Former
 from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
@@ -53,11 +54,8 @@ class Store:
     async def check_memory(self) -> None:
         self.checked += 1
 
-    async def known_epoch(self) -> int:
-        return self.epoch
-
-    async def remembered(self) -> list[Lease]:
-        return []
+    async def former(self) -> Former:
+        return Former(epoch=self.epoch)
 
     async def rebuild(self, epoch: int, grants: list[Grant]) -> None:
         self.epoch = epoch

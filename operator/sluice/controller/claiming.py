@@ -1,0 +1,77 @@
+"""This installation's own claim: held before it acts for the first time, and as long as it acts."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import metadata
+
+from sluice.controller.config import OperatorConfig
+from sluice.installations.claims import Claim, redis_address
+from sluice.installations.register import Register, identity_of
+from sluice.kube.client import ApiError, Kube
+from sluice.leases.keys import Keys
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 2.0
+EVERY = 60.0
+"""Seconds between looks at whether the claim is still there: somebody may delete it by hand."""
+
+
+class Claiming:
+    def __init__(self, kube: Kube, config: OperatorConfig) -> None:
+        self._kube = kube
+        self._config = config
+        self._register = Register(kube)
+
+    async def check(self) -> None:
+        """OverlapError if this installation could not act now. A replica that would be refused says so at once, not when it is
+        its turn to lead."""
+        while True:
+            try:
+                await self._register.check(await self._own())
+            except ApiError as error:
+                await self._failed(error)
+            else:
+                return
+
+    async def claim(self, leads: Callable[[], bool]) -> str | None:
+        """Gives the installation's identity; None if this replica doesn't lead any more."""
+        while leads():
+            try:
+                own = await self._own()
+                await self._register.claim(own)
+            except ApiError as error:
+                await self._failed(error)
+            else:
+                return str(own.identity)
+        return None
+
+    async def keep(self, leads: Callable[[], bool]) -> None:
+        """Ends with OverlapError only."""
+        while True:
+            await asyncio.sleep(EVERY)
+            await self.claim(leads)
+
+    async def _own(self) -> Claim:
+        config = self._config
+        return Claim(
+            identity=await identity_of(self._kube, config.namespace, config.deployment),
+            namespaces=tuple(sorted(set(config.watch_namespaces))),
+            redis=redis_address(config.redis_url),
+            keys=Keys(config.deployment).prefix,
+            since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            version=_version(),
+        )
+
+    async def _failed(self, error: ApiError) -> None:
+        logger.warning("nothing is done before this installation has its claim: %s; trying again", error)
+        await asyncio.sleep(PAUSE)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("sluice")
+    except metadata.PackageNotFoundError:
+        return "not installed as a package"

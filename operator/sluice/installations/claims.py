@@ -1,0 +1,136 @@
+"""What each installation of a cluster claims for itself, and which claims can't stand beside each other."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Self
+from urllib.parse import parse_qs, urlsplit
+
+_TYPES = {
+    "cluster": str,
+    "namespace": str,
+    "deployment": str,
+    "namespaces": list,
+    "redis": str,
+    "keys": str,
+    "since": str,
+    "version": str,
+}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Of an installation. A cluster that was built anew has another one, even if all its objects came back."""
+
+    cluster: str
+    """The uid of the namespace kube-system."""
+    namespace: str
+    deployment: str
+
+    def __str__(self) -> str:
+        return f"{self.cluster}/{self.namespace}/{self.deployment}"
+
+    @property
+    def key(self) -> str:
+        """Under which its claim is kept. No namespace has a dot in its name."""
+        return f"{self.namespace}.{self.deployment}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    identity: Identity
+    namespaces: tuple[str, ...]
+    """Whose jobs it runs; empty: all."""
+    redis: str
+    """As host, port and database, without credentials."""
+    keys: str
+    """What its keys in Redis begin with."""
+    since: str
+    version: str
+
+    def to_json(self) -> str:
+        fields = asdict(self)
+        return json.dumps({**fields.pop("identity"), **fields}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """ValueError if it is no claim."""
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or {*fields} != {*_TYPES}:
+            raise ValueError("not the fields of a claim")
+        if not all(type(fields[name]) is type_ for name, type_ in _TYPES.items()):
+            raise ValueError("not the types of a claim's fields")
+        if not all(isinstance(name, str) for name in fields["namespaces"]):
+            raise ValueError("its namespaces are not all texts")
+        identity = Identity(*(fields.pop(name) for name in ("cluster", "namespace", "deployment")))
+        return cls(identity, **fields | {"namespaces": tuple(fields["namespaces"])})
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """A claim that the own one can't stand beside."""
+
+    key: str
+    other: Claim | None
+    """None if it can't be read."""
+    why: str
+
+
+def overlaps(own: Claim, data: Mapping[str, str]) -> list[Overlap]:
+    """All of what is claimed, held against the own claim."""
+    found = []
+    for key, text in sorted(data.items()):
+        if key == own.identity.key:
+            continue
+        try:
+            other = Claim.from_json(text)
+        except (ValueError, RecursionError) as error:
+            found.append(Overlap(key, None, f"what it claims can't be read: {error}"))
+            continue
+        why = _overlap(own, other)
+        if other.identity.cluster == own.identity.cluster and why is not None:  # else it came with a backup
+            found.append(Overlap(key, other, why))
+    return found
+
+
+def claimed(own: Claim, data: Mapping[str, str], void: set[str]) -> dict[str, str]:
+    """What is claimed once the own claim is among it, and the void ones are not."""
+    since = own.since
+    try:
+        former = Claim.from_json(data.get(own.identity.key, ""))
+    except (ValueError, RecursionError):
+        pass
+    else:
+        since = former.since if former.identity == own.identity else since
+    kept = {key: text for key, text in data.items() if key not in void}
+    return kept | {
+        own.identity.key: Claim(
+            own.identity, own.namespaces, own.redis, own.keys, since, own.version
+        ).to_json()
+    }
+
+
+def redis_address(url: str) -> str:
+    """Which database it is, however the URL spells it. Two names of one server are told by what that server holds."""
+    parts = urlsplit(url)
+    given = parse_qs(parts.query).get("db", [""])[0]
+    if parts.scheme == "unix":
+        return f"{parts.path}/{given or 0}"
+    database = given or parts.path.strip("/") or "0"
+    return f"{(parts.hostname or 'localhost').lower()}:{parts.port or 6379}/{database}"
+
+
+def _overlap(one: Claim, other: Claim) -> str | None:
+    reasons = []
+    if not one.namespaces or not other.namespaces:
+        both = one.namespaces or other.namespaces
+        reasons.append(f"both run the jobs of {_namespaces(both) if both else 'all namespaces'}")
+    elif shared := sorted({*one.namespaces} & {*other.namespaces}):
+        reasons.append(f"both run the jobs of {_namespaces(shared)}")
+    if (one.redis, one.keys) == (other.redis, other.keys):
+        reasons.append(f"both keep their leases in Redis {one.redis} under {one.keys}")
+    return " and ".join(reasons) or None
+
+
+def _namespaces(names: tuple[str, ...] | list[str]) -> str:
+    return f"namespace{'s' if len(names) > 1 else ''} {', '.join(names)}"

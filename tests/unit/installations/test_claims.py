@@ -1,0 +1,100 @@
+"""No two installations act on the same jobs, or keep their leases in the same place."""
+
+from dataclasses import replace
+
+import pytest
+
+from sluice.installations.claims import Claim, Identity, claimed, overlaps, redis_address
+
+OWN = Claim(
+    Identity("cluster", "sluice", "sluice"),
+    ("etl", "sales"),
+    "redis:6379/0",
+    "sluice:{sluice}",
+    "2026-11-19T10:00:00Z",
+    "0.1.0",
+)
+OTHER = replace(
+    OWN,
+    identity=Identity("cluster", "blue", "sluice"),
+    namespaces=("blue",),
+    redis="redis-blue:6379/0",
+)
+
+
+def beside(other: Claim) -> list[str]:
+    return [found.why for found in overlaps(OWN, {other.identity.key: other.to_json()})]
+
+
+def test_installations_that_share_nothing_stand_beside_each_other() -> None:
+    assert beside(OTHER) == []
+    assert beside(replace(OTHER, redis=OWN.redis, keys="sluice:{blue}")) == []
+
+
+def test_one_namespace_that_both_watch_is_named() -> None:
+    assert beside(replace(OTHER, namespaces=("blue", "sales"))) == ["both run the jobs of namespace sales"]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "told"),
+    [
+        (("etl",), (), "both run the jobs of namespace etl"),
+        ((), ("blue",), "both run the jobs of namespace blue"),
+        ((), (), "both run the jobs of all namespaces"),
+    ],
+)
+def test_no_namespaces_are_all_of_them(own: tuple[str, ...], other: tuple[str, ...], told: str) -> None:
+    claim = replace(OTHER, namespaces=other)
+    found = overlaps(replace(OWN, namespaces=own), {claim.identity.key: claim.to_json()})
+    assert [one.why for one in found] == [told]
+
+
+def test_one_place_for_leases_is_an_overlap_though_the_namespaces_differ() -> None:
+    assert beside(replace(OTHER, redis=OWN.redis)) == [
+        "both keep their leases in Redis redis:6379/0 under sluice:{sluice}"
+    ]
+
+
+def test_the_own_claim_is_no_overlap_and_may_change() -> None:
+    former = replace(OWN, namespaces=("etl",), since="2026-01-01T00:00:00Z")
+    data = {former.identity.key: former.to_json(), OTHER.identity.key: OTHER.to_json()}
+    assert overlaps(OWN, data) == []
+    now = claimed(OWN, data, set())
+    assert Claim.from_json(now[OWN.identity.key]) == replace(OWN, since="2026-01-01T00:00:00Z")
+    assert now[OTHER.identity.key] == data[OTHER.identity.key]
+
+
+def test_what_a_backup_of_another_cluster_claims_does_not_count() -> None:
+    restored = replace(OTHER, namespaces=(), identity=replace(OTHER.identity, cluster="former"))
+    assert beside(restored) == []
+    own_before = replace(OWN, identity=replace(OWN.identity, cluster="former"), since="2026-01-01T00:00:00Z")
+    now = claimed(OWN, {own_before.identity.key: own_before.to_json()}, set())
+    assert Claim.from_json(now[OWN.identity.key]) == OWN
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"namespaces": 1}', "[" * 100_000])
+def test_a_claim_that_cannot_be_read_is_an_overlap(text: str) -> None:
+    (found,) = overlaps(OWN, {"blue.sluice": text})
+    assert found.other is None
+    assert "can't be read" in found.why
+
+
+def test_a_void_claim_goes_when_the_own_one_is_written() -> None:
+    assert list(claimed(OWN, {OTHER.identity.key: OTHER.to_json()}, {OTHER.identity.key})) == [
+        OWN.identity.key
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("redis://user:secret@Redis:6380/2", "redis:6380/2"),
+        ("rediss://redis", "redis:6379/0"),
+        ("redis://redis/", "redis:6379/0"),
+        ("redis://redis?db=3", "redis:6379/3"),
+        ("unix:///run/redis.sock?db=1", "/run/redis.sock/1"),
+        ("unix:///run/redis.sock", "/run/redis.sock/0"),
+    ],
+)
+def test_a_redis_is_named_without_its_credentials(url: str, address: str) -> None:
+    assert redis_address(url) == address
