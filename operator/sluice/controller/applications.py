@@ -10,13 +10,13 @@ from sluice.api.tables import OptionFrom
 from sluice.controller.creates import CreateLog
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun
-from sluice.engines.attempt import driver_pod_name
+from sluice.engines.attempt import application_name, driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, PODS, Resource
 from sluice.leases import Lease
-from sluice.lifecycle.evidence import Evidence, is_marked, is_placeholder
+from sluice.lifecycle.evidence import Evidence, evidence_of, is_marked, is_placeholder
 from sluice.lifecycle.job import JobView
 
 Json = dict[str, Any]
@@ -65,19 +65,32 @@ class Applications:
         self.creates.forget(*place)
         self._world.applications.seen(created)
 
-    async def find(self, namespace: str, name: str) -> bool:
-        """Whether the API server has the application, not let go, which a watch may not have shown yet."""
-        try:
-            body = await self._kube.get(APPLICATIONS, namespace, name)
-        except NotFoundError:
-            return False
-        self._world.applications.seen(body)
-        return is_marked(body)
+    async def find(self, namespace: str, name: str, uid: str) -> bool:
+        """Whether the API server has the application of the job with this uid, not let go, which a watch may not have shown
+        yet."""
+        body = await self._have(APPLICATIONS, self._world.applications, namespace, name)
+        return (
+            body is not None
+            and is_marked(body)
+            and (body["metadata"].get("labels") or {}).get(names.LABEL_JOB_UID) in (uid, None)
+        )
 
-    async def look(self, namespace: str, name: str) -> None:
-        """For what the API server has of it, and no watch may have shown yet: a driver may outlive its application."""
-        if not await self.find(namespace, name):
-            await self.find_driver(namespace, name)
+    async def is_left(self, lease: Lease) -> bool:
+        """Whether anything that the API server has must keep the lease. Watches may not have shown it yet, or not show it any
+        more, because somebody took its label off; and a driver may outlive its application."""
+        namespace, name = place_of(lease)
+        application = await self._have(APPLICATIONS, self._world.applications, namespace, name)
+        pod = await self._have(PODS, self._world.pods, namespace, driver_pod_name(name))
+        found = evidence_of(lease.uid, None, filter(None, [application]), filter(None, [pod]))
+        return found.holds(lease.attempt) or any(doubt.holds for doubt in found.doubts)
+
+    async def _have(self, resource: Resource, known: Mirror, namespace: str, name: str) -> Json | None:
+        try:
+            body = await self._kube.get(resource, namespace, name)
+        except NotFoundError:
+            return None
+        known.seen(body)
+        return body
 
     async def find_driver(self, namespace: str, name: str) -> bool:
         """Whether the API server has the driver's pod, which no watch has shown yet."""
@@ -148,6 +161,12 @@ class Applications:
             if error.status != TESTS_FAILED:
                 raise
             known.seen(await self._kube.get(resource, metadata["namespace"], metadata["name"]))
+
+
+def place_of(lease: Lease) -> tuple[str, str]:
+    """Where its application is, and what it is called."""
+    namespace, _, name = lease.job.partition("/")
+    return namespace, application_name(name, lease.uid, lease.attempt)
 
 
 def _age(metadata: Json) -> float:

@@ -95,7 +95,7 @@ class Attempts:
             logger.info("%s: created SparkApplication %s", job.key, attempt.application)
 
     async def _take_back(self, job: JobView, attempt: Attempt, change: StatusChange) -> None:
-        if await self.applications.find(job.namespace, attempt.application):
+        if await self.applications.find(job.namespace, attempt.application, job.uid):
             return
         await self.statuses.write(job, change)
         if change.phase is Phase.BACKING_OFF:

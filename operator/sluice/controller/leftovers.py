@@ -3,11 +3,11 @@
 import logging
 
 from sluice.api.job_status import Phase
-from sluice.controller.applications import Applications
+from sluice.controller.applications import Applications, place_of
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
-from sluice.engines.attempt import application_name, driver_pod_name
+from sluice.engines.attempt import driver_pod_name
 from sluice.leases import Lease
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import Evidence, is_placeholder
@@ -84,18 +84,16 @@ class Leftovers:
         for lease in self._leases.held_by(uid):
             if self._world.evidence(uid).holds(lease.attempt):
                 continue
-            if look_first:
-                await self._applications.look(*_place(lease))
-                if self._world.evidence(uid).holds(lease.attempt):
-                    continue
+            if look_first and await self._applications.is_left(lease):
+                continue
             if not await self._can_nothing_land(lease):
                 continue
             await self._leases.release(lease)
-            self._applications.creates.forget(*_place(lease))
+            self._applications.creates.forget(*place_of(lease))
 
     async def _can_nothing_land(self, lease: Lease) -> bool:
         """A create without an answer may land yet: its driver's name is taken before its lease goes."""
-        namespace, name = _place(lease)
+        namespace, name = place_of(lease)
         if not self._applications.creates.may_land(namespace, name):
             return True
         pod = self._world.pods.get(namespace, driver_pod_name(name))
@@ -103,8 +101,3 @@ class Leftovers:
             return True
         await self._applications.occupy_driver_name(namespace, name, lease.uid, lease.attempt)
         return False
-
-
-def _place(lease: Lease) -> tuple[str, str]:
-    namespace, _, name = lease.job.partition("/")
-    return namespace, application_name(name, lease.uid, lease.attempt)

@@ -9,7 +9,7 @@ from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.kube.client import NotFoundError
 from sluice.leases import Lease
-from unit.lifecycle.objects import RUNNING, application, pod
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 NAME = application_name("a", "uid-a", 1)
@@ -77,3 +77,21 @@ async def test_an_application_that_was_stripped_before_any_watch_showed_it_keeps
     api.there[NAME] = application(name=NAME, lease=LEASE, finalizers=None)
     await leftovers.retire("uid-a")
     assert released == []
+
+
+async def test_what_lost_its_label_is_no_less_there() -> None:
+    """Its watch said that it is gone."""
+    api, _, leftovers, released = made()
+    unlabelled = application(name=NAME, lease=LEASE, labels=None)
+    leftovers._world.applications.gone(unlabelled["metadata"]["uid"])
+    api.there[NAME] = unlabelled
+    await leftovers.retire("uid-a")
+    assert released == []
+
+
+async def test_what_is_over_keeps_nothing() -> None:
+    api, _, leftovers, released = made()
+    api.there[NAME] = application("COMPLETED", name=NAME, lease=LEASE, finalizers=None)
+    api.there[f"{NAME}-driver"] = pod(TERMINATED, NAME, lease=LEASE, finalizers=None)
+    await leftovers.retire("uid-a")
+    assert released == [LEASE]

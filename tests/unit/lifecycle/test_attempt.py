@@ -1,10 +1,12 @@
 """The one next step of an open attempt, by what stands for it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from sluice.api import names
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
@@ -164,3 +166,40 @@ def test_a_job_that_is_being_deleted_creates_nothing_and_ends_by_proof() -> None
     assert isinstance(step(**GONE), way.TakeBack)
     assert step(application("RUNNING"), pod(RUNNING), **GONE) == way.Leave()
     assert isinstance(step(application("RUNNING"), pod(TERMINATED), **GONE), way.End)
+
+
+def test_that_somebody_deleted_its_application_is_known_with_its_end() -> None:
+    found = step(application("RUNNING", **GONE), pod(TERMINATED))
+    assert isinstance(found, way.End)
+    assert found.application_deleted
+    assert step(application("COMPLETED"), pod(TERMINATED)) == way.End(found.seen)
+
+
+def test_what_is_no_longer_understood_is_not_created_and_says_why() -> None:
+    attempt = intent()
+    view = replace(job(attempt), body=job(attempt).body | {"spec": {"sql": "DELETE FROM AND"}})
+    of_job = evidence_of(LEASE.uid, view, [], [])
+    found = way.next_step(view, of_job.of(attempt), way.Cover(LEASE), Creates(), LATER)
+    assert told(found) == (Phase.STARTING, "SpecChanged")
+    assert isinstance(found, way.Tell)
+    assert "a table's name is missing" in found.change.message
+
+
+def test_the_first_start_that_was_seen_stays() -> None:
+    started = intent().model_copy(update={"started_at": LATER})
+    found = step(application("RUNNING"), pod(RUNNING), attempt=started)
+    assert isinstance(found, way.Tell)
+    assert found.change.attempt is not None
+    assert found.change.attempt.started_at == LATER
+
+
+def test_what_is_no_attempt_has_no_next_step() -> None:
+    nobody = evidence_of(LEASE.uid, None, [application()], []).by_application[NAME]
+    with pytest.raises(ValueError, match=NAME):
+        way.next_step(job(), nobody, way.Cover(LEASE), Creates(), LATER)
+
+
+def test_a_lost_driver_can_be_declared_dead_as_the_message_says() -> None:
+    found = step(application("COMPLETED"))
+    assert isinstance(found, way.LookForDriver)
+    assert f"{names.ANNOTATION_DRIVER_DEAD}={NAME}" in found.otherwise.message

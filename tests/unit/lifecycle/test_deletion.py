@@ -76,3 +76,14 @@ def _each(applications: list[Any], pods: list[Any]) -> list[Evidence]:
         Evidence(1, NAME, intent=intent, application=body, pod=driver)
         for intent, body, driver in product(intents, applications, pods)
     ]
+
+
+def test_what_has_its_outcome_is_let_go_though_its_driver_is_nowhere_any_more() -> None:
+    closed = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
+    for intent, expected in ((closed, True), (INTENT, False)):
+        one = Evidence(1, NAME, intent=intent, application=application("COMPLETED"))
+        assert isinstance(deletion.leaving(one, "etl"), deletion.LetGo) == expected
+
+
+def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched() -> None:
+    assert step(application(), pod(None, **GOING)) == deletion.Wait()

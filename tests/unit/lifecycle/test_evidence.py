@@ -9,7 +9,13 @@ import pytest
 from sluice.api import names
 from sluice.api.job_status import Attempt, Outcome
 from sluice.engines import RuntimeProfile, Stage
-from sluice.lifecycle.evidence import EvidenceFailedError, JobEvidence, evidence_of
+from sluice.lifecycle.evidence import (
+    EvidenceFailedError,
+    JobEvidence,
+    UnreadableRecordError,
+    evidence_of,
+    record_of,
+)
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
@@ -164,3 +170,58 @@ def test_of_what_could_not_be_told_all_is_held() -> None:
     assert of_job.holds(2)
     with pytest.raises(EvidenceFailedError, match="deep"):
         of_job.of(INTENT)
+
+
+def test_a_driver_that_ran_once_is_lost_and_not_still_to_come() -> None:
+    ran = INTENT.model_copy(update={"started_at": NOW})
+    assert found(job(ran)).of(ran).seen.stage is Stage.LOST
+
+
+def test_what_runs_is_not_dead_because_somebody_says_so() -> None:
+    dead = {names.ANNOTATION_DRIVER_DEAD: NAME}
+    one = found(job(INTENT, annotations=dead), application("RUNNING"), pod(RUNNING)).of(INTENT)
+    assert one.seen.stage is Stage.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("objects", "namespace", "stage"),
+    [
+        ((application("FAILED"),), "etl", Stage.NEVER_STARTS),
+        ((application("FAILED"),), "other", Stage.NO_DRIVER),
+        ((application("RUNNING"), pod(RUNNING)), "etl", Stage.RUNNING),
+        ((application("COMPLETED"),), "etl", Stage.LOST),
+    ],
+)
+def test_where_nothing_can_be_created_no_driver_starts_any_more(
+    objects: tuple[dict[str, Any], ...], namespace: str, stage: Stage
+) -> None:
+    pods = [body for body in objects if "kind" not in body]
+    of_job = evidence_of(LEASE.uid, job(INTENT), [objects[0]], pods, ending_namespaces={namespace})
+    assert of_job.of(INTENT).seen.stage is stage
+
+
+def test_a_finalizer_on_the_drivers_pod_alone_holds() -> None:
+    over = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
+    assert found(job(over), application("COMPLETED", finalizers=None), pod(TERMINATED)).holds(1)
+
+
+def test_a_name_is_known_in_its_jobs_namespace_alone() -> None:
+    elsewhere = application(annotations=None, namespace="other")
+    of_job = found(job(INTENT), elsewhere)
+    assert of_job.of(INTENT).application is None
+    assert [doubt.body for doubt in of_job.doubts] == [elsewhere]
+
+
+@pytest.mark.parametrize("token", ["0", "-1", str(1 << 62), str(1 << 50), "99999999999999999999"])
+def test_a_token_that_no_operator_gives_is_no_record(token: str) -> None:
+    body = application()
+    body["metadata"]["annotations"] |= {names.ANNOTATION_TOKEN: token}
+    with pytest.raises(UnreadableRecordError):
+        record_of(body)
+
+
+def test_an_attempt_has_the_number_of_its_record() -> None:
+    late = application(name="late", lease=replace(LEASE, attempt=2))
+    assert found(None, late).by_application["late"].number == 2
+    assert found(None, late).holds(2)
+    assert not found(None, late).holds(1)
