@@ -38,7 +38,7 @@ async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
             news += filter(mirror.is_news, page["items"])
         _must_be_wanted(mirror, forgotten)
         for uid in mirror.not_in(there, int(version), namespace):
-            mirror.gone(uid)
+            mirror.gone(uid, int(version))
         news.sort(key=_age)
         for start in range(0, len(news), MERGED_AT_ONCE):
             for body in news[start : start + MERGED_AT_ONCE]:

@@ -31,8 +31,9 @@ class Mirror:
         self._known: dict[str, Json] = {}
         self._uids: dict[tuple[str, str], str] = {}
         """By namespace and name."""
-        self._gone: dict[str, float] = {}
-        """When, by uid. A list or an answer that was given before an object's end may still come in."""
+        self._gone: dict[str, tuple[float, int | None]] = {}
+        """When, by uid, and at which version. A list or an answer that was given before an object's end may still come in; what is
+        younger than its end has only lost the label that it is selected by, and has it again."""
         self._lists_under_way = 0
 
     def __len__(self) -> int:
@@ -53,7 +54,12 @@ class Mirror:
 
     def is_news(self, body: Json) -> bool:
         known = self._known.get(uid_of(body))
-        return uid_of(body) not in self._gone and (known is None or version_of(body) > version_of(known))
+        _, end = self._gone.get(uid_of(body), (0.0, 0))
+        return (
+            end is not None
+            and version_of(body) > end
+            and (known is None or version_of(body) > version_of(known))
+        )
 
     def seen(self, body: Json) -> None:
         """Of two objects with one name the younger one proves that the other is gone."""
@@ -66,11 +72,13 @@ class Mirror:
                 return
             self.gone(bearer)
         known = self._known.get(uid)
+        self._gone.pop(uid, None)
         self._known[uid], self._uids[name] = body, uid
         self._changed(known, body)
 
-    def gone(self, uid: str) -> None:
-        self._note_gone(uid)
+    def gone(self, uid: str, version: int | None = None) -> None:
+        """`version`: when it was so for a watch, or a list, that shows what has its label; None: there is no such object."""
+        self._note_gone(uid, version)
         known = self._known.pop(uid, None)
         if known is not None:
             del self._uids[_name(known)]
@@ -106,12 +114,12 @@ class Mirror:
         finally:
             self._lists_under_way -= 1
 
-    def _note_gone(self, uid: str) -> None:
+    def _note_gone(self, uid: str, version: int | None) -> None:
         now = time.monotonic()
-        self._gone.setdefault(uid, now)
+        self._gone.setdefault(uid, (now, version))
         if self._lists_under_way:
             return
-        while now - next(iter(self._gone.values())) > GONE_SECONDS:
+        while now - next(iter(self._gone.values()))[0] > GONE_SECONDS:
             del self._gone[next(iter(self._gone))]
 
 

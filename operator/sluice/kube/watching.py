@@ -15,7 +15,7 @@ import aiohttp
 
 from sluice.kube.client import ApiError, ExpiredError, Kube
 from sluice.kube.listing import list_into
-from sluice.kube.mirror import Mirror, uid_of
+from sluice.kube.mirror import Mirror, uid_of, version_of
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Watcher:
                 case "ADDED" | "MODIFIED":
                     self._mirror.seen(body)
                 case "DELETED":
-                    self._mirror.gone(uid_of(body))
+                    self._mirror.gone(uid_of(body), version_of(body))
             version = str(body["metadata"]["resourceVersion"])
         if time.monotonic() - began < PAUSE:
             await asyncio.sleep(PAUSE)  # a server that ends watches at once isn't asked in a tight loop

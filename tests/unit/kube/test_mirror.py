@@ -30,6 +30,18 @@ def test_what_is_gone_is_not_brought_back_by_an_answer_given_before() -> None:
     assert told.known == {"a": 8}
 
 
+def test_what_had_lost_its_label_and_has_it_again_is_there_again() -> None:
+    """To a watch that selects by it the object was gone in between."""
+    told = Told()
+    told.mirror.seen(body("a", 5))
+    told.mirror.gone("uid-a", 7)
+    told.mirror.seen(body("a", 7))
+    assert told.known == {}
+    told.mirror.seen(body("a", 8))
+    told.mirror.seen(body("a", 6))
+    assert told.known == {"a": 8}
+
+
 def test_one_name_means_one_object_in_whatever_order_its_bearers_come_in() -> None:
     bearers = [body("a", 3, uid="old"), body("a", 7, uid="old"), body("a", 9, uid="new")]
     for order in permutations(bearers):
