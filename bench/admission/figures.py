@@ -27,7 +27,9 @@ class Measured:
         return not self.note and self.reached >= self.wanted
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "complete": self.is_whole}
+        """JSON knows no nan."""
+        figures = {name: None if math.isnan(value) else value for name, value in self.figures.items()}
+        return {**asdict(self), "figures": figures, "complete": self.is_whole}
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -75,4 +77,5 @@ def _shown(value: float | None) -> str:
         return "-"
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    places = 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 3
+    return f"{value:.{places}f}"

@@ -1,5 +1,7 @@
 """What the bench of admissions makes of what it measured."""
 
+import json
+import marshal
 import math
 from collections import Counter
 from pathlib import Path
@@ -74,7 +76,9 @@ def test_the_table_has_a_column_for_each_number_of_jobs_and_says_why_one_fell_sh
 def test_what_fell_short_is_not_complete() -> None:
     assert Measured("admit", 2, wanted=2, reached=2).as_json()["complete"] is True
     assert Measured("admit", 2, wanted=2, reached=1).as_json()["complete"] is False
-    assert Measured("admit", 2, wanted=2, reached=2, note="stopped").as_json()["complete"] is False
+    stopped = Measured("admit", 2, wanted=2, reached=2, note="stopped", figures={"wait": math.nan})
+    assert stopped.as_json()["complete"] is False
+    assert '"wait": null' in json.dumps(stopped.as_json())
 
 
 def test_samples_of_the_main_thread_alone_are_told_by_function_and_waiting_is_no_cost() -> None:
@@ -95,6 +99,21 @@ def test_samples_of_the_main_thread_alone_are_told_by_function_and_waiting_is_no
         "  20.0%   80.0%  turn (sluice/loop.py)",
     ]
     assert not any("main (app.py)" in line or "reader" in line or "select" in line for line in told)
+
+
+def test_calls_are_told_by_function_of_one_file_and_polling_is_no_cost(tmp_path: Path) -> None:
+    calls = {
+        ("/x/operator/sluice/loop.py", 3, "run"): (1, 1, 1.0, 4.0, {}),
+        ("/x/operator/sluice/queue.py", 8, "run"): (9, 9, 3.0, 3.0, {}),
+        ("~", 0, "<method 'poll' of 'select.epoll' objects>"): (5, 5, 90.0, 90.0, {}),
+    }
+    file = tmp_path / "calls.profile"
+    file.write_bytes(marshal.dumps(calls))
+    assert profiles.top_of_calls(file)[:3] == [
+        "main thread, 4.0 s by cProfile, the start among them: by itself, with what it calls",
+        "  75.0%   75.0%  run (sluice/queue.py)",
+        "  25.0%  100.0%  run (sluice/loop.py)",
+    ]
 
 
 def test_a_profile_that_was_not_written_is_said_so(tmp_path: Path) -> None:
