@@ -16,7 +16,15 @@ from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, PODS, Resource
 from sluice.leases import Lease
-from sluice.lifecycle.evidence import Evidence, evidence_of, is_marked, is_placeholder
+from sluice.lifecycle.evidence import (
+    Evidence,
+    UnreadableRecordError,
+    evidence_of,
+    is_marked,
+    is_placeholder,
+    labels_of,
+    record_of,
+)
 from sluice.lifecycle.job import JobView
 
 Json = dict[str, Any]
@@ -63,16 +71,14 @@ class Applications:
             self.creates.answered(*place, refusal=None if error.says_namespace_ends else str(error))
             raise RefusedCreateError(str(error)) from error
         self.creates.forget(*place)
-        self._world.applications.seen(created)
+        await self._with_its_label(APPLICATIONS, self._world.applications, created)
 
     async def find(self, namespace: str, name: str, uid: str) -> bool:
         """Whether the API server has the application of the job with this uid, not let go, which a watch may not have shown
         yet."""
         body = await self._have(APPLICATIONS, self._world.applications, namespace, name)
         return (
-            body is not None
-            and is_marked(body)
-            and (body["metadata"].get("labels") or {}).get(names.LABEL_JOB_UID) in (uid, None)
+            body is not None and is_marked(body) and labels_of(body).get(names.LABEL_JOB_UID) in (uid, None)
         )
 
     async def is_left(self, lease: Lease) -> bool:
@@ -89,19 +95,16 @@ class Applications:
             body = await self._kube.get(resource, namespace, name)
         except NotFoundError:
             return None
-        known.seen(body)
-        return body
+        return await self._with_its_label(resource, known, body)
 
     async def find_driver(self, namespace: str, name: str) -> bool:
-        """Whether the API server has the driver's pod, which no watch has shown yet."""
-        if self._world.pods.get(namespace, driver_pod_name(name)) is not None:
-            return False
-        try:
-            pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
-        except NotFoundError:
-            return False
-        self._world.pods.seen(pod)
-        return True
+        """Whether the API server has more of the driver's pod than was known: no watch has shown it yet, or it bore another
+        label."""
+        before = self._world.pods.get(namespace, driver_pod_name(name))
+        return await self._have(PODS, self._world.pods, namespace, driver_pod_name(name)) not in (
+            before,
+            None,
+        )
 
     async def occupy_driver_name(self, namespace: str, name: str, uid: str, number: int) -> None:
         """Proves that no driver of this attempt of the job with this uid can start any more, or finds the one that did."""
@@ -116,7 +119,7 @@ class Applications:
             if not await self.find_driver(namespace, name):
                 self._world.namespace_ends(namespace)
             return
-        self._world.pods.seen(pod)
+        await self._with_its_label(PODS, self._world.pods, pod)
 
     async def let_go(self, one: Evidence) -> None:
         """Its end is proved: the pod first, so that the application still tells of what is left."""
@@ -139,6 +142,28 @@ class Applications:
                     await self._kube.delete(PODS, metadata["namespace"], metadata["name"])
                 except NotFoundError:
                     self._world.pods.gone(uid_of(pod))
+
+    async def put_label_back(self, body: Json) -> None:
+        """Where an object of one job bears the label of another."""
+        if uid_of(body) in self._world.pods:
+            await self._with_its_label(PODS, self._world.pods, body)
+        else:
+            await self._with_its_label(APPLICATIONS, self._world.applications, body)
+
+    async def _with_its_label(self, resource: Resource, known: Mirror, body: Json) -> Json:
+        """Watches and lists show what bears our label. Where somebody took it off, or wrote another one, the record in the
+        object says whose it is, and the label is put back."""
+        metadata = body["metadata"]
+        label = labels_of(body).get(names.LABEL_JOB_UID)
+        try:
+            uid = record_of(body).lease.uid if is_marked(body) else label
+        except UnreadableRecordError:
+            uid = label  # told where it is asked what the object holds
+        if uid != label:
+            patch = {"metadata": {"uid": metadata["uid"], "labels": {names.LABEL_JOB_UID: uid}}}
+            body = await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch)
+        known.seen(body)
+        return body
 
     async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> None:
         """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off."""

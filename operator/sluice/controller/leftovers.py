@@ -25,6 +25,8 @@ class Leftovers:
         self._leases = leases
         self._applications = applications
         self._statuses = statuses
+        self._told: dict[str, str] = {}
+        """By uid: why its leases are held."""
 
     async def retire(self, uid: str) -> None:
         """All of a job that has ended, is being deleted or is gone."""
@@ -52,7 +54,11 @@ class Leftovers:
         return False
 
     async def _let_go(self, uid: str) -> None:
-        for one in self._world.evidence(uid).by_application.values():
+        evidence = self._world.evidence(uid)
+        for doubt in evidence.doubts:
+            if doubt.holds:
+                await self._applications.put_label_back(doubt.body)
+        for one in evidence.by_application.values():
             if one.holds:
                 await self._leave(uid, one)
         if not self._world.evidence(uid).holds_any:
@@ -74,9 +80,15 @@ class Leftovers:
             case deletion.OccupyName():
                 await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
             case deletion.Hold(message):
-                logger.warning("%s/%s: %s", namespace, one.application_name, message)
+                if not await self._applications.find_driver(namespace, one.application_name):
+                    self._tell_once(uid, f"{namespace}/{one.application_name}: {message}")
             case deletion.Wait():
                 pass
+
+    def _tell_once(self, uid: str, message: str) -> None:
+        if self._told.get(uid) != message:
+            self._told[uid] = message
+            logger.warning("%s", message)
 
     async def _release(self, uid: str, *, look_first: bool) -> None:
         """Told by evidence alone. `look_first`: a creation's answer may have been lost, and no watch have shown yet what came
@@ -89,6 +101,7 @@ class Leftovers:
             if not await self._can_nothing_land(lease):
                 continue
             await self._leases.release(lease)
+            self._told.pop(uid, None)
             self._applications.creates.forget(*place_of(lease))
 
     async def _can_nothing_land(self, lease: Lease) -> bool:

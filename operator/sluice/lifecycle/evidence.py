@@ -186,11 +186,15 @@ def is_marked(body: Json) -> bool:
 
 
 def is_placeholder(pod: Json) -> bool:
-    return names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {})
+    return names.LABEL_PLACEHOLDER in labels_of(pod)
 
 
 def annotations_of(body: Json) -> dict[str, str]:
     return body["metadata"].get("annotations") or {}
+
+
+def labels_of(body: Json) -> dict[str, str]:
+    return body["metadata"].get("labels") or {}
 
 
 def words(body: Json) -> str:

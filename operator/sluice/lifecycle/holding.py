@@ -6,6 +6,7 @@ What can't be read holds the tables that anybody knows of; where nobody knows an
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sluice.admission import Holder
 from sluice.api import names
@@ -20,6 +21,7 @@ from sluice.lifecycle.evidence import (
     UnreadableRecordError,
     annotations_of,
     is_marked,
+    labels_of,
     record_of,
     words,
 )
@@ -79,16 +81,18 @@ def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> li
             who = job.key if job is not None else f"the job with the uid {uid}"
             found.append(Frozen(uid, who, of_job.failure, _tables_of(job, known.get(uid, ()))))
         doubtful = [
-            (words(doubt.body), doubt.why)
+            (words(doubt.body), doubt.why, _tables_in_record(doubt.body))
             for doubt in of_job.doubts
             if doubt.holds and not _is_covered(doubt, of_job)
         ]
         doubtful += [
-            (one.application_name, "nothing says which tables it writes")
+            (one.application_name, "nothing says which tables it writes", ())
             for one in of_job.by_application.values()
             if one.holds and ((grant := _granted(one, job)) is None or not grant.lease.tables)
         ]
-        found += [Frozen(uid, who, why, _tables_of(job, known.get(uid, ()))) for who, why in doubtful]
+        found += [
+            Frozen(uid, who, why, _tables_of(job, (*known.get(uid, ()), *own))) for who, why, own in doubtful
+        ]
     return found
 
 
@@ -164,7 +168,7 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
 
 def _is_covered(doubt: Doubt, of_job: JobEvidence) -> bool:
     """Whether another witness says what the attempt on its label holds."""
-    number = (doubt.body["metadata"].get("labels") or {}).get(names.LABEL_ATTEMPT)
+    number = labels_of(doubt.body).get(names.LABEL_ATTEMPT)
     return any(one.holds and str(one.number) == number for one in of_job.by_application.values())
 
 
@@ -174,6 +178,14 @@ def _tables_of(job: JobView | None, remembered: Iterable[str]) -> tuple[TableKey
     with suppress(Exception):  # whatever it is: those that are known hold, or all do
         texts += [key.text for key in job.tables] if job is not None else []
     return tuple(map(TableKey.parse, dict.fromkeys(texts)))
+
+
+def _tables_in_record(body: dict[str, Any]) -> tuple[str, ...]:
+    """Also where its label names another job than its record."""
+    try:
+        return record_of(body).lease.tables
+    except UnreadableRecordError:
+        return ()
 
 
 def _texts_in_status(job: JobView) -> Iterator[str]:

@@ -158,3 +158,27 @@ def test_a_finalizer_that_somebody_took_off_frees_nothing_while_its_driver_lives
     cluster.start("next").succeeds("file:/lake/stripped")
     cluster.reaches("next", "Succeeded")
     assert operator.running
+
+
+@pytest.mark.parametrize("label", [None, "another-uid"])
+def test_labels_that_somebody_changed_are_put_back_and_free_nothing(
+    cluster: Played, operator: OperatorProcess, label: str | None
+) -> None:
+    cluster.apply("relabelled", rewrite("/lake/relabelled"))
+    driver = cluster.start("relabelled")
+    cluster.reaches("relabelled", "Running")
+    cluster.apply("next", rewrite("/lake/relabelled"))
+    cluster.reaches("next", "Waiting")
+    change = {"metadata": {"labels": {names.LABEL_JOB_UID: label}}}
+    cluster.patch_pod(driver.pod, change)
+    cluster.patch_application(driver.application, change)
+    cluster.delete("relabelled")
+    eventually(
+        lambda: "deletionTimestamp" in (cluster.pod(driver.pod) or {}).get("metadata", {}),
+        "the operator ends the driver",
+    )
+    assert cluster.status("next")["phase"] == "Waiting"
+    driver.container_ends(143)
+    cluster.start("next").succeeds("file:/lake/relabelled")
+    cluster.reaches("next", "Succeeded")
+    assert operator.running

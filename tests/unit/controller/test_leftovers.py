@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+from sluice.api import names
 from sluice.controller.applications import Applications
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.world import World
@@ -25,6 +26,12 @@ class Api:
     async def get(self, _: Any, __: str, name: str) -> Any:
         if name not in self.there:
             raise NotFoundError(404, "NotFound", "not there")
+        return self.there[name]
+
+    async def patch(self, _: Any, __: str, name: str, body: dict[str, Any]) -> Any:
+        before = self.there[name]
+        metadata = before["metadata"] | body["metadata"] | {"resourceVersion": "8"}
+        self.there[name] = before | {"metadata": metadata}
         return self.there[name]
 
     async def create(self, resource: Any, namespace: str, body: dict[str, Any]) -> Any:
@@ -87,6 +94,7 @@ async def test_what_lost_its_label_is_no_less_there() -> None:
     api.there[NAME] = unlabelled
     await leftovers.retire("uid-a")
     assert released == []
+    assert api.there[NAME]["metadata"]["labels"] == {names.LABEL_JOB_UID: "uid-a"}
 
 
 async def test_what_is_over_keeps_nothing() -> None:

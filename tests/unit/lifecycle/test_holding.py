@@ -99,6 +99,13 @@ def test_a_record_that_cannot_be_read_freezes_everything_only_if_nobody_knows_it
     assert one.tables == (ORDERS,)
 
 
+def test_what_bears_the_label_of_another_job_than_its_record_freezes_the_tables_of_its_record() -> None:
+    seen = world()
+    seen.pods.seen(pod(RUNNING, labels={names.LABEL_JOB_UID: "another", names.LABEL_ATTEMPT: "1"}))
+    (one,) = frozen(seen)
+    assert one.tables == (ORDERS,)
+
+
 def test_a_record_that_cannot_be_read_is_taken_from_another_witness() -> None:
     seen = world()
     seen.pods.seen(pod(RUNNING))
