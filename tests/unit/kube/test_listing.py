@@ -1,11 +1,12 @@
 """A list is of one moment, and is merged into what goes on meanwhile."""
 
+import asyncio
 from functools import partial
 
 import pytest
 
 from sluice.kube.client import ExpiredError
-from sluice.kube.listing import TRIES, list_into
+from sluice.kube.listing import MERGED_AT_ONCE, TRIES, list_into
 from unit.kube.bodies import Pages, Part, Told, body, page
 
 EXPIRED = ExpiredError(410, "Expired", "the continue token is too old")
@@ -69,3 +70,21 @@ async def test_a_list_of_before_everything_was_forgotten_brings_nothing_back() -
     assert await list_into(told.mirror, kube, None) == "9"
     assert told.known == {"b": 8}
     assert told.mirror.highest_listed == 9
+
+
+async def test_others_have_their_turn_while_a_long_list_is_merged() -> None:
+    told, turns = Told(), 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    await list_into(
+        told.mirror, Pages([page(9999, *(body(f"n-{number}", number) for number in range(1, 2001)))]), None
+    )
+    task.cancel()
+    assert len(told.changes) == 2000
+    assert turns >= 2000 / MERGED_AT_ONCE
