@@ -77,7 +77,7 @@ RESOURCES = (
             Column(
                 "Ready",
                 ".status.conditions[?(@.type=='Ready')].status",
-                "Whether the table is as the policy says.",
+                "Whether all that the policy says counts.",
             ),
             Column("Reason", ".status.reason", "State in one word."),
             Column("Enforcement", ".spec.enforcement", "Observe or Enforce."),

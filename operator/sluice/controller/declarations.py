@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
+from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
 
 Json = dict[str, Any]
@@ -15,13 +16,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class _NotUnderstood:
+    policy: str
     why: str
     table: tuple[TableKey | None, TableKey | None]
 
 
 _Read = Policy | _NotUnderstood
-_Found = tuple[Declarations, tuple[str, ...]]
-"""And which policies do not count, and why. Where their names lead counts all the same."""
+_Found = tuple[Declarations, tuple[LeftOut, ...]]
+"""And which policies do not count, and why."""
 
 
 def declarations(bodies: Iterable[Json]) -> _Found:
@@ -51,10 +53,7 @@ def _read(body: Json) -> _Read:
         spec = DeltaTablePolicySpec.model_validate(body.get("spec"))
     except ValidationError as error:
         policy = f"{metadata['namespace']}/{metadata['name']}"
-        why = problems_of(error, most=1)
-        return _NotUnderstood(
-            f"policy {policy} is not understood and does not count: {why}", _table_alone(body.get("spec"))
-        )
+        return _NotUnderstood(policy, problems_of(error, most=1), _table_alone(body.get("spec")))
     return Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"])
 
 
@@ -67,11 +66,19 @@ def _together(read: Iterable[_Read]) -> _Found:
         else:
             ignored.append(one)
     found = declarations_of(policies, [one.table for one in ignored])
-    left_out = [
-        f"policy {policy.key} does not count, except for where its name leads: {older} is older and about the same table"
+    not_understood = [
+        LeftOut(one.policy, "NotUnderstood", f"it is not understood and does not count: {one.why}")
+        for one in ignored
+    ]
+    second = [
+        LeftOut(
+            policy.key,
+            "LeftOut",
+            f"it does not count, except for where its name leads: {older} is older and about the same table",
+        )
         for policy, older in found.left_out
     ]
-    return found, (*(one.why for one in ignored), *left_out)
+    return found, (*not_understood, *second)
 
 
 def _table_alone(spec: Any) -> tuple[TableKey | None, TableKey | None]:

@@ -1,9 +1,9 @@
 """The running operator: kopf and the watches mark what changed, on every replica; the leader alone acts."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -22,6 +22,7 @@ from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
+from sluice.controller.policies import PolicyStatuses
 from sluice.controller.relist import Relist
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
@@ -118,7 +119,10 @@ async def run(config: OperatorConfig) -> None:
             conditions=conditions,
         )
 
-    tasks.append(asyncio.create_task(_lead(leadership, claiming, conditions, loop), name="lead"))
+    def policies() -> Coroutine[Any, Any, None]:
+        return PolicyStatuses(kube, world, leadership).run()
+
+    tasks.append(asyncio.create_task(_lead(leadership, claiming, conditions, loop, policies), name="lead"))
     tasks.append(asyncio.create_task(claiming.keep(leadership.leads), name="claim"))
     telling = tell_transitions(conditions, leadership, EventWriter(kube, leadership.identity))
     tasks.append(asyncio.create_task(telling, name="tell"))
@@ -139,19 +143,24 @@ async def run(config: OperatorConfig) -> None:
 
 
 async def _lead(
-    leadership: Leadership, claiming: Claiming, conditions: Conditions, loop: Callable[[str], Loop]
+    leadership: Leadership,
+    claiming: Claiming,
+    conditions: Conditions,
+    loop: Callable[[str], Loop],
+    beside: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
     await claiming.check()
     while True:
         await leadership.acquire()
-        renewing = asyncio.create_task(leadership.keep(), name="renew")
+        tasks = [asyncio.create_task(leadership.keep(), name="renew")]
         try:
             installation = await claiming.claim(leadership.leads)
             if installation is not None:
+                tasks.append(asyncio.create_task(beside(), name="policies"))
                 await loop(installation).run()
         finally:
-            renewing.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await renewing
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         conditions.leads_no_more()
         logger.warning("no longer leading; waiting to lead again")

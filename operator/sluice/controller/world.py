@@ -13,6 +13,7 @@ from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
+from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,10 @@ class World:
         """What they say, as far as it was heeded."""
         self._known_policies = KnownPolicies()
         self._policies_differ = False
+        self.policies_heeded = 0
+        """How often something followed from a change of them."""
+        self.policies_left_out: dict[str, LeftOut] = {}
+        """By namespace and name."""
         self.facts: dict[TableKey, TableFacts] = {}
         self._ending_namespaces: set[str] = set()
         self._evidence: dict[str, JobEvidence] = {}
@@ -70,9 +75,12 @@ class World:
             return
         self._policies_differ = False
         before = self.declarations.names
-        self.declarations, ignored = self._known_policies.declarations(self.policies.values())
-        for why in ignored:
-            logger.warning("%s", why)
+        self.declarations, left_out = self._known_policies.declarations(self.policies.values())
+        self.policies_heeded += 1
+        known, self.policies_left_out = self.policies_left_out, {one.policy: one for one in left_out}
+        for one in left_out:
+            if known.get(one.policy) != one:
+                logger.warning("policy %s: %s", one.policy, one.why)
         differing = self.declarations.names.differing(before)
         if differing:
             self.jobs = {

@@ -64,6 +64,32 @@ class Played:
         )
         return str(created["metadata"]["uid"])
 
+    def policy(self, name: str) -> Json:
+        found = self._custom.get_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.POLICY_PLURAL, name
+        )
+        return dict(found)
+
+    def policy_is(self, name: str, reason: str) -> Json:
+        """The policy once its status has this reason, for its spec of now."""
+
+        def told() -> Json | None:
+            policy = self.policy(name)
+            status = policy.get("status") or {}
+            is_told = status.get("reason") == reason
+            return (
+                policy
+                if is_told and status.get("observedGeneration") == policy["metadata"]["generation"]
+                else None
+            )
+
+        return eventually(told, f"policy {name} is {reason}", show=lambda: self.policy(name)) or {}
+
+    def change_policy(self, name: str, patch: Json) -> None:
+        self._custom.patch_namespaced_custom_object(
+            names.GROUP, names.VERSION, self.namespace, names.POLICY_PLURAL, name, patch
+        )
+
     def declare(self, name: str, spec: Json) -> None:
         """Creates a policy."""
         body = {

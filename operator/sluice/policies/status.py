@@ -1,0 +1,110 @@
+"""What a policy's status says: Ready if all of it counts, Stalled with what doesn't, by the kstatus convention."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.conditions import Condition, ConditionStatus
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.lifecycle.status import difference
+from sluice.policies.kept import not_kept
+from sluice.tables import keys_of
+
+Json = dict[str, Any]
+
+_TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
+_LONGEST_MESSAGE = 2048
+_OURS = ("observedGeneration", "table", "reason", "message", "conditions")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A policy that does not count. Where its name leads counts all the same."""
+
+    policy: str
+    reason: str
+    why: str
+
+
+@dataclass(frozen=True)
+class State:
+    counts_wholly: bool
+    reason: str
+    message: str
+    table: str | None = None
+
+
+def state_of(body: Json, left_out: LeftOut | None) -> State:
+    try:
+        spec = DeltaTablePolicySpec.model_validate(body["spec"])
+    except ValidationError:
+        spec = None
+    if spec is None or left_out is not None:
+        reason = left_out.reason if left_out is not None else "NotUnderstood"
+        why = left_out.why if left_out is not None else "it is not understood, and does not count"
+        return State(counts_wholly=False, reason=reason, message=why, table=_table_of(spec))
+    missing = not_kept(spec)
+    if missing:
+        message = f"{'; '.join(missing)}. The rest of it counts"
+        return State(counts_wholly=False, reason="NotYet", message=message, table=_table_of(spec))
+    return State(
+        counts_wholly=True, reason="Counts", message="all that it says counts", table=_table_of(spec)
+    )
+
+
+def patch_of(body: Json, state: State, now: datetime) -> Json:
+    """What is to be changed of its status; empty: nothing. What others have written there stays."""
+    before = body.get("status") or {}
+    message = state.message[:_LONGEST_MESSAGE]
+    conditions = _conditions(before, body["metadata"]["generation"], state, message, now)
+    wanted = {
+        "observedGeneration": body["metadata"]["generation"],
+        "reason": state.reason,
+        "message": message,
+        "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in conditions],
+    }
+    if state.table is not None:
+        wanted["table"] = state.table
+    return difference({name: before[name] for name in _OURS if name in before}, wanted)
+
+
+def _conditions(
+    before: Json, generation: int, state: State, message: str, now: datetime
+) -> tuple[Condition, ...]:
+    known = {one.type: one for one in map(_readable, before.get("conditions") or ()) if one is not None}
+    states = {
+        "Ready": _TRUE if state.counts_wholly else _FALSE,
+        "Reconciling": _FALSE,
+        "Stalled": _FALSE if state.counts_wholly else _TRUE,
+    }
+    return tuple(
+        Condition(
+            type=type_,
+            status=status,
+            observed_generation=generation,
+            last_transition_time=known[type_].last_transition_time
+            if type_ in known and known[type_].status is status
+            else now,
+            reason=state.reason,
+            message=message,
+        )
+        for type_, status in states.items()
+    )
+
+
+def _readable(condition: Any) -> Condition | None:
+    try:
+        return Condition.model_validate(condition)
+    except ValidationError:
+        return None
+
+
+def _table_of(spec: DeltaTablePolicySpec | None) -> str | None:
+    """Its location, and where none is said its name."""
+    if spec is None:
+        return None
+    name, location = keys_of(spec.table.name, spec.table.path)
+    key = location or name
+    return key.text if key is not None else None

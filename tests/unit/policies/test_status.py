@@ -1,0 +1,123 @@
+"""A policy's status says whether all of it counts, and which of its fields don't."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.api.policy_status import DeltaTablePolicyStatus
+from sluice.policies.kept import ADMISSION_NOT_KEPT, KEPT, NOT_KEPT, fields_of_policies
+from sluice.policies.status import LeftOut, patch_of, state_of
+from unit.controller.bodies import policy_body
+
+NOW = datetime(2026, 11, 19, tzinfo=UTC)
+LATER = datetime(2026, 11, 20, tzinfo=UTC)
+TABLE = {"path": "/lake/orders", "name": "sales.orders"}
+
+Json = dict[str, Any]
+
+
+def _told(body: Json, left_out: LeftOut | None = None, now: datetime = NOW) -> DeltaTablePolicyStatus:
+    return DeltaTablePolicyStatus.model_validate(patch_of(body, state_of(body, left_out), now))
+
+
+def _states(status: DeltaTablePolicyStatus) -> dict[str, str]:
+    return {condition.type: condition.status.value for condition in status.conditions}
+
+
+def test_each_field_of_a_policy_is_known_to_count_or_not() -> None:
+    spec, admission = fields_of_policies()
+    assert spec == KEPT | set(NOT_KEPT) | {"admission"}
+    assert admission == set(ADMISSION_NOT_KEPT)
+
+
+def test_a_policy_of_which_all_counts_is_ready_for_its_generation() -> None:
+    spec: Json = {
+        "table": TABLE,
+        "logStore": "S3DynamoDB",
+        "partitionBy": ["day"],
+        "isolationLevel": "Serializable",
+    }
+    status = _told(policy_body("a", generation=7, **spec))
+    assert _states(status) == {"Ready": "True", "Reconciling": "False", "Stalled": "False"}
+    assert {condition.observed_generation for condition in status.conditions} == {7}
+    assert (status.observed_generation, status.reason, status.table) == (7, "Counts", "file:/lake/orders")
+
+
+def test_what_the_api_server_fills_in_by_default_asks_for_nothing() -> None:
+    defaults: Json = {
+        "admission": {"risk": "Strict", "unknownFootprint": "Exclusive"},
+        "enforcement": "Observe",
+        "allowIrreversible": False,
+    }
+    assert _told(policy_body("a", table=TABLE, **defaults)).reason == "Counts"
+
+
+@pytest.mark.parametrize(
+    ("asked", "place"),
+    [
+        ({"properties": {"delta.enableChangeDataFeed": "true"}}, "spec.properties"),
+        ({"features": ["deletionVectors"]}, "spec.features"),
+        ({"clusterBy": ["day"]}, "spec.clusterBy"),
+        ({"enforcement": "Enforce"}, "spec.enforcement"),
+        ({"allowIrreversible": True}, "spec.allowIrreversible"),
+        ({"runtimeRef": "big"}, "spec.runtimeRef"),
+        ({"allowedNamespaces": ["etl"]}, "spec.allowedNamespaces"),
+        ({"retry": {"limit": 2}}, "spec.retry"),
+        ({"maintenance": {"vacuum": {"schedule": "@daily"}}}, "spec.maintenance"),
+        ({"admission": {"maxWriters": 2}}, "spec.admission.maxWriters"),
+        ({"admission": {"risk": "Optimistic"}}, "spec.admission.risk"),
+        ({"admission": {"unknownFootprint": "Reject"}}, "spec.admission.unknownFootprint"),
+        ({"admission": {"defaultTimeout": "1h"}}, "spec.admission.defaultTimeout"),
+        ({"admission": {"ageAfter": "30m"}}, "spec.admission.ageAfter"),
+    ],
+)
+def test_a_field_that_is_not_kept_yet_is_named_and_stalls(asked: Json, place: str) -> None:
+    status = _told(policy_body("a", table=TABLE, **asked))
+    assert _states(status) == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
+    assert status.reason == "NotYet"
+    assert f"{place} isn't kept yet" in (status.message or "")
+    assert "The rest of it counts" in (status.message or "")
+
+
+def test_one_that_is_left_out_or_not_understood_says_why() -> None:
+    second = LeftOut("etl/a", "LeftOut", "etl/b is older and about the same table")
+    status = _told(policy_body("a", table=TABLE), second)
+    assert (status.reason, status.message) == ("LeftOut", second.why)
+    assert _states(status)["Stalled"] == "True"
+    broken = LeftOut("etl/a", "NotUnderstood", "spec.logStore: is none of them")
+    status = _told(policy_body("a", table=TABLE, logStore="Hope"), broken)
+    assert (status.reason, status.message, status.table) == ("NotUnderstood", broken.why, None)
+
+
+def test_nothing_is_written_when_nothing_changed() -> None:
+    body = policy_body("a", table=TABLE)
+    body["status"] = patch_of(body, state_of(body, None), NOW)
+    assert patch_of(body, state_of(body, None), LATER) == {}
+
+
+def test_times_stay_as_long_as_their_status_does() -> None:
+    body = policy_body("a", table=TABLE)
+    body["status"] = patch_of(body, state_of(body, None), NOW)
+    body["metadata"]["generation"] = 2
+    stays = _told(body, now=LATER)
+    assert {condition.last_transition_time for condition in stays.conditions} == {NOW}
+    stalls = _told(body, LeftOut("etl/a", "LeftOut", "another one"), LATER)
+    times = {condition.type: condition.last_transition_time for condition in stalls.conditions}
+    assert times == {"Ready": LATER, "Reconciling": NOW, "Stalled": LATER}
+
+
+def test_a_table_that_is_not_known_any_more_is_taken_out_and_others_fields_stay() -> None:
+    body = policy_body("a", table=TABLE)
+    body["status"] = patch_of(body, state_of(body, None), NOW) | {"drift": [{"field": "x"}]}
+    body["spec"]["logStore"] = "Hope"
+    patch = patch_of(body, state_of(body, None), NOW)
+    assert patch["table"] is None
+    assert "drift" not in patch
+
+
+@pytest.mark.parametrize("conditions", [None, "x", [1], [{"type": "Ready"}], [{"type": None}]])
+def test_a_status_that_somebody_wrote_is_written_anew(conditions: Any) -> None:
+    body = policy_body("a", table=TABLE)
+    body["status"] = {"conditions": conditions}
+    assert _told(body).reason == "Counts"
