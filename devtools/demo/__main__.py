@@ -149,6 +149,7 @@ def _operator_config(cluster: Cluster, redis_url: str) -> Json:
         "namespace": cluster.namespace,
         "watchNamespaces": [cluster.namespace],
         "redisUrl": redis_url,
+        "httpAddress": "off",
         "runtimes": {
             "default": {
                 "sparkVersion": "4.2.0",

@@ -69,6 +69,7 @@ def configuration(image: Image, spark_conf: dict[str, str], volumes: Callable[[s
         "namespace": "default",
         "watchNamespaces": ["default"],
         "redisUrl": REDIS_URL,
+        "httpAddress": "off",
         "runtimes": {"default": profile},
     }
 

@@ -17,6 +17,7 @@ from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
+from sluice.controller.metrics import Metrics, Outcome
 from sluice.controller.pauses import Pauses
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import PATIENCE, TableReader
@@ -47,6 +48,7 @@ class Admitting:
     events: EventWriter
     tables: TableReader
     conditions: Conditions
+    metrics: Metrics
     granting: Pauses[str] = field(
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
@@ -155,6 +157,7 @@ class Admitting:
 
     async def _refuse(self, job: JobView, why: str) -> None:
         await self.statuses.write(job, StatusChange(Phase.FAILED, "NotUnderstood", why))
+        self.metrics.decided(Outcome.REFUSED)
         await self.events.tell(job, "NotUnderstood", why, warning=True)
 
     async def _await_tables(self, job: JobView) -> None:
@@ -178,6 +181,8 @@ class Admitting:
         )
         new = phase is Phase.WAITING and job.phase is not Phase.WAITING
         await self.statuses.write(job, change)
+        if new or phase is not Phase.WAITING:
+            self.metrics.decided(_counted(phase, reason))
         if new:
             await self.events.tell(job, "Blocked", message)
 
@@ -211,10 +216,17 @@ class Admitting:
             raise
         self.leases.settled(job.uid)
         self.granting.forget(job.uid)
+        self.metrics.decided(Outcome.GRANTED)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None and self.leadership.leads():
             await self.attempts.drive(current, current.open_attempt)
         await self.events.tell(job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {number}")
+
+
+def _counted(phase: Phase, reason: str) -> Outcome:
+    if phase is Phase.FAILED:
+        return Outcome.TIMED_OUT if reason == "TimedOut" else Outcome.FAILED
+    return Outcome.SKIPPED if phase is Phase.SKIPPED else Outcome.BLOCKED
 
 
 def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phase, str, str]:

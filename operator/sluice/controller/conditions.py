@@ -37,6 +37,7 @@ class Conditions:
     def __init__(self, now: Callable[[], datetime] = _utc_now) -> None:
         self._now = now
         self._known: dict[OperatorConditionType, OperatorCondition] = {}
+        self._said: set[OperatorConditionType] = set()
         self._untold: deque[OperatorCondition] = deque(maxlen=_MOST_UNTOLD)
 
     def holds(self, type_: OperatorConditionType) -> None:
@@ -44,6 +45,10 @@ class Conditions:
 
     def fails(self, type_: OperatorConditionType, reason: str, message: str) -> None:
         self._say(type_, ConditionStatus.FALSE, reason[:_LONGEST_REASON], _plain(message[:_LONGEST_MESSAGE]))
+
+    def is_well(self, type_: OperatorConditionType) -> bool:
+        """As this process knows itself, and not from the leader before."""
+        return type_ in self._said and self._known[type_].status is ConditionStatus.TRUE
 
     def all(self) -> tuple[OperatorCondition, ...]:
         return tuple(self._known[type_] for type_ in OperatorConditionType if type_ in self._known)
@@ -58,6 +63,7 @@ class Conditions:
 
     def leads_no_more(self) -> None:
         self._known = {type_: one for type_, one in self._known.items() if type_ in OF_ANY_PROCESS}
+        self._said &= OF_ANY_PROCESS
 
     def next_untold(self) -> OperatorCondition | None:
         return self._untold[0] if self._untold else None
@@ -67,6 +73,7 @@ class Conditions:
             self._untold.popleft()
 
     def _say(self, type_: OperatorConditionType, status: ConditionStatus, reason: str, message: str) -> None:
+        self._said.add(type_)
         known = self._known.get(type_)
         stays = known is not None and known.status is status
         now = known.last_transition_time if known is not None and stays else self._now()

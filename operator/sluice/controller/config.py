@@ -11,6 +11,8 @@ from pydantic import Field, ValidationError
 from sluice.api.base import Model
 from sluice.engines.profile import Profiles
 
+HTTP_OFF = "off"
+HTTP_ADDRESS = r"^(off|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):[0-9]{1,5})$"
 REDIS_URL = r"^(rediss?|unix)://"
 
 
@@ -27,6 +29,9 @@ class OperatorConfig(Model):
     """Namespaces whose jobs it runs; empty: all."""
     redis_url: Annotated[str, Field(pattern=REDIS_URL)] = "redis://127.0.0.1:6379/0"
     """Redis, as redis://, rediss:// or unix://. The environment variable SLUICE_REDIS_URL wins."""
+    http_address: Annotated[str, Field(pattern=HTTP_ADDRESS)] = ":8080"
+    """Where /healthz, /readyz and /metrics are served, as HOST:PORT; without a host on all interfaces, at port 0 on a free
+    one, and at "off" nowhere."""
     runtimes: Profiles
     """Runtime profiles; `default` serves jobs that name none."""
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable
 
+from sluice.controller.health import Pulse
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
@@ -13,15 +14,21 @@ logger = logging.getLogger(__name__)
 
 
 class Guard:
-    def __init__(self, world: World, relist: Relist, statuses: StatusWriter) -> None:
+    def __init__(
+        self, world: World, relist: Relist, statuses: StatusWriter, pulse: Pulse | None = None
+    ) -> None:
         self._world = world
         self._relist = relist
         self._statuses = statuses
+        self._pulse = pulse
+        """Of the loop: it goes from one object to the next."""
         self._failing: dict[str, str] = {}
         """By uid: what was last told of it."""
 
     async def on(self, uid: str, doing: Awaitable[None]) -> None:
         """Does something on the job with this uid. What fails is tried again at the next sweep."""
+        if self._pulse is not None:
+            self._pulse.beat()
         try:
             await doing
         except ApiError as error:

@@ -16,6 +16,7 @@ from uuid import uuid4
 from sluice.api import names
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
+from sluice.controller.health import Pulse
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import LEASES
 
@@ -39,6 +40,7 @@ class Leadership:
         self.identity = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
         self._lease: dict[str, Any] = {}
         self._renewed = 0.0
+        self.pulse = Pulse()
 
     def leads(self) -> bool:
         return bool(self._lease) and time.monotonic() - self._renewed < GIVE_UP_AFTER
@@ -56,6 +58,7 @@ class Leadership:
         """Returns when this process leads."""
         seen_version, seen_at = "", time.monotonic()
         while True:
+            self.pulse.beat()
             try:
                 lease = await self._read_or_create()
                 self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
@@ -83,6 +86,7 @@ class Leadership:
         """Renews until leadership is lost, then returns."""
         while self.leads():
             await asyncio.sleep(RENEW_EVERY)
+            self.pulse.beat()
             try:
                 await self._update()
             except LostLeadershipError as error:

@@ -13,9 +13,11 @@ from sluice.controller.admitting import Admitting
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
+from sluice.controller.health import Pulse
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
+from sluice.controller.metrics import Metrics
 from sluice.controller.relist import Relist
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
@@ -41,19 +43,31 @@ class Loop:
     guard: Guard
     tables: TableReader
     conditions: Conditions
+    metrics: Metrics
+    pulse: Pulse
     listed_at: float | None = None
 
     async def run(self) -> None:
         """Until leadership is lost. What watches missed is repaired by sweeps and, less often, by full lists."""
+        try:
+            await self._run()
+        finally:
+            self.pulse.rest()
+
+    async def _run(self) -> None:
         swept_at = 0.0
         while self.leadership.leads():
+            self.pulse.beat()
             changed = await self.world.changes(max(0.0, swept_at + SWEEP_SECONDS - time.monotonic()))
+            self.metrics.lagged(self.world.seconds_waited)
+            began = time.monotonic()
             if time.monotonic() >= swept_at + SWEEP_SECONDS:
                 changed, swept_at = self.everything(), time.monotonic()
                 self.tables.forget_unused()
                 self.guard.forget_gone(self.world.all_uids())
             if self.leadership.leads() and await self._listed():
                 await self._act(changed)
+                self.metrics.turned(time.monotonic() - began)
 
     def everything(self) -> set[str]:
         """Also what left nothing but a lease: looking for its application, before the release, may have failed."""

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
-
+from sluice.api.operator_status import OperatorConditionType
 from sluice.controller import our_kinds
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
@@ -18,11 +17,15 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
+from sluice.controller.health import Health, Pulse
+from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
+from sluice.controller.metrics import Metrics, Standing
 from sluice.controller.policies import PolicyStatuses
+from sluice.controller.redis_client import connected
 from sluice.controller.relist import Relist
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
@@ -37,31 +40,33 @@ from sluice.tables.open_tables import OpenTables
 
 logger = logging.getLogger(__name__)
 
-REDIS_PATIENCE = 3.0
-
 
 async def run(config: OperatorConfig) -> None:
     stop = asyncio.Event()
     heed_signals(stop)
-    kube = await Kube.connect()
-    redis = Redis.from_url(
-        config.redis_url,
-        decode_responses=True,
-        socket_timeout=REDIS_PATIENCE,
-        socket_connect_timeout=REDIS_PATIENCE,
-        retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),
-    )
+    metrics = Metrics()
+    kube = await Kube.connect(asked=metrics.asked_api)
+    redis = connected(config.redis_url, metrics.asked_redis)
     world = World(config.runtimes)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     tables = TableReader(world, OpenTables().facts)
     logs = RunLogs(world.mark)
     conditions = Conditions()
     leadership = Leadership(kube, conditions, config.namespace, config.deployment)
-    watchers = [
+    watchers = tuple(
         Watcher(kube, mirror, namespace)
         for mirror in (world.applications, world.pods)  # kopf would pull every pod of the cluster
         for namespace in namespaces
-    ]
+    )
+    pulse = Pulse()
+    metrics.tell_of(partial(_standing, world, leadership, conditions))
+    health = Health(
+        leads=leadership.leads,
+        has_listed=partial(conditions.is_well, OperatorConditionType.LISTS_COMPLETE),
+        lease=leadership.pulse,
+        loop=pulse,
+        watchers=watchers,
+    )
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
     tasks.append(asyncio.create_task(our_kinds.follow(world, config.watch_namespaces, stop), name="kopf"))
 
@@ -73,7 +78,7 @@ async def run(config: OperatorConfig) -> None:
         statuses = StatusWriter(kube, world)
         events = EventWriter(kube, leadership.identity)
         applications = Applications(kube, world)
-        guard = Guard(world, relist, statuses)
+        guard = Guard(world, relist, statuses, pulse)
         leases = LeaseTable(
             LeaseStore(redis, config.deployment, installation),
             world=world,
@@ -105,6 +110,7 @@ async def run(config: OperatorConfig) -> None:
             events=events,
             tables=tables,
             conditions=conditions,
+            metrics=metrics,
         )
         return Loop(
             world=world,
@@ -117,6 +123,8 @@ async def run(config: OperatorConfig) -> None:
             guard=guard,
             tables=tables,
             conditions=conditions,
+            metrics=metrics,
+            pulse=pulse,
         )
 
     def policies() -> Coroutine[Any, Any, None]:
@@ -128,9 +136,10 @@ async def run(config: OperatorConfig) -> None:
     tasks.append(asyncio.create_task(telling, name="tell"))
     stopping = asyncio.create_task(stop.wait(), name="stop")
     try:
-        done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
-        for task in done - {stopping}:
-            task.result()  # a task that ends by itself has failed: say how
+        async with served(config.http_address, health, metrics):
+            done, _ = await asyncio.wait([*tasks, stopping], return_when=asyncio.FIRST_COMPLETED)
+            for task in done - {stopping}:
+                task.result()  # a task that ends by itself has failed: say how
     finally:
         for task in (*tasks, stopping):
             task.cancel()
@@ -140,6 +149,12 @@ async def run(config: OperatorConfig) -> None:
         tables.close()
         await redis.aclose()
         await kube.close()
+
+
+def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:
+    leads = leadership.leads()
+    phases = Counter(job.phase.value if job.phase is not None else "New" for job in world.jobs.values())
+    return Standing(leads, leadership.epoch if leads else 0, phases, conditions.all())
 
 
 async def _lead(

@@ -3,6 +3,7 @@ so that a late event never takes back what is already known."""
 
 import asyncio
 import logging
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,6 +49,9 @@ class World:
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: who follows from there begins anew."""
+        self._marked_at: float | None = None
+        self.seconds_waited = 0.0
+        """The first of the changes that were last taken."""
 
     def job_seen(self, body: Json) -> None:
         self._job_bodies.seen(body)
@@ -107,6 +111,8 @@ class World:
         self._evidence.pop(uid, None)
         self._dirty.add(uid)
         self._changed.set()
+        if self._marked_at is None:
+            self._marked_at = time.monotonic()
 
     def mark_all(self) -> None:
         for uid in self.all_uids():
@@ -117,6 +123,7 @@ class World:
 
     async def changes(self, patience: float) -> set[str]:
         """The uids of jobs about which something changed; none after `patience` seconds without a change."""
+        self.seconds_waited = 0.0
         if not self._changed.is_set():
             try:
                 await asyncio.wait_for(self._changed.wait(), patience)
@@ -124,6 +131,8 @@ class World:
                 return set()
         self._changed.clear()
         dirty, self._dirty = self._dirty, set()
+        if self._marked_at is not None:
+            self.seconds_waited, self._marked_at = time.monotonic() - self._marked_at, None
         return dirty
 
     def evidence(self, uid: str) -> JobEvidence:

@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio import client, config
 
-from sluice.kube.resources import Resource
+from sluice.kube.resources import Resource, plural_in
 
 Json = dict[str, Any]
 
@@ -57,18 +58,25 @@ _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
 
 
+Asked = Callable[[str, str, int, float], None]
+"""Is told of each request: verb, resource, code (0: no answer) and seconds until it began to be answered."""
+
+
 class Kube:
-    def __init__(self, api: client.ApiClient) -> None:
+    def __init__(self, api: client.ApiClient, asked: Asked | None = None) -> None:
         self._api = api
+        self._asked = asked
 
     @classmethod
-    async def connect(cls, kubeconfig: str | None = None, context: str | None = None) -> Self:
+    async def connect(
+        cls, kubeconfig: str | None = None, context: str | None = None, *, asked: Asked | None = None
+    ) -> Self:
         """As the given kubeconfig says, or kubectl's, or the pod that this process runs in."""
         settings = client.Configuration()
         named = {"config_file": kubeconfig, "context": context}
         given = {option: value for option, value in named.items() if value is not None}
         await config.load_config(client_configuration=settings, **given)  # type: ignore[no-untyped-call]
-        return cls(client.ApiClient(settings))
+        return cls(client.ApiClient(settings), asked)
 
     async def close(self) -> None:
         await self._api.close()  # type: ignore[no-untyped-call]
@@ -178,12 +186,26 @@ class Kube:
         url = self._api.configuration.host + path + (f"?{urlencode(query)}" if query else "")
         headers = {"Accept": "application/json", "Content-Type": kind}
         await self._api.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
+        began, code = time.monotonic(), 0
         try:
-            return await self._api.call_api(method, url, headers, body, _request_timeout=patience)
+            response = await self._api.call_api(method, url, headers, body, _request_timeout=patience)
+            code = response.status
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
             raise ApiError(
                 0, "NoAnswer", f"{method} {path}: no answer from the API server: {error!r}"
             ) from error
+        finally:
+            if self._asked is not None:
+                verb = _verb(method, query or {})
+                self._asked(verb, plural_in(path), code, time.monotonic() - began)
+        return response
+
+
+def _verb(method: str, query: dict[str, str]) -> str:
+    """As the API server calls it."""
+    if method == "GET":
+        return "watch" if "watch" in query else "list" if "limit" in query else "get"
+    return {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}[method]
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:

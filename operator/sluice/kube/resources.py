@@ -18,6 +18,13 @@ class Resource:
         return "/".join(parts)
 
 
+def plural_in(path: str) -> str:
+    """Of what kind of objects a path of the API server speaks."""
+    _, root, *rest = path.split("/")
+    rest = rest[1 if root == "api" else 2 :]
+    return rest[2] if rest[0] == "namespaces" and len(rest) > 2 else rest[0]
+
+
 JOBS = Resource("/apis/sluice.dev/v1alpha1", "deltawritejobs")
 POLICIES = Resource("/apis/sluice.dev/v1alpha1", "deltatablepolicies")
 APPLICATIONS = Resource(ENGINE.api, ENGINE.plural)

@@ -27,9 +27,11 @@ class Watcher:
         self._kube = kube
         self._mirror = mirror
         self._namespace = namespace
-        self._called = f"{mirror.resource.plural} of {namespace or 'all namespaces'}"
+        self.called = f"{mirror.resource.plural} of {namespace or 'all namespaces'}"
         self.listed = asyncio.Event()
         """Set when the mirror has been whole once."""
+        self.is_current = False
+        """Whether what changes is seen now."""
 
     async def run(self) -> None:
         while True:
@@ -37,12 +39,15 @@ class Watcher:
                 forgotten = self._mirror.forgotten
                 version = await list_into(self._mirror, self._kube, self._namespace)
                 self.listed.set()
+                self.is_current = True
                 while self._mirror.forgotten == forgotten:
                     version = await self._follow(version)
             except ExpiredError:
-                logger.info("%s: the watch's version is forgotten; listing anew", self._called)
+                self.is_current = False
+                logger.info("%s: the watch's version is forgotten; listing anew", self.called)
             except (ApiError, aiohttp.ClientError, OSError, ValueError) as error:
-                logger.warning("watching %s: %s; listing anew", self._called, str(error) or repr(error))
+                self.is_current = False
+                logger.warning("watching %s: %s; listing anew", self.called, str(error) or repr(error))
                 await asyncio.sleep(PAUSE)
 
     async def _follow(self, version: str) -> str:

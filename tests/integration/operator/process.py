@@ -1,7 +1,9 @@
 """The operator as people start it: a process with a configuration file."""
 
+import http.client
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -82,6 +84,23 @@ class OperatorProcess:
 
         eventually(said, f"{self.name} says {text!r} {times} times", seconds=seconds, show=self.told)
 
+    def get(self, path: str) -> tuple[int, str]:
+        """What its HTTP server answers."""
+        found = re.search(r"on port (\d+)", self.told())
+        assert found is not None, self.told()
+        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=30)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def metric(self, sample: str) -> float | None:
+        """Of a sample as Prometheus writes it, labels included."""
+        found = re.search(rf"^{re.escape(sample)} (\S+)$", self.get("/metrics")[1], re.MULTILINE)
+        return float(found[1]) if found else None
+
     def told(self) -> str:
         return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
 
@@ -100,6 +119,7 @@ def configuration(namespaces: list[str], redis_url: str, **more: Any) -> dict[st
         "namespace": namespaces[0],
         "watchNamespaces": namespaces,
         "redisUrl": redis_url,
+        "httpAddress": "127.0.0.1:0",
         "runtimes": {
             "default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": LINKING},
             "unsafe": {"sparkVersion": "4.2.0"},

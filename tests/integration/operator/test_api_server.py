@@ -35,6 +35,8 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     own_stack.apiserver.kill()
     try:
         operator.says("cannot renew the Lease")
+        eventually(lambda: operator.get("/readyz")[0] == 503, "its watches are down")
+        assert operator.get("/healthz")[0] == 200, "to start it anew would help nobody"
     finally:
         own_stack.apiserver.start()
     eventually(lambda: "NotApiServerReachable" in cluster.events_of_the_operator(), "it is told afterwards")

@@ -10,6 +10,7 @@ from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
+from sluice.controller.metrics import Metrics
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
@@ -96,6 +97,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         events=no,
         tables=tables,
         conditions=Conditions(),
+        metrics=Metrics(),
     )
 
 

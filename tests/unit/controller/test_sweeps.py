@@ -23,5 +23,7 @@ def test_a_lease_of_which_nothing_else_is_left_is_looked_at_again_and_again() ->
         guard=no,
         tables=no,
         conditions=no,
+        metrics=no,
+        pulse=no,
     )
     assert loop.everything() == {"gone"}

@@ -1,0 +1,137 @@
+"""What the operator counts and measures, for Prometheus. Each name stands in docs/operations.md, which a test holds."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from sluice.api.operator_status import OperatorCondition
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+
+
+class Outcome(StrEnum):
+    """Of asking to run."""
+
+    GRANTED = "granted"
+    BLOCKED = "blocked"
+    """Waits from now on; it isn't counted again as long as it does."""
+    REFUSED = "refused"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    """As it says itself of being blocked."""
+    TIMED_OUT = "timed_out"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How things are now."""
+
+    leads: bool
+    epoch: int
+    jobs: dict[str, int]
+    """By phase."""
+    conditions: tuple[OperatorCondition, ...]
+
+
+class Metrics:
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        self._turns = Histogram(
+            "sluice_turn_seconds",
+            "How long turns of the acting loop took.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._lag = Histogram(
+            "sluice_loop_lag_seconds",
+            "How long the first of the changes that a turn takes had waited for it.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._decisions = Counter(
+            "sluice_decisions", "What became of jobs that asked to run.", ["outcome"], registry=registry
+        )
+        for outcome in Outcome:
+            self._decisions.labels(outcome.value)
+        self._api = Counter(
+            "sluice_api_requests",
+            "Requests to the API server, kopf's own not among them; code 0: no answer.",
+            ["verb", "resource", "code"],
+            registry=registry,
+        )
+        self._api_seconds = Histogram(
+            "sluice_api_request_seconds",
+            "How long requests to the API server took, watches not among them.",
+            ["verb"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._redis = Counter(
+            "sluice_redis_calls",
+            "Scripts and other calls of Redis; outcome: what the script said, ok, or the error's name.",
+            ["call", "outcome"],
+            registry=registry,
+        )
+
+    def turned(self, seconds: float) -> None:
+        self._turns.observe(seconds)
+
+    def lagged(self, seconds: float) -> None:
+        self._lag.observe(seconds)
+
+    def decided(self, outcome: Outcome) -> None:
+        self._decisions.labels(outcome.value).inc()
+
+    def asked_api(self, verb: str, resource: str, code: int, seconds: float) -> None:
+        self._api.labels(verb, resource, str(code)).inc()
+        if verb != "watch":
+            self._api_seconds.labels(verb).observe(seconds)
+
+    def asked_redis(self, call: str, outcome: str) -> None:
+        self._redis.labels(call, outcome).inc()
+
+    def tell_of(self, standing: Callable[[], Standing]) -> None:
+        """Is asked at each scrape."""
+        self._registry.register(_Now(standing))
+
+    def text(self) -> bytes:
+        return generate_latest(self._registry)
+
+
+class _Now(Collector):
+    def __init__(self, standing: Callable[[], Standing]) -> None:
+        self._standing = standing
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._standing()
+        yield GaugeMetricFamily(
+            "sluice_leader", "1: this process leads; 0: it doesn't.", value=int(now.leads)
+        )
+        yield GaugeMetricFamily(
+            "sluice_epoch", "Of the lease table; 0 where it doesn't lead.", value=now.epoch
+        )
+        jobs = GaugeMetricFamily("sluice_jobs", "Jobs by phase, as this process sees them.", labels=["phase"])
+        for phase, count in sorted(now.jobs.items()):
+            jobs.add_metric([phase], count)
+        yield jobs
+        conditions = GaugeMetricFamily(
+            "sluice_condition", "The operator's conditions; 1: all is well.", labels=["type"]
+        )
+        for condition in now.conditions:
+            conditions.add_metric([condition.type.value], int(condition.status == "True"))
+        yield conditions

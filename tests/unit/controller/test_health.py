@@ -1,0 +1,62 @@
+"""Health: what stands still is said to be stuck, and what sees nothing isn't ready."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from sluice.controller.health import STUCK_AFTER, Health, Pulse
+
+
+class _Process:
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.leads = False
+        self.listed = False
+        self.watcher: Any = SimpleNamespace(is_current=True, called="pods of etl")
+        watchers: Any = (self.watcher,)
+        self.lease, self.loop = Pulse(lambda: self.time), Pulse(lambda: self.time)
+        self.health = Health(
+            leads=lambda: self.leads,
+            has_listed=lambda: self.listed,
+            lease=self.lease,
+            loop=self.loop,
+            watchers=watchers,
+        )
+
+
+def test_a_loop_that_stands_still_is_stuck_and_one_that_has_not_begun_or_has_ended_is_not() -> None:
+    process = _Process()
+    process.time = STUCK_AFTER + 1
+    assert process.health.stuck() == []
+    process.loop.beat()
+    assert process.health.stuck() == []
+    process.time *= 2
+    assert "the acting loop has not moved" in process.health.stuck()[0]
+    process.loop.rest()
+    assert process.health.stuck() == []
+
+
+def test_who_does_not_look_at_the_lease_any_more_is_stuck_leader_or_not() -> None:
+    process = _Process()
+    process.lease.beat()
+    process.time = STUCK_AFTER + 1
+    process.loop.beat()
+    for process.leads in (False, True):
+        assert "nobody has looked at the Lease" in process.health.stuck()[0]
+
+
+def test_ready_are_those_who_watch_and_a_leader_who_has_listed() -> None:
+    process = _Process()
+    assert process.health.not_ready() == []
+    process.leads = True
+    assert process.health.not_ready() == ["not all objects were listed yet"]
+    process.listed = True
+    assert process.health.not_ready() == []
+    process.watcher.is_current = False
+    assert process.health.not_ready() == ["pods of etl are not watched"]
+
+
+def test_who_is_stuck_is_not_ready() -> None:
+    process = _Process()
+    process.loop.beat()
+    process.time = STUCK_AFTER + 1
+    assert process.health.not_ready() == process.health.stuck() != []

@@ -1,0 +1,74 @@
+"""What is measured is what the documentation says, neither more nor less."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families as families
+
+from sluice.api.operator_status import OperatorConditionType
+from sluice.controller.conditions import Conditions
+from sluice.controller.metrics import Metrics, Outcome, Standing
+
+OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+
+
+def _metrics() -> Metrics:
+    conditions = Conditions(lambda: datetime(2026, 11, 19, tzinfo=UTC))
+    conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
+    conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "no answer")
+    metrics = Metrics()
+    metrics.tell_of(lambda: Standing(leads=True, epoch=7, jobs={"Running": 2}, conditions=conditions.all()))
+    metrics.turned(0.2)
+    metrics.lagged(0.1)
+    metrics.decided(Outcome.GRANTED)
+    metrics.asked_api("get", "leases", 200, 0.01)
+    metrics.asked_api("watch", "pods", 0, 20.0)
+    metrics.asked_redis("grant", "GRANTED")
+    return metrics
+
+
+def _value(metrics: Metrics, name: str, **labels: str) -> float:
+    [value] = [
+        sample.value
+        for family in families(metrics.text().decode())
+        for sample in family.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    ]
+    return value
+
+
+def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None:
+    documented = {
+        name: set(re.findall(r"`(\w+)`", labels))
+        for name, labels in re.findall(
+            r"^\| `(sluice_\w+)` \|([^|]*)\|", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+    measured: dict[str, set[str]] = {}
+    for family in families(_metrics().text().decode()):
+        if not family.name.startswith("process_"):
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            measured[name] = {label for sample in family.samples for label in sample.labels} - {"le"}
+    assert documented == measured
+
+
+def test_how_things_stand_is_asked_at_each_scrape() -> None:
+    metrics = _metrics()
+    assert _value(metrics, "sluice_leader") == 1
+    assert _value(metrics, "sluice_epoch") == 7
+    assert _value(metrics, "sluice_jobs", phase="Running") == 2
+    assert _value(metrics, "sluice_condition", type="ApiServerReachable") == 1
+    assert _value(metrics, "sluice_condition", type="LeaseTableUsable") == 0
+
+
+def test_each_outcome_is_there_before_it_happens() -> None:
+    assert {_value(Metrics(), "sluice_decisions_total", outcome=outcome.value) for outcome in Outcome} == {
+        0.0
+    }
+
+
+def test_a_request_without_an_answer_has_code_0_and_watches_have_no_time() -> None:
+    metrics = _metrics()
+    assert _value(metrics, "sluice_api_requests_total", verb="watch", code="0") == 1
+    assert _value(metrics, "sluice_api_request_seconds_count") == 1
