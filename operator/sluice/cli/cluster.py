@@ -2,6 +2,7 @@
 where neither is installed."""
 
 import asyncio
+import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from sluice.cli import outputs
+from sluice.cli import outputs, status_text
 from sluice.cli.outputs import Exit, Format
 
 T = TypeVar("T")
@@ -29,6 +30,35 @@ leases = typer.Typer(no_args_is_help=True, help="Who holds leases.")
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(leases, name="leases")
+    app.command()(status)
+
+
+def status(
+    *,
+    config: Annotated[Path | None, CONFIG] = None,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    deployment: Annotated[str | None, DEPLOYMENT] = None,
+    output: Annotated[
+        Format | None,
+        typer.Option(
+            "--output", "-o", help="How the answer is written.  [default: text on a terminal, else json]"
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show all who hold leases.")] = False,
+) -> None:
+    """Says who leads, how the operator is, and who holds what. Ends with exit code 1 if something is wrong."""
+    with _cluster_is_needed():
+        from sluice.online import connection
+        from sluice.online import status as online
+
+        at = connection.installation(config, namespace=namespace, deployment=deployment)
+        found = online.plain(_run(online.status_of(at)))
+    if (output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)) is Format.JSON:
+        outputs.print_json(found)
+    else:
+        status_text.show(found, outputs.console(), most=None if everything else status_text.MOST)
+    if found["problems"]:
+        raise typer.Exit(Exit.FOUND)
 
 
 @leases.command("list")

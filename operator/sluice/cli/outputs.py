@@ -19,7 +19,7 @@ _PIPE_WIDTH = 120
 class Exit(IntEnum):
     OK = 0
     FOUND = 1
-    """What --fail-on asked to fail on."""
+    """What --fail-on asked to fail on; of `status`: something is wrong."""
     USAGE = 2
     INCOMPLETE = 3
     """Some of what was given could not be used; the rest was."""

@@ -24,6 +24,8 @@ class Installation:
     deployment: str
     redis_url: str | None = None
     """None: nobody has said where its Redis is."""
+    watch_namespaces: tuple[str, ...] = ()
+    """Whose jobs it runs, as far as that was said; empty: all namespaces."""
 
 
 def installation(
@@ -41,7 +43,10 @@ def installation(
     except ConfigError as error:
         raise OnlineError(str(error)) from error
     return Installation(
-        namespace or known.namespace, deployment or known.deployment, redis_url or known.redis_url
+        namespace or known.namespace,
+        deployment or known.deployment,
+        redis_url or known.redis_url,
+        known.watch_namespaces,
     )
 
 

@@ -31,6 +31,7 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     cluster.reaches("patient", "Running")
     cluster.apply("waits", rewrite("/lake/patient"))
     cluster.reaches("waits", "Waiting")
+    eventually(lambda: cluster.events_of("waits") == ["Blocked"], "an Event tells that it waits")
     waits = cluster.job("waits")
     own_stack.apiserver.kill()
     try:

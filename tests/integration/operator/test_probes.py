@@ -1,10 +1,15 @@
 """What a leader and a follower answer to probes and to Prometheus."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
-from integration.operator.played import Played, rewrite
+from integration.operator.played import Json, Played, rewrite
+from integration.operator.process import OPERATOR, OperatorProcess
 from integration.waiting import eventually
 
 
@@ -38,11 +43,35 @@ def test_leader_and_follower_tell_how_they_are(
     assert leader.metric("sluice_turn_seconds_count")
     assert leader.metric("sluice_loop_lag_seconds_count")
     assert leader.metric('sluice_condition{type="LeaseTableUsable"}') == 1
+    code, told = _status(leader)
+    assert (code, told["problems"], told["jobs"]) == (0, [], {"Failed": 1, "Running": 1, "Waiting": 1})
+    assert told["leader"] == cluster.leader_lease()["spec"]["holderIdentity"]
+    assert [(one["job"], one["tables"]) for one in told["holding"]] == [
+        (f"{cluster.namespace}/first", ["file:/lake/measured"])
+    ]
     redis.service.freeze()
     eventually(lambda: leader.metric('sluice_condition{type="LeaseTableUsable"}') == 0, "Redis is missed")
+    cluster.operator_tells("LeaseTableUsable", "False")
+    code, told = _status(leader)
+    assert code == 1
+    assert "LeaseTableUsable is False" in told["problems"][0]
     assert leader.get("/healthz") == leader.get("/readyz") == (200, "ok\n")
     assert re.search(r'redis_calls_total{call="\w+",outcome="TimeoutError"}', leader.get("/metrics")[1])
     assert follower.metric('sluice_condition{type="LeaseTableUsable"}') is None
+
+
+def _status(operator: OperatorProcess) -> tuple[int, Json]:
+    """`sluice status` of the operator's installation, into a pipe."""
+    config = operator.folder / f"{operator.name}.yaml"
+    done = subprocess.run(
+        [sys.executable, "-m", "sluice.cli.main", "status", "--config", str(config)],
+        env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(operator.kubeconfig)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)
 
 
 def test_an_address_that_is_taken_is_said_and_off_serves_nowhere(operators: StartOperator) -> None:

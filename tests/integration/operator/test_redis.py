@@ -74,6 +74,7 @@ def test_a_redis_that_hangs_stops_grants_but_not_outcomes(
     cluster.reaches("runs", "Running")
     cluster.apply("waits", rewrite("/lake/hang"))
     waits = cluster.reaches("waits", "Waiting")
+    eventually(lambda: cluster.events_of("waits") == ["Blocked"], "an Event tells that it waits")
     cluster.operator_tells("LeaseTableUsable", "True")
     before = cluster.objects.version()
     redis.service.freeze()

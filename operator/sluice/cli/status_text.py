@@ -1,0 +1,58 @@
+"""`sluice status`, for people. Takes it as plain data: what asks a cluster isn't imported here."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Json = dict[str, Any]
+
+MOST = 20
+"""Holders that are shown unless all are asked for."""
+
+
+def show(found: Json, out: Console, most: int | None = MOST) -> None:
+    _show_leader(found, out)
+    for condition in found["conditions"]:
+        is_well = condition["status"] == "True"
+        mark, style = ("+", "green") if is_well else ("-", "red")
+        since = condition["lastTransitionTime"]
+        out.print(
+            Text.assemble(
+                (f"{mark} {condition['type']} {condition['status']}", style),
+                f" since {since}: {condition['message']}",
+            )
+        )
+    counted = ", ".join(f"{count} {phase}" for phase, count in found["jobs"].items())
+    out.print(f"Jobs: {counted or 'none'}")
+    _show_holding(found["holding"], out, most)
+    if found["problems"]:
+        out.print()
+        out.print("What is wrong", style="bold")
+        for problem in found["problems"]:
+            out.print(f"! {problem}", style="yellow", soft_wrap=True)
+
+
+def _show_leader(found: Json, out: Console) -> None:
+    name = f"{found['deployment']} in {found['namespace']}"
+    if found["leader"] is None:
+        out.print(Text.assemble((name, "bold"), ": ", ("nobody leads", "red")))
+        return
+    epoch = "" if found["epoch"] is None else f", epoch {found['epoch']}"
+    renewed = "" if found["renewedAt"] is None else f", renewed {found['renewedAt']}"
+    out.print(Text.assemble((name, "bold"), f": {found['leader']} leads{epoch}{renewed}"))
+
+
+def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
+    if not holding:
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("HOLDS", "PHASE", "ATTEMPT", "TABLES"):
+        table.add_column(column, overflow="fold")
+    for one in holding[:most]:
+        attempt = "" if one["attempt"] is None else str(one["attempt"])
+        table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]))
+    out.print(table)
+    if most is not None and len(holding) > most:
+        out.print(f"and {len(holding) - most} more; --all shows them")

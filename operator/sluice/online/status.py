@@ -1,0 +1,179 @@
+"""How an installation is: what its Lease object says, and its jobs. Asked of Kubernetes alone, so that it answers in an outage
+of Redis, too."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sluice.api import names
+from sluice.api.conditions import ConditionStatus
+from sluice.api.job_status import Phase
+from sluice.api.operator_status import OperatorCondition, read
+from sluice.kube.client import NotFoundError
+from sluice.kube.resources import JOBS, LEASES
+from sluice.online.connection import Installation, cluster
+from sluice.online.errors import OnlineError
+
+Json = dict[str, Any]
+
+SILENT_AFTER = 30.0
+"""Seconds: three times as long as a Lease is good for, because clocks differ."""
+
+_HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
+_STUCK = frozenset({"DriverLost", "HolderUnreadable", "OperatorFailed", "StatusUnreadable"})
+"""Reasons of jobs that don't go on by themselves."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    job: str
+    phase: str
+    attempt: int | None
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stuck:
+    job: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Told:
+    namespace: str
+    deployment: str
+    leader: str | None
+    epoch: int | None
+    renewed: datetime | None
+    silent_for: float | None
+    """Seconds since the Lease was renewed, by this machine's clock."""
+    conditions: tuple[OperatorCondition, ...]
+    jobs: dict[str, int]
+    holding: tuple[Holding, ...]
+    stuck: tuple[Stuck, ...]
+    problems: tuple[str, ...]
+    """Empty: all is well."""
+
+
+async def status_of(at: Installation) -> Told:
+    name = f"{at.deployment}-leader"
+    async with cluster() as kube:
+        try:
+            lease = await kube.get(LEASES, at.namespace, name)
+        except NotFoundError as error:
+            raise OnlineError(
+                f"there is no Lease {at.namespace}/{name}: no operator of that name has led there yet; -n/--namespace and "
+                "--deployment, or --config, say which is meant"
+            ) from error
+        jobs = [
+            job
+            for namespace in at.watch_namespaces or (None,)
+            async for page in kube.pages(JOBS, namespace)
+            for job in page["items"]
+        ]
+    return told(at, lease, jobs, datetime.now(UTC))
+
+
+def told(at: Installation, lease: Json, jobs: Iterable[Json], now: datetime) -> Told:
+    annotations = lease["metadata"].get("annotations") or {}
+    spec = lease.get("spec") or {}
+    leader = spec.get("holderIdentity") or None
+    epoch = str(annotations.get(names.ANNOTATION_EPOCH, ""))
+    renewed = _time(spec.get("renewTime"))
+    silent_for = (now - renewed).total_seconds() if renewed is not None else None
+    conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
+    found = sorted(jobs, key=_key)
+    stuck = tuple(_stuck(found))
+    return Told(
+        namespace=at.namespace,
+        deployment=at.deployment,
+        leader=leader,
+        epoch=int(epoch) if epoch.isdecimal() else None,
+        renewed=renewed,
+        silent_for=silent_for,
+        conditions=conditions,
+        jobs=dict(sorted(Counter(_phase(job) for job in found).items())),
+        holding=tuple(_holding(found)),
+        stuck=stuck,
+        problems=tuple(_problems(leader, silent_for, conditions, stuck)),
+    )
+
+
+def plain(found: Told) -> Json:
+    return {
+        "namespace": found.namespace,
+        "deployment": found.deployment,
+        "leader": found.leader,
+        "epoch": found.epoch,
+        "renewedAt": found.renewed.isoformat() if found.renewed is not None else None,
+        "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in found.conditions],
+        "jobs": found.jobs,
+        "holding": [vars(one) | {"tables": list(one.tables)} for one in found.holding],
+        "stuck": [vars(one) for one in found.stuck],
+        "problems": list(found.problems),
+    }
+
+
+def _problems(
+    leader: str | None,
+    silent_for: float | None,
+    conditions: tuple[OperatorCondition, ...],
+    stuck: tuple[Stuck, ...],
+) -> Iterator[str]:
+    if leader is None:
+        yield "nobody leads: no job is admitted, and no end of a run is noticed"
+    elif silent_for is not None and silent_for > SILENT_AFTER:
+        yield f"{leader} has not renewed its Lease for {silent_for:.0f} s: it is gone, or cut off, or the clocks differ"
+    for condition in conditions:
+        if condition.status is not ConditionStatus.TRUE:
+            yield f"{condition.type.value} is {condition.status.value}: {condition.message}"
+    for one in stuck:
+        yield f"{one.job}: {one.reason}: {one.message}"
+
+
+def _holding(jobs: Iterable[Json]) -> Iterator[Holding]:
+    for job in jobs:
+        status = _status(job)
+        if _phase(job) in _HOLDING:
+            tables = {str(one.get("table", "?")) for one in _objects(status.get("footprint"))}
+            attempt = status.get("attempt")
+            yield Holding(
+                _key(job),
+                _phase(job),
+                attempt if isinstance(attempt, int) else None,
+                tuple(sorted(tables)),
+            )
+
+
+def _stuck(jobs: Iterable[Json]) -> Iterator[Stuck]:
+    for job in jobs:
+        status = _status(job)
+        if status.get("reason") in _STUCK:
+            yield Stuck(_key(job), str(status["reason"]), str(status.get("message", "")))
+
+
+def _key(job: Json) -> str:
+    return f"{job['metadata'].get('namespace', '')}/{job['metadata']['name']}"
+
+
+def _phase(job: Json) -> str:
+    return str(_status(job).get("phase") or "New")
+
+
+def _status(job: Json) -> Json:
+    status = job.get("status")
+    return status if isinstance(status, dict) else {}
+
+
+def _objects(given: Any) -> list[Json]:
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _time(text: Any) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(text))
+    except ValueError:
+        return None

@@ -1,0 +1,109 @@
+"""`sluice status`: what of a Lease object and of jobs is told, and when something is wrong."""
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from sluice.api import names
+from sluice.api.operator_status import OperatorConditionType
+from sluice.cli import status_text
+from sluice.controller.conditions import Conditions
+from sluice.online.connection import Installation
+from sluice.online.status import SILENT_AFTER, plain, told
+
+NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
+AT = Installation("sluice-system", "sluice")
+
+Json = dict[str, Any]
+
+
+def _lease(*, holder: str = "pod-1", age: float = 2.0, conditions: str = "") -> Json:
+    renewed = NOW - timedelta(seconds=age)
+    annotations = {names.ANNOTATION_EPOCH: "7", names.ANNOTATION_CONDITIONS: conditions}
+    return {
+        "metadata": {"annotations": annotations},
+        "spec": {"holderIdentity": holder, "renewTime": renewed.strftime("%Y-%m-%dT%H:%M:%S.%fZ")},
+    }
+
+
+def _job(name: str, **status: Any) -> Json:
+    return {"metadata": {"namespace": "etl", "name": name}, "status": status}
+
+
+def _conditions(*, redis: bool = True) -> str:
+    conditions = Conditions(lambda: NOW)
+    conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
+    if redis:
+        conditions.holds(OperatorConditionType.LEASE_TABLE_USABLE)
+    else:
+        conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "Redis: refused")
+    return conditions.as_text()
+
+
+def _shown(found: Json, **more: Any) -> str:
+    out = StringIO()
+    status_text.show(found, Console(file=out, width=120, markup=False, highlight=False), **more)
+    return out.getvalue()
+
+
+def test_all_is_well_if_one_leads_and_all_conditions_hold() -> None:
+    found = told(AT, _lease(conditions=_conditions()), [], NOW)
+    assert (found.leader, found.epoch, found.silent_for) == ("pod-1", 7, 2.0)
+    assert found.problems == ()
+    assert "pod-1 leads, epoch 7" in _shown(plain(found))
+
+
+@pytest.mark.parametrize(
+    ("lease", "said"),
+    [
+        (_lease(holder=""), "nobody leads"),
+        ({"metadata": {}}, "nobody leads"),
+        (_lease(age=SILENT_AFTER + 1), "pod-1 has not renewed its Lease for 31 s"),
+        (_lease(conditions=_conditions(redis=False)), "LeaseTableUsable is False: Redis: refused"),
+    ],
+)
+def test_what_is_wrong_with_the_operator_is_a_problem(lease: Json, said: str) -> None:
+    found = told(AT, lease, [], NOW)
+    assert [problem for problem in found.problems if problem.startswith(said)]
+    assert said in _shown(plain(found))
+
+
+def test_holders_are_told_with_their_tables_and_jobs_by_phase() -> None:
+    jobs = [
+        _job("b", phase="Running", attempt=2, footprint=[{"table": "file:/b"}, {"table": "file:/a"}]),
+        _job("a", phase="Waiting", blockedBy=[{"job": "etl/b"}]),
+        {"metadata": {"namespace": "etl", "name": "c"}},
+    ]
+    found = plain(told(AT, _lease(), jobs, NOW))
+    assert found["jobs"] == {"New": 1, "Running": 1, "Waiting": 1}
+    assert found["holding"] == [
+        {"job": "etl/b", "phase": "Running", "attempt": 2, "tables": ["file:/a", "file:/b"]}
+    ]
+    assert "file:/a, file:/b" in _shown(found)
+
+
+def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
+    lost = _job("lost", phase="Ending", reason="DriverLost", message="once you know that it is dead, say so")
+    found = told(AT, _lease(), [lost], NOW)
+    assert found.problems == ("etl/lost: DriverLost: once you know that it is dead, say so",)
+
+
+def test_many_holders_are_shown_only_if_asked_for() -> None:
+    jobs = [_job(f"job-{number:03}", phase="Running") for number in range(30)]
+    found = plain(told(AT, _lease(), jobs, NOW))
+    assert "and 10 more; --all shows them" in _shown(found)
+    assert "job-029" in _shown(found, most=None)
+
+
+@pytest.mark.parametrize(
+    "status",
+    [None, "x", {"phase": ["x"], "footprint": "x", "attempt": "x"}, {"phase": "Running", "footprint": [1]}],
+)
+def test_what_somebody_wrote_into_a_job_breaks_nothing(status: Any) -> None:
+    job = {"metadata": {"namespace": "etl", "name": "odd"}, "status": status}
+    lease = _lease(conditions="[[")
+    lease["spec"]["renewTime"] = "yesterday"
+    assert plain(told(AT, lease, [job], NOW))["leader"] == "pod-1"
