@@ -119,6 +119,10 @@ class Cluster:
     def has_been(self, job: str, phase: str) -> Callable[[], bool]:
         return lambda: (job, phase) in self.phase_at
 
+    def seen_in_words(self) -> str:
+        phases = "".join(f", {count:,} {phase}" for phase, count in self.been.items())
+        return f"{len(self.applied_at):,} SparkApplications{phases}"
+
     async def writes(self) -> Counter[str]:
         """Of all, so far."""
         return api_writes.writes_in(await asyncio.to_thread(self._metrics))

@@ -360,4 +360,4 @@ async def _measured(
             try:
                 await scenario(Bench(plane, folder, cluster, drivers, tables, options, found, operators))
             except (ApiError, BenchError) as error:
-                found.note = f"{type(error).__name__}: {error}"
+                found.note = f"{type(error).__name__} after {cluster.seen_in_words()}: {error}"
