@@ -19,8 +19,14 @@ class Design:
     release_by_token: bool = True  # a release names the grant, not only the job and attempt
     intent_before_create: bool = True
     intent_precondition: bool = True  # the intent's patch holds the resourceVersion of the decision
+    own_application_known: bool = True  # a 409 of an application with another token isn't ours
+    unanswered_create_counts: bool = (
+        True  # a refused one is withdrawn at once only if no other may still land
+    )
     # Takeover
     epoch_from_everywhere: bool = True  # not from the Lease object alone
+    redis_epoch_counts: bool = True
+    rebuild_raises_epoch: bool = True  # Redis refuses one that isn't above its own
     policy_on_creates: bool = True
     policy_on_status: bool = True
     policy_on_finalizers: bool = True
@@ -30,7 +36,13 @@ class Design:
     uncovered_taken_back: bool = True  # an intent that no lease in Redis covers is not made good
     roll_forward: bool = True  # by the same create, not withdrawn
     withdraw_if_edited: bool = True  # unless the spec is no longer what was leased
+    intents_listed_first: bool = True
     tombstones_listed_last: bool = True
+    # An API server that went back
+    api_going_back_noticed: bool = True
+    unexplained_held: bool = True  # leases of which only Redis knows stay until a person revokes them
+    unexplained_remembered: bool = True  # also by a later leader
+    uncovered_ended: bool = True  # an application that came back, and whose lease was released, is ended
     # Release
     hands_counted: bool = True  # the sweep spares what this leader is about to use
     own_writes_seen: bool = True  # and what it has written, also where its watch doesn't show that yet
@@ -40,7 +52,12 @@ class Design:
     finalizers: bool = True
     death_proved: bool = True  # a terminal application alone frees nothing
     phase_is_no_proof: bool = True  # PodGC's Failed isn't state.terminated
-    driverless_ended: bool = True  # a failed application without a driver is deleted and its name taken
+    stripped_counts: bool = True  # without our finalizers, too, a driver holds its lease
+    terminated_and_ended: bool = (
+        True  # a terminated driver alone is no proof while its application may start another
+    )
+    gated_and_over: bool = True  # nor is a driver's name that is taken, while its application may try again
+    driverless_ended: bool = True  # the name of a failed application's driver is taken
     name_occupied: bool = True
     placeholder_kept: bool = True  # the gated pod stays while a submission may be under way
     tombstone_first: bool = True  # before the finalizers go

@@ -48,6 +48,7 @@ def test_an_intent_lets_a_dead_leaders_create_land_where_the_policy_lags(holds: 
 
 def test_a_deleted_lease_object_lets_no_epoch_return(holds: Holds) -> None:
     holds(scenarios.LEASE_OBJECT_DELETED)
+    holds(scenarios.LEASE_OBJECT_AND_REDIS)
 
 
 def test_a_redis_that_lost_everything_is_rebuilt_before_anything_is_granted(holds: Holds) -> None:
@@ -102,6 +103,26 @@ def test_a_release_that_lands_late_frees_no_newer_grant(holds: Holds) -> None:
 
 def test_a_create_that_lands_twice_starts_nothing_when_its_run_is_over(holds: Holds) -> None:
     holds(scenarios.CREATE_TWICE)
+
+
+def test_a_driver_whose_finalizers_were_stripped_keeps_its_lease(holds: Holds) -> None:
+    holds(scenarios.STRIPPED)
+
+
+def test_an_application_that_is_submitted_again_after_its_drivers_end_starts_nothing(holds: Holds) -> None:
+    holds(scenarios.SUBMITTED_AGAIN)
+
+
+def test_anothers_application_is_never_taken_for_the_attempts_own(holds: Holds) -> None:
+    holds(scenarios.NAME_TAKEN)
+
+
+def test_a_refused_application_gives_its_leases_back_and_never_comes_later(holds: Holds) -> None:
+    holds(scenarios.REFUSED)
+
+
+def test_an_api_server_that_went_back_frees_no_lease_of_a_driver_that_it_forgot(holds: Holds) -> None:
+    holds(scenarios.API_GOES_BACK)
 
 
 def test_three_jobs_two_of_which_conflict_all_end(holds: Holds) -> None:

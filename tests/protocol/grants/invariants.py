@@ -1,16 +1,21 @@
 """What must hold in every state, told by what really runs, not by what anybody believes."""
 
 from protocol.design import Design
-from protocol.grants.state import Key, Lease, State
+from protocol.grants.state import FOREIGN, Key, Lease, State
 
 NO_DOUBLE_GRANT = "no double grant"
 REDIS_AS_LEFT = "a table with its leader's version holds what its leader holds"
+OUTCOME_IS_OWN = "an outcome is that of the attempt's own driver"
 REBUILD_FINDS_ALL = "whatever holds a lease is found by a rebuild"
 
 
 def violated(s: State, fenceable: bool) -> tuple[str, str] | None:
     if s.missed:
         return REBUILD_FINDS_ALL, s.missed
+    return _double_grant(s, fenceable) or _anothers_outcome(s) or _parted(s)
+
+
+def _double_grant(s: State, fenceable: bool) -> tuple[str, str] | None:
     writers = [run for run in s.runs if run.writes]
     for n, one in enumerate(writers):
         for other in writers[n + 1 :]:
@@ -27,6 +32,18 @@ def violated(s: State, fenceable: bool) -> tuple[str, str] | None:
         for rival in leases[n + 1 :]:
             if lease.spec == rival.spec and lease.key[:2] != rival.key[:2]:
                 return NO_DOUBLE_GRANT, f"{lease.key} and {rival.key} hold leases together, and they conflict"
+    return None
+
+
+def _anothers_outcome(s: State) -> tuple[str, str] | None:
+    for run in s.runs:
+        job = s.jobs[run.key.job] if run.token == FOREIGN else None
+        if job and (job.uid, job.attempt, job.phase) == (*run.key[1:], "ended"):
+            return OUTCOME_IS_OWN, f"job{run.key.job} is told to have ended as another's {run.key} did"
+    return None
+
+
+def _parted(s: State) -> tuple[str, str] | None:
     for operator in s.operators:
         if operator.role == "leading" and (operator.epoch, operator.version) == s.redis[:2]:
             differing = {lease.token for lease in operator.held ^ s.redis.leases}
@@ -40,7 +57,8 @@ def missed_by(s: State, found: frozenset[Lease], design: Design) -> str:
     """What can write, now or later, and isn't in a rebuilt lease table."""
     tokens = {lease.token for lease in found}
     for run in s.runs:
-        if run.may_write and run.token not in tokens:
+        may_write = run.writes if s.went_back else run.may_write  # the Spark operator is stopped then
+        if may_write and run.token not in tokens:
             return f"{run.key} (token {run.token}) can write and the rebuild doesn't know it"
     for request in s.late:
         if request.kind != "create" or request.token in tokens:
@@ -57,8 +75,10 @@ def unfinished(s: State) -> str | None:
         if job is not None and job.phase != "ended":
             return f"job{at} is {job.phase}"
     for run in s.runs:
-        if (run.held and run.app != "gone") or run.tombstone:
+        if (run.held and run.app != "gone") or run.pod_held or run.tombstone:
             return f"{run.key} is still held"
+    if s.went_back:
+        return "the Spark operator is stopped"
     for lease in s.redis.leases:
         return f"the lease of {lease.key} is never released"
     return None

@@ -3,153 +3,83 @@ its steps it may be paused for as long as the search likes, and its requests may
 
 from collections.abc import Iterator
 
-from protocol.grants.invariants import missed_by
+from protocol.grants.ending import Ending
+from protocol.grants.epochs import IDLE, NAMES, Epochs
+from protocol.grants.evidence import tells
 from protocol.grants.servers import intended, land, left_by_grant
 from protocol.grants.state import (
+    FOREIGN,
     NEW,
     Hand,
     Job,
     Key,
     Lease,
     Operator,
-    Redis,
     Request,
     Run,
     Setting,
     State,
     Token,
     intent_of,
-    lease_of,
-    proved_ended,
     spend,
     with_hand,
     with_job,
     with_operator,
     with_run,
 )
+from protocol.grants.takeover import Takeover
 from protocol.search import Step
-
-NAMES = ("operator A", "operator B")
-IDLE = Hand()
 
 
 class Operators:
     def __init__(self, setting: Setting):
         self.setting = setting
         self.design = setting.design
+        self.epochs = Epochs(setting)
+        self.takeover = Takeover(setting, self.epochs)
+        self.ending = Ending(setting, self.epochs)
 
     def steps(self, s: State) -> Iterator[Step]:
         for who, operator in enumerate(s.operators):
             if operator.role == "follower":
-                yield from self._follow(s, who)
+                yield from self.takeover.follow(s, who)
             elif operator.role == "leading":
                 if not (self.setting.dead_leaders and s.holder != who):
                     yield from self._lead(s, who, operator)
             elif s.holder == who or not self.setting.dead_leaders:
-                yield from self._take_over(s, who, operator)
+                yield from self.takeover.steps(s, who, operator)
         for request in s.late:
             after = land(s._replace(late=s.late - {request}), request, self.design)[0]
             yield Step("network", f"the delayed {request.kind} for job{request.job} lands", after, fault=True)
-
-    # Leadership
-
-    def _follow(self, s: State, who: int) -> Iterator[Step]:
-        if s.holder == who:
-            yield Step(NAMES[who], "takes the Lease again under a new epoch", self._claimed(s, who))
-        elif s.budget.takeovers:
-            after = self._claimed(spend(s, takeovers=1), who)
-            yield Step(NAMES[who], "takes the Lease over: its holder was paused", after, fault=True)
-
-    def _claimed(self, s: State, who: int) -> State:
-        epochs = [s.lease_epoch]
-        if self.design.epoch_from_everywhere:
-            epochs += [s.floor, s.redis.epoch, *(run.token.epoch for run in s.runs)]
-            epochs += [job.token.epoch for job in s.jobs if job and job.token]
-        epoch = max(epochs) + 1
-        fresh = Operator("raising", epoch, hands=(IDLE,) * len(s.jobs))
-        return with_operator(s, who, **fresh._asdict())._replace(lease_epoch=epoch, holder=who)
-
-    def _deposed(self, s: State, who: int) -> State:
-        return with_operator(s, who, **Operator(hands=(IDLE,) * len(s.jobs))._asdict())
-
-    def _take_over(self, s: State, who: int, o: Operator) -> Iterator[Step]:
-        name = NAMES[who]
-        if s.floor > o.epoch or s.lease_epoch > o.epoch:
-            yield Step(name, "sees a newer leader and steps down", self._deposed(s, who))
-        elif o.role == "raising":
-            raised = s._replace(floor=o.epoch) if self.design.floor_raised else s
-            yield Step(
-                name,
-                f"raises the policy's parameter to {o.epoch}",
-                with_operator(raised, who, role="probing"),
-            )
-        elif o.role == "probing":
-            if (
-                s.enforced >= o.epoch
-                or self.setting.lagging_policy
-                or not (self.design.probed and self.design.floor_raised)
-            ):
-                yield Step(
-                    name, "has probed: older epochs are refused", with_operator(s, who, role=self._lists[0])
-                )
-        elif o.role == "rebuilding":
-            yield self._rebuild(s, who, o)
-        else:
-            following = self._lists[self._lists.index(o.role) + 1]
-            found = o.found | self._listed(s, o.role)
-            after = with_operator(s, who, role=following, found=found)
-            yield Step(name, f"lists {o.role.removeprefix('listing ')}", after)
-
-    @property
-    def _lists(self) -> tuple[str, ...]:
-        """No transaction spans lists, so they go in the direction in which a lease's record moves."""
-        lists = ("listing intents", "listing applications", "listing tombstones")
-        if not self.design.tombstones_listed_last:
-            lists = (lists[2], lists[0], lists[1])
-        return (*lists, "rebuilding")
-
-    def _stands(self, run: Run) -> bool:
-        return run.app != "gone" and (run.held or (run.app != "ended" and not self.design.finalizers))
-
-    def _listed(self, s: State, what: str) -> frozenset[Lease]:
-        if what == "listing intents":
-            return frozenset(
-                intent_of(at, job) for at, job in enumerate(s.jobs) if job and job.phase == "granted"
-            )
-        if what == "listing applications":
-            return frozenset(lease_of(run) for run in s.runs if self._stands(run))
-        return frozenset(lease_of(run) for run in s.runs if run.tombstone)
-
-    def _rebuild(self, s: State, who: int, o: Operator) -> Step:
-        if s.redis.epoch > o.epoch:
-            return Step(NAMES[who], "finds a newer epoch in Redis and steps down", self._deposed(s, who))
-        after = s._replace(redis=Redis(o.epoch, NEW, o.found), missed=missed_by(s, o.found, self.design))
-        after = with_operator(after, who, role="leading", found=frozenset(), held=o.found, version=NEW)
-        leases = ", ".join(sorted(str(lease.key) for lease in o.found)) or "nothing"
-        return Step(NAMES[who], f"rebuilds Redis under epoch {o.epoch} with {leases}, and leads", after)
 
     # The leader's work
 
     def _lead(self, s: State, who: int, o: Operator) -> Iterator[Step]:
         if s.redis.epoch > o.epoch:
-            yield Step(NAMES[who], "finds a newer epoch in Redis and steps down", self._deposed(s, who))
+            yield Step(NAMES[who], "finds a newer epoch in Redis and steps down", self.epochs.deposed(s, who))
         elif self._forgot(s, o):
-            yield Step(NAMES[who], "notices that Redis forgot: new epoch", self._begins_anew(s, who))
+            yield Step(NAMES[who], "notices that Redis forgot: new epoch", self.epochs.begins_anew(s, who))
+        shown_old = self._shown_what_went_back(s, o)
+        if shown_old:
+            what = "notices that the API server went back: new epoch"
+            yield Step(NAMES[who], what, self.epochs.begins_anew(s, who))
         for at in range(len(s.jobs)):
             hand = o.hands[at]
-            if hand.doing == "idle":
+            if hand.doing != "idle":
+                yield from getattr(self, f"_{hand.doing}")(s, who, o, at, hand)
+            elif not shown_old:
                 yield from self._decide(s, who, o, at)
                 yield from self._mend(s, who, o, at)
-            else:
-                yield from getattr(self, f"_{hand.doing}")(s, who, o, at, hand)
+        if shown_old:
+            return
         if s.redis.epoch == o.epoch:
             yield from self._sweep(s, who, o)
         for run in s.runs:
-            yield from self._end(s, who, o, run)
+            yield from self.ending.steps(s, who, o, run)
 
-    def _begins_anew(self, s: State, who: int) -> State:
-        """What it knows of leases isn't sure any more. Only who leads may take a new epoch."""
-        return self._claimed(s, who) if s.holder == who else self._deposed(s, who)
+    def _shown_what_went_back(self, s: State, o: Operator) -> bool:
+        """By a resourceVersion lower than the highest that Redis knows of: nothing of it is believed in this epoch."""
+        return self.design.api_going_back_noticed and 0 < o.epoch <= s.went_back
 
     def _forgot(self, s: State, o: Operator) -> bool:
         if self.design.amnesia_noticed:
@@ -166,7 +96,7 @@ class Operators:
             if lease.spec == job.spec and (lease.key.job, lease.key.uid) != (at, job.uid)
         ]
         unswept = any(lease.key == Key(at, job.uid, job.attempt + 1) for lease in o.held)
-        if not in_the_way and not unswept:
+        if not in_the_way and not unswept and not self._unintended(s.run(Key(at, job.uid, job.attempt + 1))):
             after = with_hand(s, who, at, Hand("granting", job, o.version))
             yield Step(NAMES[who], f"decides on table version {o.version}: job{at} may go", after)
 
@@ -207,7 +137,7 @@ class Operators:
     def _not_as_left(self, s: State, who: int, at: int) -> State:
         """Redis isn't as this leader left it. Without the rule it believes what it finds."""
         if self.design.amnesia_noticed or s.redis.epoch != s.operators[who].epoch:
-            return self._begins_anew(s, who)
+            return self.epochs.begins_anew(s, who)
         return with_hand(with_operator(s, who, version=s.redis.version), who, at, IDLE)
 
     def _intending(self, s: State, who: int, o: Operator, at: int, hand: Hand) -> Iterator[Step]:
@@ -222,7 +152,9 @@ class Operators:
             then = Hand("creating", content, token=hand.token)
             yield Step(NAMES[who], f"writes the intent of job{at}", with_hand(after, who, at, then))
         elif answer == "refused by policy":
-            yield Step(NAMES[who], f"the intent of job{at} is refused: steps down", self._deposed(after, who))
+            yield Step(
+                NAMES[who], f"the intent of job{at} is refused: steps down", self.epochs.deposed(after, who)
+            )
         else:
             then = Hand("returning", hand.job, token=hand.token)
             yield Step(
@@ -240,7 +172,7 @@ class Operators:
         after, answer = land(s, r, self.design)
         idle = o.hands[r.job]._replace(doing="idle", job=None, token=None, version=NEW)
         if answer != "ok" or (s.redis.version != o.version and self.design.amnesia_noticed):
-            return self._begins_anew(after, who)
+            return self.epochs.begins_anew(after, who)
         held = frozenset(lease for lease in o.held if lease.token != r.token)
         after = with_operator(after, who, version=after.redis.version, held=held)
         return with_hand(after, who, r.job, idle) if o.hands[r.job].token == r.token else after
@@ -249,10 +181,17 @@ class Operators:
         assert hand.job is not None
         r = Request("create", o.epoch, at, hand.job, hand.token)
         yield from self._delayed(s, who, r)
+        if s.budget.refusals:
+            after = with_hand(spend(s, refusals=1), who, at, hand._replace(doing="refused"))
+            yield Step("API server", f"refuses the application of job{at}: a quota", after, fault=True)
         after, answer = land(s, r, self.design)
+        if answer == "taken":
+            return  # by another's application: it is told, and tried again
         if answer == "refused by policy":
             yield Step(
-                NAMES[who], f"the application of job{at} is refused: steps down", self._deposed(after, who)
+                NAMES[who],
+                f"the application of job{at} is refused: steps down",
+                self.epochs.deposed(after, who),
             )
             return
         after = with_hand(after, who, at, IDLE)
@@ -266,6 +205,25 @@ class Operators:
             after = with_hand(after, who, at, Hand("noting", hand.job, token=hand.token))
         yield Step(NAMES[who], f"creates the application of job{at}: {answer}", after)
 
+    def _refused(self, s: State, who: int, o: Operator, at: int, hand: Hand) -> Iterator[Step]:
+        """It is tried again, until the job's patience is over."""
+        assert hand.job is not None
+        assert hand.token is not None
+        again = with_hand(s, who, at, hand._replace(doing="creating"))
+        yield Step(NAMES[who], f"tries to create the application of job{at} again", again)
+        job = s.jobs[at]
+        if job is None or (job.uid, job.token) != (hand.job.uid, hand.token):
+            return
+        if o.unsure and self.design.unanswered_create_counts:
+            if s.holder == who:
+                what = "has a create without an answer: new epoch before its intent is withdrawn"
+                yield Step(NAMES[who], what, self.epochs.claimed(s, who))
+        else:
+            # The attempt's number is used up: the next one has another name.
+            after = with_job(s, at, job._replace(phase="waiting", token=None, leased=""))
+            what = f"withdraws the intent of job{at}: its application is refused"
+            yield Step(NAMES[who], what, with_hand(after, who, at, IDLE))
+
     def _noting(self, s: State, who: int, o: Operator, at: int, hand: Hand) -> Iterator[Step]:
         """Only in the mutation that creates first: the status is written after the application."""
         now = s.jobs[at]
@@ -276,10 +234,14 @@ class Operators:
     def _mend(self, s: State, who: int, o: Operator, at: int) -> Iterator[Step]:
         """An intent without an application: a leader before me was stopped between the two."""
         job = s.jobs[at]
-        if job is None or job.phase != "granted" or not self.design.intent_before_create:
+        if job is None or not self.design.intent_before_create:
+            return
+        if job.phase != "granted":
+            yield from self._adopt(s, who, o, at, job)
             return
         key = Key(at, job.uid, job.attempt)
-        if s.run(key):
+        there = s.run(key)
+        if there is not None and self._is_seen(there, job):
             if s.budget.watch_lags:
                 after = with_hand(spend(s, watch_lags=1), who, at, Hand("creating", job, token=job.token))
                 yield Step(
@@ -300,10 +262,36 @@ class Operators:
         else:
             yield from self._withdraw(s, who, o, at, job)
 
+    def _adopt(self, s: State, who: int, o: Operator, at: int, job: Job) -> Iterator[Step]:
+        """An application whose intent went with an API server that went back."""
+        run = s.run(Key(at, job.uid, job.attempt + 1))
+        if job.phase != "waiting" or not self._unintended(run) or o.epoch < s.enforced:
+            return
+        assert run is not None
+        if any(lease.token == run.token for lease in o.held):
+            intended_again = job._replace(
+                phase="granted", attempt=run.key.attempt, token=run.token, leased=run.spec
+            )
+            what = f"writes the intent of job{at} again, as its application tells it"
+            yield Step(NAMES[who], what, with_job(s, at, intended_again))
+
+    def _unintended(self, run: Run | None) -> bool:
+        if run is None or not self.setting.budget.api_restores or run.token == FOREIGN:
+            return False
+        return tells(run, self.design)
+
+    def _is_seen(self, there: Run, job: Job) -> bool:
+        """An application of this attempt, or what is left of it."""
+        if there.token != job.token:
+            return not self.design.own_application_known
+        return there.app != "gone" or there.pod == "gated" or tells(there, self.design)
+
     def _withdraw(self, s: State, who: int, o: Operator, at: int, job: Job) -> Iterator[Step]:
         if o.epoch < s.enforced:
             return
-        after = with_job(s, at, job._replace(phase="waiting", attempt=job.attempt - 1, token=None, leased=""))
+        used_up = s.run(Key(at, job.uid, job.attempt)) is not None
+        left = job.attempt if used_up else job.attempt - 1
+        after = with_job(s, at, job._replace(phase="waiting", attempt=left, token=None, leased=""))
         yield Step(NAMES[who], f"withdraws the intent of job{at}", after)
 
     def _sweep(self, s: State, who: int, o: Operator) -> Iterator[Step]:
@@ -311,120 +299,25 @@ class Operators:
         claimed = {
             intent_of(at, job).token for at, job in enumerate(s.jobs) if job and job.phase == "granted"
         }
-        claimed |= {run.token for run in s.runs if self._stands(run) or run.tombstone}
+        claimed |= {run.token for run in s.runs if tells(run, self.design)}
         if not self.design.death_proved:
             claimed -= {run.token for run in s.runs if run.app in ("ended", "gone")}
         written = claimed - {hand.token for hand in o.hands}
         if self.design.hands_counted:
             claimed |= {hand.token for hand in o.hands if hand.token}
-        asking = {
-            Key(at, h.job.uid, h.job.attempt + 1)
-            for at, h in enumerate(o.hands)
-            if h.doing == "granting" and h.job
-        }
+        claimed |= s.redis.unexplained
         for lease in sorted(o.held, key=lambda lease: lease.key):
             job, uid, attempt = lease.key
             r = Request("release", o.epoch, job, Job(uid, lease.spec, attempt=attempt - 1), lease.token)
-            if lease.token not in claimed and lease.key not in asking:
+            if lease.token in s.redis.unexplained:
+                run = s.run(lease.key)
+                dead = with_run(s, run._replace(process="dead")) if run else s
+                what = f"says that the driver of {lease.key} is dead, and revokes its lease"
+                yield Step("human", what, self._released(dead, who, r))
+            elif lease.token not in claimed:
                 yield from self._delayed(s, who, r)
                 yield Step(NAMES[who], f"releases the lease of {lease.key}", self._released(s, who, r))
             elif s.budget.watch_lags and not self.design.own_writes_seen and lease.token in written:
                 what = f"doesn't see what {lease.key} holds: its watch lags; releases the lease"
                 after = self._released(spend(s, watch_lags=1), who, r)
                 yield Step(NAMES[who], what, after, fault=True)
-
-    # The end of a run
-
-    def _end(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
-        if run.app == "gone" or (self.design.policy_on_finalizers and o.epoch < s.enforced):
-            return
-        name = NAMES[who]
-        driverless = run.app == "ended" and run.pod == "none" and self.design.driverless_ended
-        if driverless and run.held and not run.deleting:
-            yield Step(
-                name,
-                f"deletes the application of {run.key}: no driver is seen",
-                with_run(s, run._replace(deleting=True)),
-            )
-        if run.deleting and run.pod == "none" and run.held and self.design.name_occupied:
-            yield Step(
-                name,
-                f"occupies the driver's name of {run.key} with a gated pod",
-                with_run(s, run._replace(pod="gated")),
-            )
-        over = self._over(s, run)
-        if not over and self._owns_up(run):
-            yield from self._unproved(s, who, o, run)
-        if over:
-            yield from self._conclude(s, who, o, run)
-
-    def _over(self, s: State, run: Run) -> bool:
-        if proved_ended(run, phase_counts=not self.design.phase_is_no_proof):
-            return True
-        if not self.design.name_occupied and run.deleting and run.pod == "none":
-            return True
-        if not self.design.death_proved and run.app == "ended":
-            return True
-        # Fenced, and the retry that fenced it has said so: it was proved to have ended, and it succeeded.
-        return run.pod == "lost" and any(
-            later.key[:2] == run.key[:2]
-            and later.key.attempt > run.key.attempt
-            and (later.succeeded or not self.design.success_tells_of_fence)
-            and proved_ended(later, phase_counts=False)
-            for later in s.runs
-        )
-
-    @staticmethod
-    def _owns_up(run: Run) -> bool:
-        return run.held and run.pod == "lost" and run.app == "ended"
-
-    def _unproved(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
-        job = s.jobs[run.key.job]
-        mine = job is not None and (job.uid, job.attempt, job.phase) == (
-            run.key.uid,
-            run.key.attempt,
-            "granted",
-        )
-        allowed = o.epoch >= s.enforced or not self.design.policy_on_status
-        if (
-            job
-            and mine
-            and allowed
-            and job.attempt < self.setting.attempts
-            and (self.setting.fenceable or not self.design.hold_if_not_fenceable)
-        ):
-            # The lease stays: it passes from attempt to attempt, and the next one fences first.
-            after = with_job(s, run.key.job, job._replace(phase="waiting"))
-            yield Step(
-                NAMES[who],
-                f"{run.key} is lost: the job may retry under the same lease, and will fence",
-                after,
-            )
-        if run.deleting and not run.tombstone and self.design.tombstone_first:
-            yield Step(
-                NAMES[who], f"leaves a tombstone for {run.key}", with_run(s, run._replace(tombstone=True))
-            )
-        elif run.deleting:
-            yield from self._let_go(s, who, o, run)
-
-    def _conclude(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
-        job = s.jobs[run.key.job]
-        if job and job.phase == "granted" and (job.uid, job.attempt) == run.key[1:]:
-            if o.epoch < s.enforced and self.design.policy_on_status:
-                return
-            again = not run.succeeded and job.attempt < self.setting.attempts
-            after = with_job(s, run.key.job, job._replace(phase="waiting" if again else "ended"))
-            yield Step(NAMES[who], f"writes the outcome of {run.key}: {'retry' if again else 'ended'}", after)
-        elif run.held:
-            yield from self._let_go(s, who, o, run)
-
-    def _let_go(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
-        if o.unsure and self.design.epoch_step_after_unsure_create:
-            if s.holder == who:
-                after = self._claimed(s, who)
-                yield Step(
-                    NAMES[who], "has a create without an answer: new epoch before a name is freed", after
-                )
-        else:
-            after = with_run(s, run._replace(held=False))
-            yield Step(NAMES[who], f"takes the finalizers of {run.key} off", after)

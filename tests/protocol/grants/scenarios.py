@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from protocol.grants import invariants
-from protocol.grants.operators import IDLE, Operators
+from protocol.grants.epochs import IDLE
+from protocol.grants.operators import Operators
 from protocol.grants.state import NEW, Budget, Job, Operator, Redis, Setting, State
 from protocol.grants.surroundings import Surroundings
 from protocol.search import Step
@@ -74,6 +75,10 @@ LAGGING_POLICY = Grants(
     lagging_policy=True,
 )
 LEASE_OBJECT_DELETED = Grants("the Lease object deleted", budget=Budget(takeovers=1, lease_deletions=1))
+LEASE_OBJECT_AND_REDIS = Grants(
+    "the Lease object deleted, and Redis loses everything",
+    budget=Budget(takeovers=1, lease_deletions=1, losses=1),
+)
 REDIS_LOSES_ALL = Grants("Redis loses everything", budget=Budget(takeovers=1, losses=1))
 REDIS_GOES_BACK = Grants("Redis goes back", budget=Budget(takeovers=1, saves=1, restores=1))
 REDIS_GOES_BACK_LATE = Grants(
@@ -124,12 +129,33 @@ GIVEN_BACK_LATE = Grants(
     budget=Budget(edits=1, late=1),
     late=_late("release"),
 )
+STRIPPED = Grants("finalizers are stripped, and the user deletes", budget=Budget(strips=2, job_deletions=1))
+SUBMITTED_AGAIN = Grants(
+    "an application is submitted again after its driver's end",
+    budget=Budget(resubmissions=1, pod_deletions=1, job_deletions=1),
+)
+NAME_TAKEN = Grants("another's application bears the name", budget=Budget(foreign_applications=1))
+REFUSED = Grants(
+    "a create is refused, and another one is late",
+    budget=Budget(refusals=2, late=1),
+    late=_late("create"),
+    attempts=3,
+)
+API_GOES_BACK = Grants(
+    "the API server goes back to a backup", budget=Budget(backups=1, api_restores=1), attempts=2
+)
+API_GOES_BACK_TAKEOVER = Grants(
+    "the API server goes back to a backup, and a dead leader",
+    budget=Budget(backups=1, api_restores=1, takeovers=1),
+    attempts=2,
+    dead_leaders=True,
+)
 TWO_TAKEOVERS = Grants("two takeovers", budget=Budget(takeovers=2))
 THREE_JOBS = Grants("three jobs", specs="aab", budget=Budget(late=1), late=_late("grant", "intent"))
 
 # Too large to be searched to its end here: it serves to show what steps protect from.
 ONLY_MUTATED = (REDIS_GOES_BACK_THREE,)
-ONLY_LONG = (NAME_FREED,)
+ONLY_LONG = (NAME_FREED, API_GOES_BACK_TAKEOVER)
 ALL = tuple(
     value
     for value in list(globals().values())
@@ -139,6 +165,16 @@ ALL = tuple(
 ALL_KINDS = _late("grant", "intent", "create", "release")
 LONG = (
     *ONLY_LONG,
+    Grants(
+        "finalizers are stripped, a deleted job, a takeover",
+        budget=Budget(strips=2, job_deletions=1, takeovers=1),
+    ),
+    Grants(
+        "a refused create, another one is late, a takeover",
+        budget=Budget(refusals=1, late=1, takeovers=1),
+        late=_late("create"),
+        attempts=2,
+    ),
     Grants("three jobs, a takeover", specs="aab", budget=Budget(takeovers=1)),
     Grants("two takeovers, late requests", budget=Budget(takeovers=2, late=1), late=ALL_KINDS),
     Grants("a lost Redis, late requests", budget=Budget(losses=1, late=1), late=ALL_KINDS),

@@ -46,7 +46,7 @@ def grant(s: State, r: Request, design: Design) -> tuple[State, str | Token]:
         return s, "version moved"
     token = Token(r.epoch, redis.version.number + 1)
     leases = redis.leases | {Lease(key, token, r.seen.spec, r.version)}
-    return s._replace(redis=Redis(redis.epoch, left_by_grant(token, key, design), leases)), token
+    return s._replace(redis=redis._replace(version=left_by_grant(token, key, design), leases=leases)), token
 
 
 def release(s: State, r: Request, design: Design) -> tuple[State, str]:
@@ -66,7 +66,8 @@ def release(s: State, r: Request, design: Design) -> tuple[State, str]:
 
 def without(redis: Redis, leases: set[Lease], design: Design) -> Redis:
     mark = "release " + ", ".join(sorted(str(lease.token) for lease in leases))
-    return Redis(redis.epoch, bumped(redis.version, mark, design), redis.leases - leases)
+    unexplained = redis.unexplained - {lease.token for lease in leases}
+    return Redis(redis.epoch, bumped(redis.version, mark, design), redis.leases - leases, unexplained)
 
 
 def intended(r: Request) -> Job:
@@ -99,5 +100,8 @@ def create(s: State, r: Request, design: Design) -> tuple[State, str]:
     if there is None:
         return with_run(s, Run(key, r.token, r.seen.spec, held=design.finalizers)), "ok"
     if there.app == "gone":  # the name is free again: the object is born once more
-        return with_run(s, there._replace(app="new", deleting=False, held=design.finalizers)), "ok"
-    return s, "ok" if there.token == r.token else "taken"
+        born = there._replace(app="new", deleting=False, held=design.finalizers)
+        if there.token != r.token:
+            born = born._replace(token=r.token, spec=r.seen.spec, fenced=False, succeeded=False)
+        return with_run(s, born), "ok"
+    return s, "ok" if there.token == r.token or not design.own_application_known else "taken"

@@ -64,6 +64,9 @@ class Redis(NamedTuple):
     epoch: int
     version: Version
     leases: frozenset[Lease]
+    unexplained: frozenset[Token] = (
+        frozenset()
+    )  # held by nothing that Kubernetes shows, until a person revokes them
 
 
 class Run(NamedTuple):
@@ -74,9 +77,10 @@ class Run(NamedTuple):
     spec: str
     app: str = "new"  # new | submitted | ended | gone
     deleting: bool = False
-    held: bool = True  # our finalizers, on application and driver pod
+    held: bool = True  # our finalizer on the application
     submitting: bool = False  # the Spark operator has read the application and will create the driver
     pod: str = "none"  # none | running | terminated | lost | gated
+    pod_held: bool = False  # our finalizer on the driver pod
     process: str = "none"  # none | alive | dead: the truth on the node, which nobody sees
     fenced: bool = False
     succeeded: bool = False
@@ -96,7 +100,7 @@ class Run(NamedTuple):
 class Hand(NamedTuple):
     """What an operator is about to do for one job; it may be paused here for as long as it likes."""
 
-    doing: str = "idle"  # idle | granting | intending | creating | returning
+    doing: str = "idle"  # idle | granting | intending | creating | refused | returning
     job: Job | None = None  # as it was read
     version: Version = NEW
     token: Token | None = None
@@ -140,6 +144,13 @@ class Budget(NamedTuple):
     wrong_failures: int = 0
     node_losses: int = 0
     driver_failures: int = 0
+    strips: int = 0  # of our finalizers, by hand
+    resubmissions: int = 0
+    pod_deletions: int = 0
+    foreign_applications: int = 0
+    refusals: int = 0  # of creates, for certain: a quota, a webhook
+    backups: int = 0  # of the API server
+    api_restores: int = 0
 
 
 NO_FAULTS = Budget()
@@ -167,6 +178,16 @@ class Setting:
         return len(set(self.specs)) == 1
 
 
+class Backup(NamedTuple):
+    """The API server as it was."""
+
+    holder: int
+    lease_epoch: int
+    floor: int
+    jobs: tuple[Job | None, ...]
+    runs: tuple[Run, ...]
+
+
 class State(NamedTuple):
     operators: tuple[Operator, ...]
     holder: int  # of the Lease object
@@ -180,6 +201,10 @@ class State(NamedTuple):
     late: frozenset[Request]
     uids: int
     budget: Budget
+    backup: Backup | None = None
+    went_back: int = (
+        0  # the API server, when Redis served this epoch; the Spark operator is stopped meanwhile
+    )
     missed: str = ""  # what a rebuild failed to find, by the omniscient
 
     def run(self, key: Key) -> Run | None:
@@ -213,11 +238,8 @@ def spend(s: State, **costs: int) -> State:
     return s._replace(budget=s.budget._replace(**{k: getattr(s.budget, k) - v for k, v in costs.items()}))
 
 
-def proved_ended(run: Run, phase_counts: bool) -> bool:
-    """Nothing of this run can write any more, by what the API server shows (never by `process`)."""
-    if run.pod == "terminated" or (phase_counts and run.pod == "lost"):
-        return run.app == "ended" or run.deleting
-    return run.pod == "gated" and run.deleting
+FOREIGN = Token(0, 0)
+"""An application that bears the name of one of ours."""
 
 
 def lease_of(run: Run) -> Lease:

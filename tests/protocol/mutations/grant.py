@@ -1,8 +1,9 @@
 """How a lease is granted and written down."""
 
 from protocol.grants import scenarios as grants
-from protocol.grants.invariants import NO_DOUBLE_GRANT, REBUILD_FINDS_ALL
+from protocol.grants.invariants import NO_DOUBLE_GRANT, OUTCOME_IS_OWN, REBUILD_FINDS_ALL
 from protocol.mutations.mutation import mutation
+from protocol.search import EVERY_JOB_ENDS
 
 GRANT = (
     mutation(
@@ -32,12 +33,10 @@ GRANT = (
     mutation(
         grants.TOMBSTONES,
         "intent_before_create",
-        NO_DOUBLE_GRANT,
-        "a run whose end no status tells is granted again, and created although its job was deleted",
+        EVERY_JOB_ENDS,
+        "a run whose end no status tells is granted again, and its application's name is taken for ever",
         "operator A: takes the finalizers of job0",
         "operator B: is granted token 2.1 for job0",
-        "deletes job0",
-        "operator B: creates the application of job0",
     ),
     mutation(
         grants.USER_EDITS,
@@ -64,5 +63,23 @@ GRANT = (
         "the sweep frees a lease whose intent its leader's watch doesn't show yet",
         "writes the intent",
         "its watch lags; releases the lease",
+    ),
+    mutation(
+        grants.NAME_TAKEN,
+        "own_application_known",
+        OUTCOME_IS_OWN,
+        "another's application is taken for the attempt's own, and its end for the outcome",
+        "creates an application with the name",
+        "writes the outcome",
+    ),
+    mutation(
+        grants.REFUSED,
+        "unanswered_create_counts",
+        NO_DOUBLE_GRANT,
+        "a refused attempt is withdrawn, and an earlier create of it lands",
+        "it is delayed",
+        "refuses the application",
+        "withdraws the intent",
+        "the delayed create",
     ),
 )

@@ -73,8 +73,16 @@ TAKEOVER = (
         "the delayed create",
     ),
     mutation(
-        grants.LEASE_OBJECT_DELETED,
+        grants.LEASE_OBJECT_AND_REDIS,
         "epoch_from_everywhere",
+        REBUILD_FINDS_ALL,
+        "an epoch is used twice once the Lease object is deleted and Redis has forgotten, too",
+        "deletes the Lease object",
+        "raises the policy's parameter to 1",
+    ),
+    mutation(
+        grants.LEASE_OBJECT_DELETED,
+        "epoch_from_everywhere rebuild_raises_epoch",
         REBUILD_FINDS_ALL,
         "an epoch is used twice once the Lease object is deleted",
         "deletes the Lease object",
@@ -114,5 +122,15 @@ TAKEOVER = (
         "leaves a tombstone",
         "takes the finalizers",
         "lists applications",
+    ),
+    mutation(
+        grants.TOMBSTONES,
+        "policy_on_creates intents_listed_first",
+        REBUILD_FINDS_ALL,
+        "a record moves from intent to application behind the lister's back",
+        "lists applications",
+        "creates the application",
+        "deletes job0",
+        "lists intents",
     ),
 )

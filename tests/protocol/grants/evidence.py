@@ -1,0 +1,29 @@
+"""What the API server's objects tell of an attempt, never what really runs."""
+
+from protocol.design import Design
+from protocol.grants.state import Run
+
+
+def application_tells(run: Run, design: Design) -> bool:
+    """That its lease must stay: by our finalizer, and without it, too, as long as it may start a driver."""
+    if run.app == "gone":
+        return False
+    may_start = run.app != "ended" and not run.deleting and run.pod == "none"
+    return run.held or (may_start and design.stripped_counts)
+
+
+def pod_tells(run: Run, design: Design) -> bool:
+    """A driver that runs is a driver, whoever took our finalizer off its pod."""
+    return run.pod_held or (run.pod == "running" and design.stripped_counts)
+
+
+def tells(run: Run, design: Design) -> bool:
+    return application_tells(run, design) or pod_tells(run, design) or run.tombstone
+
+
+def proved_ended(run: Run, design: Design) -> bool:
+    """Nothing of this run can write any more."""
+    submits_no_more = run.app in ("ended", "gone")
+    if run.pod == "terminated" or (run.pod == "lost" and not design.phase_is_no_proof):
+        return submits_no_more or not design.terminated_and_ended
+    return run.pod == "gated" and (submits_no_more or run.deleting or not design.gated_and_over)
