@@ -114,6 +114,10 @@ def test_a_status_that_hides_what_its_job_did_stops_that_job_and_its_tables_alon
         "the job says that its status can't be read",
     )
     assert "status.attempts.0.grantedAt" in told["message"]
+    held = cluster.operator_tells("HoldersReadable", "False")
+    assert f"{cluster.namespace}/edited" in held["message"]
+    assert "file:/lake/edited" in held["message"]
+    eventually(lambda: "NotHoldersReadable" in cluster.events_of_the_operator(), "an Event tells it")
     cluster.apply("behind", rewrite("/lake/edited"))
     cluster.apply("elsewhere", rewrite("/lake/elsewhere"))
     cluster.start("elsewhere").succeeds("file:/lake/elsewhere")
@@ -122,6 +126,7 @@ def test_a_status_that_hides_what_its_job_did_stops_that_job_and_its_tables_alon
     cluster.write_status("edited", {"attempts": [attempt]})
     driver.succeeds("file:/lake/edited")
     cluster.reaches("edited", "Succeeded")
+    cluster.operator_tells("HoldersReadable", "True")
     cluster.start("behind").succeeds("file:/lake/edited", 2)
     cluster.reaches("behind", "Succeeded")
 

@@ -1,0 +1,24 @@
+"""Which kind of objects a request was about."""
+
+import pytest
+
+from sluice.kube.resources import APPLICATIONS, EVENTS, JOBS, LEASES, PODS, POLICIES, Resource, plural_in
+
+KINDS = (JOBS, POLICIES, APPLICATIONS, PODS, EVENTS, LEASES)
+
+
+@pytest.mark.parametrize("resource", KINDS, ids=lambda resource: resource.plural)
+def test_each_path_tells_its_kind(resource: Resource) -> None:
+    paths = (
+        resource.path(),
+        resource.path("etl"),
+        resource.path("etl", "orders"),
+        resource.path("etl", "orders", "status"),
+        resource.path("namespaces", "namespaces"),
+    )
+    assert {plural_in(path) for path in paths} == {resource.plural}
+
+
+def test_namespaces_are_a_kind_themselves() -> None:
+    namespaces = Resource("/api/v1", "namespaces")
+    assert plural_in(namespaces.path()) == plural_in(namespaces.path(None, "etl")) == "namespaces"
