@@ -341,7 +341,7 @@ def test_a_second_application_of_a_job_is_told_and_holds_until_it_has_ended_too(
     second = shared.driver_for({**copy, "metadata": (shared.application("the-copy") or {})["metadata"]})
     second.runs()
     eventually(lambda: "the-copy" in shared.status("copied")["message"], "the job names the second one")
-    assert "SecondApplication" in shared.events_of("copied")
+    eventually(lambda: "SecondApplication" in shared.events_of("copied"), "an Event tells it")
     shared.apply("after-copy", rewrite("/lake/copied"))
     driver.succeeds("file:/lake/copied")
     shared.reaches("copied", "Succeeded")
