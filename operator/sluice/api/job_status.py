@@ -12,7 +12,6 @@ from sluice.api.conditions import Conditions
 from sluice.api.values import Int32, Int64, ShortText, Text, cut_to
 
 Predicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
-Location = Annotated[str, Field(max_length=1024), cut_to(1024)]
 ObjectKey = Annotated[str, Field(max_length=320)]
 Count = Annotated[Int64, Field(ge=0)]
 Token = Annotated[Int64, Field(ge=0)]
@@ -21,6 +20,9 @@ MAX_BLOCKERS = 10
 MAX_ATTEMPTS = 10
 MAX_COMMITS = 64
 MAX_FOOTPRINTS = 64
+MAX_LOCATION = 1024
+
+Location = Annotated[str, Field(max_length=MAX_LOCATION), cut_to(MAX_LOCATION)]
 
 
 class Phase(StrEnum):

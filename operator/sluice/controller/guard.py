@@ -38,7 +38,7 @@ class Guard:
             if self._failing.get(uid) != said:
                 self._failing[uid] = said
                 logger.exception("%s: the operator failed on it; trying again", self._called(uid))
-                await self._tell_failure(uid, said)
+                await self._tell(uid, "OperatorFailed", f"the operator failed on this job: {said}")
         else:
             self._failing.pop(uid, None)
 
@@ -54,12 +54,12 @@ class Guard:
         job = self._world.jobs.get(uid)
         return job.key if job is not None else f"job {uid}"
 
-    async def _tell_failure(self, uid: str, said: str) -> None:
+    async def _tell(self, uid: str, reason: str, message: str) -> None:
         job = self._world.jobs.get(uid)
         if job is None or job.is_deleted:
             return
         try:
-            await self._statuses.stall(job, "OperatorFailed", f"the operator failed on this job: {said}")
+            await self._statuses.stall(job, reason, message)
         except ApiError as second:
             logger.warning("%s: its status cannot tell that: %s", job.key, second)
 
@@ -67,7 +67,13 @@ class Guard:
         """The job may not be there any more, or be another than was seen, which a watch may have missed."""
         job = self._world.jobs.get(uid)
         logger.warning("%s: %s; trying again", self._called(uid), error)
-        if job is None or not isinstance(error, NotFoundError | ConflictError):
+        if job is None:
+            return
+        if not isinstance(error, NotFoundError | ConflictError):
+            if error.is_definite and self._failing.get(uid) != str(error):
+                self._failing[uid] = str(error)
+                message = f"the API server refuses what is to be done on this job: {error}; trying again"
+                await self._tell(uid, "ApiServerRefuses", message)
             return
         try:
             body = await self._relist.job(job.namespace, job.name, uid)

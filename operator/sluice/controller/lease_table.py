@@ -4,6 +4,7 @@ all of it must be made anew.
 
 import logging
 import time
+from datetime import UTC, datetime
 
 from redis.exceptions import RedisError
 
@@ -19,6 +20,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
 from sluice.leases import (
+    Epochs,
     ForgottenError,
     Grant,
     Lease,
@@ -38,6 +40,11 @@ LONGEST_PAUSE = 5.0
 """Seconds: a sweep's, so that nobody waits much longer than before for a Redis that is back."""
 
 _USABLE = OperatorConditionType.LEASE_TABLE_USABLE
+
+EPOCHS_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+EPOCHS_AHEAD = 1 << 14
+"""More takeovers and rebuilds than there are hours, and so many more, nobody has seen whose Lease object and Redis are both
+forgotten."""
 
 TROUBLE = (RedisError, OSError, ForgottenError, OtherInstallationError, RefusedError, ValueError)
 
@@ -213,8 +220,7 @@ class LeaseTable:
         await self._store.check_settings()
         await self._relist.everything()
         former = await self._store.former()
-        known = max(former.epoch, holding.highest_epoch(self._world.jobs, self._evidence()))
-        epoch = await self._leadership.raise_epoch(known)
+        epoch = await self._leadership.raise_epoch(max(former.epoch, self._epoch_on_objects(former.epoch)))
         await self._relist.everything()
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
@@ -223,6 +229,19 @@ class LeaseTable:
         self.trouble = None
         self._world.mark_all()
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
+
+    def _epoch_on_objects(self, in_redis: int) -> int:
+        """Epochs are few: whoever writes a very high one into a status would leave none for those to come."""
+        ours = max(in_redis, self._leadership.epoch, _hours_of_epochs())
+        plausible = min(ours + EPOCHS_AHEAD, Epochs.END - 1)
+        evidence = self._evidence()
+        for who in holding.made_up_epochs(self._world.jobs, evidence, plausible=plausible):
+            logger.warning("%s, which no operator has come to: it is not heeded", who)
+        return holding.highest_epoch(self._world.jobs, evidence, plausible=plausible)
+
+
+def _hours_of_epochs() -> int:
+    return int((datetime.now(UTC) - EPOCHS_BEGIN).total_seconds()) // 3600
 
 
 def _in_one_word(trouble: Exception) -> str:

@@ -18,6 +18,7 @@ from sluice.lifecycle.evidence import (
     Doubt,
     Evidence,
     JobEvidence,
+    Json,
     UnreadableRecordError,
     annotations_of,
     is_marked,
@@ -96,23 +97,36 @@ def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> li
     return found
 
 
-def highest_epoch(jobs: Jobs, evidence: AllEvidence) -> int:
-    """Of what an operator may have written."""
-    tokens = [attempt.token for job in jobs.values() for attempt in job.status.attempts]
-    bodies = [
-        body
-        for of_job in evidence.values()
-        for one in of_job.by_application.values()
-        for body in (one.application, one.pod)
-        if body is not None and is_marked(body)
-    ]
-    for body in bodies:
-        try:
-            tokens.append(record_of(body).token)
-        except UnreadableRecordError:
-            continue  # told where it is asked what the object holds
-    epochs = [Epochs.of(token) for token in tokens if Epochs.is_token(token)]
-    return max((*epochs, *filter(None, map(_writer_epoch, bodies))), default=0)
+def highest_epoch(jobs: Jobs, evidence: AllEvidence, *, plausible: int = Epochs.END - 1) -> int:
+    """Of what an operator may have written. `plausible`: what is above it somebody made up."""
+    epochs = (epoch for epoch, _ in _claimed_epochs(jobs, evidence))
+    return max((epoch for epoch in epochs if epoch <= plausible), default=0)
+
+
+def made_up_epochs(jobs: Jobs, evidence: AllEvidence, *, plausible: int) -> list[str]:
+    """Who bears one that no operator has come to."""
+    claimed = _claimed_epochs(jobs, evidence)
+    return sorted({f"{who} bears epoch {epoch}" for epoch, who in claimed if epoch > plausible})
+
+
+def _claimed_epochs(jobs: Jobs, evidence: AllEvidence) -> Iterator[tuple[int, str]]:
+    for job in jobs.values():
+        for attempt in job.status.attempts:
+            if Epochs.is_token(attempt.token):
+                yield Epochs.of(attempt.token), job.key
+    for of_job in evidence.values():
+        for one in of_job.by_application.values():
+            for body in filter(None, (one.application, one.pod)):
+                if is_marked(body):
+                    yield from ((epoch, words(body)) for epoch in _epochs_on(body))
+
+
+def _epochs_on(body: Json) -> Iterator[int]:
+    epoch = _writer_epoch(body)
+    if epoch is not None:
+        yield epoch
+    with suppress(UnreadableRecordError):  # told where it is asked what the object holds
+        yield Epochs.of(record_of(body).token)
 
 
 def holder_of(lease: Lease, job: JobView | None) -> Holder:

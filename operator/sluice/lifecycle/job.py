@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
+from sluice.api.job_status import MAX_LOCATION, Attempt, DeltaWriteJobStatus, Phase
 from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
@@ -176,12 +176,19 @@ class JobView:
         for name, why in _NOT_YET.items():
             if getattr(self.spec, name) is not None:
                 raise NotUnderstoodError(f"spec.{_alias(name)}: not yet: {why}")
-        return footprint_of(
+        found = footprint_of(
             self.spec,
             self.profile.spark_conf,
             delta_version=self.profile.delta_version,
             spark_version=self.profile.spark_version,
         )
+        for key in found.keys:
+            if len(key.text) > MAX_LOCATION:
+                raise NotUnderstoodError(
+                    f"table {key.text[:60]}...: its name or location has {len(key.text)} characters, and {MAX_LOCATION} are the "
+                    "most that a status can hold"
+                )
+        return found
 
     @cached_property
     def tables(self) -> tuple[TableKey, ...]:

@@ -51,12 +51,12 @@ class Played:
 
     # The user's side
 
-    def apply(self, name: str, spec: Json) -> str:
+    def apply(self, name: str, spec: Any, metadata: Json | None = None) -> str:
         """Creates a job and gives its uid."""
         body = {
             "apiVersion": names.API_VERSION,
             "kind": names.JOB_KIND,
-            "metadata": {"name": name},
+            "metadata": {"name": name} | (metadata or {}),
             "spec": spec,
         }
         created = self._custom.create_namespaced_custom_object(

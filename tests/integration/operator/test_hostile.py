@@ -1,87 +1,27 @@
 """Objects that nobody should write, all in one cluster at once: none of them does anything to another."""
 
 import time
-import uuid
 from collections.abc import Callable
 
 import pytest
+from kubernetes import client
 
-from integration.operator.played import Json, Played, append, rewrite
+from integration.leases.redis_process import RedisProcess
+from integration.operator import hostile
+from integration.operator.played import Played, append, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
-from sluice.api import names
+from sluice.leases import Epochs
 
-GOOD = 20
-
-STATEMENTS = [
-    "MERGE INTO delta.`/x` t USING delta.`/s` s ON t.id = s.id WHEN NOT AND s.op = 'd' THEN DELETE",
-    "INSERT INTO delta.`/x` FROM AND (*",
-    "SELECT " + "(" * 20_000,
-    "\u0000 \ufffd ; ;;; /*",
-    "INSERT INTO delta.`/x` VALUES (" + "1," * 5000,
-]
-"""None of them is understood."""
-
-STATUSES: list[Json] = [
-    {"queuedAt": "0000-01-01T00:00:00Z"},
-    {"phase": "Waiting", "since": "0000-01-01T00:00:00Z", "queuedAt": "0000-12-31T23:59:59Z"},
-    {"phase": "Running", "attempt": 2147483647},
-    {"blockedBy": [{"job": "", "uid": "", "table": "", "verdict": "?", "rule": "", "reason": ""}]},
-]
+GOOD = 30
+MANY = 100
+SLOWER, MORE = 2.0, 10.0
+"""How much longer good jobs may take beside the corpus, as a factor and in seconds."""
 
 
-def _application(name: str, uid: str, *, epoch: str, finalizers: tuple[str, ...] = ()) -> Json:
-    return {
-        "apiVersion": "sparkoperator.k8s.io/v1beta2",
-        "kind": "SparkApplication",
-        "metadata": {
-            "name": name,
-            "labels": {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: "one"},
-            "annotations": {
-                names.ANNOTATION_WRITER_EPOCH: epoch,
-                names.ANNOTATION_TOKEN: "99999999999999999999",
-                names.ANNOTATION_LEASE: '{"uid": "\\ud800", "tables": [{}]}',
-            },
-            "finalizers": list(finalizers),
-        },
-        "spec": {
-            "type": "Python",
-            "sparkVersion": "4.2.0",
-            "mainApplicationFile": "local:///x.py",
-            "driver": {},
-            "executor": {},
-        },
-    }
-
-
-def _pod(name: str, uid: str) -> Json:
-    return {
-        "metadata": {
-            "name": name,
-            "labels": {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: "00x1"},
-            "annotations": {names.ANNOTATION_LEASE: "[" * 5000, names.ANNOTATION_TOKEN: "NaN"},
-        },
-        "spec": {"containers": [{"name": "spark-kubernetes-driver", "image": "none"}]},
-    }
-
-
-def test_good_jobs_end_well_beside_all_that_nobody_should_write(
-    cluster: Played, operator: OperatorProcess
-) -> None:
-    victim = cluster.apply("victim", rewrite("/lake/victim"))
-    victims_driver = cluster.start("victim")
-    cluster.reaches("victim", "Running")
-    for number, text in enumerate(STATEMENTS):
-        cluster.apply(f"statement-{number}", {"sql": text})
-    for number, status in enumerate(STATUSES):
-        cluster.apply(f"status-{number}", append(f"/lake/status-{number}"))
-        cluster.write_status(f"status-{number}", status)
-    for number, epoch in enumerate(("99999999999999999999", "abc", "262143", "-1", "")):
-        for uid in (victim, str(uuid.uuid4()), "", "no-uid"):
-            name = f"foreign-{number}-{uuid.uuid4().hex[:6]}"
-            cluster.apply_application(_application(name, uid, epoch=epoch))
-            cluster.apply_pod(_pod(f"{name}-driver", uid))
-    good = [f"good-{number}" for number in range(GOOD)]
+def _good_jobs(cluster: Played, prefix: str, number: int) -> float:
+    """Seconds until all of them have ended well."""
+    good = [f"{prefix}-{one}" for one in range(number)]
     begun = time.monotonic()
     for name in good:
         cluster.apply(name, append(f"/lake/{name}"))
@@ -89,14 +29,64 @@ def test_good_jobs_end_well_beside_all_that_nobody_should_write(
         cluster.start(name).succeeds(f"file:/lake/{name}")
     for name in good:
         cluster.reaches(name, "Succeeded")
-    print(f"{GOOD} good jobs took {time.monotonic() - begun:.1f} s")
-    for number in range(len(STATEMENTS)):
-        assert cluster.reaches(f"statement-{number}", "Failed")["reason"] == "NotUnderstood"
+    return time.monotonic() - begun
+
+
+def _apply(cluster: Played, corpus: list[hostile.HostileJob | hostile.HostileObject]) -> int:
+    """How many of them the API server let through."""
+    taken = 0
+    for number, entry in enumerate(corpus):
+        try:
+            if isinstance(entry, hostile.HostileObject):
+                (cluster.apply_pod if entry.is_pod else cluster.apply_application)(entry.body)
+            else:
+                name = entry.metadata.get("name", f"hostile-{number}")
+                cluster.apply(name, entry.spec, entry.metadata)
+                if entry.status is not None:
+                    cluster.write_status(name, entry.status)
+        except client.ApiException as error:
+            if error.status not in (400, 413, 422):
+                raise
+            print(f"refused: {entry.attacks}: {error.status}")
+        else:
+            taken += 1
+    return taken
+
+
+@pytest.mark.parametrize("good", [GOOD, pytest.param(MANY, marks=pytest.mark.long)])
+def test_good_jobs_end_well_in_their_time_beside_all_that_nobody_should_write(
+    cluster: Played, operator: OperatorProcess, redis: RedisProcess, good: int
+) -> None:
+    alone = _good_jobs(cluster, "alone", good)
+    uid = cluster.apply("victim", rewrite("/lake/victim"))
+    victims_driver = cluster.start("victim")
+    attempt = cluster.reaches("victim", "Running")["attempts"][0]
+    victim = hostile.Victim(cluster.namespace, uid, attempt)
+    corpus = [*hostile.jobs(victim), *hostile.objects(victim)]
+    taken = _apply(cluster, corpus)
+    beside = _good_jobs(cluster, "beside", good)
+    print(
+        f"{good} good jobs took {alone:.1f} s, and {beside:.1f} s beside {taken} of {len(corpus)} that nobody should write"
+    )
+    assert beside < SLOWER * alone + MORE
     assert cluster.status("victim")["phase"] == "Running"
+    redis.restart_from(None)  # so that all there is is read again, and its epochs heeded
+    operator.says("the lease table was rebuilt", times=2)
+    cluster.apply("after", append("/lake/after"))
+    cluster.start("after").succeeds("file:/lake/after")
+    status = cluster.reaches("after", "Succeeded")
+    assert Epochs.of(status["attempts"][0]["token"]) < Epochs.END // 2
     victims_driver.succeeds("file:/lake/victim")
     cluster.reaches("victim", "Succeeded")
+    eventually(
+        lambda: not _untold(cluster), "every job says what is wrong with it", show=lambda: _untold(cluster)
+    )
     assert operator.running
     assert "Traceback" not in operator.told()
+
+
+def _untold(cluster: Played) -> list[str]:
+    return [job["metadata"]["name"] for job in cluster.jobs() if "reason" not in (job.get("status") or {})]
 
 
 def test_a_status_that_hides_what_its_job_did_stops_that_job_and_its_tables_alone(

@@ -78,7 +78,16 @@ async def test_what_was_changed_is_read_again() -> None:
     assert world.jobs["uid-a"].resource_version == "9"
 
 
-async def test_an_api_server_that_refuses_is_no_failure_of_the_operator() -> None:
+async def test_what_the_api_server_refuses_for_certain_is_told_once_on_the_job_in_its_own_words() -> None:
     _, statuses, guard = guarded()
-    await guard.on("uid-a", fails(ApiError(403, "Forbidden", "quota")))
+    for _ in range(3):
+        await guard.on("uid-a", fails(ApiError(403, "Forbidden", "exceeded quota")))
+    assert [(key, reason) for key, reason, _ in statuses.told] == [("etl/a", "ApiServerRefuses")]
+    assert "exceeded quota" in statuses.told[0][2]
+
+
+@pytest.mark.parametrize("status", [0, 429, 500, 503])
+async def test_an_api_server_without_a_certain_answer_is_no_trouble_of_the_job(status: int) -> None:
+    _, statuses, guard = guarded()
+    await guard.on("uid-a", fails(ApiError(status, "", "not now")))
     assert statuses.told == []

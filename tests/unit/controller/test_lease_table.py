@@ -65,6 +65,9 @@ class Store:
 class Api:
     """In the place of the API server: jobs by name, and what is wrong with those that can't be had."""
 
+    epoch = 5
+    """Of the Lease object."""
+
     def __init__(self) -> None:
         self.jobs: dict[str, Any] = {}
         self.lists_fail: Exception | None = None
@@ -251,3 +254,17 @@ async def test_a_lease_that_cannot_be_written_down_is_its_jobs_trouble_alone(clo
         await table.grant(A)
     assert table.is_sure
     assert table.unsettled == {}
+
+
+async def test_an_epoch_that_somebody_made_up_leaves_enough_for_those_to_come(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    made_up = INTENT | {"token": Epochs.token(Epochs.END - 1, 1)}
+    world.job_seen(job_body("a", version=2) | {"status": {"attempts": [made_up]}})
+    table.mistrust(ValueError("it forgot"))
+    await table.make_sure()
+    assert table.is_sure
+    assert store.epoch < Epochs.END // 2
+    assert "etl/a bears epoch 262143" in caplog.text

@@ -190,3 +190,31 @@ def test_a_spec_that_the_operator_fails_on_ends_no_rebuild(monkeypatch: pytest.M
     assert [grant.lease.tables for grant in grants(seen)] == [("file:/lake/orders",)]
     unreadable = world(phase="Starting", attempts=[INTENT | {"grantedAt": "?"}], footprint=[TOUCHED])
     assert [one.tables for one in frozen(unreadable)] == [(ORDERS,)]
+
+
+def test_an_epoch_that_no_operator_has_come_to_is_told_and_not_heeded() -> None:
+    """Whoever may edit a status would leave no epoch for those to come."""
+    largest = Epochs.token(Epochs.END - 1, 1)
+    seen = world(
+        phase="Running", attempts=[INTENT, INTENT | {"number": 2, "token": largest, "application": "a-2"}]
+    )
+    assert holding.highest_epoch(seen.jobs, evidence(seen), plausible=100) == 3
+    assert holding.made_up_epochs(seen.jobs, evidence(seen), plausible=100) == [
+        f"etl/a bears epoch {Epochs.END - 1}"
+    ]
+    assert holding.highest_epoch(seen.jobs, evidence(seen), plausible=Epochs.END) == Epochs.END - 1
+    beyond = world(phase="Running", attempts=[INTENT | {"token": 2**63 - 1}])
+    assert holding.highest_epoch(beyond.jobs, evidence(beyond)) == 0
+
+
+def test_what_nobody_marked_has_no_epoch_to_tell() -> None:
+    copied = application("SUBMITTED", finalizers=None)
+    copied["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "99"
+    seen = world()
+    seen.applications.seen(copied)
+    assert grants(seen) == [Grant(LEASE, TOKEN)]
+    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 0
+    copied = application("SUBMITTED", resourceVersion="6")
+    copied["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "99"
+    seen.applications.seen(copied)
+    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 99

@@ -182,3 +182,11 @@ def test_a_status_that_is_no_object_hides_what_the_job_did(status: Any) -> None:
     unreadable = seen.jobs["uid-a"].unreadable
     assert (unreadable is None) == (status == [])
     assert seen.jobs["uid-a"].status.attempts == ()
+
+
+def test_a_location_that_no_status_can_hold_is_refused() -> None:
+    """The status must tell later leaders which tables are held."""
+    longest = "x" * (1024 - len("file:/lake/"))
+    assert job(f"DELETE FROM delta.`/lake/{longest}` WHERE id = 1").unaided.keys
+    with pytest.raises(NotUnderstoodError, match="1025 characters"):
+        job(f"DELETE FROM delta.`/lake/{longest}x` WHERE id = 1").unaided  # noqa: B018 - it is the refusal that counts
