@@ -351,3 +351,14 @@ def test_a_second_application_of_a_job_is_told_and_holds_until_it_has_ended_too(
     second.container_ends(143)
     shared.start("after-copy").succeeds("file:/lake/copied", 2)
     shared.reaches("after-copy", "Succeeded")
+
+
+def test_an_application_deleted_under_way_is_told_as_that_and_not_as_a_killed_driver(shared: Played) -> None:
+    shared.apply("deleted-app", rewrite("/lake/deleted-app"))
+    driver = shared.start("deleted-app")
+    shared.reaches("deleted-app", "Running")
+    shared.delete_application(driver.application)
+    driver.container_ends(143)
+    status = shared.reaches("deleted-app", "Failed")
+    assert status["reason"] == "ApplicationDeleted"
+    assert "its SparkApplication was deleted" in status["message"]

@@ -1,16 +1,22 @@
 """What a run committed is asked of its tables' logs, and nothing else has to wait meanwhile."""
 
+import asyncio
 import json
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sluice.controller.run_commits import commits_of_run
-from sluice.tables import key_of_path
+from sluice.api.job_status import Attempt
+from sluice.controller import run_commits
+from sluice.controller.run_commits import RunLogs, commits_of_run
+from sluice.lifecycle.job import JobView
+from sluice.tables import TableKey, key_of_path
 from sluice.tables.log import LogUnreadableError, StampedCommit
+from unit.controller.bodies import job_body
 from unit.tables.lake import orders
 
 BEGUN = datetime.now(UTC)
@@ -65,3 +71,38 @@ async def test_the_start_of_what_reads_a_log_is_not_taken_for_the_logs_silence()
 async def test_a_reader_that_fails_says_its_last_words() -> None:
     with pytest.raises(LogUnreadableError, match="no more memory"):
         await commits_of_run(key_of_path("/lake/orders"), "a", 1, BEGUN, patience=60, program=FAILS)
+
+
+def _job(name: str, log: Path) -> JobView:
+    touched = {"table": f"file:{log}", "statement": 1, "operation": "DELETE", "reads": "", "writes": ""}
+    return JobView(job_body(name) | {"status": {"footprint": [touched]}}, {}, BEGUN)
+
+
+async def test_a_log_that_hangs_holds_up_nobody_who_asks_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six drivers killed while a storage hung kept an unrelated job waiting for the six of them in turn."""
+    hangs, answered = asyncio.Event(), asyncio.Queue[str]()
+
+    async def commits(table: TableKey, *_: Any) -> list[StampedCommit]:
+        if table.text.endswith("/hangs"):
+            await hangs.wait()
+        return [StampedCommit(1, "WRITE", 1)]
+
+    monkeypatch.setattr(run_commits, "commits_of_run", commits)
+    logs = RunLogs(answered.put_nowait)
+    attempt = Attempt(number=1, token=1, hash="x", application="a-1", granted_at=BEGUN)
+    stuck = [_job(f"stuck-{number}", tmp_path / "hangs") for number in range(6)]
+    well = _job("well", tmp_path / "answers")
+    assert [logs.ask(job, attempt) for job in (*stuck, well)] == [None] * 7
+    assert await answered.get() == "uid-well"
+    told = logs.ask(well, attempt)
+    assert told is not None
+    assert [commit.version for commit in told.commits] == [1]
+    assert [logs.ask(job, attempt) for job in stuck] == [None] * 6
+    hangs.set()
+    assert {await answered.get() for _ in stuck} == {job.uid for job in stuck}
+    assert all(logs.ask(job, attempt) for job in stuck)
+    logs.forget(well, attempt)
+    assert logs.ask(well, attempt) is None, "it is asked anew"
+    logs.close()

@@ -218,3 +218,25 @@ def test_what_nobody_marked_has_no_epoch_to_tell() -> None:
     copied["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "99"
     seen.applications.seen(copied)
     assert holding.highest_epoch(seen.jobs, evidence(seen)) == 99
+
+
+def test_an_intent_holds_all_tables_of_its_spec_though_the_status_shows_only_so_many() -> None:
+    seen = world(phase="Starting", attempts=[INTENT], footprint=[])
+    spec_hash = seen.jobs["uid-a"].spec_hash
+    seen.job_seen(job_body("a", version=2) | {"status": {"attempts": [INTENT | {"hash": spec_hash}]}})
+    assert [grant.lease.tables for grant in grants(seen)] == [("file:/lake/orders",)]
+
+
+def test_what_has_ended_freezes_nothing() -> None:
+    seen = world(phase="Failed", attempts=[INTENT | {"outcome": "Failed"}])
+    assert frozen(seen) == []
+    still = world(phase="Starting", attempts=[INTENT])
+    assert [one.who for one in frozen(still)] == ["a-1"]
+
+
+def test_an_epoch_with_many_zeros_is_none_that_an_operator_wrote() -> None:
+    seen = world()
+    body = application("RUNNING")
+    body["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "0" * 8 + "262142"
+    seen.applications.seen(body)
+    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3

@@ -1,6 +1,7 @@
 """What a job touches, by what is known of its tables; and what it is held to when that changes under it."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,13 +11,14 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import Lease
-from sluice.lifecycle.holding import changed_tables, holder_of
+from sluice.lifecycle.holding import changed_tables, holder_of, lease_for
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import Understood, is_as_recorded
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
 
+NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 ORDERS = key_of_path("/lake/orders")
 UNPARTITIONED = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}))
 OTHERWISE = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["id"]))
@@ -190,3 +192,98 @@ def test_a_location_that_no_status_can_hold_is_refused() -> None:
     assert job(f"DELETE FROM delta.`/lake/{longest}` WHERE id = 1").unaided.keys
     with pytest.raises(NotUnderstoodError, match="1025 characters"):
         job(f"DELETE FROM delta.`/lake/{longest}x` WHERE id = 1").unaided  # noqa: B018 - it is the refusal that counts
+
+
+def test_what_is_open_is_the_first_attempt_without_an_outcome() -> None:
+    one = {"number": 1, "token": 1, "hash": "x", "application": "a-1", "grantedAt": "2026-11-19T10:00:00Z"}
+    two = one | {"number": 2, "application": "a-2"}
+    for attempts, expected in (
+        ([one | {"outcome": "Failed"}, two], 2),
+        ([one, two], 1),
+        ([one | {"outcome": "Failed"}], None),
+        ([], None),
+    ):
+        seen = world()
+        seen.job_seen(job_body("a") | {"status": {"attempts": attempts}})
+        found = seen.jobs["uid-a"].open_attempt
+        assert (found.number if found else None) == expected
+
+
+def test_a_runtime_that_there_is_not_is_named_with_those_that_there_are() -> None:
+    seen = world()
+    seen.job_seen(job_body("a", sql=UPDATE, runtimeRef="large"))
+    with pytest.raises(NotUnderstoodError, match=r"no runtime profile 'large'; the operator has default"):
+        seen.jobs["uid-a"].unaided  # noqa: B018 - it is the refusal that counts
+
+
+def test_its_age_is_the_recorded_one_and_else_counts_from_when_it_was_first_seen() -> None:
+    seen = world()
+    seen.job_seen(job_body("a"))
+    assert seen.jobs["uid-a"].queued_at == seen.jobs["uid-a"].arrived_at
+    seen.job_seen(job_body("a", version=2) | {"status": {"queuedAt": "2026-11-19T08:00:00Z"}})
+    assert seen.jobs["uid-a"].queued_at == datetime(2026, 11, 19, 8, tzinfo=UTC)
+
+
+def test_its_run_key_is_its_uid_unless_it_says_another() -> None:
+    for key, expected in ((None, "uid-a"), ("nightly", "nightly")):
+        view = JobView(job_body("a", sql=UPDATE, **({"runKey": key} if key else {})), {}, NOW)
+        assert view.run_key == expected
+
+
+SELECT = "INSERT INTO delta.`/lake/orders` SELECT id, date FROM delta.`/lake/source`"
+
+
+def test_what_it_selects_from_counts_for_tables_with_partitions_alone() -> None:
+    source = key_of_path("/lake/source")
+    for facts, expected in ((PARTITIONED, (source,)), (UNPARTITIONED, ()), (None, ())):
+        assert job(SELECT, facts).sources == expected
+
+
+def test_it_depends_on_what_it_selects_from_and_on_its_own_tables_once_it_was_concluded_on() -> None:
+    seen = world()
+    seen.job_seen(job_body("a", sql=SELECT))
+    view = seen.jobs["uid-a"]
+    source = key_of_path("/lake/source")
+    assert not view.depends_on(ORDERS)
+    view.footprint  # noqa: B018 - concludes
+    assert view.depends_on(ORDERS)
+    assert view.depends_on(source)
+    assert not view.depends_on(key_of_path("/lake/else"))
+    seen.table_seen(source, UNPARTITIONED)
+    assert seen.jobs["uid-a"] is not view
+
+
+def test_what_a_holder_reads_and_was_granted_for_counts_though_names_lead_elsewhere_by_now() -> None:
+    seen = world()
+    lease = replace(
+        holding(seen), tables=(ORDERS.text, "file:/lake/before"), reads=("file:/lake/read-before",)
+    )
+    holder = holder_of(lease, seen.jobs["uid-a"])
+    assert (holder.uid, holder.job) == ("uid-a", "etl/a")
+    assert {key.text for key in holder.footprint.keys} == {ORDERS.text, "file:/lake/before"}
+    assert key_of_path("/lake/read-before") in holder.footprint.reads.tables
+
+
+def test_a_holder_whose_spec_is_another_by_now_touches_all_that_it_was_granted_for() -> None:
+    seen = world()
+    lease = replace(holding(seen), hash="another")
+    holder = holder_of(lease, seen.jobs["uid-a"])
+    assert [table.reads_text for table in holder.footprint.tables] == ["true"]
+    assert holder.footprint.reads.any_table
+
+
+def test_the_lease_names_what_is_written_and_what_is_read() -> None:
+    view = job(SELECT)
+    lease = lease_for(view, 3, "hash")
+    assert (lease.uid, lease.attempt, lease.hash, lease.job) == ("uid-a", 3, "hash", "etl/a")
+    assert (lease.tables, lease.reads) == ((ORDERS.text,), ("file:/lake/source",))
+    assert lease_for(job("INSERT INTO delta.`/lake/orders` SELECT id, date FROM f(1)"), 1, "x").reads is None
+
+
+def test_a_run_under_which_a_table_changed_may_have_changed_it() -> None:
+    seen = world()
+    holding(seen)
+    attempt = seen.jobs["uid-a"].status.attempts[0]
+    assert changed_tables(seen.jobs["uid-a"], attempt) == ()
+    seen.table_seen(ORDERS, OTHERWISE)
+    assert changed_tables(seen.jobs["uid-a"], attempt) == (ORDERS,)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.job_status import Attempt, Commit, Outcome, Phase
 from sluice.controller import run_commits
 from sluice.controller.run_commits import what_logs_say
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.outcome import LogsSay, closed, must_ask_logs, phase_after
 from unit.controller.bodies import job_body
 from unit.tables import lake
 
@@ -127,3 +127,30 @@ async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
     assert found.outcome is Outcome.KILLED
     assert found.message is not None
     assert "is not known" in found.message
+
+
+def test_what_never_started_committed_nothing(tmp_path: Path) -> None:
+    assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS))
+    assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137))
+
+
+def test_a_commit_that_runner_and_log_both_tell_counts_once(tmp_path: Path) -> None:
+    table = f"file:{tmp_path}"
+    commit = {"table": table, "version": 4, "operation": "WRITE"}
+    statements = [{"number": 2, "state": "Committed", "commits": [commit]}]
+    seen = _ended(0, outcome="Succeeded", statements=statements, statementsLeftOut=1)
+    logs = LogsSay(
+        tuple(Commit(table=table, version=v, statement=s, operation="WRITE") for s, v in ((2, 4), (1, 3)))
+    )
+    found = closed(ATTEMPT, seen, logs, BEGUN)
+    assert [(one.statement, one.version) for one in found.commits] == [(1, 3), (2, 4)]
+
+
+@pytest.mark.parametrize(("deleted", "reason"), [(True, "ApplicationDeleted"), (False, "DriverKilled")])
+def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_just_killed(
+    deleted: bool, reason: str
+) -> None:
+    ended = closed(ATTEMPT, _ended(143), LogsSay(), BEGUN, deleted=deleted)
+    assert ended.outcome is Outcome.KILLED
+    assert ("its SparkApplication was deleted" in (ended.message or "")) == deleted
+    assert phase_after(ended)[:2] == (Phase.FAILED, reason)
