@@ -11,6 +11,7 @@ from integration.operator import hostile
 from integration.operator.played import Played, append, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
+from sluice.api import names
 from sluice.leases import Epochs
 
 GOOD = 30

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sluice.api.job_status import Attempt, Commit, Outcome, Phase
+from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
 from sluice.controller import run_commits
 from sluice.controller.run_commits import what_logs_say
 from sluice.controller.world import World
@@ -154,3 +154,49 @@ def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_jus
     assert ended.outcome is Outcome.KILLED
     assert ("its SparkApplication was deleted" in (ended.message or "")) == deleted
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("ConcurrentAppendException", "ConcurrentAppendException"),
+        ("a name with blanks", "RunFailed"),
+        ("X" * 64, "RunFailed"),
+    ],
+)
+def test_an_exceptions_name_is_the_reason_where_it_can_be_one(name: str, reason: str) -> None:
+    ended = closed(
+        ATTEMPT, _ended(1, outcome="Failed", exception={"class": name, "message": "m"}), None, BEGUN
+    )
+    assert phase_after(ended)[:2] == (Phase.FAILED, reason)
+
+
+def test_of_a_death_only_what_says_something_is_told() -> None:
+    for detail, told in (("OOMKilled", True), ("Error", False), ("Completed", False)):
+        seen = Observation(Stage.ENDED, exit_code=137, detail=detail)
+        message = closed(ATTEMPT, seen, LogsSay(), BEGUN).message or ""
+        assert (detail in message) == told
+
+
+def test_a_status_has_room_for_so_many_commits_alone() -> None:
+    commits = [{"table": "file:/t", "version": number, "operation": "WRITE"} for number in range(100)]
+    statements = [{"number": 1, "state": "Committed", "commits": commits}]
+    ended = closed(ATTEMPT, _ended(0, outcome="Succeeded", statements=statements), None, BEGUN)
+    assert len(ended.commits) == MAX_COMMITS
+
+
+def test_what_was_committed_is_told_beside_what_is_not_known() -> None:
+    one = Commit(table="file:/t", version=3, statement=1, operation="WRITE")
+    assert str(LogsSay((one,), ("file:/u: no answer",))) == (
+        "what it committed beside version 3 of file:/t is not known: file:/u: no answer"
+    )
+    two = one.model_copy(update={"version": 4})
+    assert "versions 3, 4 of file:/t" in str(LogsSay((one, two)))
+
+
+def test_the_start_that_was_seen_first_and_the_end_that_was_told_stay() -> None:
+    started = ATTEMPT.model_copy(update={"started_at": BEGUN})
+    later = BEGUN.replace(hour=12)
+    seen = Observation(Stage.ENDED, exit_code=0, started_at=later, ended_at=later)
+    ended = closed(started, seen, LogsSay(), BEGUN.replace(hour=13))
+    assert (ended.started_at, ended.ended_at) == (BEGUN, later)

@@ -7,11 +7,26 @@ import pytest
 
 from sluice.admission import Blocking, Holder, Waiter, decide
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.job_status import MAX_ATTEMPTS, Attempt, DeltaWriteJobStatus, Phase
+from sluice.api.job_status import (
+    MAX_ATTEMPTS,
+    MAX_BLOCKERS,
+    MAX_FOOTPRINTS,
+    Attempt,
+    DeltaWriteJobStatus,
+    Phase,
+)
 from sluice.engines import RuntimeProfile
 from sluice.footprint import footprint_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, Understood, difference, plain, status_after
+from sluice.lifecycle.status import (
+    StatusChange,
+    Understood,
+    difference,
+    generation_observed,
+    plain,
+    stalled,
+    status_after,
+)
 
 NOW = datetime(2026, 11, 19, 10, 0, 0, 123450, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -138,3 +153,42 @@ def test_what_was_understood_is_kept_while_the_spec_is_the_same() -> None:
     assert [table.text for table in edited.footprint.keys] == ["file:/u"]
     assert edited.spec_hash != view.spec_hash
     assert edited.arrived_at == view.arrived_at
+
+
+def test_what_comes_anew_into_its_phase_differs_from_what_was() -> None:
+    """So that a write that was sent on what was before cannot arrive after it."""
+    waiting = status_after(job(), StatusChange(Phase.PENDING, "R", "m"), NOW)
+    same = status_after(job(waiting), StatusChange(Phase.PENDING, "R", "m"), LATER)
+    anew = status_after(job(waiting), StatusChange(Phase.PENDING, "R", "m", comes_anew=True), LATER)
+    assert (same.since, anew.since) == (NOW, LATER)
+    assert plain(anew) != plain(waiting)
+
+
+def test_there_is_room_for_so_many_blockers_and_footprints_alone() -> None:
+    (one, *_) = blocked()
+    many = status_after(job(), StatusChange(Phase.WAITING, "R", "m", blocked_by=(one,) * 30), NOW)
+    assert (len(many.blocked_by), many.blocked_by_count) == (MAX_BLOCKERS, 30)
+    statements = "; ".join(f"DELETE FROM delta.`/t{number}`" for number in range(MAX_FOOTPRINTS + 6))
+    understood = Understood.of(job(sql=statements))
+    assert len(understood.footprint) == MAX_FOOTPRINTS
+    assert understood.tables == f"file:/t0 (+{MAX_FOOTPRINTS + 5})"
+
+
+def test_a_job_on_which_nothing_goes_on_says_so_and_keeps_the_rest() -> None:
+    before = status_after(
+        job(), StatusChange(Phase.RUNNING, "DriverRunning", "it runs", attempt=attempt(1)), NOW
+    )
+    patch = stalled(job(before), "OperatorFailed", "x" * 5000, LATER)
+    assert set(patch) == {"reason", "message", "conditions"}
+    assert len(patch["message"]) == 2048
+    states = {one["type"]: one["status"] for one in patch["conditions"]}
+    assert states == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
+    told = job(DeltaWriteJobStatus.model_validate(plain(before) | patch))
+    assert stalled(told, "OperatorFailed", "x" * 5000, LATER + timedelta(hours=1)) == {}
+
+
+def test_an_edit_of_what_no_longer_matters_is_observed() -> None:
+    over = status_after(job(), StatusChange(Phase.SUCCEEDED, "Committed", "done"), NOW)
+    seen = generation_observed(job(over.model_copy(update={"observed_generation": 1})))
+    assert seen.observed_generation == 3
+    assert {one.observed_generation for one in seen.conditions} == {3}
