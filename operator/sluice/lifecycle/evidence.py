@@ -82,7 +82,8 @@ class Evidence:
         if self.is_open or self.is_marked:
             return True
         if self.pod is not None:
-            return observe(ENGINE, None, self.pod, driver_seen=True).stage not in PROVED
+            stage = observe(ENGINE, None, self.pod, driver_seen=True).stage
+            return stage not in PROVED and not (stage is Stage.LOST and self.declared_dead)
         return self.application is not None and self.seen.stage is Stage.STARTING
 
 

@@ -121,6 +121,15 @@ def test_who_knows_that_a_driver_is_dead_can_say_so(where: str) -> None:
     assert found(job(INTENT), application("RUNNING")).of(INTENT).seen.stage is Stage.LOST
 
 
+def test_a_lost_driver_without_its_finalizer_holds_until_somebody_says_that_it_is_dead() -> None:
+    lost = pod(finalizers=None)
+    lost["status"]["phase"] = "Failed"
+    over = INTENT.model_copy(update={"outcome": Outcome.UNKNOWN})
+    assert found(job(over), lost).holds(1)
+    lost["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
+    assert not found(job(over), lost).holds(1)
+
+
 def test_a_second_application_of_the_job_is_seen_beside_the_open_attempt() -> None:
     """With its record, which somebody copied; from an earlier attempt, which came late; with nothing but our label."""
     late = replace(LEASE, attempt=2)
