@@ -1,0 +1,105 @@
+"""The Lease object: who leads is written there, given up at the end, and tells the operator's conditions."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.api.operator_status import OperatorConditionType, read
+from sluice.controller.conditions import Conditions
+from sluice.controller.leadership import Leadership
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
+
+Json = dict[str, Any]
+
+LOST = ApiError(0, "NoAnswer", "the API server's answer was lost")
+
+
+class _Api:
+    """One Lease, as the API server keeps it."""
+
+    def __init__(self) -> None:
+        self.lease: Json | None = None
+        self.loses_answers = False
+
+    async def get(self, *_: Any) -> Json:
+        if self.lease is None:
+            raise NotFoundError(404, "NotFound", "there is none")
+        return json.loads(json.dumps(self.lease))  # type: ignore[no-any-return]
+
+    async def create(self, _resource: Any, _namespace: str, body: Json) -> Json:
+        self.lease = body | {"metadata": body["metadata"] | {"resourceVersion": "1", "uid": "lease"}}
+        return await self.get()
+
+    async def replace(self, _resource: Any, _namespace: str, _name: str, body: Json) -> Json:
+        assert self.lease is not None
+        version = self.lease["metadata"]["resourceVersion"]
+        if body["metadata"]["resourceVersion"] != version:
+            raise ConflictError(409, "Conflict", "it was changed")
+        self.lease = body | {"metadata": body["metadata"] | {"resourceVersion": str(int(version) + 1)}}
+        if self.loses_answers:
+            raise LOST
+        return await self.get()
+
+    @property
+    def holder(self) -> str:
+        assert self.lease is not None
+        return str(self.lease["spec"]["holderIdentity"])
+
+
+def _leadership(api: _Api) -> tuple[Conditions, Leadership]:
+    kube: Any = api
+    conditions = Conditions()
+    return conditions, Leadership(kube, conditions, "sluice-system", "sluice")
+
+
+async def test_a_leader_gives_its_lease_up_also_if_the_answer_to_its_last_write_was_lost() -> None:
+    api = _Api()
+    _, leadership = _leadership(api)
+    await leadership.acquire()
+    api.loses_answers = True
+    with pytest.raises(ApiError):
+        await leadership.raise_epoch(1)
+    api.loses_answers = False
+    await leadership.release()
+    assert api.holder == ""
+    assert not leadership.leads()
+
+
+async def test_who_was_stopped_before_it_heard_that_it_leads_gives_the_lease_up_too() -> None:
+    api = _Api()
+    _, leadership = _leadership(api)
+    await leadership._read_or_create()
+    assert api.lease is not None
+    api.lease["spec"]["holderIdentity"] = leadership.identity
+    await leadership.release()
+    assert api.holder == ""
+
+
+async def test_anothers_lease_is_left_alone() -> None:
+    api = _Api()
+    _, leader = _leadership(api)
+    await leader.acquire()
+    _, other = _leadership(api)
+    await other.release()
+    assert api.holder == leader.identity
+
+
+async def test_conditions_stand_on_the_lease_and_the_next_leader_goes_on_from_them() -> None:
+    api = _Api()
+    conditions, leader = _leadership(api)
+    await leader.acquire()
+    conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "no answer")
+    await leader.raise_epoch(0)
+    assert api.lease is not None
+    written = read(api.lease["metadata"]["annotations"][names.ANNOTATION_CONDITIONS])
+    assert [(one.type.value, one.status.value) for one in written] == [
+        ("ApiServerReachable", "True"),
+        ("LeaseTableUsable", "False"),
+    ]
+    await leader.release()
+    later, successor = _leadership(api)
+    await successor.acquire()
+    assert later.all()[1] == conditions.all()[1]
+    assert successor.epoch == 1
