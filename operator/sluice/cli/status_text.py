@@ -20,8 +20,8 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
         since = condition["lastTransitionTime"]
         out.print(
             Text.assemble(
-                (f"{mark} {condition['type']} {condition['status']}", style),
-                f" since {since}: {condition['message']}",
+                (f"{mark} {condition['type']}", style),
+                f" {condition['status']} since {since}: {condition['message']}",
             )
         )
     counted = ", ".join(f"{count} {phase}" for phase, count in found["jobs"].items())
@@ -40,7 +40,8 @@ def _show_leader(found: Json, out: Console) -> None:
         out.print(Text.assemble((name, "bold"), ": ", ("nobody leads", "red")))
         return
     epoch = "" if found["epoch"] is None else f", epoch {found['epoch']}"
-    renewed = "" if found["renewedAt"] is None else f", renewed {found['renewedAt']}"
+    age = found["renewedSecondsAgo"]
+    renewed = "" if age is None else f", renewed {age:.0f} s ago"
     out.print(Text.assemble((name, "bold"), f": {found['leader']} leads{epoch}{renewed}"))
 
 

@@ -30,7 +30,7 @@ _LONGEST_MESSAGE = 1024
 
 
 def _utc_now() -> datetime:
-    return datetime.now(UTC)
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 class Conditions:

@@ -109,6 +109,7 @@ def plain(found: Told) -> Json:
         "leader": found.leader,
         "epoch": found.epoch,
         "renewedAt": found.renewed.isoformat() if found.renewed is not None else None,
+        "renewedSecondsAgo": None if found.silent_for is None else round(found.silent_for, 1),
         "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in found.conditions],
         "jobs": found.jobs,
         "holding": [vars(one) | {"tables": list(one.tables)} for one in found.holding],

@@ -53,7 +53,7 @@ def test_all_is_well_if_one_leads_and_all_conditions_hold() -> None:
     found = told(AT, _lease(conditions=_conditions()), [], NOW)
     assert (found.leader, found.epoch, found.silent_for) == ("pod-1", 7, 2.0)
     assert found.problems == ()
-    assert "pod-1 leads, epoch 7" in _shown(plain(found))
+    assert "pod-1 leads, epoch 7, renewed 2 s ago" in _shown(plain(found))
 
 
 @pytest.mark.parametrize(
