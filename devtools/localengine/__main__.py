@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from localengine.api import Api
 from localengine.clustersubmit import ClusterSubmitter
 from localengine.controller import Faults
 from localengine.driverpod import Runtime
 from localengine.engine import Engine, Settings
+from sluice.kube.client import Kube
 
 _log = logging.getLogger("localengine")
 
@@ -131,21 +131,21 @@ async def run(options: argparse.Namespace) -> None:
         stop_drivers=options.stop_drivers,
     )
     with only_engine(work):
-        api = await Api.connect(options.kubeconfig, options.context)
+        kube = await Kube.connect(options.kubeconfig, options.context)
         try:
             stop = asyncio.Event()
             for asked in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(asked, stop.set)
             where = f"namespace {namespace}" if namespace else "all namespaces"
-            _log.info("%s mode, %s of %s, folder %s", options.mode, where, api.address, work)
+            _log.info("%s mode, %s of %s, folder %s", options.mode, where, kube.address, work)
             cluster = (
-                ClusterSubmitter(api.address, settings.runtime.spark_submit, work)
+                ClusterSubmitter(kube.address, settings.runtime.spark_submit, work)
                 if options.mode == "cluster"
                 else None
             )
-            await Engine(api, settings, cluster).run(stop)
+            await Engine(kube, settings, cluster).run(stop)
         finally:
-            await api.close()
+            await kube.close()
 
 
 def main() -> None:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from kubernetes.aio.client.exceptions import ApiException
-
 from localengine import states
-from localengine.api import APPLICATIONS, PODS, Api, path_of
 from localengine.application import LABEL_SUBMISSION, Application, Json
 from localengine.ledger import Ledger, Submission
+from localengine.objects import delete, find
+from sluice.kube.client import ConflictError, Kube, NotFoundError
+from sluice.kube.resources import APPLICATIONS, PODS
 
 _log = logging.getLogger(__name__)
 
@@ -51,9 +51,9 @@ class Faults:
 
 class ApplicationController:
     def __init__(
-        self, api: Api, submitter: Submitter, ledger: Ledger, faults: Faults, clock: Callable[[], datetime]
+        self, kube: Kube, submitter: Submitter, ledger: Ledger, faults: Faults, clock: Callable[[], datetime]
     ) -> None:
-        self._api = api
+        self._kube = kube
         self._submitter = submitter
         self._ledger = ledger
         self._faults = faults
@@ -61,7 +61,7 @@ class ApplicationController:
         self._lost: set[str] = set()
 
     async def reconcile(self, key: Name) -> float | None:
-        body = await self._api.get(path_of(APPLICATIONS, *key))
+        body = await find(self._kube, APPLICATIONS, *key)
         if body is None:
             return None
         application = Application(body)
@@ -77,12 +77,10 @@ class ApplicationController:
             case states.DeleteDriver():
                 assert pod is not None  # noqa: S101 - the state machine saw it
                 _log.info("%s/%s is being deleted: deleting its driver pod", *key)
-                await self._api.delete(
-                    path_of(PODS, application.namespace, application.driver_pod_name), pod["metadata"]["uid"]
-                )
+                await delete(self._kube, PODS, pod)
             case states.DeleteApplication():
                 _log.info("%s/%s outlived its timeToLiveSeconds: deleting it", *key)
-                await self._api.delete(path_of(APPLICATIONS, *key), application.uid)
+                await delete(self._kube, APPLICATIONS, body)
         return None
 
     async def _submit(self, application: Application) -> float | None:
@@ -127,20 +125,17 @@ class ApplicationController:
         return await self._write(application, status)
 
     async def _driver_pod(self, application: Application) -> Json | None:
-        return await self._api.get(path_of(PODS, application.namespace, application.driver_pod_name))
+        return await find(self._kube, PODS, application.namespace, application.driver_pod_name)
 
     async def _write(self, application: Application, status: Json) -> float | None:
         version = application.metadata["resourceVersion"]
         body = {"metadata": {"resourceVersion": version}, "status": status}
-        path = path_of(APPLICATIONS, application.namespace, application.name, "status")
         try:
-            await self._api.merge(path, body)
-        except ApiException as error:
-            if error.status == 409:
-                return 0.0
-            if error.status == 404:
-                return None
-            raise
+            await self._kube.patch(APPLICATIONS, application.namespace, application.name, body, sub="status")
+        except ConflictError:
+            return 0.0
+        except NotFoundError:
+            return None
         before = states.current_state(application).value
         after = status["applicationState"]
         if after["state"] == before:

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
-from kubernetes.aio.client.exceptions import ApiException
 
-from localengine.api import APPLICATIONS, PODS, Api, told
 from localengine.application import KIND, LABEL_LAUNCHED, LABEL_ROLE, Json
 from localengine.clustersubmit import ClusterSubmitter
 from localengine.controller import ApplicationController, Faults, Name, now
@@ -19,10 +17,14 @@ from localengine.driverpod import Runtime
 from localengine.kubelet import Kubelet
 from localengine.ledger import Ledger
 from localengine.node import Node
+from localengine.objects import told
 from localengine.processes import Drivers
 from localengine.processsubmit import ProcessSubmitter
-from localengine.watching import Mirror
 from localengine.workqueue import WorkQueue
+from sluice.kube.client import ApiError, Kube
+from sluice.kube.mirror import Mirror, uid_of
+from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.watching import Watcher
 
 _log = logging.getLogger("localengine")
 
@@ -45,25 +47,26 @@ class Settings:
 class Engine:
     """With a `cluster` submitter real kubelets run the drivers, else this process plays the kubelet."""
 
-    def __init__(self, api: Api, settings: Settings, cluster: ClusterSubmitter | None) -> None:
+    def __init__(self, kube: Kube, settings: Settings, cluster: ClusterSubmitter | None) -> None:
         self._settings = settings
         self._ledger = Ledger(settings.work / "submissions")
-        self._applications = Mirror(
-            api, _collection(APPLICATIONS, settings.namespace), self._application_changed
-        )
+        self._applications = Mirror(APPLICATIONS, self._application_changed)
         selector = f"{LABEL_LAUNCHED}=true,{LABEL_ROLE}=driver"
-        self._pods = Mirror(api, _collection(PODS, settings.namespace), self._pod_changed, selector)
+        self._pods = Mirror(PODS, self._pod_changed, selector=selector)
+        self._watchers = [
+            Watcher(kube, mirror, settings.namespace) for mirror in (self._applications, self._pods)
+        ]
         controller = ApplicationController(
-            api, cluster or ProcessSubmitter(api), self._ledger, settings.faults, now
+            kube, cluster or ProcessSubmitter(kube), self._ledger, settings.faults, now
         )
         self._application_queue: WorkQueue[Name] = WorkQueue("application", controller.reconcile)
         self._drivers = Drivers(settings.work / "drivers")
-        self._node = Node(api, settings.node)
+        self._node = Node(kube, settings.node)
         self._kubelet = Kubelet(
-            api=api,
+            kube=kube,
             node=self._node,
-            pods=self._pods.objects,
-            applications=self._applications.objects,
+            pods=self._pods,
+            applications=self._applications,
             drivers=self._drivers,
             runtime=settings.runtime,
             limit=settings.limit,
@@ -83,16 +86,15 @@ class Engine:
 
     def _work(self) -> list[Coroutine[None, None, None]]:
         always: list[Coroutine[None, None, None]] = [
-            self._applications.run(),
-            self._pods.run(),
+            *(watcher.run() for watcher in self._watchers),
             self._application_queue.run(WORKERS),
         ]
         return [*always, self._start_kubelet()] if self._plays_kubelet else always
 
     async def _start_kubelet(self) -> None:
         # Before both lists are known every process looks as if its pod were gone.
-        await self._applications.synced.wait()
-        await self._pods.synced.wait()
+        for watcher in self._watchers:
+            await watcher.listed.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self._pod_queue.run(WORKERS))
             group.create_task(self._sweep())
@@ -101,11 +103,12 @@ class Engine:
         while True:
             try:
                 await self._node.beat(now())
-            except (ApiException, aiohttp.ClientError, TimeoutError, OSError) as error:
+            except (ApiError, aiohttp.ClientError, TimeoutError, OSError) as error:
                 _log.warning("can't tell that node %s is alive: %s", self._node.name, told(error))
-            for uid in {*self._pods.objects, *self._drivers.known()}:
+            pods = {uid_of(pod) for pod in self._pods.values()}
+            for uid in pods | set(self._drivers.known()):
                 self._pod_queue.add(uid)
-            self._drivers.forget_oldest(needed=set(self._pods.objects))
+            self._drivers.forget_oldest(needed=pods)
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def _end(self) -> None:
@@ -119,17 +122,17 @@ class Engine:
                 "%d drivers go on without the engine; the next start on this folder finds them", len(running)
             )
 
-    def _application_changed(self, body: Json) -> None:
-        metadata = body["metadata"]
+    def _application_changed(self, before: Json | None, after: Json | None) -> None:
+        metadata = _either(before, after)["metadata"]
         self._application_queue.add((metadata["namespace"], metadata["name"]))
-        if metadata["uid"] not in self._applications.objects:
+        if after is None:
             self._ledger.forget(metadata["uid"])
-            for pod in self._pods.objects.values():
+            for pod in self._pods.values():
                 if metadata["uid"] in _owners(pod):
                     self._look_at_pod(pod["metadata"]["uid"])
 
-    def _pod_changed(self, pod: Json) -> None:
-        metadata = pod["metadata"]
+    def _pod_changed(self, before: Json | None, after: Json | None) -> None:
+        metadata = _either(before, after)["metadata"]
         for owner in metadata.get("ownerReferences") or []:
             if owner["kind"] == KIND:
                 self._application_queue.add((metadata["namespace"], owner["name"]))
@@ -140,10 +143,11 @@ class Engine:
             self._pod_queue.add(uid)
 
 
-def _collection(template: str, namespace: str | None) -> str:
-    if namespace is not None:
-        return template.format(namespace=namespace)
-    return template.replace("/namespaces/{namespace}", "")
+def _either(before: Json | None, after: Json | None) -> Json:
+    """What was seen last of the object."""
+    body = before if after is None else after
+    assert body is not None  # noqa: S101 - a change is of something
+    return body
 
 
 def _owners(pod: Json) -> set[str]:

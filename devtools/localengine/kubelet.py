@@ -12,15 +12,16 @@ import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from kubernetes.aio.client.exceptions import ApiException
-
 from localengine import driverpod, podstatus, supervisor
-from localengine.api import APPLICATIONS, PODS, Api, path_of
 from localengine.application import KIND, Application, Json
 from localengine.containerenv import CreateContainerConfigError, Fetch, Source, resolve
 from localengine.driverpod import LOG_ANNOTATION, SCHEDULER, Runtime
 from localengine.node import Node
+from localengine.objects import BINDINGS, delete, find
 from localengine.processes import Drivers, Facts, Life
+from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.mirror import Mirror
+from sluice.kube.resources import APPLICATIONS, PODS, Resource
 
 _log = logging.getLogger(__name__)
 
@@ -33,16 +34,16 @@ class Kubelet:
     def __init__(
         self,
         *,
-        api: Api,
+        kube: Kube,
         node: Node,
-        pods: dict[str, Json],
-        applications: dict[str, Json],
+        pods: Mirror,
+        applications: Mirror,
         drivers: Drivers,
         runtime: Runtime,
         limit: int,
         look_at: Callable[[str], None],
     ) -> None:
-        self._api = api
+        self._kube = kube
         self._node = node
         self._pods = pods
         self._applications = applications
@@ -55,7 +56,7 @@ class Kubelet:
         self._scheduling = asyncio.Lock()
 
     async def reconcile(self, uid: str) -> float | None:
-        pod = self._pods.get(uid)
+        pod = self._pods.by_uid(uid)
         if pod is None:
             self._bound.discard(uid)
             return self._end_vanished(uid)
@@ -63,7 +64,7 @@ class Kubelet:
             return None
         if not _is_deleted(pod) and await self._is_orphan(pod):
             _log.info("%s: its application is gone, deleting it", _name(pod))
-            await self._api.delete(_path(pod), uid)
+            await delete(self._kube, PODS, pod)
             return None
         node = pod["spec"].get("nodeName")
         if node is None:
@@ -96,7 +97,7 @@ class Kubelet:
             await asyncio.sleep(LOOK_AGAIN)
         for uid in stopped:
             await self.reconcile(uid)
-        return [_name(self._pods[uid]) if uid in self._pods else uid for uid in stopped]
+        return [uid if (pod := self._pods.by_uid(uid)) is None else _name(pod) for uid in stopped]
 
     async def _run(self, pod: Json) -> float | None:
         uid = pod["metadata"]["uid"]
@@ -132,9 +133,8 @@ class Kubelet:
         await self._drivers.start(uid, driverpod.command(application, self._runtime), environment)
         log = folder / supervisor.LOG
         _log.info("%s started, log: %s", _name(pod), log)
-        await self._api.merge(
-            _path(pod), {"metadata": {"uid": uid, "annotations": {LOG_ANNOTATION: str(log)}}}
-        )
+        told = {"metadata": {"uid": uid, "annotations": {LOG_ANNOTATION: str(log)}}}
+        await self._kube.patch(PODS, application.namespace, pod["metadata"]["name"], told)
         return 0.0
 
     async def _report_end(self, pod: Json, facts: Facts) -> float | None:
@@ -151,7 +151,7 @@ class Kubelet:
             await self._patch_status(pod, podstatus.ended(pod, facts, message))
             _log.info("%s ended with exit code %s (%s)", _name(pod), code, facts.life.value)
         if _is_deleted(pod) and pod["metadata"].get("deletionGracePeriodSeconds"):
-            await self._api.delete(_path(pod), uid, grace_seconds=0)
+            await delete(self._kube, PODS, pod, grace_seconds=0)
         self._bound.discard(uid)
         await self.schedule()
         return None
@@ -189,8 +189,8 @@ class Kubelet:
     def _holders(self) -> set[str]:
         """Who takes up room: pods bound here that aren't over, just bound ones, and processes without a pod."""
         bound = {
-            uid
-            for uid, pod in self._pods.items()
+            pod["metadata"]["uid"]
+            for pod in self._pods.values()
             if pod["spec"].get("nodeName") == self._node.name and not _is_reported(pod)
         }
         return bound | self._bound | set(self._drivers.running())
@@ -209,10 +209,10 @@ class Kubelet:
         }
         self._bound.add(metadata["uid"])
         try:
-            await self._api.create(f"{_path(pod)}/binding", binding)
-        except ApiException as error:
+            await self._kube.create(BINDINGS, metadata["namespace"], binding)
+        except ApiError as error:
             self._bound.discard(metadata["uid"])
-            if error.status not in (404, 409):
+            if not isinstance(error, NotFoundError | ConflictError):
                 raise
 
     async def _tell_full(self, pod: Json) -> None:
@@ -228,37 +228,35 @@ class Kubelet:
         await self._patch_status(pod, {"conditions": [condition]})
 
     async def _is_orphan(self, pod: Json) -> bool:
-        owners = {owner["uid"] for owner in pod["metadata"].get("ownerReferences") or []}
-        return not owners & self._applications.keys() and await self._application(pod) is None
+        owners = pod["metadata"].get("ownerReferences") or []
+        return (
+            not any(owner["uid"] in self._applications for owner in owners)
+            and await self._application(pod) is None
+        )
 
     async def _application(self, pod: Json) -> Application | None:
         """The application that owns the pod, if it still exists and is still the same one."""
         metadata = pod["metadata"]
         for owner in metadata.get("ownerReferences") or []:
             if owner["kind"] == KIND:
-                body = await self._api.get(path_of(APPLICATIONS, metadata["namespace"], owner["name"]))
+                body = await find(self._kube, APPLICATIONS, metadata["namespace"], owner["name"])
                 if body is not None and body["metadata"]["uid"] == owner["uid"]:
                     return Application(body)
         return None
 
     def _fetcher(self, namespace: str) -> Fetch:
         async def fetch(kind: Source, name: str) -> Json | None:
-            return await self._api.get(f"/api/v1/namespaces/{namespace}/{kind}/{name}")
+            return await find(self._kube, Resource("/api/v1", kind), namespace, name)
 
         return fetch
 
     async def _patch_status(self, pod: Json, status: Json) -> None:
         body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
         try:
-            await self._api.merge(f"{_path(pod)}/status", body)
-        except ApiException as error:
-            if error.status not in (404, 409):
-                raise
+            metadata = pod["metadata"]
+            await self._kube.patch(PODS, metadata["namespace"], metadata["name"], body, sub="status")
+        except (NotFoundError, ConflictError):
             self._look_at(pod["metadata"]["uid"])
-
-
-def _path(pod: Json) -> str:
-    return path_of(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
 
 
 def _name(pod: Json) -> str:

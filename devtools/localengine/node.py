@@ -9,35 +9,32 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from kubernetes.aio.client.exceptions import ApiException
-
-from localengine.api import NODES, Api
 from localengine.application import Json
+from localengine.objects import NODES, delete, find
 from localengine.states import timestamp
+from sluice.kube.client import Kube, NotFoundError
 
 TAINT = "localengine.sluice.dev/processes"
 
 
 class Node:
-    def __init__(self, api: Api, name: str) -> None:
-        self._api = api
+    def __init__(self, kube: Kube, name: str) -> None:
+        self._kube = kube
         self.name = name
 
     async def beat(self, now: datetime) -> None:
         """Registers the node, or tells that it is still there."""
-        path = f"{NODES}/{self.name}/status"
+        status = {"status": self._status(now)}
         try:
-            await self._api.merge(path, {"status": self._status(now)})
-        except ApiException as error:
-            if error.status != 404:
-                raise
-            await self._api.create(NODES, self._object())
-            await self._api.merge(path, {"status": self._status(now)})
+            await self._kube.patch(NODES, None, self.name, status, sub="status")
+        except NotFoundError:
+            await self._kube.create(NODES, None, self._object())
+            await self._kube.patch(NODES, None, self.name, status, sub="status")
 
     async def remove(self) -> None:
-        node = await self._api.get(f"{NODES}/{self.name}")
+        node = await find(self._kube, NODES, None, self.name)
         if node is not None:
-            await self._api.delete(f"{NODES}/{self.name}", node["metadata"]["uid"])
+            await delete(self._kube, NODES, node)
 
     def _object(self) -> Json:
         return {

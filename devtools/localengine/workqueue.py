@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 import aiohttp
-from kubernetes.aio.client.exceptions import ApiException
 
-from localengine.api import told
+from localengine.objects import told
+from sluice.kube.client import ApiError
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class WorkQueue(Generic[Key]):
             try:
                 again = await self._handle(key)
                 self._failures.pop(key, None)
-            except (ApiException, aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:
+            except (ApiError, aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:
                 again = self._pause(key)
                 _log.warning("%s %s: %s; again in %.1f s", self._name, key, told(error), again)
             except Exception:  # noqa: BLE001 - one odd object must not end the engine for all others

@@ -81,7 +81,11 @@ class Kube:
     async def close(self) -> None:
         await self._api.close()  # type: ignore[no-untyped-call]
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Json:
+    @property
+    def address(self) -> str:
+        return str(self._api.configuration.host)
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Json:
         return await self._request("GET", resource.path(namespace, name))
 
     async def pages(
@@ -101,11 +105,11 @@ class Kube:
         pages = [page async for page in self.pages(resource, namespace, selector)]
         return pages[-1] | {"items": [body for page in pages for body in page["items"]]}
 
-    async def create(self, resource: Resource, namespace: str, body: Json) -> Json:
+    async def create(self, resource: Resource, namespace: str | None, body: Json) -> Json:
         return await self._request("POST", resource.path(namespace), body=body)
 
     async def patch(
-        self, resource: Resource, namespace: str, name: str, body: Json, *, sub: str | None = None
+        self, resource: Resource, namespace: str | None, name: str, body: Json, *, sub: str | None = None
     ) -> Json:
         return await self._request("PATCH", resource.path(namespace, name, sub), body=body, kind=_MERGE_PATCH)
 
@@ -115,10 +119,12 @@ class Kube:
         """A JSON patch, which changes nothing if one of its tests fails."""
         return await self._request("PATCH", resource.path(namespace, name), body=operations, kind=_JSON_PATCH)
 
-    async def replace(self, resource: Resource, namespace: str, name: str, body: Json) -> Json:
+    async def replace(self, resource: Resource, namespace: str | None, name: str, body: Json) -> Json:
         return await self._request("PUT", resource.path(namespace, name), body=body)
 
-    async def delete(self, resource: Resource, namespace: str, name: str, body: Json | None = None) -> None:
+    async def delete(
+        self, resource: Resource, namespace: str | None, name: str, body: Json | None = None
+    ) -> None:
         await self._request("DELETE", resource.path(namespace, name), body=body)
 
     async def watch(

@@ -16,7 +16,7 @@ from integration.waiting import PATIENCE, eventually
 
 Json = dict[str, Any]
 
-DEVTOOLS = Path(__file__).parents[3] / "devtools"
+ROOT = Path(__file__).parents[3]
 
 # For a JVM that does nothing but start and run the program below.
 BRIEF_JVM = os.environ.get("SLUICE_JVM_OPTIONS", "")
@@ -59,7 +59,10 @@ class Engine:
                     *("--kubeconfig", str(self.kubeconfig), "--work", str(self.work)),
                     *("--node", self.namespace, "--stop-drivers", *options),
                 ],
-                env={**os.environ, "PYTHONPATH": str(DEVTOOLS)},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join((str(ROOT / "devtools"), str(ROOT / "operator"))),
+                },
                 stdout=log,
                 stderr=log,
             )

@@ -161,7 +161,10 @@ def _engine(kubeconfig: Path, namespace: str, folder: Path) -> subprocess.Popen[
                 *(sys.executable, "-m", "localengine", "--namespace", namespace, "--stop-drivers"),
                 *("--kubeconfig", str(kubeconfig), "--work", str(folder / "engine"), "--drivers", "2"),
             ],
-            env={**os.environ, "PYTHONPATH": str(ROOT / "devtools")},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join((str(ROOT / "devtools"), str(ROOT / "operator"))),
+            },
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
