@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes.aio.client import ApiClient
 
 from integration.objects import Objects
 from integration.waiting import PATIENCE
@@ -47,8 +46,8 @@ BODIES: dict[Resource, Json] = {
 class Disturbed(Kube):
     """Between two pages objects of read pages and of pages to come are changed, deleted and created."""
 
-    def __init__(self, api: ApiClient) -> None:
-        super().__init__(api)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.listed: list[str] = []
 
     async def pages(
