@@ -287,3 +287,11 @@ def test_a_run_under_which_a_table_changed_may_have_changed_it() -> None:
     assert changed_tables(seen.jobs["uid-a"], attempt) == ()
     seen.table_seen(ORDERS, OTHERWISE)
     assert changed_tables(seen.jobs["uid-a"], attempt) == (ORDERS,)
+
+
+def test_a_holder_that_began_before_its_table_had_partitions_touches_all_of_it() -> None:
+    seen = world(UNPARTITIONED)
+    lease = holding(seen)
+    seen.table_seen(ORDERS, PARTITIONED)
+    holder = holder_of(lease, seen.jobs[lease.uid])
+    assert [table.reads_text for table in holder.footprint.tables] == ["date = DATE '2026-11-19'", "true"]
