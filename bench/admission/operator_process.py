@@ -28,6 +28,7 @@ def configuration(redis_url: str) -> dict[str, Any]:
         "namespace": NAMESPACE,
         "watchNamespaces": [NAMESPACE],
         "redisUrl": redis_url,
+        "httpAddress": "off",  # two of them on one machine
         "runtimes": {"default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": _LINKING}},
     }
 
