@@ -295,3 +295,11 @@ def test_a_holder_that_began_before_its_table_had_partitions_touches_all_of_it()
     seen.table_seen(ORDERS, PARTITIONED)
     holder = holder_of(lease, seen.jobs[lease.uid])
     assert [table.reads_text for table in holder.footprint.tables] == ["date = DATE '2026-11-19'", "true"]
+
+
+def test_where_it_may_read_any_table_every_name_that_leads_elsewhere_counts() -> None:
+    elsewhere = frozenset({key_of_path("/lake/elsewhere")})
+    for source, kept in (("delta.`/lake/source`", True), ("f(1)", False)):
+        view = job(f"INSERT INTO delta.`/lake/orders` SELECT id, date FROM {source}")
+        before = view.footprint
+        assert (view.renamed(view.names, elsewhere).footprint is before) == kept
