@@ -24,6 +24,9 @@ ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
 
 ANNOTATION_EPOCH = f"{GROUP}/epoch"
 ANNOTATION_CONDITIONS = f"{GROUP}/conditions"
+ANNOTATION_BEAT = f"{GROUP}/beat"
+ANNOTATION_REVOKE = f"{GROUP}/revoke"
+ANNOTATION_REVOKED = f"{GROUP}/revoked"
 
 FINALIZER_LEASE = f"{GROUP}/lease"
 
@@ -37,3 +40,8 @@ CLAIMS = "sluice-installations"
 def leader_lease(deployment: str) -> str:
     """The Lease object of an installation, in the operator's namespace."""
     return f"{deployment}-leader"
+
+
+def unexplained_leases(deployment: str) -> str:
+    """The ConfigMap of leases that no object explains, in the operator's namespace."""
+    return f"{deployment}-unexplained-leases"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from sluice.cli import outputs, status_text
+from sluice.cli import cluster_text, outputs, status_text
 from sluice.cli.outputs import Exit, Format
 
 T = TypeVar("T")
@@ -23,14 +23,18 @@ DEPLOYMENT = typer.Option("--deployment", help="The installation's name.  [defau
 REDIS_URL = typer.Option(
     "--redis-url", envvar="SLUICE_REDIS_URL", help="Its Redis, as redis://, rediss:// or unix://."
 )
+YES = typer.Option("--yes", help="Without it, what would be done is only told.")
 OUTPUT = typer.Option("--output", "-o", help="How the answer is written.")
 
-leases = typer.Typer(no_args_is_help=True, help="Who holds leases.")
+leases = typer.Typer(
+    no_args_is_help=True, help="Who holds leases, and how one is given up that nothing explains."
+)
 
 
 def add_to(app: typer.Typer) -> None:
     app.add_typer(leases, name="leases")
     app.command()(status)
+    app.command()(adopt)
 
 
 def status(
@@ -70,18 +74,80 @@ def list_leases(
     redis_url: Annotated[str | None, REDIS_URL] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Lists the leases that Redis holds."""
+    """Lists the leases that nothing explains; and all others, too, if it is said where Redis is."""
     with _cluster_is_needed():
         from sluice.online import connection
         from sluice.online import leases as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
-        found = [online.plain(grant) for grant in _run(online.held(at))]
+        found = [one.plain() for one in _run(online.known(at))]
     if output is Format.JSON:
         outputs.print_json(found)
-        return
-    for one in found:
-        typer.echo(f"{one['holder']}  {one['job']}  {', '.join(one['tables'])}")
+    else:
+        cluster_text.leases(found, outputs.console(), all_of_them=at.redis_url is not None)
+
+
+@leases.command("revoke")
+def revoke_lease(
+    holder: Annotated[str, typer.Argument(help="As `sluice leases list` names it: UID/ATTEMPT.")],
+    *,
+    yes: Annotated[bool, YES] = False,
+    config: Annotated[Path | None, CONFIG] = None,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    deployment: Annotated[str | None, DEPLOYMENT] = None,
+    patience: Annotated[float, typer.Option(min=0, help="Seconds to wait for the operator.")] = 60,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+) -> None:
+    """Frees a lease that nothing explains. Say so only if you know that no driver of it runs."""
+    with _cluster_is_needed():
+        from sluice.online import connection
+        from sluice.online import leases as online
+
+        if not yes:
+            _needs_yes(f"a driver of {holder} that still runs would write beside others")
+        at = connection.installation(config, namespace=namespace, deployment=deployment)
+        message = _run(online.revoke(at, holder, patience))
+    if output is Format.JSON:
+        outputs.print_json({"holder": holder, "message": message})
+    else:
+        typer.echo(message)
+
+
+def adopt(
+    *,
+    yes: Annotated[bool, YES] = False,
+    config: Annotated[Path | None, CONFIG] = None,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    deployment: Annotated[str | None, DEPLOYMENT] = None,
+    redis_url: Annotated[str | None, REDIS_URL] = None,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+) -> None:
+    """Takes over the leases that an installation left in Redis which is gone for good, such as a lost cluster's."""
+    with _cluster_is_needed():
+        from sluice.online import adoption, connection
+
+        at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
+        found = _run(adoption.look(at))
+        plain = found.plain() | {"done": yes and found.is_needed}
+        if output is Format.TEXT:
+            cluster_text.adoption(plain, outputs.console())
+        if yes and found.is_needed:
+            _run(adoption.carry_out(at, found))
+    if output is Format.JSON:
+        outputs.print_json(plain)
+    elif not found.is_needed:
+        typer.echo("There is nothing to take over.")
+    elif yes:
+        typer.echo(
+            "Taken over. The operator holds what no object of this cluster explains: see `sluice leases list`."
+        )
+    if found.is_needed and not yes:
+        _needs_yes("that installation is refused from then on, and must be gone for good")
+
+
+def _needs_yes(why: str) -> None:
+    typer.echo(f"nothing was done: {why}; if you are sure, add --yes", err=True)
+    raise typer.Exit(Exit.REFUSED)
 
 
 def _run(asking: Coroutine[Any, Any, T]) -> T:

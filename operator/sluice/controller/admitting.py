@@ -137,6 +137,8 @@ class Admitting:
         """The queue, if it waits for nothing but others."""
         if job.open_attempt is not None or self.world.evidence(job.uid).holds_any:
             return
+        if self.leases.unexplained_of(job.uid):
+            return
         if not self.granting.is_due(job.uid):
             return
         try:

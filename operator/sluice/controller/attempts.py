@@ -45,7 +45,9 @@ class Attempts:
         with contextlib.suppress(NotUnderstoodError):
             self.tables.knows(job)  # others are held against what it touches
         evidence = self.world.evidence(job.uid).of(attempt)
-        cover = way.Cover(self.leases.lease_of(job.uid, attempt.number), is_sure=self.leases.is_sure)
+        lease = self.leases.lease_of(job.uid, attempt.number)
+        doubtful = lease is not None and self.leases.is_unexplained(lease)
+        cover = way.Cover(lease, is_sure=self.leases.is_sure, is_unexplained=doubtful)
         creates = self.applications.creates.of(job.namespace, attempt.application)
         match way.next_step(job, evidence, cover, creates, datetime.now(UTC)):
             case way.Create(lease):

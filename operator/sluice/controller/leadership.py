@@ -9,7 +9,9 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -41,13 +43,30 @@ class Leadership:
         self._lease: dict[str, Any] = {}
         self._renewed = 0.0
         self.pulse = Pulse()
+        self.went_back = False
+        """Whether the Lease was found as it had been before, and the lease table wasn't rebuilt since."""
+        self.counts = False
+        """Whether its renewals are counted: once the lease table is rebuilt. What Redis remembers of that count tells later
+        whether the API server went back to an earlier state."""
 
     def leads(self) -> bool:
         return bool(self._lease) and time.monotonic() - self._renewed < GIVE_UP_AFTER
 
     @property
     def epoch(self) -> int:
-        return int(self._lease["metadata"].get("annotations", {}).get(names.ANNOTATION_EPOCH, 0))
+        return _number(self._lease, names.ANNOTATION_EPOCH)
+
+    @property
+    def beat(self) -> int:
+        return _number(self._lease, names.ANNOTATION_BEAT)
+
+    def annotation(self, name: str) -> str | None:
+        """Of the Lease object as it was last seen."""
+        return _annotations(self._lease).get(name) if self._lease else None
+
+    async def annotate(self, name: str, text: str | None, *, without: str) -> None:
+        """Writes the one annotation, and takes the other one off."""
+        await self._update(annotations={name: text, without: None})
 
     @property
     def lease(self) -> dict[str, Any]:
@@ -71,6 +90,7 @@ class Leadership:
                         )
                     seen_version, seen_at = version, time.monotonic()
                 if holder in ("", self.identity) or time.monotonic() - seen_at > DURATION:
+                    self.counts = False
                     self._conditions.take_over(_conditions_in(lease))
                     await self._write(lease, self.identity)
                     logger.info("leading as %s", self.identity)
@@ -106,18 +126,23 @@ class Leadership:
         """A new epoch, higher than every one that was ever seen."""
         return await self._update(at_least=at_least)
 
-    async def _update(self, *, at_least: int | None = None) -> int:
+    async def _update(
+        self, *, at_least: int | None = None, annotations: Mapping[str, str | None] | None = None
+    ) -> int:
         """Renews, and raises the epoch if asked to. A conflict is our own other write, or another leader's."""
         while True:
             if not self._lease:
                 raise LostLeadershipError("it was not renewed in time")
             epoch = None if at_least is None else max(at_least, self.epoch) + 1
             try:
-                await self._write(self._lease, self.identity, epoch=epoch)
+                await self._write(self._lease, self.identity, epoch=epoch, more=annotations or {})
             except ConflictError:
                 current = await self._kube.get(LEASES, self._namespace, self._name)
                 if current["spec"].get("holderIdentity") != self.identity:
                     raise LostLeadershipError(f"{current['spec'].get('holderIdentity')} leads now") from None
+                if _number(current, names.ANNOTATION_BEAT) < self.beat:
+                    self.went_back = True
+                    raise LostLeadershipError("the API server went back to an earlier state") from None
                 self._lease = current
             else:
                 return self.epoch
@@ -153,8 +178,19 @@ class Leadership:
             }
             return await self._kube.create(LEASES, self._namespace, body)
 
-    async def _write(self, lease: dict[str, Any], holder: str, *, epoch: int | None = None) -> None:
-        annotations = lease["metadata"].get("annotations", {})
+    async def _write(
+        self,
+        lease: dict[str, Any],
+        holder: str,
+        *,
+        epoch: int | None = None,
+        more: Mapping[str, str | None] = MappingProxyType({}),
+    ) -> None:
+        annotations = {
+            name: text for name, text in {**_annotations(lease), **more}.items() if text is not None
+        }
+        if self.counts and holder:
+            annotations |= {names.ANNOTATION_BEAT: str(_number(lease, names.ANNOTATION_BEAT) + 1)}
         if epoch is not None:
             annotations = annotations | {names.ANNOTATION_EPOCH: str(epoch)}
         if self._conditions.all():
@@ -176,6 +212,16 @@ class Leadership:
             },
         )
         self._renewed = asked
+
+
+def _annotations(lease: dict[str, Any]) -> dict[str, str]:
+    return lease["metadata"].get("annotations") or {}
+
+
+def _number(lease: dict[str, Any], name: str) -> int:
+    """0 also if somebody has written anything else there: who counts on compares with what Redis remembers."""
+    text = _annotations(lease).get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def _conditions_in(lease: dict[str, Any]) -> str:

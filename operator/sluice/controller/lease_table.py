@@ -18,6 +18,7 @@ from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
+from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import ApiError
 from sluice.leases import (
     Epochs,
@@ -28,6 +29,7 @@ from sluice.leases import (
     OtherInstallationError,
     RefusedError,
 )
+from sluice.leases.former import Former
 from sluice.lifecycle import holding
 from sluice.lifecycle.evidence import JobEvidence
 from sluice.lifecycle.holding import Frozen
@@ -58,6 +60,7 @@ class LeaseTable:
         relist: Relist,
         leadership: Leadership,
         statuses: StatusWriter,
+        unexplained: UnexplainedLeases,
         conditions: Conditions,
         guard: Guard,
     ) -> None:
@@ -73,6 +76,9 @@ class LeaseTable:
         self.unsettled: dict[str, Lease] = {}
         """Grants of which it isn't known whether their intent was written."""
         self._settling: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._unexplained = unexplained
+        self._held_unexplained: dict[str, Grant] = {}
+        self._noted_beat = 0
         self._remembered: list[Lease] = []
         """What Redis held before the last rebuild: it may know what an object can't tell any more."""
         self._not_before = 0.0
@@ -80,7 +86,19 @@ class LeaseTable:
 
     @property
     def is_sure(self) -> bool:
-        return self.trouble is None
+        return self.trouble is None and not self._world.is_of_the_past
+
+    @property
+    def unexplained(self) -> list[Lease]:
+        """Leases that no object explains, since the API server went back or the table was another installation's: held until
+        they are explained or revoked."""
+        return [grant.lease for grant in self._held_unexplained.values()]
+
+    def unexplained_of(self, uid: str) -> list[Lease]:
+        return [lease for lease in self.unexplained if lease.uid == uid]
+
+    def is_unexplained(self, lease: Lease) -> bool:
+        return lease.holder in self._held_unexplained
 
     @property
     def epoch(self) -> int:
@@ -106,6 +124,8 @@ class LeaseTable:
     def _holder(self, lease: Lease) -> Holder:
         """One whose job the operator fails on may do anything to its tables."""
         job = self._world.jobs.get(lease.uid)
+        if self.is_unexplained(lease):
+            return holding.holder_of(lease, None)
         try:
             return holding.holder_of(lease, job)
         except Exception:
@@ -123,8 +143,12 @@ class LeaseTable:
             return
         try:
             await self._settle()  # before a rebuild, which rests on what the jobs say
+            if self.trouble is None and self._world.is_of_the_past:
+                self.mistrust(ForgottenError("the API server went back to an earlier state"))
             if self.is_sure:
                 await self._store.check_memory()
+                await self._note_beat()
+                await self._review()
             else:
                 await self._rebuild()
         except TROUBLE as error:
@@ -221,11 +245,19 @@ class LeaseTable:
         await self._relist.everything()
         former = await self._store.former()
         epoch = await self._leadership.raise_epoch(max(former.epoch, self._epoch_on_objects(former.epoch)))
+        returns = self._world.returns
         await self._relist.everything()
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
-        self._remembered = (await self._store.former()).hints
-        await self._store.rebuild(epoch, grants)
+        former = await self._store.former()
+        self._remembered = former.hints
+        unexplained = await self._hold_unexplained(former)
+        explained = {grant.lease.holder for grant in grants}
+        grants += [grant for grant in unexplained if grant.lease.holder not in explained]
+        await self._store.rebuild(epoch, grants, beat=self._leadership.beat)
+        self._held_unexplained = {grant.lease.holder: grant for grant in unexplained}
+        self._world.returns_heeded = returns
+        self._leadership.went_back, self._leadership.counts = False, True
         self.trouble = None
         self._world.mark_all()
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
@@ -238,6 +270,60 @@ class LeaseTable:
         for who in holding.made_up_epochs(self._world.jobs, evidence, plausible=plausible):
             logger.warning("%s, which no operator has come to: it is not heeded", who)
         return holding.highest_epoch(self._world.jobs, evidence, plausible=plausible)
+
+    async def _hold_unexplained(self, former: Former) -> list[Grant]:
+        """That nothing stands for a lease any more proves its end, if the API server has told everything in its order. One
+        that went back does not know of what came after; and another cluster's never knew. Those leases are written down
+        before Redis forgets them."""
+        known = {grant.lease.holder: grant for grant in await self._unexplained.read()}
+        doubt = self._doubt(former)
+        if doubt is not None:
+            known |= {grant.lease.holder: grant for grant in former.grants}
+        found = holding.unexplained(known.values(), self._evidence())
+        await self._unexplained.write(found)
+        if doubt is not None:
+            logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
+        for grant in found:
+            logger.warning(
+                "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so by "
+                "`sluice leases revoke %s`",
+                grant.lease.holder,
+                grant.lease.job,
+                ", ".join(grant.lease.tables),
+                grant.lease.holder,
+            )
+        return found
+
+    def _doubt(self, former: Former) -> str | None:
+        """Why a lease may be held though no object shows it."""
+        if former.adopted_from is not None:
+            return f"the leases of installation {former.adopted_from} were taken over"
+        noticed = self._world.is_of_the_past or self._leadership.went_back
+        if noticed or former.beat > self._leadership.beat:
+            return "the API server went back to an earlier state"
+        return None
+
+    async def _note_beat(self) -> None:
+        beat = self._leadership.beat
+        if beat != self._noted_beat:
+            await self._store.note_beat(beat)
+            self._noted_beat = beat
+
+    async def _review(self) -> None:
+        """What an object explains by now needs no record of its own."""
+        left = holding.unexplained(self._held_unexplained.values(), self._evidence())
+        if len(left) < len(self._held_unexplained):
+            await self._unexplained.write(left)
+            self._held_unexplained = {grant.lease.holder: grant for grant in left}
+
+    async def revoke(self, lease: Lease) -> None:
+        """Somebody who knows says that no driver of it runs. An intent that is still open is carried out now."""
+        left = [grant for holder, grant in self._held_unexplained.items() if holder != lease.holder]
+        await self._unexplained.write(left)
+        del self._held_unexplained[lease.holder]
+        if not self._world.evidence(lease.uid).holds(lease.attempt):
+            await self.release(lease)
+        self._world.mark(lease.uid)
 
 
 def _hours_of_epochs() -> int:

@@ -9,6 +9,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.engines.attempt import driver_pod_name
 from sluice.leases import Lease
+from sluice.lifecycle import attempt as way
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import Evidence, is_placeholder
 from sluice.lifecycle.job import JobView
@@ -39,6 +40,8 @@ class Leftovers:
     async def block(self, job: JobView) -> bool:
         """Whether something of an earlier attempt must end before the job may run again. An application of one that was
         taken back may have been created late, by a leader that was replaced."""
+        if await self._await_unexplained(job):
+            return True
         if not job.status.attempts or job.uid in self._leases.unsettled:
             return False
         await self._let_go(job.uid)
@@ -52,6 +55,13 @@ class Leftovers:
             return True
         await self._release(job.uid, look_first=True)
         return False
+
+    async def _await_unexplained(self, job: JobView) -> bool:
+        held = self._leases.unexplained_of(job.uid)
+        if held:
+            change = StatusChange(Phase.PENDING, "LeaseUnexplained", way.unexplained(held[0]))
+            await self._statuses.write(job, change)
+        return bool(held)
 
     async def _let_go(self, uid: str) -> None:
         evidence = self._world.evidence(uid)
@@ -94,7 +104,7 @@ class Leftovers:
         """Told by evidence alone. `look_first`: a creation's answer may have been lost, and no watch have shown yet what came
         of it."""
         for lease in self._leases.held_by(uid):
-            if self._world.evidence(uid).holds(lease.attempt):
+            if self._leases.is_unexplained(lease) or self._world.evidence(uid).holds(lease.attempt):
                 continue
             if look_first and await self._applications.is_left(lease):
                 continue

@@ -19,6 +19,7 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.metrics import Metrics
 from sluice.controller.relist import Relist
+from sluice.controller.revoking import Revoking
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
@@ -40,6 +41,7 @@ class Loop:
     leftovers: Leftovers
     attempts: Attempts
     admitting: Admitting
+    revoking: Revoking
     guard: Guard
     tables: TableReader
     conditions: Conditions
@@ -76,6 +78,7 @@ class Loop:
     async def _act(self, changed: set[str]) -> None:
         self.world.heed_policies()
         await self.leases.make_sure()
+        await self.revoking.heed()
         for uid in sorted(changed):
             if not self.leadership.leads():
                 return

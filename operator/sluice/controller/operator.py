@@ -27,12 +27,14 @@ from sluice.controller.metrics import Metrics, Standing
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.redis_client import connected
 from sluice.controller.relist import Relist
+from sluice.controller.revoking import Revoking
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
 from sluice.controller.stopping import heed_signals
 from sluice.controller.table_reader import TableReader
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
+from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import Kube
 from sluice.kube.watching import Watcher
 from sluice.leases import LeaseStore
@@ -85,6 +87,7 @@ async def run(config: OperatorConfig) -> None:
             relist=relist,
             leadership=leadership,
             statuses=statuses,
+            unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
             conditions=conditions,
             guard=guard,
         )
@@ -120,6 +123,7 @@ async def run(config: OperatorConfig) -> None:
             leftovers=leftovers,
             attempts=attempts,
             admitting=admitting,
+            revoking=Revoking(world=world, leases=leases, leadership=leadership, events=events),
             guard=guard,
             tables=tables,
             conditions=conditions,

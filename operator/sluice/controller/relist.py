@@ -17,9 +17,13 @@ class Relist:
         self._namespaces = namespaces
 
     async def everything(self) -> None:
-        for namespace in self._namespaces:
-            for mirror in self._world.mirrors:
-                await list_into(mirror, self._kube, namespace)
+        while True:
+            returns = self._world.returns
+            for namespace in self._namespaces:
+                for mirror in self._world.mirrors:
+                    await list_into(mirror, self._kube, namespace)
+            if self._world.returns == returns:
+                return  # else what was listed before that was noticed was forgotten
 
     async def job(self, namespace: str, name: str, uid: str) -> Json | None:
         """The job as it is now; None if it is gone, or another one bears its name."""

@@ -33,6 +33,11 @@ class World:
         self.mirrors = (self.policies, self._job_bodies, self.applications, self.pods)
         """In the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and must
         not be missed."""
+        for mirror in self.mirrors:
+            mirror.went_back = self._went_back
+        self.returns = 0
+        """How often the API server went back to an earlier state."""
+        self.returns_heeded = 0
         self.declarations = Declarations()
         """What they say, as far as it was heeded."""
         self._known_policies = KnownPolicies()
@@ -72,6 +77,16 @@ class World:
             mirror.forget()
         self._ending_namespaces.clear()
         self.forgotten.set()
+
+    @property
+    def is_of_the_past(self) -> bool:
+        """The API server went back to an earlier state, and it isn't clear yet what it does not know any more."""
+        return self.returns > self.returns_heeded
+
+    def _went_back(self) -> None:
+        self.returns += 1
+        self.forget()
+        self._changed.set()
 
     def heed_policies(self) -> None:
         """After their changes names may lead elsewhere: what was concluded from that is concluded again, by all at once."""

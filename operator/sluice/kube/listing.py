@@ -1,9 +1,12 @@
 """Full lists, page by page, merged into what is known."""
 
 import asyncio
+import logging
 
 from sluice.kube.client import ExpiredError, Json, Kube
 from sluice.kube.mirror import Mirror, uid_of, version_of
+
+logger = logging.getLogger(__name__)
 
 TRIES = 3
 MERGED_AT_ONCE = 100
@@ -27,13 +30,15 @@ async def list_into(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
 
 
 async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
-    forgotten = mirror.forgotten
+    forgotten, floor = mirror.forgotten, mirror.highest
     there: set[str] = set()
     news: list[Json] = []
     version = ""
     with mirror.being_listed():
         async for page in kube.pages(mirror.resource, namespace, mirror.selector):
             version = str(page["metadata"]["resourceVersion"])
+            _must_go_on(mirror, page, floor)
+            _must_be_wanted(mirror, forgotten)
             there.update(map(uid_of, page["items"]))
             news += filter(mirror.is_news, page["items"])
         _must_be_wanted(mirror, forgotten)
@@ -45,8 +50,21 @@ async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
                 mirror.seen(body)
             await asyncio.sleep(0)
             _must_be_wanted(mirror, forgotten)
-    mirror.highest_listed = max(mirror.highest_listed, int(version))
+    mirror.highest = max(mirror.highest, int(version))
     return version
+
+
+def _must_go_on(mirror: Mirror, page: Json, floor: int) -> None:
+    """The version of a list is at least what was known when it was asked for, unless the store is an older one."""
+    version = int(page["metadata"]["resourceVersion"])
+    if version < floor or any(mirror.is_of_the_past(body, version) for body in page["items"]):
+        logger.warning(
+            "%s: the API server went back to an earlier state: it shows version %d after %d; everything is listed anew",
+            mirror.resource.plural,
+            version,
+            max(floor, mirror.highest),
+        )
+        mirror.went_back()
 
 
 def _must_be_wanted(mirror: Mirror, forgotten: int) -> None:

@@ -23,8 +23,10 @@ class Mirror:
         self.resource = resource
         self.selector = selector
         """Labels, which the API server selects by."""
-        self.highest_listed = 0
-        """The highest resourceVersion that any list had."""
+        self.highest = 0
+        """The highest resourceVersion that any list or object had: a list that is asked for later has at least that."""
+        self.went_back: Callable[[], None] = self.forget
+        """Is called when the API server shows an earlier time than it did."""
         self.forgotten = 0
         """How often: whoever follows the changes of an earlier time has to begin anew."""
         self._changed = changed
@@ -61,6 +63,12 @@ class Mirror:
             and (known is None or version_of(body) > version_of(known))
         )
 
+    def is_of_the_past(self, body: Json, listed: int) -> bool:
+        """Whether a list of this version shows an object as it was before that version was known of it. Restored stores
+        count on from above all versions that there were, while their objects keep older ones."""
+        known = self._known.get(uid_of(body))
+        return known is not None and version_of(body) < version_of(known) <= listed
+
     def seen(self, body: Json) -> None:
         """Of two objects with one name the younger one proves that the other is gone."""
         if not self.is_news(body):
@@ -74,6 +82,7 @@ class Mirror:
         known = self._known.get(uid)
         self._gone.pop(uid, None)
         self._known[uid], self._uids[name] = body, uid
+        self.highest = max(self.highest, version_of(body))
         self._changed(known, body)
 
     def gone(self, uid: str, version: int | None = None) -> None:
@@ -90,7 +99,7 @@ class Mirror:
         known, self._known = self._known, {}
         self._uids.clear()
         self._gone.clear()
-        self.highest_listed = 0
+        self.highest = 0
         self.forgotten += 1
         for body in known.values():
             self._changed(body, None)

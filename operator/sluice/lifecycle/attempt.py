@@ -90,6 +90,8 @@ class Cover:
     lease: Lease | None
     is_sure: bool = True
     """Whether the table can be trusted now."""
+    is_unexplained: bool = False
+    """An application may have been created for it, of which the API server doesn't know any more."""
 
 
 def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, now: datetime) -> Step:
@@ -125,6 +127,13 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
     return step
 
 
+def unexplained(lease: Lease) -> str:
+    return (
+        f"attempt {lease.attempt} may run: the API server went back to an earlier state, which doesn't show what became of it; "
+        f"once no driver of it runs, say so: sluice leases revoke {lease.holder}"
+    )
+
+
 def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datetime) -> Step:
     if evidence.seen.stage is Stage.NOT_CREATED:
         return TakeBack(withdrawn(attempt, "its job was deleted", now))
@@ -141,6 +150,8 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
         # A leader wrote it that had already been replaced, after its successor had looked. What it was granted for may
         # have been granted to others since.
         return TakeBack(withdrawn(attempt, "its leases were of an earlier epoch", now))
+    if cover.is_unexplained:
+        return Tell(StatusChange(Phase.STARTING, "LeaseUnexplained", unexplained(cover.lease)))
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
         if creates.refusal is not None and withdrawal.is_over(job, attempt, now):

@@ -66,6 +66,27 @@ def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list
     return [one.lease for one in grants(jobs, evidence) if one.lease.holder not in leased]
 
 
+def unexplained(known: Iterable[Grant], evidence: AllEvidence) -> list[Grant]:
+    """Of leases that were granted: those of which no object shows that they are held, nor that they are over. An API server
+    that went back to an earlier state doesn't know of drivers that began later; and an intent without an application may
+    have had one."""
+    return [grant for grant in known if not _is_explained(grant, evidence.get(grant.lease.uid))]
+
+
+def _is_explained(grant: Grant, of_job: JobEvidence | None) -> bool:
+    if of_job is None:
+        return False
+    witnesses = [one for one in of_job.by_application.values() if one.number == grant.lease.attempt]
+    return any(_explains(one, grant) for one in witnesses)
+
+
+def _explains(one: Evidence, grant: Grant) -> bool:
+    if one.application is not None or one.pod is not None:
+        return True
+    ended = one.intent is not None and one.intent.outcome is not None
+    return ended and one.intent is not None and one.intent.token == grant.token
+
+
 def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> list[Frozen]:
     """`remembered`: leases that Redis, or this leader, knows of."""
     known: dict[str, list[str]] = {}

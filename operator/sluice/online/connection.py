@@ -1,5 +1,6 @@
 """The way to the installation that a command is about: its name in the cluster, its Kubernetes, its Redis."""
 
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -54,7 +55,9 @@ def installation(
 async def cluster() -> AsyncIterator[Kube]:
     """The cluster that kubectl would ask. What it doesn't answer or refuses ends the command with its own words."""
     try:
-        kube = await Kube.connect()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where it looked is said with what it didn't find
+            kube = await Kube.connect()
     except (ConfigException, OSError) as error:
         raise OnlineError(
             f"no cluster is known: {error}; set KUBECONFIG, or run this inside the cluster"

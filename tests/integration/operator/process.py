@@ -114,6 +114,17 @@ def _entry(line: str) -> dict[str, Any]:
     return entry
 
 
+def sluice(kubeconfig: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "sluice.cli.main", *arguments],
+        env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(kubeconfig)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
 def configuration(namespaces: list[str], redis_url: str, **more: Any) -> dict[str, Any]:
     return {
         "namespace": namespaces[0],

@@ -1,14 +1,18 @@
-"""An API server that is away: a stack of its own, since nobody else could go on without it."""
+"""An API server that is away, or comes back with an older store: a stack of its own, since nobody else could go on without it."""
 
+import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kubernetes import client, config
 
 from devenv.stack import Stack
+from integration.leases.redis_process import RedisProcess
 from integration.operator.played import Played, rewrite
-from integration.operator.process import OperatorProcess
+from integration.operator.process import OperatorProcess, sluice
 from integration.waiting import eventually
 
 
@@ -61,3 +65,88 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     finally:
         own_stack.apiserver.start()
     assert all("exception" not in entry for entry in operator.entries())
+
+
+class Store:
+    """The stack's etcd, of which an earlier state can be put back, as people do after a disaster."""
+
+    def __init__(self, stack: Stack, kept: Path) -> None:
+        self._stack = stack
+        self._data = stack.folder / "etcd"
+        self._kept = kept
+
+    def keep(self) -> None:
+        self._while_stopped(lambda: shutil.copytree(self._data, self._kept))
+
+    def put_back(self) -> None:
+        def back() -> None:
+            shutil.rmtree(self._data)
+            shutil.copytree(self._kept, self._data)
+
+        self._while_stopped(back)
+
+    def _while_stopped(self, change: Any) -> None:
+        stack = self._stack
+        stack.controller_manager.kill()
+        stack.apiserver.kill()
+        stack.etcd.stop()
+        change()
+        for service in (stack.etcd, stack.apiserver, stack.controller_manager):
+            service.start()
+
+
+def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_are_revoked(  # noqa: PLR0917 - fixtures
+    cluster: Played,
+    operator: OperatorProcess,
+    redis: RedisProcess,
+    own_stack: Stack,
+    kubeconfig: Path,
+    api: client.ApiClient,
+    tmp_path: Path,
+) -> None:
+    store = Store(own_stack, tmp_path / "etcd")
+    before = cluster.apply("before", rewrite("/lake/before"))
+    known = cluster.start("before")
+    cluster.reaches("before", "Running")
+    store.keep()
+    beat = _beat(redis)
+    uid = cluster.apply("after", rewrite("/lake/after"))
+    cluster.start("after")
+    cluster.reaches("after", "Running")
+    eventually(lambda: _beat(redis) > beat + 2, "the leader's renewals go on")
+
+    store.put_back()
+    operator.says("1 leases are held that nothing explains")
+    assert cluster.job("after") is None
+    free = cluster.apply("free", rewrite("/lake/free"))
+    rival = cluster.apply("rival", rewrite("/lake/after"))
+    status = cluster.reaches("rival", "Waiting")
+    assert status["blockedBy"][0]["job"].endswith("/after")
+    eventually(lambda: cluster.applications_of(free), "what conflicts with nobody goes on")
+    assert cluster.applications_of(rival) == []
+
+    where = ("--namespace", cluster.namespace)
+    listed = sluice(kubeconfig, "leases", "list", "-o", "json", *where)
+    assert [one["holder"] for one in json.loads(listed.stdout)] == [f"{uid}/1"], listed.stderr
+    refused = sluice(kubeconfig, "leases", "revoke", f"{before}/1", "--yes", *where)
+    assert refused.returncode == 4
+    assert "is explained" in refused.stderr
+    revoked = sluice(kubeconfig, "leases", "revoke", f"{uid}/1", "--yes", *where)
+    assert revoked.returncode == 0, revoked.stderr
+    assert f"lease {uid}/1 of job {cluster.namespace}/after on file:/lake/after was revoked" in revoked.stdout
+    events = client.CoreV1Api(api).list_namespaced_event(
+        cluster.namespace, field_selector="involvedObject.kind=Lease"
+    )
+    assert "LeaseRevoked" in [event.reason for event in events.items]
+
+    cluster.start("rival").succeeds("file:/lake/after")
+    cluster.reaches("rival", "Succeeded")
+    known.succeeds("file:/lake/before")
+    cluster.reaches("before", "Succeeded")
+    eventually(lambda: cluster.holders() == {f"{free}/1"}, "no other lease is left", show=cluster.holders)
+    assert operator.running
+
+
+def _beat(redis: RedisProcess) -> int:
+    with redis.client() as asked:
+        return int(asked.get("sluice:{sluice}:beat") or 0)

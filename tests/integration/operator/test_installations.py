@@ -1,15 +1,20 @@
 """Several installations in one cluster: they act on different jobs and keep their leases apart, or don't start."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from kubernetes import client
 
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
-from integration.operator.played import Played, append
-from integration.operator.process import OperatorProcess
+from integration.operator.played import Played, append, rewrite
+from integration.operator.process import OperatorProcess, sluice
 from integration.waiting import PATIENCE, eventually
+from sluice.leases import Lease
+
+LOST = Lease("lost", 1, "hash", "etl/lost", ("file:/lake/refused",))
+"""Of a cluster that is gone."""
 
 
 def ended(operator: OperatorProcess) -> tuple[int, str]:
@@ -76,15 +81,15 @@ def test_an_installation_may_watch_other_namespaces_than_before(
     eventually(is_claimed, "it claims the namespaces that it watches now", show=lambda: claims(api))
 
 
-def test_a_redis_with_the_leases_of_another_installation_is_not_touched(
-    cluster: Played, operators: StartOperator, redis: RedisProcess
+def test_a_redis_with_the_leases_of_another_installation_is_not_touched_before_it_is_adopted(
+    cluster: Played, operators: StartOperator, redis: RedisProcess, kubeconfig: Path
 ) -> None:
     with redis.client() as asked:
         asked.set("sluice:{sluice}:installation", "gone/sluice-system/sluice")
         asked.set("sluice:{sluice}:epoch", "7")
-        asked.hset("sluice:{sluice}:leases", "u/1", "7 1\nh\n{}")
-    operators()
-    cluster.apply("refused", append("/lake/refused"))
+        asked.hset("sluice:{sluice}:leases", LOST.holder, f"7 1\nrequest\n{LOST.to_json()}")
+    operator = operators()
+    cluster.apply("refused", rewrite("/lake/refused"))
 
     def is_told() -> bool:
         status = cluster.status("refused")
@@ -94,5 +99,20 @@ def test_a_redis_with_the_leases_of_another_installation_is_not_touched(
 
     eventually(is_told, "the job's status names both", show=lambda: cluster.status("refused"))
     with redis.client() as asked:
-        assert asked.hkeys("sluice:{sluice}:leases") == ["u/1"]
+        assert asked.hkeys("sluice:{sluice}:leases") == ["lost/1"]
         assert asked.get("sluice:{sluice}:epoch") == "7"
+
+    where = ("--namespace", cluster.namespace)
+    adopting = ("adopt", *where, "--redis-url", redis.url)
+    told = sluice(kubeconfig, *adopting)
+    assert told.returncode == 4
+    assert "gone/sluice-system/sluice" in told.stdout
+    assert "lost/1 of job etl/lost on file:/lake/refused" in told.stdout
+    done = sluice(kubeconfig, *adopting, "--yes")
+    assert done.returncode == 0, done.stderr
+    operator.says("1 leases are held that nothing explains")
+    assert cluster.reaches("refused", "Waiting")["blockedBy"][0]["job"] == "etl/lost"
+    revoked = sluice(kubeconfig, "leases", "revoke", "lost/1", "--yes", *where)
+    assert revoked.returncode == 0, revoked.stderr
+    cluster.start("refused").succeeds("file:/lake/refused")
+    cluster.reaches("refused", "Succeeded")

@@ -1,5 +1,7 @@
 """The lease table goes on for all whatever one job does to it. Redis and the API server are played."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,6 +41,7 @@ class Store:
         self.held: list[Lease] = []
         self.checked = 0
         self.fails: Exception | None = None
+        self.was = Former()
 
     async def grant(self, lease: Lease) -> Grant:
         if self.fails is not None:
@@ -55,11 +58,27 @@ class Store:
         self.checked += 1
 
     async def former(self) -> Former:
-        return Former(epoch=self.epoch)
+        return replace(self.was, epoch=self.epoch)
 
-    async def rebuild(self, epoch: int, grants: list[Grant]) -> None:
-        self.epoch = epoch
+    async def rebuild(self, epoch: int, grants: list[Grant], *, beat: int) -> None:
+        self.epoch, self.beat = epoch, beat
         self.held = [grant.lease for grant in grants]
+
+    async def note_beat(self, beat: int) -> None:
+        self.beat = beat
+
+
+class Written:
+    """In the place of the ConfigMap with leases that nothing explains."""
+
+    def __init__(self) -> None:
+        self.grants: list[Grant] = []
+
+    async def read(self) -> list[Grant]:
+        return self.grants
+
+    async def write(self, grants: Iterable[Grant]) -> None:
+        self.grants = list(grants)
 
 
 class Api:
@@ -73,6 +92,7 @@ class Api:
         self.lists_fail: Exception | None = None
         self.written: list[tuple[str, str]] = []
         self.refused: set[str] = set()
+        self.beat, self.went_back, self.counts = 0, False, False
 
     async def everything(self) -> None:
         if self.lists_fail is not None:
@@ -110,9 +130,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-async def built(store: Store, api: Api) -> tuple[World, LeaseTable]:
+async def built(store: Store, api: Api, written: Written | None = None) -> tuple[World, LeaseTable]:
     played: Any = api
     redis: Any = store
+    unexplained: Any = written or Written()
     world = World({"default": RuntimeProfile(spark_version="4.2.0")})
     guard = Guard(world, played, played)
     table = LeaseTable(
@@ -121,6 +142,7 @@ async def built(store: Store, api: Api) -> tuple[World, LeaseTable]:
         relist=played,
         leadership=played,
         statuses=played,
+        unexplained=unexplained,
         conditions=Conditions(),
         guard=guard,
     )
@@ -268,3 +290,73 @@ async def test_an_epoch_that_somebody_made_up_leaves_enough_for_those_to_come(
     assert table.is_sure
     assert store.epoch < Epochs.END // 2
     assert "etl/a bears epoch 262143" in caplog.text
+
+
+LEFT = Former(beat=9, values={A.holder: f"3 7\nrequest\n{A.to_json()}"})
+"""What a leader left behind that had come to its ninth beat."""
+
+
+async def test_a_lease_that_nothing_explains_goes_with_a_rebuild_if_the_api_server_told_everything(
+    clock: Clock,
+) -> None:
+    store, api = Store(), Api()
+    store.was, api.beat = LEFT, 9
+    _, table = await built(store, api)
+    assert table.held == []
+    assert table.unexplained == []
+
+
+async def test_a_lease_that_nothing_explains_is_held_if_the_api_server_went_back(clock: Clock) -> None:
+    """It doesn't know of the renewals that Redis remembers, so it may not know of drivers either."""
+    store, api, written = Store(), Api(), Written()
+    store.was, api.beat = LEFT, 8
+    _, table = await built(store, api, written)
+    assert table.held == table.unexplained == [A]
+    assert written.grants == [Grant(A, Epochs.token(3, 7))]
+    assert (store.beat, api.counts) == (8, True)
+
+
+async def test_a_lease_that_was_taken_over_from_another_installation_is_held(clock: Clock) -> None:
+    store, api = Store(), Api()
+    store.was, api.beat = replace(LEFT, beat=0, adopted_from="gone/ns/sluice"), 5
+    _, table = await built(store, api)
+    assert table.unexplained == [A]
+
+
+async def test_what_is_held_stays_held_by_later_leaders_until_it_is_revoked(clock: Clock) -> None:
+    store, api, written = Store(), Api(), Written()
+    store.was = LEFT
+    await built(store, api, written)
+    later, later_api = Store(), Api()  # Redis has forgotten everything since
+    _, table = await built(later, later_api, written)
+    assert table.unexplained == [A]
+    await table.revoke(A)
+    assert (table.held, table.unexplained, written.grants) == ([], [], [])
+
+
+async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_releases_nothing(
+    clock: Clock,
+) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    await table.grant(A)
+    table.settled(A.uid)
+    world.pods.went_back()
+    assert not table.is_sure
+    await table.release(A)
+    assert store.held == [A]
+    assert world.jobs == {}
+    store.was = Former(values=LEFT.values)
+    await table.make_sure()
+    assert table.is_sure
+    assert table.unexplained == [A]
+
+
+async def test_what_an_object_explains_by_now_is_not_held_by_hand_any_more(clock: Clock) -> None:
+    store, api, written = Store(), Api(), Written()
+    store.was = LEFT
+    world, table = await built(store, api, written)
+    world.applications.seen(application(name="a-1", lease=A))
+    await table.make_sure()
+    assert (table.unexplained, written.grants) == ([], [])
+    assert table.held == [A]

@@ -40,14 +40,16 @@ class Api:
         return body | {"metadata": body["metadata"] | seen}
 
 
-def made() -> tuple[Api, Applications, Leftovers, list[Lease]]:
+def made(*, unexplained: bool = False) -> tuple[Api, Applications, Leftovers, list[Lease]]:
     world, released = World({}), []
 
     async def release(lease: Lease) -> None:
         released.append(lease)
 
     api: Any = Api()
-    leases: Any = SimpleNamespace(held_by=lambda _: [LEASE], release=release, unsettled={})
+    leases: Any = SimpleNamespace(
+        held_by=lambda _: [LEASE], release=release, unsettled={}, is_unexplained=lambda _: unexplained
+    )
     no: Any = None
     applications = Applications(api, world)
     return api, applications, Leftovers(world, leases, applications, no), released
@@ -58,6 +60,12 @@ async def test_the_lease_of_which_nothing_is_left_goes() -> None:
     await leftovers.retire("uid-a")
     assert released == [LEASE]
     assert api.made == []
+
+
+async def test_a_lease_that_nothing_explains_stays_though_nothing_is_left_of_it() -> None:
+    _, _, leftovers, released = made(unexplained=True)
+    await leftovers.retire("uid-a")
+    assert released == []
 
 
 async def test_where_a_create_was_not_answered_the_drivers_name_is_taken_before_the_lease_goes() -> None:

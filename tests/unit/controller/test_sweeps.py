@@ -20,6 +20,7 @@ def test_a_lease_of_which_nothing_else_is_left_is_looked_at_again_and_again() ->
         leftovers=no,
         attempts=no,
         admitting=no,
+        revoking=no,
         guard=no,
         tables=no,
         conditions=no,

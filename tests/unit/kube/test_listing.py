@@ -14,12 +14,13 @@ EXPIRED = ExpiredError(410, "Expired", "the continue token is too old")
 
 async def test_a_list_removes_what_is_gone_but_not_what_is_younger_or_elsewhere() -> None:
     told = Told()
-    for one in (body("gone", 3), body("stays", 4), body("younger", 12), body("away", 5, namespace="other")):
+    for one in (body("gone", 3), body("stays", 4), body("away", 5, namespace="other")):
         told.mirror.seen(one)
-    version = await list_into(told.mirror, Pages([page(10, body("stays", 4), body("found", 8))]), "etl")
+    younger = partial(told.mirror.seen, body("younger", 12))
+    kube = Pages([page(10, body("stays", 4)), younger, page(10, body("found", 8))])
+    version = await list_into(told.mirror, kube, "etl")
     assert version == "10"
     assert told.known == {"stays": 4, "younger": 12, "away": 5, "found": 8}
-    assert told.mirror.highest_listed == 10
 
 
 async def test_what_happens_between_two_pages_is_newer_than_both() -> None:
@@ -69,7 +70,7 @@ async def test_a_list_of_before_everything_was_forgotten_brings_nothing_back() -
     kube = Pages([page(99, body("a", 98)), told.mirror.forget], [page(9, body("b", 8))])
     assert await list_into(told.mirror, kube, None) == "9"
     assert told.known == {"b": 8}
-    assert told.mirror.highest_listed == 9
+    assert told.mirror.highest == 9
 
 
 async def test_others_have_their_turn_while_a_long_list_is_merged() -> None:
@@ -88,3 +89,31 @@ async def test_others_have_their_turn_while_a_long_list_is_merged() -> None:
     task.cancel()
     assert len(told.changes) == 2000
     assert turns >= 2000 / MERGED_AT_ONCE
+
+
+async def test_a_list_of_an_earlier_time_than_was_known_is_of_a_store_that_went_back() -> None:
+    told = Told()
+    told.mirror.seen(body("ended", 90))
+    kube = Pages([page(50, body("ended", 40))], [page(50, body("ended", 40), body("gone", 45))])
+    assert await list_into(told.mirror, kube, None) == "50"
+    assert told.known == {"ended": 40, "gone": 45}
+    assert told.mirror.forgotten == 1
+
+
+async def test_a_store_that_went_back_is_noticed_though_it_counts_on_from_above() -> None:
+    """As `etcdutl snapshot restore --bump-revision` has it."""
+    told = Told()
+    told.mirror.seen(body("ended", 90))
+    restored = page(10_000, body("ended", 40))
+    await list_into(told.mirror, Pages([restored], [restored]), None)
+    assert told.known == {"ended": 40}
+    assert told.mirror.forgotten == 1
+
+
+async def test_an_answer_that_comes_late_is_no_store_that_went_back() -> None:
+    told = Told()
+    told.mirror.seen(body("a", 3))
+    kube = Pages([page(10), partial(told.mirror.seen, body("a", 12)), page(10, body("a", 3))])
+    await list_into(told.mirror, kube, None)
+    assert told.known == {"a": 12}
+    assert told.mirror.forgotten == 0

@@ -203,3 +203,13 @@ def test_a_lost_driver_can_be_declared_dead_as_the_message_says() -> None:
     found = step(application("COMPLETED"))
     assert isinstance(found, way.LookForDriver)
     assert f"{names.ANNOTATION_DRIVER_DEAD}={NAME}" in found.otherwise.message
+
+
+def test_an_intent_that_may_have_had_an_application_before_a_restore_is_not_carried_out() -> None:
+    attempt, view = intent(), job(intent())
+    cover = way.Cover(LEASE, is_unexplained=True)
+    seen = evidence_of(LEASE.uid, view, [], []).of(attempt)
+    found = way.next_step(view, seen, cover, Creates(), LATER)
+    assert told(found) == (Phase.STARTING, "LeaseUnexplained")
+    assert isinstance(found, way.Tell)
+    assert f"sluice leases revoke {LEASE.holder}" in found.change.message

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
@@ -39,16 +38,15 @@ def test_commands_without_a_cluster_import_none_of_what_needs_one(tmp_path: Path
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["leases", "list"]])
-def test_a_command_that_is_not_told_where_its_redis_is_says_how_to_tell_it(arguments: list[str]) -> None:
-    result = CliRunner().invoke(app, arguments, env={"SLUICE_REDIS_URL": ""})
+def test_a_command_that_is_not_told_where_its_redis_is_says_how_to_tell_it() -> None:
+    result = CliRunner().invoke(app, ["adopt"], env={"SLUICE_REDIS_URL": ""})
     assert result.exit_code == 4
     assert "--redis-url" in result.stderr
     assert "Traceback" not in result.output
 
 
 def test_a_redis_that_is_not_there_is_named() -> None:
-    result = CliRunner().invoke(app, ["leases", "list", "--redis-url", "redis://127.0.0.1:1/0"])
+    result = CliRunner().invoke(app, ["adopt", "--redis-url", "redis://127.0.0.1:1/0"])
     assert result.exit_code == 4
     assert "127.0.0.1:1" in result.stderr
 
@@ -59,3 +57,9 @@ def test_a_config_with_mistakes_is_told_as_the_operator_tells_it(tmp_path: Path)
     result = CliRunner().invoke(app, ["leases", "list", "--config", str(config)])
     assert result.exit_code == 4
     assert f"{config}: deployment" in result.stderr
+
+
+def test_what_cannot_be_taken_back_is_not_done_without_yes() -> None:
+    result = CliRunner().invoke(app, ["leases", "revoke", "uid/1"])
+    assert result.exit_code == 4
+    assert "--yes" in result.stderr

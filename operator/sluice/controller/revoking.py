@@ -1,0 +1,71 @@
+"""Leases that somebody who knows better gives up: asked for by an annotation on the operator's Lease object, which only those
+may write who run the operator, and answered there.
+
+Only the leader knows what stands for a lease, and an annotation reaches it wherever it is, without a port of its own.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sluice.api import names
+from sluice.controller.events import EventWriter
+from sluice.controller.leadership import Leadership, LostLeadershipError
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.world import World
+from sluice.installations.revocation import Answer, Request
+from sluice.kube.client import ApiError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True)
+class Revoking:
+    world: World
+    leases: LeaseTable
+    leadership: Leadership
+    events: EventWriter
+    answered: dict[str, Answer] = field(default_factory=dict)
+    """By the request's id: an answer that could not be written is written again, and the same one."""
+
+    async def heed(self) -> None:
+        text = self.leadership.annotation(names.ANNOTATION_REVOKE)
+        if text is None or not self.leases.is_sure:
+            return
+        try:
+            request = Request.from_json(text)
+            answer = self.answered.get(request.id)
+            if answer is None:
+                answer = self.answered[request.id] = await self._revoke(request)
+        except ValueError as error:
+            answer = Answer("", False, f"{names.ANNOTATION_REVOKE}: {error}")
+        except ApiError as error:
+            logger.warning("a lease could not be revoked: %s; trying again", error)
+            return
+        try:
+            await self.leadership.annotate(
+                names.ANNOTATION_REVOKED, answer.to_json(), without=names.ANNOTATION_REVOKE
+            )
+        except (ApiError, LostLeadershipError) as error:
+            logger.warning("what became of a revocation could not be told: %s; trying again", error)
+
+    async def _revoke(self, request: Request) -> Answer:
+        lease = next((one for one in self.leases.held if one.holder == request.holder), None)
+        if lease is None:
+            return Answer(request.id, False, f"there is no lease of {request.holder}: sluice leases list")
+        if not self.leases.is_unexplained(lease):
+            why = (
+                f"the lease of {lease.holder} is explained: job {lease.job} or what is left of it is in the cluster, and its "
+                "end frees the lease; delete the job, or see its status"
+            )
+            return Answer(request.id, False, why)
+        await self.leases.revoke(lease)
+        message = f"lease {lease.holder} of job {lease.job} on {', '.join(lease.tables)} was revoked by hand"
+        logger.warning("%s", message)
+        await self.events.tell_of_lease(
+            self.leadership.lease, "LeaseRevoked", message, since=datetime.now(UTC), warning=True
+        )
+        job = self.world.jobs.get(lease.uid)
+        if job is not None:
+            await self.events.tell(job, "LeaseRevoked", message, warning=True)
+        return Answer(request.id, True, message)

@@ -1,0 +1,82 @@
+"""What a leader's Lease object tells of the past. The API server is played."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.controller.conditions import Conditions
+from sluice.controller.leadership import Leadership, LostLeadershipError
+from sluice.kube.client import ConflictError
+
+Json = dict[str, Any]
+
+
+class Server:
+    """With one Lease object, which it replaces only as it was read."""
+
+    def __init__(self) -> None:
+        self.stored: Json = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "sluice-leader", "namespace": "sluice", "resourceVersion": "1"},
+            "spec": {},
+        }
+
+    async def get(self, *_: Any) -> Json:
+        return self.stored
+
+    async def replace(self, _: Any, __: str, ___: str, body: Json) -> Json:
+        version = self.stored["metadata"]["resourceVersion"]
+        if body["metadata"]["resourceVersion"] != version:
+            raise ConflictError(409, "Conflict", "it is another one now")
+        self.stored = body | {"metadata": body["metadata"] | {"resourceVersion": str(int(version) + 1)}}
+        return self.stored
+
+
+async def leading() -> tuple[Server, Leadership]:
+    server: Any = Server()
+    leadership = Leadership(server, Conditions(), "sluice", "sluice")
+    await leadership.acquire()
+    return server, leadership
+
+
+async def test_renewals_count_from_the_rebuild_on() -> None:
+    _, leadership = await leading()
+    await leadership.raise_epoch(3)
+    assert (leadership.epoch, leadership.beat) == (4, 0)
+    leadership.counts = True
+    await leadership.raise_epoch(3)
+    assert leadership.beat == 1
+
+
+async def test_a_lease_that_is_as_it_was_before_ends_the_leadership_and_is_told() -> None:
+    server, leadership = await leading()
+    leadership.counts = True
+    await leadership.raise_epoch(0)
+    restored = server.stored
+    for epoch in (1, 2):
+        await leadership.raise_epoch(epoch)
+    server.stored = restored
+    with pytest.raises(LostLeadershipError, match="went back"):
+        await leadership.raise_epoch(0)
+    assert leadership.went_back
+
+
+async def test_what_others_write_beside_is_kept_and_answered_in_one_write() -> None:
+    server, leadership = await leading()
+    metadata = server.stored["metadata"]
+    asked = {**metadata.get("annotations", {}), names.ANNOTATION_REVOKE: "asked"}
+    server.stored = server.stored | {"metadata": metadata | {"annotations": asked, "resourceVersion": "9"}}
+    await leadership.raise_epoch(0)
+    assert leadership.annotation(names.ANNOTATION_REVOKE) == "asked"
+    await leadership.annotate(names.ANNOTATION_REVOKED, "answered", without=names.ANNOTATION_REVOKE)
+    annotations = server.stored["metadata"]["annotations"]
+    assert names.ANNOTATION_REVOKE not in annotations
+    assert annotations[names.ANNOTATION_REVOKED] == "answered"
+
+
+async def test_a_count_that_somebody_wrote_by_hand_counts_from_the_beginning() -> None:
+    server, leadership = await leading()
+    server.stored["metadata"]["annotations"][names.ANNOTATION_BEAT] = "many"
+    assert leadership.beat == 0
