@@ -45,7 +45,7 @@ class SwallowingProxy:
 async def _one_way(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, swallows: asyncio.Event
 ) -> None:
-    with suppress(ConnectionError):
+    with suppress(OSError):  # ENOTCONN is no ConnectionError
         while data := await reader.read(65536):
             if not swallows.is_set():
                 writer.write(data)
