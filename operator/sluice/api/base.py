@@ -22,6 +22,12 @@ class Model(BaseModel):
     rules: ClassVar[tuple[Rule, ...]] = ()
     transitions: ClassVar[tuple[TransitionRule, ...]] = ()
 
+    @classmethod
+    def as_stored(cls, given: Any) -> Self:
+        """As Kubernetes spells it. The fields' names in this code are none that anybody may write: the API server's schema,
+        or another version of it, may let them through all the same."""
+        return cls.model_validate(given, by_alias=True, by_name=False)
+
     @model_validator(mode="before")
     @classmethod
     def _null_is_left_out(cls, given: Any) -> Any:

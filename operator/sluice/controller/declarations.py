@@ -1,5 +1,6 @@
 """What the policies of the cluster declare, by table."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
+
+logger = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 
@@ -48,13 +51,19 @@ class KnownPolicies:
 
 
 def _read(body: Json) -> _Read:
+    """One policy's trouble is that policy's: all jobs wait for what the others say."""
     metadata = body["metadata"]
+    called = f"{metadata['namespace']}/{metadata['name']}"
     try:
-        spec = DeltaTablePolicySpec.model_validate(body.get("spec"))
+        spec = DeltaTablePolicySpec.as_stored(body.get("spec"))
+        read = Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"])
+        read.table, read.declared  # noqa: B018 - what the operator fails on, it fails on here
     except ValidationError as error:
-        policy = f"{metadata['namespace']}/{metadata['name']}"
-        return _NotUnderstood(policy, problems_of(error, most=1), _table_alone(body.get("spec")))
-    return Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"])
+        return _NotUnderstood(called, problems_of(error, most=1), _table_alone(body.get("spec")))
+    except Exception as error:
+        logger.exception("policy %s: the operator failed on it: it does not count", called)
+        return _NotUnderstood(called, f"the operator failed on it: {error!r}"[:1024], (None, None))
+    return read
 
 
 def _together(read: Iterable[_Read]) -> _Found:
@@ -83,7 +92,7 @@ def _together(read: Iterable[_Read]) -> _Found:
 
 def _table_alone(spec: Any) -> tuple[TableKey | None, TableKey | None]:
     try:
-        table = PolicyTable.model_validate(spec.get("table") if isinstance(spec, dict) else None)
+        table = PolicyTable.as_stored(spec.get("table") if isinstance(spec, dict) else None)
     except ValidationError:
         return None, None
     return keys_of(table.name, table.path)

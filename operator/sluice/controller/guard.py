@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable
 
+from sluice.controller.events import EventWriter
 from sluice.controller.health import Pulse
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
@@ -15,15 +16,23 @@ logger = logging.getLogger(__name__)
 
 class Guard:
     def __init__(
-        self, world: World, relist: Relist, statuses: StatusWriter, pulse: Pulse | None = None
+        self,
+        world: World,
+        relist: Relist,
+        statuses: StatusWriter,
+        events: EventWriter,
+        pulse: Pulse | None = None,
     ) -> None:
         self._world = world
         self._relist = relist
         self._statuses = statuses
+        self._events = events
         self._pulse = pulse
         """Of the loop: it goes from one object to the next."""
         self._failing: dict[str, str] = {}
         """By uid: what was last told of it."""
+        self._wordless: dict[str, str] = {}
+        """Likewise, of those whose status has no place for words."""
 
     async def on(self, uid: str, doing: Awaitable[None]) -> None:
         """Does something on the job with this uid. What fails is tried again at the next sweep."""
@@ -45,10 +54,16 @@ class Guard:
     async def tell_unreadable(self, job: JobView, why: str) -> None:
         """What somebody wrote into its status hides what it has done: nothing is done on it before that is put right."""
         message = f"{why}: put it back as it was, or delete the job once its driver has ended"
-        await self._statuses.stall(job, "StatusUnreadable", message)
+        if job.can_tell:
+            await self._statuses.stall(job, "StatusUnreadable", message)
+        elif self._wordless.get(job.uid) != message:
+            self._wordless[job.uid] = message
+            logger.warning("%s: %s", job.key, message)
+            await self._events.tell(job, "StatusUnreadable", message, warning=True)
 
     def forget_gone(self, uids: set[str]) -> None:
         self._failing = {uid: said for uid, said in self._failing.items() if uid in uids}
+        self._wordless = {uid: said for uid, said in self._wordless.items() if uid in uids}
 
     def _called(self, uid: str) -> str:
         job = self._world.jobs.get(uid)

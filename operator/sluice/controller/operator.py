@@ -80,7 +80,7 @@ async def run(config: OperatorConfig) -> None:
         statuses = StatusWriter(kube, world)
         events = EventWriter(kube, leadership.identity)
         applications = Applications(kube, world)
-        guard = Guard(world, relist, statuses, pulse)
+        guard = Guard(world, relist, statuses, events, pulse)
         leases = LeaseTable(
             LeaseStore(redis, config.deployment, installation),
             world=world,

@@ -10,9 +10,8 @@ from sluice.kube.resources import JOBS
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import (
     StatusChange,
-    difference,
     generation_observed,
-    plain,
+    patch_to,
     stalled,
     status_after,
 )
@@ -36,7 +35,7 @@ class StatusWriter:
         await self._patch(job, generation_observed(job))
 
     async def _patch(self, job: JobView, wanted: DeltaWriteJobStatus) -> None:
-        await self._send(job, difference(job.body.get("status") or {}, plain(wanted)))
+        await self._send(job, patch_to(job, wanted))
 
     async def _send(self, job: JobView, patch: dict[str, Any]) -> None:
         if not patch:

@@ -119,6 +119,12 @@ class JobView:
         return self._status[0]
 
     @property
+    def can_tell(self) -> bool:
+        """A status that is no object has no place for words, and is what somebody may still put right."""
+        given = self.body.get("status")
+        return given is None or isinstance(given, dict)
+
+    @property
     def unreadable(self) -> str | None:
         """What of its status can't be read, if that is a part which tells what the job has done or holds."""
         return self._status[1]
@@ -126,16 +132,18 @@ class JobView:
     @cached_property
     def _status(self) -> tuple[DeltaWriteJobStatus, str | None]:
         """Fields that somebody wrote by hand may be anything that the schema lets through."""
-        given = self.body.get("status") or {}
+        given = self.body.get("status")
+        if given is None:
+            return DeltaWriteJobStatus(), None
         if not isinstance(given, dict):
             return DeltaWriteJobStatus(), f"status: it is {type(given).__name__} and no object"
         try:
-            return DeltaWriteJobStatus.model_validate(given), None
+            return DeltaWriteJobStatus.as_stored(given), None
         except ValidationError as error:
             wrong = {str(problem["loc"][0]) for problem in error.errors()}
             rest = {name: value for name, value in given.items() if name not in wrong}
             why = None if wrong.isdisjoint(_RECORD) else problems_of(error, "status", most=1)
-            return DeltaWriteJobStatus.model_validate(rest), why
+            return DeltaWriteJobStatus.as_stored(rest), why
 
     @property
     def phase(self) -> Phase | None:
@@ -157,7 +165,7 @@ class JobView:
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
         try:
-            return DeltaWriteJobSpec.model_validate(self.body["spec"])
+            return DeltaWriteJobSpec.as_stored(self.body.get("spec"))
         except ValidationError as error:
             raise NotUnderstoodError(problems_of(error, most=1)) from error
 

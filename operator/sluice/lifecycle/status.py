@@ -25,6 +25,8 @@ _ENDED_WELL = frozenset({Phase.SUCCEEDED, Phase.SKIPPED})
 
 _LONGEST_MESSAGE = 2048
 
+_FIELDS = frozenset(field.alias or name for name, field in DeltaWriteJobStatus.model_fields.items())
+
 
 @dataclass(frozen=True)
 class Understood:
@@ -93,11 +95,13 @@ def generation_observed(job: JobView) -> DeltaWriteJobStatus:
 
 
 def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str, Any]:
-    """A patch that says why nothing goes on with the job; what can't be read of its status stays as it is."""
+    """A patch that says why nothing goes on with the job; what can't be read of its status stays as it is, also where that
+    leaves no place to say it."""
+    if not job.can_tell:
+        return {}
     message = message[:_LONGEST_MESSAGE]
     conditions = _conditions(job, {**_states(None), "Stalled": _TRUE}, reason, message, now)
-    given = job.body.get("status")
-    before = given if isinstance(given, dict) else {}
+    before = job.body.get("status") or {}
     wanted = {
         "reason": reason,
         "message": message,
@@ -113,6 +117,12 @@ def is_as_recorded(job: JobView) -> bool:
 
 def plain(status: DeltaWriteJobStatus) -> dict[str, Any]:
     return status.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def patch_to(job: JobView, wanted: DeltaWriteJobStatus) -> dict[str, Any]:
+    """What another version of the operator keeps there, in fields that this one doesn't know, stays."""
+    before = job.body.get("status") or {}
+    return difference({name: before[name] for name in before if name in _FIELDS}, plain(wanted))
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

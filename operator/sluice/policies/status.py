@@ -38,7 +38,7 @@ class State:
 
 def state_of(body: Json, left_out: LeftOut | None) -> State:
     try:
-        spec = DeltaTablePolicySpec.model_validate(body["spec"])
+        spec = DeltaTablePolicySpec.as_stored(body.get("spec"))
     except ValidationError:
         spec = None
     if spec is None or left_out is not None:
@@ -56,7 +56,8 @@ def state_of(body: Json, left_out: LeftOut | None) -> State:
 
 def patch_of(body: Json, state: State, now: datetime) -> Json:
     """What is to be changed of its status; empty: nothing. What others have written there stays."""
-    before = body.get("status") or {}
+    given = body.get("status")
+    before = given if isinstance(given, dict) else {}
     message = state.message[:_LONGEST_MESSAGE]
     conditions = _conditions(before, body["metadata"]["generation"], state, message, now)
     wanted = {
@@ -73,7 +74,9 @@ def patch_of(body: Json, state: State, now: datetime) -> Json:
 def _conditions(
     before: Json, generation: int, state: State, message: str, now: datetime
 ) -> tuple[Condition, ...]:
-    known = {one.type: one for one in map(_readable, before.get("conditions") or ()) if one is not None}
+    given = before.get("conditions")
+    read = map(_readable, given if isinstance(given, list) else ())
+    known = {one.type: one for one in read if one is not None}
     states = {
         "Ready": _TRUE if state.counts_wholly else _FALSE,
         "Reconciling": _FALSE,
@@ -96,7 +99,7 @@ def _conditions(
 
 def _readable(condition: Any) -> Condition | None:
     try:
-        return Condition.model_validate(condition)
+        return Condition.as_stored(condition)
     except ValidationError:
         return None
 

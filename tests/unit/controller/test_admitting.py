@@ -87,7 +87,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     tables: Any = SimpleNamespace(knows=lambda *_, **__: True)
     leases: Any = Leases()
     statuses: Any = Statuses(world, refuses)
-    guard = Guard(world, no, statuses)
+    guard = Guard(world, no, statuses, no)
     applications = Applications(no, world)
     return leases, Admitting(
         world=world,

@@ -1,10 +1,12 @@
 """Which policy counts for a table."""
 
+from typing import Any
+
 import pytest
 
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.controller.declarations import KnownPolicies, declarations
-from sluice.tables import LogStore, key_of_name, key_of_path
+from sluice.tables import LogStore, key_of_name, key_of_path, keys_of
 from unit.controller.bodies import policy_body
 
 PATH, NAME = key_of_path("/lake/orders"), key_of_name("sales.orders")
@@ -77,15 +79,47 @@ def test_a_policy_that_is_not_understood_counts_for_nothing_and_says_why() -> No
     assert "spec.logStore" in ignored[0].why
 
 
+@pytest.mark.parametrize("spec", [None, [], "x", {}, {"table": {"path": 5}}, {"log_store": "Safe"}])
+def test_a_spec_of_another_schema_counts_for_nothing_and_says_why(spec: Any) -> None:
+    body = policy_body("a") | {"spec": spec}
+    if isinstance(spec, dict) and spec:
+        body["spec"] = {"table": {"path": "/lake/orders"}} | spec
+    for one in (body, {name: value for name, value in body.items() if name != "spec"}):
+        found, (left_out,) = declarations([one])
+        assert found.declared(PATH) is None
+        assert (left_out.policy, left_out.reason) == ("etl/a", "NotUnderstood")
+        assert "spec" in left_out.why
+
+
+def test_one_that_the_operator_fails_on_leaves_the_others_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails_on_one(name: str | None, path: str | None) -> Any:
+        if path == "/lake/odd":
+            raise RecursionError("deep")
+        return keys_of(name, path)
+
+    monkeypatch.setattr("sluice.tables.policies.keys_of", fails_on_one)
+    bodies = [
+        policy_body("odd", table={"path": "/lake/odd"}),
+        policy_body("a", table={"path": "/lake/orders"}),
+    ]
+    known = KnownPolicies()
+    for _ in range(2):
+        found, (left_out,) = known.declarations(bodies)
+        assert found.declared(PATH) is not None
+        assert left_out.policy == "etl/odd"
+        assert "the operator failed on it: RecursionError('deep')" in left_out.why
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
 def test_after_a_change_of_one_policy_only_that_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [policy_body(name, table={"path": f"/lake/{name}"}, logStore="Safe") for name in "abcdef"]
     known = KnownPolicies()
     assert known.declarations(bodies) == declarations(bodies)
     read: list[object] = []
-    validate = DeltaTablePolicySpec.model_validate
-    monkeypatch.setattr(
-        DeltaTablePolicySpec, "model_validate", lambda spec: read.append(spec) or validate(spec)
-    )
+    validate = DeltaTablePolicySpec.as_stored
+    monkeypatch.setattr(DeltaTablePolicySpec, "as_stored", lambda spec: read.append(spec) or validate(spec))
     changed = {
         **bodies[2],
         "metadata": {**bodies[2]["metadata"], "generation": bodies[2]["metadata"]["generation"] + 1},

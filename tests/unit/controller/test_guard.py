@@ -16,9 +16,14 @@ from unit.controller.bodies import job_body
 class _Statuses:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, str]] = []
+        self.events: list[tuple[str, str, str]] = []
 
     async def stall(self, job: JobView, reason: str, message: str) -> None:
         self.told.append((job.key, reason, message))
+
+    async def tell(self, job: JobView, reason: str, message: str, *, warning: bool) -> None:
+        assert warning
+        self.events.append((job.key, reason, message))
 
 
 def guarded(found: Any = None) -> tuple[World, _Statuses, Guard]:
@@ -31,7 +36,7 @@ def guarded(found: Any = None) -> tuple[World, _Statuses, Guard]:
     world.job_seen(job_body("a"))
     relist: Any = SimpleNamespace(job=job)
     unchecked: Any = statuses
-    return world, statuses, Guard(world, relist, unchecked)
+    return world, statuses, Guard(world, relist, unchecked, unchecked)
 
 
 async def fails(error: BaseException) -> None:
@@ -84,6 +89,17 @@ async def test_what_the_api_server_refuses_for_certain_is_told_once_on_the_job_i
         await guard.on("uid-a", fails(ApiError(403, "Forbidden", "exceeded quota")))
     assert [(key, reason) for key, reason, _ in statuses.told] == [("etl/a", "ApiServerRefuses")]
     assert "exceeded quota" in statuses.told[0][2]
+
+
+async def test_a_status_without_a_place_for_words_is_told_of_by_one_event() -> None:
+    world, statuses, guard = guarded()
+    world.job_seen(job_body("a", version=2) | {"status": "text"})
+    for _ in range(3):
+        job = world.jobs["uid-a"]
+        await guard.on("uid-a", guard.tell_unreadable(job, job.unreadable or ""))
+    assert statuses.told == []
+    assert [(key, reason) for key, reason, _ in statuses.events] == [("etl/a", "StatusUnreadable")]
+    assert "it is str and no object: put it back" in statuses.events[0][2]
 
 
 @pytest.mark.parametrize("status", [0, 429, 500, 503])

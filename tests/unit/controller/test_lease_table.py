@@ -135,7 +135,7 @@ async def built(store: Store, api: Api, written: Written | None = None) -> tuple
     redis: Any = store
     unexplained: Any = written or Written()
     world = World({"default": RuntimeProfile(spark_version="4.2.0")})
-    guard = Guard(world, played, played)
+    guard = Guard(world, played, played, played)
     table = LeaseTable(
         redis,
         world=world,

@@ -177,13 +177,38 @@ def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> 
         seen.jobs["uid-a"].unaided  # noqa: B018 - what is wrong in the spec alone is an error
 
 
-@pytest.mark.parametrize("status", [[], [1], "text", 7])
+@pytest.mark.parametrize("status", [[], [1], "", "text", 0, 7, False])
 def test_a_status_that_is_no_object_hides_what_the_job_did(status: Any) -> None:
     seen = world()
     seen.job_seen(job_body("a") | {"status": status})
-    unreadable = seen.jobs["uid-a"].unreadable
-    assert (unreadable is None) == (status == [])
+    assert "no object" in (seen.jobs["uid-a"].unreadable or "")
     assert seen.jobs["uid-a"].status.attempts == ()
+
+
+def test_a_status_of_null_is_none() -> None:
+    seen = world()
+    seen.job_seen(job_body("a") | {"status": None})
+    assert seen.jobs["uid-a"].unreadable is None
+
+
+@pytest.mark.parametrize("spec", [None, [], [{"sql": UPDATE}], UPDATE, 7, {"sql": None}, {}])
+def test_a_spec_that_is_none_is_refused_by_its_name(spec: Any) -> None:
+    body = job_body("a") | {"spec": spec}
+    seen = world()
+    for one in (body, {name: value for name, value in body.items() if name != "spec"}):
+        seen.job_seen(one)
+        with pytest.raises(NotUnderstoodError, match=r"^spec: "):
+            seen.jobs["uid-a"].unaided  # noqa: B018 - it is the refusal that counts
+
+
+def test_what_is_stored_is_read_as_kubernetes_spells_it() -> None:
+    """Who writes the names of this code has another version's field in mind, or a mistake."""
+    seen = world()
+    seen.job_seen(job_body("a", sql=UPDATE, runtime_ref="default"))
+    with pytest.raises(NotUnderstoodError, match=r"^spec\.runtime_ref: there is no such field"):
+        seen.jobs["uid-a"].unaided  # noqa: B018 - it is the refusal that counts
+    seen.job_seen(job_body("b") | {"status": {"queued_at": "2026-11-19T10:00:00Z"}})
+    assert seen.jobs["uid-b"].status.queued_at is None
 
 
 def test_a_location_that_no_status_can_hold_is_refused() -> None:

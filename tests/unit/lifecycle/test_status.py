@@ -23,6 +23,7 @@ from sluice.lifecycle.status import (
     Understood,
     difference,
     generation_observed,
+    patch_to,
     plain,
     stalled,
     status_after,
@@ -185,6 +186,24 @@ def test_a_job_on_which_nothing_goes_on_says_so_and_keeps_the_rest() -> None:
     assert states == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
     told = job(DeltaWriteJobStatus.model_validate(plain(before) | patch))
     assert stalled(told, "OperatorFailed", "x" * 5000, LATER + timedelta(hours=1)) == {}
+
+
+@pytest.mark.parametrize("status", [[], "text", 7, False])
+def test_what_stands_in_the_place_of_a_status_is_not_written_over(status: Any) -> None:
+    """It may be put right; and a job without a status would be one that has done nothing yet."""
+    view = job()
+    view.body["status"] = status
+    assert stalled(view, "StatusUnreadable", "it is no object", NOW) == {}
+
+
+def test_fields_that_another_version_keeps_there_stay() -> None:
+    view = job(
+        status_after(job(), StatusChange(Phase.WAITING, "Blocked", "waits", blocked_by=blocked()), NOW)
+    )
+    view.body["status"]["estimatedStart"] = "2026-11-19T10:00:00Z"
+    patch = patch_to(view, status_after(view, StatusChange(Phase.PENDING, "Pending", "next"), LATER))
+    assert "estimatedStart" not in patch
+    assert patch["blockedBy"] is None
 
 
 def test_an_edit_of_what_no_longer_matters_is_observed() -> None:

@@ -116,7 +116,21 @@ def test_a_table_that_is_not_known_any_more_is_taken_out_and_others_fields_stay(
     assert "drift" not in patch
 
 
-@pytest.mark.parametrize("conditions", [None, "x", [1], [{"type": "Ready"}], [{"type": None}]])
+@pytest.mark.parametrize("spec", [None, [], "x", {}, {"table": []}])
+def test_one_without_a_spec_says_so(spec: Any) -> None:
+    """Older and newer schemas may let it through."""
+    body = policy_body("a") | {"spec": spec}
+    for one in (body, {name: value for name, value in body.items() if name != "spec"}):
+        assert state_of(one, LeftOut("etl/a", "NotUnderstood", "spec: ...")).message == "spec: ..."
+
+
+@pytest.mark.parametrize("status", [None, [], "x", 7])
+def test_what_stands_in_the_place_of_its_status_is_written_over(status: Any) -> None:
+    """Nothing is kept there that can't be found out again."""
+    assert _told(policy_body("a", table=TABLE) | {"status": status}).reason == "Counts"
+
+
+@pytest.mark.parametrize("conditions", [None, "x", 7, {}, [1], [{"type": "Ready"}], [{"type": None}]])
 def test_a_status_that_somebody_wrote_is_written_anew(conditions: Any) -> None:
     body = policy_body("a", table=TABLE)
     body["status"] = {"conditions": conditions}
