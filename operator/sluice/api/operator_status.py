@@ -23,6 +23,8 @@ class OperatorConditionType(StrEnum):
     """All objects were listed; if not, nothing is judged."""
     HOLDERS_READABLE = "HoldersReadable"
     """Of everybody who may write it is known what; if not, their tables, or all, are held."""
+    LEASES_EXPLAINED = "LeasesExplained"
+    """For each lease an object stands; if not, it is held until one does, or until it is revoked."""
 
 
 class OperatorCondition(Model):

@@ -27,6 +27,7 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
     counted = ", ".join(f"{count} {phase}" for phase, count in found["jobs"].items())
     out.print(f"Jobs: {counted or 'none'}")
     _show_holding(found["holding"], out, most)
+    _show_unexplained(found["unexplained"], out, most)
     if found["problems"]:
         out.print()
         out.print("What is wrong", style="bold")
@@ -45,6 +46,18 @@ def _show_leader(found: Json, out: Console) -> None:
     out.print(Text.assemble((name, "bold"), f": {found['leader']} leads{epoch}{renewed}"))
 
 
+def _show_unexplained(unexplained: list[Json], out: Console, most: int | None) -> None:
+    if not unexplained:
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("UNEXPLAINED LEASE", "JOB", "TABLES"):
+        table.add_column(column, overflow="fold")
+    for one in unexplained[:most]:
+        table.add_row(one["holder"], one["job"], ", ".join(one["tables"]))
+    out.print(table)
+    _show_how_many_more(unexplained, out, most)
+
+
 def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
     if not holding:
         return
@@ -55,5 +68,9 @@ def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
         attempt = "" if one["attempt"] is None else str(one["attempt"])
         table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]))
     out.print(table)
-    if most is not None and len(holding) > most:
-        out.print(f"and {len(holding) - most} more; --all shows them")
+    _show_how_many_more(holding, out, most)
+
+
+def _show_how_many_more(shown: list[Json], out: Console, most: int | None) -> None:
+    if most is not None and len(shown) > most:
+        out.print(f"and {len(shown) - most} more; --all shows them")

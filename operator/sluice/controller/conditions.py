@@ -19,6 +19,7 @@ WELL: dict[OperatorConditionType, tuple[str, str]] = {
         "AllReadable",
         "of everybody who may write it is known which tables",
     ),
+    OperatorConditionType.LEASES_EXPLAINED: ("AllExplained", "for each lease an object stands"),
 }
 
 OF_ANY_PROCESS = frozenset({OperatorConditionType.API_SERVER_REACHABLE})

@@ -18,7 +18,7 @@ from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
-from sluice.installations.unexplained import UnexplainedLeases
+from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import ApiError
 from sluice.leases import (
     Epochs,
@@ -42,6 +42,7 @@ LONGEST_PAUSE = 5.0
 """Seconds: a sweep's, so that nobody waits much longer than before for a Redis that is back."""
 
 _USABLE = OperatorConditionType.LEASE_TABLE_USABLE
+_EXPLAINED = OperatorConditionType.LEASES_EXPLAINED
 
 EPOCHS_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 EPOCHS_AHEAD = 1 << 14
@@ -164,6 +165,7 @@ class LeaseTable:
             self._back_off()
         else:
             self._conditions.holds(_USABLE)
+            self._tell_unexplained()
             self._pause = FIRST_PAUSE
 
     async def grant(self, lease: Lease) -> Grant | None:
@@ -316,11 +318,18 @@ class LeaseTable:
             await self._unexplained.write(left)
             self._held_unexplained = {grant.lease.holder: grant for grant in left}
 
+    def _tell_unexplained(self) -> None:
+        if self._held_unexplained:
+            self._conditions.fails(_EXPLAINED, "Unexplained", in_words(self.unexplained))
+        else:
+            self._conditions.holds(_EXPLAINED)
+
     async def revoke(self, lease: Lease) -> None:
         """Somebody who knows says that no driver of it runs. An intent that is still open is carried out now."""
         left = [grant for holder, grant in self._held_unexplained.items() if holder != lease.holder]
         await self._unexplained.write(left)
         del self._held_unexplained[lease.holder]
+        self._tell_unexplained()
         if not self._world.evidence(lease.uid).holds(lease.attempt):
             await self.release(lease)
         self._world.mark(lease.uid)

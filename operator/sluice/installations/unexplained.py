@@ -2,7 +2,7 @@
 them, until they are explained or revoked."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sluice.api import names
@@ -11,6 +11,8 @@ from sluice.kube.resources import CONFIG_MAPS
 from sluice.leases.model import Epochs, Grant, Lease
 
 Json = dict[str, Any]
+
+MOST_IN_WORDS = 10
 
 
 class UnexplainedLeases:
@@ -61,6 +63,16 @@ class UnexplainedLeases:
         if type(token) is not int or not Epochs.is_token(token):
             raise ValueError(f"ConfigMap {self._namespace}/{self._name}: {key}: its token {token!r} is none")
         return grant
+
+
+def in_words(leases: Sequence[Lease]) -> str:
+    """For people, and what helps first: whoever tells it may cut the end off."""
+    are, them = ("lease is", "it") if len(leases) == 1 else ("leases are", "one")
+    commands = "; ".join(
+        f"sluice leases revoke {lease.holder} (job {lease.job} on {', '.join(lease.tables)})"
+        for lease in leases[:MOST_IN_WORDS]
+    )
+    return f"{len(leases)} {are} held that no object explains (sluice leases list); once no driver of {them} runs: {commands}"
 
 
 def _text(grant: Grant) -> str:

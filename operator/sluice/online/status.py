@@ -1,8 +1,8 @@
-"""How an installation is: what its Lease object says, and its jobs. Asked of Kubernetes alone, so that it answers in an outage
-of Redis, too."""
+"""How an installation is: what its Lease object says, its jobs, and the leases that nothing explains. Asked of Kubernetes
+alone, so that it answers in an outage of Redis, too."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 from sluice.api import names
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Phase
-from sluice.api.operator_status import OperatorCondition, read
-from sluice.kube.client import NotFoundError
+from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
+from sluice.installations.unexplained import UnexplainedLeases, in_words
+from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import JOBS, LEASES
+from sluice.leases import Lease
 from sluice.online.connection import Installation, cluster
 from sluice.online.errors import OnlineError
 
@@ -54,6 +56,9 @@ class Told:
     jobs: dict[str, int]
     holding: tuple[Holding, ...]
     stuck: tuple[Stuck, ...]
+    unexplained: tuple[Lease, ...]
+    """Held, since the API server went back or the leases were taken over, until an object explains them or somebody revokes
+    them."""
     problems: tuple[str, ...]
     """Empty: all is well."""
 
@@ -74,10 +79,20 @@ async def status_of(at: Installation) -> Told:
             async for page in kube.pages(JOBS, namespace)
             for job in page["items"]
         ]
-    return told(at, lease, jobs, datetime.now(UTC))
+        unexplained, unreadable = await _unexplained(kube, at)
+    return told(at, lease, jobs, datetime.now(UTC), unexplained=unexplained, unreadable=unreadable)
 
 
-def told(at: Installation, lease: Json, jobs: Iterable[Json], now: datetime) -> Told:
+def told(
+    at: Installation,
+    lease: Json,
+    jobs: Iterable[Json],
+    now: datetime,
+    *,
+    unexplained: Sequence[Lease] = (),
+    unreadable: str | None = None,
+) -> Told:
+    """`unreadable`: why nobody can say which leases are unexplained."""
     annotations = lease["metadata"].get("annotations") or {}
     spec = lease.get("spec") or {}
     leader = spec.get("holderIdentity") or None
@@ -98,7 +113,12 @@ def told(at: Installation, lease: Json, jobs: Iterable[Json], now: datetime) -> 
         jobs=dict(sorted(Counter(_phase(job) for job in found).items())),
         holding=tuple(_holding(found)),
         stuck=stuck,
-        problems=tuple(_problems(leader, silent_for, conditions, stuck)),
+        unexplained=tuple(unexplained),
+        problems=(
+            *_problems_of_leader(leader, silent_for),
+            *_problems_of_conditions(conditions, unexplained, unreadable),
+            *(f"{one.job}: {one.reason}: {one.message}" for one in stuck),
+        ),
     )
 
 
@@ -114,25 +134,40 @@ def plain(found: Told) -> Json:
         "jobs": found.jobs,
         "holding": [vars(one) | {"tables": list(one.tables)} for one in found.holding],
         "stuck": [vars(one) for one in found.stuck],
+        "unexplained": [
+            {"holder": lease.holder, "job": lease.job, "attempt": lease.attempt, "tables": list(lease.tables)}
+            for lease in found.unexplained
+        ],
         "problems": list(found.problems),
     }
 
 
-def _problems(
-    leader: str | None,
-    silent_for: float | None,
-    conditions: tuple[OperatorCondition, ...],
-    stuck: tuple[Stuck, ...],
-) -> Iterator[str]:
+async def _unexplained(kube: Kube, at: Installation) -> tuple[list[Lease], str | None]:
+    try:
+        grants = await UnexplainedLeases(kube, at.namespace, at.deployment).read()
+    except ValueError as error:
+        return [], str(error)
+    return [grant.lease for grant in grants], None
+
+
+def _problems_of_leader(leader: str | None, silent_for: float | None) -> Iterator[str]:
     if leader is None:
         yield "nobody leads: no job is admitted, and no end of a run is noticed"
     elif silent_for is not None and silent_for > SILENT_AFTER:
         yield f"{leader} has not renewed its Lease for {silent_for:.0f} s: it is gone, or cut off, or the clocks differ"
-    for condition in conditions:
-        if condition.status is not ConditionStatus.TRUE:
-            yield f"{condition.type.value} is {condition.status.value}: {condition.message}"
-    for one in stuck:
-        yield f"{one.job}: {one.reason}: {one.message}"
+
+
+def _problems_of_conditions(
+    conditions: Iterable[OperatorCondition], unexplained: Sequence[Lease], unreadable: str | None
+) -> Iterator[str]:
+    """What is written down holds also while nobody leads to tell it by a condition."""
+    failing = [condition for condition in conditions if condition.status is not ConditionStatus.TRUE]
+    for condition in failing:
+        yield f"{condition.type.value} is {condition.status.value}: {condition.message}"
+    if unreadable is not None:
+        yield unreadable
+    if unexplained and all(one.type is not OperatorConditionType.LEASES_EXPLAINED for one in failing):
+        yield in_words(unexplained)
 
 
 def _holding(jobs: Iterable[Json]) -> Iterator[Holding]:

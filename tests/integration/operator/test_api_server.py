@@ -128,6 +128,10 @@ def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_
     where = ("--namespace", cluster.namespace)
     listed = sluice(kubeconfig, "leases", "list", "-o", "json", *where)
     assert [one["holder"] for one in json.loads(listed.stdout)] == [f"{uid}/1"], listed.stderr
+    cluster.operator_tells("LeasesExplained", "False")
+    shown = sluice(kubeconfig, "status", "-o", "text", *where)
+    assert shown.returncode == 1, shown.stderr
+    assert f"sluice leases revoke {uid}/1 (job {cluster.namespace}/after on file:/lake/after)" in shown.stdout
     refused = sluice(kubeconfig, "leases", "revoke", f"{before}/1", "--yes", *where)
     assert refused.returncode == 4
     assert "is explained" in refused.stderr
@@ -137,6 +141,7 @@ def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_
     events = client.CoreV1Api(api).list_namespaced_event(
         cluster.namespace, field_selector="involvedObject.kind=Lease"
     )
+    cluster.operator_tells("LeasesExplained", "True")
     assert "LeaseRevoked" in [event.reason for event in events.items]
 
     cluster.start("rival").succeeds("file:/lake/after")

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Attempt
+from sluice.api.operator_status import OperatorConditionType
 from sluice.controller import lease_table as module
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
@@ -130,7 +132,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-async def built(store: Store, api: Api, written: Written | None = None) -> tuple[World, LeaseTable]:
+async def built(
+    store: Store, api: Api, written: Written | None = None, conditions: Conditions | None = None
+) -> tuple[World, LeaseTable]:
     played: Any = api
     redis: Any = store
     unexplained: Any = written or Written()
@@ -143,7 +147,7 @@ async def built(store: Store, api: Api, written: Written | None = None) -> tuple
         leadership=played,
         statuses=played,
         unexplained=unexplained,
-        conditions=Conditions(),
+        conditions=conditions or Conditions(),
         guard=guard,
     )
     await table.make_sure()
@@ -350,6 +354,27 @@ async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_
     await table.make_sure()
     assert table.is_sure
     assert table.unexplained == [A]
+
+
+async def test_that_leases_are_held_which_nothing_explains_is_a_condition_until_none_is(clock: Clock) -> None:
+    store, api, written, conditions = Store(), Api(), Written(), Conditions()
+    store.was = LEFT
+    world, table = await built(store, api, written, conditions)
+    explained = OperatorConditionType.LEASES_EXPLAINED
+    [told] = [one for one in conditions.all() if one.type is explained]
+    assert (told.status, told.reason) == (ConditionStatus.FALSE, "Unexplained")
+    assert f"sluice leases revoke {A.holder} (job {A.job} on {', '.join(A.tables)})" in told.message
+    world.applications.seen(application(name="a-1", lease=A))
+    await table.make_sure()
+    assert conditions.is_well(explained)
+
+
+async def test_a_revoked_lease_is_not_told_of_any_more(clock: Clock) -> None:
+    store, api, conditions = Store(), Api(), Conditions()
+    store.was = LEFT
+    _, table = await built(store, api, conditions=conditions)
+    await table.revoke(A)
+    assert conditions.is_well(OperatorConditionType.LEASES_EXPLAINED)
 
 
 async def test_what_an_object_explains_by_now_is_not_held_by_hand_any_more(clock: Clock) -> None:

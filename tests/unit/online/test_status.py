@@ -11,6 +11,8 @@ from sluice.api import names
 from sluice.api.operator_status import OperatorConditionType
 from sluice.cli import status_text
 from sluice.controller.conditions import Conditions
+from sluice.installations.unexplained import in_words
+from sluice.leases import Lease
 from sluice.online.connection import Installation
 from sluice.online.status import SILENT_AFTER, plain, told
 
@@ -91,11 +93,40 @@ def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
     assert found.problems == ("etl/lost: DriverLost: once you know that it is dead, say so",)
 
 
+HELD = Lease(uid="u", attempt=1, hash="h", job="etl/after", tables=("file:/a", "file:/b"))
+
+
+def test_a_lease_that_nothing_explains_is_a_problem_and_shown_with_its_command() -> None:
+    found = told(AT, _lease(conditions=_conditions()), [], NOW, unexplained=[HELD])
+    [problem] = found.problems
+    assert "sluice leases revoke u/1 (job etl/after on file:/a, file:/b)" in problem
+    assert plain(found)["unexplained"] == [
+        {"holder": "u/1", "job": "etl/after", "attempt": 1, "tables": ["file:/a", "file:/b"]}
+    ]
+    [row] = [line for line in _shown(plain(found)).splitlines() if line.startswith("u/1")]
+    assert row.split(maxsplit=2) == ["u/1", "etl/after", "file:/a, file:/b"]
+
+
+def test_it_is_no_second_problem_where_the_operator_tells_it() -> None:
+    conditions = Conditions(lambda: NOW)
+    conditions.fails(OperatorConditionType.LEASES_EXPLAINED, "Unexplained", in_words([HELD]))
+    found = told(AT, _lease(conditions=conditions.as_text()), [], NOW, unexplained=[HELD])
+    assert found.problems == (f"LeasesExplained is False: {in_words([HELD])}",)
+
+
+def test_a_record_of_leases_that_cannot_be_read_is_a_problem() -> None:
+    found = told(AT, _lease(), [], NOW, unreadable="ConfigMap ns/x: u.1 can't be read")
+    assert found.problems == ("ConfigMap ns/x: u.1 can't be read",)
+
+
 def test_many_holders_are_shown_only_if_asked_for() -> None:
     jobs = [_job(f"job-{number:03}", phase="Running") for number in range(30)]
     found = plain(told(AT, _lease(), jobs, NOW))
     assert "and 10 more; --all shows them" in _shown(found)
     assert "job-029" in _shown(found, most=None)
+    held = [Lease(f"u{number:03}", 1, "h", "etl/a", ()) for number in range(30)]
+    many = plain(told(AT, _lease(), [], NOW, unexplained=held))
+    assert "and 10 more; --all shows them" in _shown(many)
 
 
 @pytest.mark.parametrize(
