@@ -80,8 +80,8 @@ class Loop:
         await self.leases.make_sure()
         await self.revoking.heed()
         for uid in sorted(changed):
-            if not self.leadership.leads():
-                return
+            if not self.leadership.leads() or self.world.is_of_the_past:
+                return  # what is forgotten isn't gone, and the rebuild that follows marks all
             await self.guard.on(uid, self._step(uid))
         if self.leases.is_sure:
             try:
