@@ -70,7 +70,9 @@ async def run(config: OperatorConfig) -> None:
         watchers=watchers,
     )
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
-    tasks.append(asyncio.create_task(our_kinds.follow(world, config.watch_namespaces, stop), name="kopf"))
+    tasks.append(
+        asyncio.create_task(our_kinds.follow(world, kube, config.watch_namespaces, stop), name="kopf")
+    )
 
     claiming = Claiming(kube, config)
 

@@ -5,7 +5,9 @@ with what it wrote into the object's annotations, and no handler here asks for t
 """
 
 import asyncio
+import logging
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import kopf
@@ -13,10 +15,15 @@ import kopf
 from sluice.api import names
 from sluice.controller.stopping import heed_signals
 from sluice.controller.world import World
-from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS
+from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, ApiError, Kube
+from sluice.kube.resources import JOBS, POLICIES
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0
 
 
-async def follow(world: World, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
+async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
     """In these namespaces, or in all."""
     registry = kopf.OperatorRegistry()
 
@@ -48,11 +55,34 @@ async def follow(world: World, namespaces: tuple[str, ...], stop: asyncio.Event)
 
     while not stop.is_set():
         world.forgotten.clear()
+        if not await are_discovered(kube, stop):
+            return
         tasks = await kopf.spawn_tasks(
             registry=registry, namespaces=namespaces, clusterwide=not namespaces, standalone=True
         )
         heed_signals(stop)  # kopf has taken them for itself, and fails on the second
         await _run_until(tasks, stop, world.forgotten)
+
+
+async def are_discovered(kube: Kube, stop: asyncio.Event) -> bool:
+    """Once they are; False if it is to stop before. kopf looks once which kinds there are, and never watches what isn't named
+    then: as it may be where an API server has just come back, or the definitions are applied later."""
+    told = None
+    while not stop.is_set():
+        try:
+            missing = [one.plural for one in (JOBS, POLICIES) if not await kube.is_discovered(one)]
+            why = f"the API server knows no {' nor '.join(missing)} of {names.GROUP}: are their definitions applied?"
+        except ApiError as error:
+            why = f"the API server doesn't say which kinds it serves: {error}"
+        else:
+            if not missing:
+                return True
+        if why != told:
+            logger.warning("%s; looking again", why)
+            told = why
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), LOOK_EVERY)
+    return False
 
 
 async def _run_until(tasks: Collection["asyncio.Task[None]"], *ends: asyncio.Event) -> None:

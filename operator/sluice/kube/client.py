@@ -105,6 +105,19 @@ class Kube:
         pages = [page async for page in self.pages(resource, namespace, selector)]
         return pages[-1] | {"items": [body for page in pages for body in page["items"]]}
 
+    async def is_discovered(self, resource: Resource) -> bool:
+        """Whether the API server names it among what it serves. One that has just started may serve a kind before, or not
+        name it for a while though it has its objects."""
+        _, _, group, _ = resource.api.split("/")
+        groups = (await self._request("GET", "/apis"))["groups"]
+        if all(one["name"] != group for one in groups):
+            return False
+        try:
+            served = await self._request("GET", resource.api)
+        except NotFoundError:
+            return False
+        return any(one["name"] == resource.plural for one in served["resources"])
+
     async def create(self, resource: Resource, namespace: str | None, body: Json) -> Json:
         return await self._request("POST", resource.path(namespace), body=body)
 

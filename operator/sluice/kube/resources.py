@@ -19,9 +19,11 @@ class Resource:
 
 
 def plural_in(path: str) -> str:
-    """Of what kind of objects a path of the API server speaks."""
+    """Of what kind of objects a path of the API server speaks; of none where it asks which kinds there are."""
     _, root, *rest = path.split("/")
     rest = rest[1 if root == "api" else 2 :]
+    if not rest:
+        return ""
     return rest[2] if rest[0] == "namespaces" and len(rest) > 2 else rest[0]
 
 

@@ -1,10 +1,15 @@
 """kopf brings jobs and policies, and does nothing beside that with them."""
 
+import asyncio
 from typing import Any, NoReturn, cast
 
 import kopf
+import pytest
 
-from sluice.controller.our_kinds import settle
+from sluice.controller import our_kinds
+from sluice.controller.our_kinds import are_discovered, settle
+from sluice.kube.client import ApiError
+from sluice.kube.resources import JOBS, Resource
 from unit.controller.bodies import job_body
 
 
@@ -29,3 +34,38 @@ def test_a_silent_watch_of_kopf_is_given_up_within_half_a_minute() -> None:
     assert settings.watching.server_timeout is not None
     assert settings.watching.client_timeout is not None
     assert settings.watching.server_timeout < settings.watching.client_timeout <= 30
+
+
+class Starting:
+    """In the place of an API server that comes back: answers to come."""
+
+    def __init__(self, *answers: Exception | bool) -> None:
+        self.answers = list(answers)
+
+    async def is_discovered(self, resource: Resource) -> bool:
+        if resource is not JOBS:
+            return True
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+async def test_kopf_is_not_started_before_the_api_server_names_both_kinds(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would look once, find nothing to watch, and bring no job any more."""
+    monkeypatch.setattr(our_kinds, "LOOK_EVERY", 0.0)
+    kube: Any = Starting(ApiError(503, "ServiceUnavailable", "not yet"), False, False, True)
+    assert await are_discovered(kube, asyncio.Event())
+    assert kube.answers == []
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert "knows no deltawritejobs of sluice.dev" in told[1]
+
+
+async def test_nobody_waits_for_kinds_once_it_is_to_stop() -> None:
+    stop = asyncio.Event()
+    stop.set()
+    kube: Any = Starting()
+    assert not await are_discovered(kube, stop)

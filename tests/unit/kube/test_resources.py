@@ -19,6 +19,10 @@ def test_each_path_tells_its_kind(resource: Resource) -> None:
     assert {plural_in(path) for path in paths} == {resource.plural}
 
 
+def test_discovery_is_about_no_kind() -> None:
+    assert plural_in("/apis") == plural_in(JOBS.api) == ""
+
+
 def test_namespaces_are_a_kind_themselves() -> None:
     namespaces = Resource("/api/v1", "namespaces")
     assert plural_in(namespaces.path()) == plural_in(namespaces.path(None, "etl")) == "namespaces"
