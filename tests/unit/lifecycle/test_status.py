@@ -109,9 +109,16 @@ def test_a_patch_holds_what_changed_and_takes_away_what_went() -> None:
     assert patch["blockedByCount"] is None
 
 
-def test_messages_are_cut_to_what_the_api_server_takes() -> None:
+def test_a_list_that_was_never_written_is_not_written_empty_but_one_that_was_is_emptied() -> None:
+    assert difference({}, {"attempts": []}) == {}
+    assert difference({"attempts": [1]}, {"attempts": []}) == {"attempts": []}
+    assert difference({"attempts": []}, {"attempts": []}) == {}
+
+
+def test_messages_are_cut_to_what_the_api_server_takes_and_no_shorter() -> None:
     status = status_after(job(), StatusChange(Phase.FAILED, "RunFailed", "x" * 9000), NOW)
     DeltaWriteJobStatus.model_validate(plain(status))
+    assert {len(status.message or ""), *(len(one.message) for one in status.conditions)} == {2048}
 
 
 def test_the_oldest_attempts_go_and_an_attempt_is_replaced_by_its_number() -> None:

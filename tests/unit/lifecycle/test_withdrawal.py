@@ -63,6 +63,16 @@ def test_it_stays_out_of_the_queue_as_long_but_no_longer_than_ten_minutes(
     assert not withdrawal.backs_off(backing_off, NOW + timedelta(seconds=pause))
 
 
+@pytest.mark.parametrize(("ahead", "backs_off"), [(-1, True), (0, True), (1, False)])
+def test_who_began_to_back_off_at_a_time_that_is_yet_to_come_is_not_kept_out(
+    ahead: int, *, backs_off: bool
+) -> None:
+    """Edited by hand, or by another clock: by much, and it would wait for ever."""
+    since = NOW + timedelta(seconds=ahead)
+    backing_off = job(status={"phase": "BackingOff", "since": since.isoformat()})
+    assert withdrawal.backs_off(backing_off, NOW) is backs_off
+
+
 def test_who_does_not_back_off_is_not_kept_out() -> None:
     assert not withdrawal.backs_off(job(), NOW)
     assert not withdrawal.backs_off(job(status={"phase": "Waiting", "since": NOW.isoformat()}), NOW)
