@@ -4,6 +4,7 @@ all of it must be made anew.
 
 import logging
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from redis.exceptions import RedisError
@@ -253,7 +254,7 @@ class LeaseTable:
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()
         self._remembered = former.hints
-        unexplained = await self._hold_unexplained(former)
+        unexplained = await self._hold_unexplained(former, grants)
         explained = {grant.lease.holder for grant in grants}
         grants += [grant for grant in unexplained if grant.lease.holder not in explained]
         await self._store.rebuild(epoch, grants, beat=self._leadership.beat)
@@ -273,14 +274,14 @@ class LeaseTable:
             logger.warning("%s, which no operator has come to: it is not heeded", who)
         return holding.highest_epoch(self._world.jobs, evidence, plausible=plausible)
 
-    async def _hold_unexplained(self, former: Former) -> list[Grant]:
+    async def _hold_unexplained(self, former: Former, shown: Iterable[Grant]) -> list[Grant]:
         """That nothing stands for a lease any more proves its end, if the API server has told everything in its order. One
         that went back does not know of what came after; and another cluster's never knew. Those leases are written down
-        before Redis forgets them."""
+        before Redis forgets them; with them those of intents that came back alone, which may have been carried out since."""
         known = {grant.lease.holder: grant for grant in await self._unexplained.read()}
         doubt = self._doubt(former)
         if doubt is not None:
-            known |= {grant.lease.holder: grant for grant in former.grants}
+            known |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
         found = holding.unexplained(known.values(), self._evidence())
         await self._unexplained.write(found)
         if doubt is not None:

@@ -78,7 +78,7 @@ class Operators:
             yield from self.ending.steps(s, who, o, run)
 
     def _shown_what_went_back(self, s: State, o: Operator) -> bool:
-        """By a resourceVersion lower than the highest that Redis knows of: nothing of it is believed in this epoch."""
+        """By its own renewals or by older lists, which aren't modelled: nothing of it is believed in this epoch."""
         return self.design.api_going_back_noticed and 0 < o.epoch <= s.went_back
 
     def _forgot(self, s: State, o: Operator) -> bool:

@@ -23,6 +23,7 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import application
+from unit.lifecycle.test_holding import TOUCHED
 
 A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
 B = Lease("uid-b", 1, "hash", "etl/b", ("file:/lake/b",))
@@ -318,6 +319,20 @@ async def test_a_lease_that_nothing_explains_is_held_if_the_api_server_went_back
     assert table.held == table.unexplained == [A]
     assert written.grants == [Grant(A, Epochs.token(3, 7))]
     assert (store.beat, api.counts) == (8, True)
+
+
+async def test_an_intent_that_came_back_alone_is_held_though_redis_has_forgotten_its_lease(
+    clock: Clock,
+) -> None:
+    """It may have been carried out and released since: carried out again it would run beside whoever was granted then."""
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    world.job_seen(job_body("a", version=2) | {"status": {"attempts": [INTENT], "footprint": [TOUCHED]}})
+    api.went_back = True
+    table.mistrust(ValueError("it went back"))
+    await table.make_sure()
+    assert [lease.holder for lease in table.unexplained] == ["uid-a/1"]
+    assert [lease.holder for lease in table.held] == ["uid-a/1"]
 
 
 async def test_a_lease_that_was_taken_over_from_another_installation_is_held(clock: Clock) -> None:
