@@ -15,19 +15,25 @@ from sluice.cli.outputs import Exit, Format
 
 T = TypeVar("T")
 
-CONFIG = typer.Option("--config", help="The operator's own configuration file: names all of the following.")
-NAMESPACE = typer.Option(
-    "--namespace", "-n", help="Where the operator keeps its own objects.  [default: default]"
+CONFIG = typer.Option(
+    "--config",
+    help="The operator's own configuration file, which names what the options below name; an option wins over it.",
+    show_default=False,
 )
-DEPLOYMENT = typer.Option("--deployment", help="The installation's name.  [default: sluice]")
+NAMESPACE = typer.Option(
+    "--namespace", "-n", help="Where the operator keeps its Lease, not its jobs.", show_default="default"
+)
+DEPLOYMENT = typer.Option(
+    "--deployment", help="The installation's name: its Lease is DEPLOYMENT-leader.", show_default="sluice"
+)
 REDIS_URL = typer.Option(
     "--redis-url", envvar="SLUICE_REDIS_URL", help="Its Redis, as redis://, rediss:// or unix://."
 )
-YES = typer.Option("--yes", help="Without it, what would be done is only told.")
+YES = typer.Option("--yes", help="Do it. Without this nothing is done.")
 OUTPUT = typer.Option("--output", "-o", help="How the answer is written.")
 
 leases = typer.Typer(
-    no_args_is_help=True, help="Who holds leases, and how one is given up that nothing explains."
+    no_args_is_help=True, help="Lists leases, and frees one by hand that no object of the cluster explains."
 )
 
 
@@ -45,10 +51,15 @@ def status(
     output: Annotated[
         Format | None,
         typer.Option(
-            "--output", "-o", help="How the answer is written.  [default: text on a terminal, else json]"
+            "--output",
+            "-o",
+            help="How the answer is written.",
+            show_default="text on a terminal, else json",
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show all who hold leases.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all holders of leases, not the first 20 alone.")
+    ] = False,
 ) -> None:
     """Says who leads, how the operator is, and who holds what. Ends with exit code 1 if something is wrong."""
     with _cluster_is_needed():
@@ -74,7 +85,9 @@ def list_leases(
     redis_url: Annotated[str | None, REDIS_URL] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Lists the leases that nothing explains; and all others, too, if it is said where Redis is."""
+    """Lists the leases that are held though no object of the cluster explains them; with --redis-url or --config all others,
+    too.
+    """
     with _cluster_is_needed():
         from sluice.online import connection
         from sluice.online import leases as online
@@ -98,7 +111,9 @@ def revoke_lease(
     patience: Annotated[float, typer.Option(min=0, help="Seconds to wait for the operator.")] = 60,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Frees a lease that nothing explains. Say so only if you know that no driver of it runs."""
+    """Frees a lease that no object of the cluster explains. Do it only once you know that no driver of it runs: others may
+    write to its tables then.
+    """
     with _cluster_is_needed():
         from sluice.online import connection
         from sluice.online import leases as online
@@ -122,7 +137,9 @@ def adopt(
     redis_url: Annotated[str | None, REDIS_URL] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Takes over the leases that an installation left in Redis which is gone for good, such as a lost cluster's."""
+    """Takes over the leases in Redis of another installation that is gone for good, such as a lost cluster's. Without --yes
+    it shows whose they are, and which.
+    """
     with _cluster_is_needed():
         from sluice.online import adoption, connection
 

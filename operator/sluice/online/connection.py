@@ -60,7 +60,7 @@ async def cluster() -> AsyncIterator[Kube]:
             kube = await Kube.connect()
     except (ConfigException, OSError) as error:
         raise OnlineError(
-            f"no cluster is known: {error}; set KUBECONFIG, or run this inside the cluster"
+            f"no cluster is known ({str(error).rstrip('.')}): set KUBECONFIG, or run this inside the cluster"
         ) from error
     try:
         yield kube
