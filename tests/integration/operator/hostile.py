@@ -22,6 +22,8 @@ from sluice.lifecycle.job import JobView
 Json = dict[str, Any]
 
 FUZZED = 60
+CROWD = 60
+"""Policies of each kind of crowd."""
 _SEED = 20261123
 
 
@@ -44,6 +46,13 @@ class HostileObject:
     @property
     def is_pod(self) -> bool:
         return "kind" not in self.body
+
+
+@dataclass(frozen=True)
+class HostilePolicy:
+    attacks: str
+    name: str
+    spec: Json
 
 
 @dataclass(frozen=True)
@@ -244,9 +253,111 @@ def jobs(victim: Victim) -> list[HostileJob]:
         ),
         HostileJob("a runtime that there is not", append("runtime") | {"runtimeRef": "no-such-runtime"}),
         HostileJob("parameters that are names", {"sql": "INSERT INTO IDENTIFIER(:t) VALUES (1)"}),
+        *_by_names(),
         HostileJob("a queue, by its highest priority", append("first") | {"priority": 2147483647}),
     ]
     return found
+
+
+def _by_names() -> Iterator[HostileJob]:
+    """Of tables that policies name."""
+    for name in ("hostile.circle", "circle.hostile", "hostile.crowd", "default.hostile", "hostile.long"):
+        yield HostileJob(f"names that policies bind, by {name}", {"sql": f"DELETE FROM {name} WHERE id = 1"})
+
+
+def policies() -> list[HostilePolicy]:
+    where = "/hostile/policies"
+    found = [
+        HostilePolicy("one path, by many", f"crowd-path-{number}", _policy(f"{where}/one", logStore="Safe"))
+        for number in range(CROWD)
+    ]
+    found += [
+        HostilePolicy(
+            "one name, by many paths", f"crowd-name-{number}", _policy(f"{where}/{number}", "hostile.crowd")
+        )
+        for number in range(CROWD)
+    ]
+    found += [
+        HostilePolicy(
+            "one path, by many names", f"crowd-names-{number}", _policy(f"{where}/two", f"hostile.n{number}")
+        )
+        for number in range(CROWD)
+    ]
+    circle = [(name, end) for name in ("hostile.circle", "circle.hostile") for end in ("east", "west")]
+    found += [
+        HostilePolicy("names in circles", f"circle-{number}", _policy(f"{where}/{end}", name))
+        for number, (name, end) in enumerate(circle)
+    ]
+    spelled = ("hostile", "default.hostile", "spark_catalog.default.hostile", "`HOSTILE`", "Default.Hostile")
+    found += [
+        HostilePolicy("one name, by its spellings", f"spelled-{number}", _policy(f"{where}/spelled", name))
+        for number, name in enumerate(spelled)
+    ]
+    paths = {
+        "paths at their limit": "file:" + where + "/" + "p" * (1024 - len("file:" + where + "/")),
+        "paths beyond their limit": where + "/" + "p" * 1024,
+        "paths of many folders": where + "/p" * 400,
+        "paths with halves of an address": "http://[::1/hostile",
+        "paths with a port that is none": "hdfs://hostile:port/x",
+        "paths with escapes": "s3a://hostile/%2e%2e/%00/%zz",
+        "paths with signs": where + "/\u202e\u0661 \\ ' \" ` ; --",
+        "paths that nobody reads": "ftp://hostile/table",
+        "stores that answer nobody": "abfss://hostile@nowhere.invalid/table",
+        "paths within paths": where + "/one/below",
+        "the log of a table": where + "/one/_delta_log",
+        "the root": "/",
+    }
+    found += [
+        HostilePolicy(attacks, f"path-{number}", _policy(path))
+        for number, (attacks, path) in enumerate(paths.items())
+    ]
+    names_ = {
+        "names at their limit": ".".join(("n" * 84, "a" * 85, "m" * 84)),
+        "names beyond their limit": "n" * 4000,
+        "names of many parts": ".".join("abcdefgh"),
+        "names of nothing": "``.``",
+        "names with halves of quotes": "hostile.`x",
+        "names of other letters": "hostile.\u0130\u00df\ufb01",
+    }
+    found += [
+        HostilePolicy(attacks, f"name-{number}", _policy(f"{where}/name-{number}", name))
+        for number, (attacks, name) in enumerate(names_.items())
+    ]
+    found += [
+        HostilePolicy("a long way", "n" * 253, _policy(f"{where}/long", "hostile.long")),
+        HostilePolicy("a name alone", "name-alone", {"table": {"name": "hostile.alone"}}),
+        HostilePolicy(
+            "columns without an end", "columns", _policy(f"{where}/c", partitionBy=["c" * 255] * 33)
+        ),
+        HostilePolicy(
+            "all that isn't kept",
+            "not-kept",
+            _policy(
+                f"{where}/kept",
+                properties={f"delta.p{number}": "x" * 1000 for number in range(60)},
+                features=["x"],
+                enforcement="Enforce",
+                allowIrreversible=True,
+                allowedNamespaces=["nowhere"],
+                admission={
+                    "maxWriters": 1,
+                    "risk": "Optimistic",
+                    "unknownFootprint": "Reject",
+                    "ageAfter": "1s",
+                },
+            ),
+        ),
+        HostilePolicy(
+            "versions without an end",
+            "versions",
+            _policy(f"{where}/versions", dialect={"name": "oss", "version": f"{10**20}.{10**9}"}),
+        ),
+    ]
+    return found
+
+
+def _policy(path: str, name: str | None = None, **more: Any) -> Json:
+    return {"table": {"path": path} | ({"name": name} if name is not None else {}), **more}
 
 
 def objects(victim: Victim) -> list[HostileObject]:

@@ -33,13 +33,18 @@ def _good_jobs(cluster: Played, prefix: str, number: int) -> float:
     return time.monotonic() - begun
 
 
-def _apply(cluster: Played, corpus: list[hostile.HostileJob | hostile.HostileObject]) -> int:
+Entry = hostile.HostileJob | hostile.HostileObject | hostile.HostilePolicy
+
+
+def _apply(cluster: Played, corpus: list[Entry]) -> int:
     """How many of them the API server let through."""
     taken = 0
     for number, entry in enumerate(corpus):
         try:
             if isinstance(entry, hostile.HostileObject):
                 (cluster.apply_pod if entry.is_pod else cluster.apply_application)(entry.body)
+            elif isinstance(entry, hostile.HostilePolicy):
+                cluster.declare(entry.name, entry.spec)
             else:
                 name = entry.metadata.get("name", f"hostile-{number}")
                 cluster.apply(name, entry.spec, entry.metadata)
@@ -63,7 +68,7 @@ def test_good_jobs_end_well_in_their_time_beside_all_that_nobody_should_write(
     victims_driver = cluster.start("victim")
     attempt = cluster.reaches("victim", "Running")["attempts"][0]
     victim = hostile.Victim(cluster.namespace, uid, attempt)
-    corpus = [*hostile.jobs(victim), *hostile.objects(victim)]
+    corpus = [*hostile.policies(), *hostile.jobs(victim), *hostile.objects(victim)]
     taken = _apply(cluster, corpus)
     beside = _good_jobs(cluster, "beside", good)
     print(
@@ -80,7 +85,9 @@ def test_good_jobs_end_well_in_their_time_beside_all_that_nobody_should_write(
     victims_driver.succeeds("file:/lake/victim")
     cluster.reaches("victim", "Succeeded")
     eventually(
-        lambda: not _untold(cluster), "every job says what is wrong with it", show=lambda: _untold(cluster)
+        lambda: not _untold(cluster),
+        "every job and policy says what is wrong with it",
+        show=lambda: _untold(cluster),
     )
     assert operator.running
     assert "Traceback" not in operator.told()
@@ -90,11 +97,13 @@ def _untold(cluster: Played) -> list[str]:
     """What somebody wrote that it has ended is taken as it is."""
     ended = ("Succeeded", "Failed")
     statuses = {job["metadata"]["name"]: job.get("status") or {} for job in cluster.jobs()}
-    return [
+    jobs = [
         name
         for name, status in statuses.items()
         if "reason" not in status and status.get("phase") not in ended
     ]
+    policies = cluster.objects.every("deltatablepolicy")
+    return jobs + [one["metadata"]["name"] for one in policies if "reason" not in one.get("status", {})]
 
 
 def test_a_status_that_hides_what_its_job_did_stops_that_job_and_its_tables_alone(
