@@ -15,6 +15,8 @@ from sluice.predicates.lookahead import tokens_read
 MAX_TEXT = 200_000
 MAX_TOKENS = 20_000
 MAX_NESTING = 24
+MAX_INTERVAL = 256
+"""Characters: the parser looks for a unit after each of its digits anew."""
 MAX_BOXES = 32
 MAX_WORK = 200_000
 
@@ -37,6 +39,8 @@ def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
             types += 1
         elif kind is TokenType.GT and types:
             types -= 1
+        if kind is TokenType.STRING and before is TokenType.INTERVAL and len(token.text) > MAX_INTERVAL:
+            return f"{what} has an interval of more than {MAX_INTERVAL} characters"
         before = kind
         if kind in _PREFIXES:
             prefixes += 1

@@ -5,7 +5,6 @@ Text is looked at before it is parsed: the parser recurses, and template left-ov
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import ClassVar
@@ -66,7 +65,8 @@ _TAKEN_FOR_SYNTAX = (
     frozenset({"APPLY", *SPARK.parser_class.FUNCTION_PARSERS, *SPARK.parser_class.NO_PAREN_FUNCTION_PARSERS})
     - _SYNTAX_OF_SPARK
 )
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}|\$\{[^}]*\}", re.DOTALL)
+_TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("${", "}"))
+"""How they begin and end."""
 
 
 class _Tokenizer(Spark.Tokenizer):
@@ -138,12 +138,25 @@ def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
 
 def refuse_templates(text: str) -> None:
     """Template expressions must be rendered before Sluice sees the text: `{{ ds }}` means nothing to Spark."""
-    if found := _TEMPLATE.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        column = found.start() - text.rfind("\n", 0, found.start())
+    found = _first_template(text)
+    if found is not None:
+        start, end = found
+        line = text.count("\n", 0, start) + 1
+        column = start - text.rfind("\n", 0, start)
         raise PredicateError(
-            f"{found[0]} is left over from a template; render it, or bind a parameter", line, column
+            f"{text[start:end]} is left over from a template; render it, or bind a parameter", line, column
         )
+
+
+def _first_template(text: str) -> tuple[int, int] | None:
+    """What doesn't end after its first beginning ends after none: a pattern would look for the end from each of them anew."""
+    found = []
+    for opening, closing in _TEMPLATES:
+        start = text.find(opening)
+        end = text.find(closing, start + len(opening)) if start >= 0 else -1
+        if end >= 0:
+            found.append((start, end + len(closing)))
+    return min(found, default=None)
 
 
 def conjuncts(condition: exp.Expr | None) -> tuple[exp.Expr, ...]:

@@ -1,9 +1,13 @@
 """Scripts of any size that a manifest can have are understood or refused in bounded work."""
 
+from contextlib import suppress
+from time import process_time
+
 import pytest
 from sqlglot import exp
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.values import SQL_BYTES
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.footprint.queries import cells
 from sluice.footprint.sql import selected
@@ -39,6 +43,26 @@ def test_a_source_of_many_inserts_is_read_again_only_as_long_as_the_script_is_no
     many = footprint(f"{source} {' '.join([insert] * 1_000)}").tables
     assert sum(not table.adds.is_everything for table in many) == MAX_TOKENS // 6_000
     assert len(many) == 1_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["{", "{{", "{%", "{#", "${ ", "-", "--\\", "{{ \n", "--\\\r", "SELECT INTERVAL '" + "9" * 300 + "'; "],
+)
+def test_a_text_is_read_in_time_that_grows_as_it_does(unit: str) -> None:
+    """What looks from each beginning for an end that there is not would take minutes for the largest text."""
+    sql = f"DELETE FROM {T} WHERE d = DATE '2026-11-19'; SELECT " + unit * ((SQL_BYTES - 100) // len(unit))
+    begun = process_time()
+    with suppress(NotUnderstoodError):
+        footprint(sql)
+    assert process_time() - begun < 10
+
+
+def test_an_interval_without_an_end_is_not_read() -> None:
+    begun = process_time()
+    found = footprint(f"DELETE FROM {T} WHERE d > DATE '2026-11-19' - INTERVAL '{'9' * 150_000}'").tables[0]
+    assert found.reads.is_everything
+    assert process_time() - begun < 10
 
 
 @pytest.mark.parametrize(

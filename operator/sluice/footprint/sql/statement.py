@@ -1,7 +1,7 @@
 """Cuts a text into its statements, so that the oracle and the runner see the very same ones."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -13,13 +13,7 @@ from sluice.predicates import PredicateError
 from sluice.predicates.limits import excess
 from sluice.predicates.syntax import statement_in, tokens_of
 
-_READ_DIFFERENTLY_BY_SPARK = (
-    (re.compile(r"\$\{"), "Spark would put something else in place of ${...}: use parameters"),
-    (
-        re.compile(r"--[^\n]*\\\r?\n"),
-        "to Spark a comment goes on in the next line if it ends with a backslash: remove the backslash",
-    ),
-)
+_BACKSLASH_AT_END = re.compile(r"\\\r?\n")
 
 
 @dataclass(frozen=True)
@@ -35,11 +29,9 @@ class Statement:
 
 
 def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
-    for pattern, why in _READ_DIFFERENTLY_BY_SPARK:
-        found = pattern.search(sql)
-        if found is not None:
-            line = sql.count("\n", 0, found.start()) + 1
-            raise NotUnderstoodError(f"{place}, line {line}: {why}")
+    for start, why in _read_differently_by_spark(sql):
+        line = sql.count("\n", 0, start) + 1
+        raise NotUnderstoodError(f"{place}, line {line}: {why}")
     statements: list[Statement] = []
     current: list[Token] = []
     for token in _tokens(sql, place):
@@ -53,6 +45,20 @@ def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
     if not statements:
         raise NotUnderstoodError(f"{place} holds no statement, only comments: write one, or delete the job")
     return tuple(statements)
+
+
+def _read_differently_by_spark(sql: str) -> Iterator[tuple[int, str]]:
+    """Where, and why. Each line is looked at once, however many comments seem to begin in it."""
+    variable = sql.find("${")
+    if variable >= 0:
+        yield variable, "Spark would put something else in place of ${...}: use parameters"
+    for end in _BACKSLASH_AT_END.finditer(sql):
+        comment = sql.find("--", sql.rfind("\n", 0, end.start()) + 1, end.start())
+        if comment >= 0:
+            yield (
+                comment,
+                "to Spark a comment goes on in the next line if it ends with a backslash: remove the backslash",
+            )
 
 
 def _tokens(sql: str, place: str) -> list[Token]:
