@@ -11,6 +11,7 @@ _IN_PLAIN_WORDS = {
     "missing": "is required",
     "model_type": "must be a mapping of fields",
     "dict_type": "must be a mapping of fields",
+    "tuple_type": "must be a list",
 }
 _MOST_NAMED = 10
 
@@ -27,7 +28,7 @@ def problems_of(
 ) -> str:
     """The first few, each with its place. `of`: what the manifest should have been. `line_of`: of a field in its file."""
     found = [
-        f"{_place(within, problem['loc'], line_of)}: {_why(problem['type'], problem['msg'], problem['input'])}"
+        f"{_place(within, problem['loc'], line_of)}{_why(problem['type'], problem['msg'], problem['input'])}"
         f"{_what_there_is(of, problem['type'], problem['loc'])}"
         for problem in error.errors()
     ]
@@ -37,8 +38,10 @@ def problems_of(
 
 def _place(within: str, loc: Place, line_of: Callable[[Place], int | None]) -> str:
     line = line_of(loc)
-    dotted = ".".join(str(part) for part in (within, *loc))
-    return dotted if line is None else f"{dotted} (line {line})"
+    dotted = ".".join(str(part) for part in (within, *loc) if part != "")
+    if line is not None:
+        return f"{dotted} (line {line}): "
+    return f"{dotted}: " if dotted else ""
 
 
 def _why(kind: str, message: str, given: object) -> str:

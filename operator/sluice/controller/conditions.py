@@ -4,12 +4,15 @@ Whoever finds that one holds or fails says so here, as often as it likes; what c
 the Lease, and told by an Event. To add one, name it in OperatorConditionType, and what is said when all is well below.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read, written
+
+logger = logging.getLogger(__name__)
 
 WELL: dict[OperatorConditionType, tuple[str, str]] = {
     OperatorConditionType.API_SERVER_REACHABLE: ("Answers", "the API server answers"),
@@ -87,6 +90,8 @@ class Conditions:
         is_first_and_well = known is None and status is ConditionStatus.TRUE
         if not stays and not is_first_and_well:
             self._untold.append(said)
+            is_well = status is ConditionStatus.TRUE
+            logger.log(logging.INFO if is_well else logging.WARNING, "%s is %s: %s", type_, status, message)
 
 
 def _plain(text: str) -> str:

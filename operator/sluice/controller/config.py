@@ -9,10 +9,12 @@ import yaml
 from pydantic import Field, ValidationError
 
 from sluice.api.base import Model
+from sluice.api.problems import problems_of
 from sluice.engines.profile import Profiles
 
 HTTP_OFF = "off"
 HTTP_ADDRESS = r"^(off|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):[0-9]{1,5})$"
+_MOST_NAMED = 10
 REDIS_URL = r"^(rediss?|unix)://"
 
 
@@ -47,11 +49,7 @@ def load(path: Path) -> OperatorConfig:
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: is not YAML: {error}") from error
     except ValidationError as error:
-        places = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc']) or 'the file'}: {problem['msg']}"
-            for problem in error.errors()
-        )
-        raise ConfigError(f"{path}: {places}") from error
+        raise ConfigError(f"{path}: {problems_of(error, '', most=_MOST_NAMED, of=OperatorConfig)}") from error
     if "default" not in config.runtimes:
         raise ConfigError(f"{path}: runtimes.default: is missing: jobs without runtimeRef run on it")
     url = os.environ.get("SLUICE_REDIS_URL")

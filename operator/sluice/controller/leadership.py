@@ -42,6 +42,7 @@ class Leadership:
         self.identity = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
         self._lease: dict[str, Any] = {}
         self._renewed = 0.0
+        self._logged = ""
         self.pulse = Pulse()
         self.went_back = False
         """Whether the Lease was found as it had been before, and the lease table wasn't rebuilt since."""
@@ -80,7 +81,7 @@ class Leadership:
             self.pulse.beat()
             try:
                 lease = await self._read_or_create()
-                self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
+                self._was_answered()
                 holder = lease["spec"].get("holderIdentity") or ""
                 version = lease["metadata"]["resourceVersion"]
                 if version != seen_version:
@@ -98,8 +99,7 @@ class Leadership:
             except ConflictError:
                 continue
             except ApiError as error:
-                logger.warning("cannot read the Lease %s/%s: %s", self._namespace, self._name, error)
-                self._cannot_ask(error)
+                self._cannot_ask("read or create", error)
             await asyncio.sleep(0.5)
 
     async def keep(self) -> None:
@@ -116,10 +116,9 @@ class Leadership:
                 logger.warning("leadership is lost: the Lease %s/%s is gone", self._namespace, self._name)
                 break
             except ApiError as error:
-                logger.warning("cannot renew the Lease %s/%s: %s", self._namespace, self._name, error)
-                self._cannot_ask(error)
+                self._cannot_ask("renew", error)
             else:
-                self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
+                self._was_answered()
         self._lease = {}
 
     async def raise_epoch(self, at_least: int) -> int:
@@ -161,7 +160,17 @@ class Leadership:
             logger.warning("cannot give up the Lease %s/%s: %s", self._namespace, self._name, error)
         self._lease = {}
 
-    def _cannot_ask(self, error: ApiError) -> None:
+    def _was_answered(self) -> None:
+        self._logged = ""
+        self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
+
+    def _cannot_ask(self, what: str, error: ApiError) -> None:
+        """It is tried again every few moments, and logged when something else is the matter."""
+        if self._logged != str(error):
+            logger.warning(
+                "cannot %s the Lease %s/%s: %s; trying again", what, self._namespace, self._name, error
+            )
+        self._logged = str(error)
         reason = error.reason or "NoAnswer"
         message = f"the Lease {self._namespace}/{self._name} cannot be written: {error}"
         self._conditions.fails(OperatorConditionType.API_SERVER_REACHABLE, reason, message)

@@ -196,7 +196,8 @@ class LeaseTable:
 
     def mistrust(self, error: Exception) -> None:
         """All jobs are told, and the table is rebuilt, at once; and if that fails for the same reason, at the next sweep."""
-        trouble = f"Redis: {error}" if isinstance(error, RedisError | OSError) else str(error)
+        said = str(error).rstrip(".")
+        trouble = f"Redis: {said}" if isinstance(error, RedisError | OSError) else said
         if self.trouble != trouble:
             logger.warning(
                 "the lease table is not usable: %s; nothing is granted until it is rebuilt", trouble
@@ -289,7 +290,7 @@ class LeaseTable:
         for grant in found:
             logger.warning(
                 "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so by "
-                "`sluice leases revoke %s`",
+                "`sluice leases revoke %s --yes`, with -n and the operator's namespace",
                 grant.lease.holder,
                 grant.lease.job,
                 ", ".join(grant.lease.tables),

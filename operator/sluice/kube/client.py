@@ -185,7 +185,7 @@ class Kube:
             data = await response.read()
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ApiError(
-                0, "NoAnswer", f"{method} {path}: the API server's answer was lost: {error!r}"
+                0, "NoAnswer", f"{method} {path}: the API server's answer was lost: {_words(error)}"
             ) from error
         if response.status >= 400:
             raise _error(response.status, data)
@@ -211,13 +211,18 @@ class Kube:
             code = response.status
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
             raise ApiError(
-                0, "NoAnswer", f"{method} {path}: no answer from the API server: {error!r}"
+                0, "NoAnswer", f"{method} {path}: no answer from the API server: {_words(error)}"
             ) from error
         finally:
             if self._asked is not None:
                 verb = _verb(method, query or {})
                 self._asked(verb, plural_in(path), code, time.monotonic() - began)
         return response
+
+
+def _words(error: BaseException) -> str:
+    """A timeout has none of its own."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _verb(method: str, query: dict[str, str]) -> str:

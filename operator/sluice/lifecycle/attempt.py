@@ -130,7 +130,7 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
 def unexplained(lease: Lease) -> str:
     return (
         f"attempt {lease.attempt} may run: the API server went back to an earlier state, which doesn't show what became of it; "
-        f"once no driver of it runs, say so: sluice leases revoke {lease.holder}"
+        f"once no driver of it runs, say so: sluice leases revoke {lease.holder} --yes, with -n and the operator's namespace"
     )
 
 

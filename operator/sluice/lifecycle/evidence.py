@@ -172,9 +172,10 @@ def record_of(body: Json) -> Grant:
         lease = Lease.from_json(annotations[names.ANNOTATION_LEASE])
         token = int(annotations[names.ANNOTATION_TOKEN])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise UnreadableRecordError(
             f"{words(body)}: its annotations {names.ANNOTATION_LEASE} and {names.ANNOTATION_TOKEN} do not say which leases it "
-            f"holds ({error!r}): put them back, or, once its driver has ended, take its finalizer {names.FINALIZER_LEASE} off"
+            f"holds ({why}): put them back, or, once its driver has ended, take its finalizer {names.FINALIZER_LEASE} off"
         ) from error
     if not Epochs.is_token(token):
         raise UnreadableRecordError(f"{words(body)}: its token {token} is none that an operator gives")

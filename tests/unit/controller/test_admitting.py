@@ -138,3 +138,13 @@ async def test_a_job_that_was_changed_meanwhile_is_decided_on_again_at_once(erro
     await asked.turn()
     assert [lease.uid for lease in leases.held] == ["uid-b"]
     assert asked.granting.is_due("uid-a")
+
+
+async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_way() -> None:
+    _, asked = admitting({})
+    for name in ("c", "d", "e"):
+        asked.world.job_seen(job_body(name))
+    await asked.turn()
+    message = asked.world.jobs["uid-e"].status.message or ""
+    assert message.startswith("etl/c runs on file:/lake/orders: ")
+    assert message.endswith(" (1 more in the way); starts when nothing conflicts with it any more")

@@ -1,6 +1,9 @@
 """What the operator tells of itself: only what changed, and with the time when it did."""
 
+import logging
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
@@ -55,6 +58,20 @@ def test_only_changes_of_status_are_told_and_not_that_all_is_well_at_first() -> 
     conditions.fails(TABLE, "RedisFails", "refused")
     conditions.holds(TABLE)
     assert _told(conditions) == [("LeaseTableUsable", "False"), ("LeaseTableUsable", "True")]
+
+
+def test_a_change_of_status_is_a_line_of_the_log_and_its_repetition_is_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    conditions = Conditions(_Clock())
+    for _ in range(3):
+        conditions.fails(TABLE, "RedisFails", "no answer")
+    conditions.holds(TABLE)
+    assert [(line.levelname, line.message) for line in caplog.records] == [
+        ("WARNING", "LeaseTableUsable is False: no answer"),
+        ("INFO", "LeaseTableUsable is True: leases are granted and released"),
+    ]
 
 
 def test_what_stays_as_the_leader_before_told_it_is_no_change() -> None:

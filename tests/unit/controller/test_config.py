@@ -13,8 +13,8 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "the file"),
-        ("[]", "the file"),
+        ("", "must be a mapping of fields: deployment, "),
+        ("[]", "must be a mapping of fields: deployment, "),
         ("a: [", "is not YAML"),
         ("runtimes: {}", "runtimes"),
         ("runtimes: {other: {sparkVersion: 4.2.0}}", "runtimes.default"),
@@ -35,6 +35,18 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, says: str)
         load(file)
     assert says in str(error.value)
     assert str(file) in str(error.value)
+
+
+def test_a_mistake_is_told_in_the_words_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "operator.yaml"
+    file.write_text("httpAdress: off\nwatchNamespaces: team\n", encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        load(file)
+    assert set(str(error.value).removeprefix(f"{file}: ").split("; ")) == {
+        "httpAdress: there is no such field, but httpAddress",
+        "watchNamespaces: must be a list",
+        "runtimes: is required",
+    }
 
 
 def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:

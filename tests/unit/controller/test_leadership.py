@@ -1,5 +1,6 @@
 """The Lease object: who leads is written there, given up at the end, and tells the operator's conditions."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -103,3 +104,29 @@ async def test_conditions_stand_on_the_lease_and_the_next_leader_goes_on_from_th
     await successor.acquire()
     assert later.all()[1] == conditions.all()[1]
     assert successor.epoch == 1
+
+
+async def test_a_lease_that_cannot_be_made_is_logged_once_until_something_else_is_the_matter(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusals = iter([*["no such namespace"] * 3, *["no answer"] * 2])
+
+    async def refuses(*_: Any) -> Json:
+        raise ApiError(404, "NotFound", next(refusals))
+
+    async def at_once(_: float) -> None: ...
+
+    api = _Api()
+    created = api.create
+    monkeypatch.setattr(api, "create", refuses)
+    monkeypatch.setattr(asyncio, "sleep", at_once)
+    _, leadership = _leadership(api)
+    with pytest.raises(RuntimeError):  # the last refusal is the end of the iterator
+        await leadership.acquire()
+    monkeypatch.setattr(api, "create", created)
+    await leadership.acquire()
+    said = [line.message for line in caplog.records if line.name == "sluice.controller.leadership"]
+    assert said == [
+        f"cannot read or create the Lease sluice-system/sluice-leader: {why}; trying again"
+        for why in ("no such namespace", "no answer")
+    ]

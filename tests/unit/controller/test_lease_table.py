@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Attempt
@@ -400,3 +401,9 @@ async def test_what_an_object_explains_by_now_is_not_held_by_hand_any_more(clock
     await table.make_sure()
     assert (table.unexplained, written.grants) == ([], [])
     assert table.held == [A]
+
+
+async def test_what_redis_says_stands_in_a_sentence_of_ours(clock: Clock) -> None:
+    _, table = await built(Store(), Api())
+    table.mistrust(RedisConnectionError("Connect call failed."))
+    assert table.trouble == "Redis: Connect call failed"

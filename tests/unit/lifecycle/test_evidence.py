@@ -229,6 +229,13 @@ def test_a_token_that_no_operator_gives_is_no_record(token: str) -> None:
         record_of(body)
 
 
+def test_what_is_missing_of_a_record_is_said_in_words() -> None:
+    body = application()
+    del body["metadata"]["annotations"][names.ANNOTATION_TOKEN]
+    with pytest.raises(UnreadableRecordError, match=rf"\('{names.ANNOTATION_TOKEN}' is missing\)"):
+        record_of(body)
+
+
 def test_an_attempt_has_the_number_of_its_record() -> None:
     late = application(name="late", lease=replace(LEASE, attempt=2))
     assert found(None, late).by_application["late"].number == 2
