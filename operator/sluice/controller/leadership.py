@@ -21,6 +21,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.health import Pulse
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import LEASES
+from sluice.leases import Epochs
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,9 @@ class Leadership:
 
     @property
     def epoch(self) -> int:
-        return _number(self._lease, names.ANNOTATION_EPOCH)
+        """0 if somebody wrote one that leaves none for those to come."""
+        found = _number(self._lease, names.ANNOTATION_EPOCH)
+        return found if found <= Epochs.LAST else 0
 
     @property
     def beat(self) -> int:

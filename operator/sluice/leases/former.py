@@ -5,9 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease
+
+_LONGEST = 18
+_MOST_BEATS = 10**_LONGEST - 1
+_MEND = "delete that key, and the lease table is rebuilt from Kubernetes"
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,38 @@ class Former:
         return found
 
 
+class DamagedTableError(ValueError):
+    """Somebody else wrote over what only the operator writes, so that nothing tells which epoch Redis is in."""
+
+
 async def former(redis: "Redis", keys: Keys) -> Former:
-    async with redis.pipeline(transaction=True) as asked:
-        for key in (keys.installation, keys.epoch, keys.beat, keys.adopted):
-            asked.get(key)
-        asked.hgetall(keys.leases)
-        installation, epoch, beat, adopted, values = await asked.execute()
-    return Former(installation, int(epoch or 0), int(beat or 0), adopted, values)
+    try:
+        async with redis.pipeline(transaction=True) as asked:
+            for key in (keys.installation, keys.epoch, keys.beat, keys.adopted):
+                asked.get(key)
+            asked.hgetall(keys.leases)
+            installation, epoch, beat, adopted, values = await asked.execute()
+    except ResponseError as error:
+        if "WRONGTYPE" not in str(error):
+            raise
+        raise DamagedTableError(f"somebody wrote over a key of {keys.prefix}: {error}; {_MEND}") from error
+    except UnicodeDecodeError as error:
+        raise DamagedTableError(f"a key of {keys.prefix} holds what is no text: {error}; {_MEND}") from error
+    return Former(
+        installation,
+        _number(keys.epoch, epoch, Epochs.LAST),
+        _number(keys.beat, beat, _MOST_BEATS),
+        adopted,
+        values,
+    )
+
+
+def _number(key: str, text: str | None, most: int) -> int:
+    if text is None:
+        return 0
+    if text.isascii() and text.isdigit() and len(text) <= _LONGEST and int(text) <= most:
+        return int(text)
+    raise DamagedTableError(f"key {key} is {text[:40]!r}, which no operator wrote; {_MEND}")
 
 
 def token_in(text: str) -> int:

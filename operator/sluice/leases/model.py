@@ -68,6 +68,9 @@ class Epochs:
     END = 1 << 18
     """No epoch reaches this: a token has to fit into a txn version."""
 
+    LAST = END - 2
+    """The last one that another may follow."""
+
     @staticmethod
     def token(epoch: int, counter: int) -> int:
         return epoch << _COUNTER_BITS | counter

@@ -23,7 +23,7 @@ from sluice.leases import (
     StaleError,
 )
 from sluice.leases.adoption import AdoptedMeanwhileError, adopt
-from sluice.leases.former import former
+from sluice.leases.former import DamagedTableError, former
 from sluice.leases.keys import Keys
 
 
@@ -391,3 +391,25 @@ async def test_how_far_the_leader_came_is_remembered_until_a_rebuild_says_otherw
     assert (await store.former()).beat == 3
     with pytest.raises(ForgottenError):
         await store.note_beat(8)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("epoch", "abc"),
+        ("epoch", "1" + "0" * 20),
+        ("epoch", str(Epochs.END - 1)),
+        ("epoch", b"\xff"),
+        ("beat", "-1"),
+        ("leases", "no hash"),
+    ],
+)
+async def test_what_somebody_wrote_over_the_table_is_named_and_taken_for_nothing(
+    store: LeaseStore, redis: Redis, key: str, text: str | bytes
+) -> None:
+    await store.grant(lease("a"))
+    await redis.set(f"sluice:{{test}}:{key}", text)
+    with pytest.raises(DamagedTableError, match=r"sluice:\{test\}.*delete that key"):
+        await store.former()
+    await redis.delete(f"sluice:{{test}}:{key}")
+    await store.former()

@@ -11,6 +11,7 @@ from sluice.api.operator_status import OperatorConditionType, read
 from sluice.controller.conditions import Conditions
 from sluice.controller.leadership import Leadership
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
+from sluice.leases import Epochs
 
 Json = dict[str, Any]
 
@@ -130,3 +131,15 @@ async def test_a_lease_that_cannot_be_made_is_logged_once_until_something_else_i
         f"cannot read or create the Lease sluice-system/sluice-leader: {why}; trying again"
         for why in ("no such namespace", "no answer")
     ]
+
+
+@pytest.mark.parametrize("text", ["999999999", "1" + "0" * 17, str(Epochs.END - 1)])
+async def test_an_epoch_that_leaves_none_for_those_to_come_is_not_counted_on_from(text: str) -> None:
+    api = _Api()
+    _, leadership = _leadership(api)
+    await leadership.acquire()
+    await leadership.raise_epoch(3)
+    assert api.lease is not None
+    api.lease["metadata"]["annotations"][names.ANNOTATION_EPOCH] = text
+    api.lease["metadata"]["resourceVersion"] += "0"
+    assert await leadership.raise_epoch(5) == 6
