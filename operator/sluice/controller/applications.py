@@ -9,7 +9,7 @@ from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller.creates import CreateLog
 from sluice.controller.world import World
-from sluice.engines import ENGINE, AttemptRun
+from sluice.engines import ENGINE, AttemptRun, is_placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
@@ -21,7 +21,6 @@ from sluice.lifecycle.evidence import (
     UnreadableRecordError,
     evidence_of,
     is_marked,
-    is_placeholder,
     labels_of,
     record_of,
 )

@@ -24,6 +24,7 @@ from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.restoring import restored
 from sluice.lifecycle.status import StatusChange
 
 logger = logging.getLogger(__name__)
@@ -74,6 +75,16 @@ class Attempts:
                 pass
             case step:
                 assert_never(step)
+
+    async def restore(self, job: JobView) -> bool:
+        """Whether an intent was missing, and is written again."""
+        if not self.leases.is_sure:
+            return False
+        change = restored(job, self.world.evidence(job.uid), self.leases.held_by(job.uid))
+        if change is not None:
+            logger.warning("%s: %s", job.key, change.message)
+            await self.statuses.write(job, change)
+        return change is not None
 
     async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:
         """Once: `job` is as it was before its status named them."""

@@ -7,11 +7,12 @@ from sluice.controller.applications import Applications, place_of
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
+from sluice.engines import is_placeholder
 from sluice.engines.attempt import driver_pod_name
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle import deletion
-from sluice.lifecycle.evidence import Evidence, is_placeholder
+from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 
@@ -42,7 +43,9 @@ class Leftovers:
         taken back may have been created late, by a leader that was replaced."""
         if await self._await_unexplained(job):
             return True
-        if not job.status.attempts or job.uid in self._leases.unsettled:
+        if job.uid in self._leases.unsettled:
+            return False
+        if not job.status.attempts and not self._world.evidence(job.uid).holds_any:
             return False
         await self._let_go(job.uid)
         left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]

@@ -97,7 +97,7 @@ class Loop:
             await self.attempts.drive(job, job.open_attempt)
         elif job is None or job.is_finished or job.is_deleted:
             await self.leftovers.retire(uid)
-        elif not await self.leftovers.block(job):
+        elif not await self.attempts.restore(job) and not await self.leftovers.block(job):
             await self.admitting.prepare(job)
 
     async def _listed(self) -> bool:

@@ -3,10 +3,19 @@
 from sluice.engines.attempt import AttemptRun
 from sluice.engines.engine import Engine
 from sluice.engines.kubeflow import Kubeflow
-from sluice.engines.observation import Observation, Stage, observe
+from sluice.engines.observation import Observation, Stage, is_placeholder, observe
 from sluice.engines.profile import RuntimeProfile
 
 ENGINE: Engine = Kubeflow()
 """Whose applications jobs become."""
 
-__all__ = ["ENGINE", "AttemptRun", "Engine", "Observation", "RuntimeProfile", "Stage", "observe"]
+__all__ = [
+    "ENGINE",
+    "AttemptRun",
+    "Engine",
+    "Observation",
+    "RuntimeProfile",
+    "Stage",
+    "is_placeholder",
+    "observe",
+]

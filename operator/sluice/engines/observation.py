@@ -42,7 +42,7 @@ def observe(
     engine: Engine, application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
 ) -> Observation:
     progress = engine.progress(application) if application is not None else None
-    if pod is not None and names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {}):
+    if pod is not None and is_placeholder(pod):
         return Observation(Stage.NEVER_STARTS, detail=_words(progress))
     if pod is not None:
         return _of_pod(pod, engine.driver_container)
@@ -53,6 +53,13 @@ def observe(
     if progress.has_ended or "deletionTimestamp" in application["metadata"]:
         return Observation(Stage.NO_DRIVER, detail=_words(progress))
     return Observation(Stage.STARTING, detail=_UNDER_WAY)
+
+
+def is_placeholder(pod: dict[str, Any]) -> bool:
+    """By its label, which anybody may put on a driver; and by its gate, which no pod gets once it is there."""
+    gates = pod["spec"].get("schedulingGates") or ()
+    is_gated = any(gate.get("name") == names.SCHEDULING_GATE for gate in gates)
+    return is_gated and names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {})
 
 
 def _of_pod(pod: dict[str, Any], driver: str) -> Observation:

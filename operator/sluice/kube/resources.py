@@ -1,6 +1,7 @@
 """The kinds of objects that are read or written, and where the API server has them."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from sluice.engines import ENGINE
 
@@ -11,10 +12,11 @@ class Resource:
     plural: str
 
     def path(self, namespace: str | None = None, name: str | None = None, sub: str | None = None) -> str:
+        """Names may come from what others wrote: none leads elsewhere."""
         parts = [self.api]
         if namespace:
-            parts += ["namespaces", namespace]
-        parts += [part for part in (self.plural, name, sub) if part]
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts += [part for part in (self.plural, quote(name or "", safe=""), sub) if part]
         return "/".join(parts)
 
 

@@ -4,19 +4,22 @@ Evidence holds a lease, and nothing else tells when the lease may go. An object 
 is of an attempt when its record says so, as it was written in its create body.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from sluice.api import names
 from sluice.api.job_status import Attempt
-from sluice.engines import ENGINE, Observation, Stage, observe
+from sluice.engines import ENGINE, Observation, Stage, is_placeholder, observe
 from sluice.engines.attempt import DRIVER_SUFFIX
 from sluice.leases.model import Epochs, Grant, Lease
 from sluice.lifecycle.job import JobView
 
 Json = dict[str, Any]
+
+MOST_ATTEMPTS = 1 << 31
+"""So that a status can hold their numbers."""
 
 PROVED = frozenset({Stage.ENDED, Stage.NEVER_STARTS})
 """Stages in which no driver of the attempt can write any more."""
@@ -140,26 +143,33 @@ def evidence_of(
     found = {
         intent.application: Evidence(intent.number, intent.application, intent=intent) for intent in intents
     }
+    homes = {} if job is None else dict.fromkeys(found, job.namespace)
     doubts = []
     for body in applications:
+        if _is_made_up(uid, job, body):
+            continue
         name = _name(body)
+        at = _place(homes, name, body)
         try:
-            found[name] = replace(_placed(found, uid, job, name, body), application=body)
+            found[at] = replace(_placed(found.get(at), uid, name, body), application=body)
         except UnreadableRecordError as error:
             doubts.append(Doubt(body, str(error)))
     for body in pods:
+        if _is_made_up(uid, job, body):
+            continue
         name = _name(body).removesuffix(DRIVER_SUFFIX)
+        at = _place(homes, name, body)
         try:
             if not is_placeholder(body):
-                found[name] = replace(_placed(found, uid, job, name, body), pod=body)
-            elif name in found:  # has no record; and stands for nothing where its application is gone
-                found[name] = replace(found[name], pod=body)
+                found[at] = replace(_placed(found.get(at), uid, name, body), pod=body)
+            elif at in found:  # has no record; and stands for nothing where its application is gone
+                found[at] = replace(found[at], pod=body)
         except UnreadableRecordError as error:
             doubts.append(Doubt(body, str(error)))
     dead = job.annotations.get(names.ANNOTATION_DRIVER_DEAD) if job is not None else None
-    for name, one in found.items():
+    for at, one in found.items():
         ends = one.application is not None and one.application["metadata"]["namespace"] in ending_namespaces
-        found[name] = replace(one, declared_dead=_is_declared_dead(one, dead), namespace_ends=ends)
+        found[at] = replace(one, declared_dead=_is_declared_dead(one, dead), namespace_ends=ends)
     for one in found.values():
         one.seen  # noqa: B018 - what the operator fails on, it fails on here
     return JobEvidence(found, tuple(doubts))
@@ -179,16 +189,16 @@ def record_of(body: Json) -> Grant:
         ) from error
     if not Epochs.is_token(token):
         raise UnreadableRecordError(f"{words(body)}: its token {token} is none that an operator gives")
+    if not 0 < lease.attempt < MOST_ATTEMPTS or not lease.job.partition("/")[2]:
+        raise UnreadableRecordError(
+            f"{words(body)}: its record is of attempt {lease.attempt} of job {lease.job!r}, which no operator writes"
+        )
     return Grant(lease, token)
 
 
 def is_marked(body: Json) -> bool:
     """Whether our finalizer keeps it, as long as it stands for leases."""
     return names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ())
-
-
-def is_placeholder(pod: Json) -> bool:
-    return names.LABEL_PLACEHOLDER in labels_of(pod)
 
 
 def annotations_of(body: Json) -> dict[str, str]:
@@ -216,10 +226,28 @@ def _doubtful(doubt: Doubt) -> str:
     return f"{words(doubt.body)} bears this job's label and is of no attempt of it: it holds nothing"
 
 
-def _placed(found: Mapping[str, Evidence], uid: str, job: JobView | None, name: str, body: Json) -> Evidence:
+def _is_made_up(uid: str, job: JobView | None, body: Json) -> bool:
+    """All that an operator creates for a job is in the job's own namespace. Whoever may write in another one only must not
+    tell by it how the job fares, nor anything on its status."""
+    if job is None or body["metadata"]["namespace"] == job.namespace:
+        return False
+    if not is_marked(body):
+        return True
+    try:
+        return record_of(body).lease.uid == uid
+    except UnreadableRecordError:
+        return False  # another job's, it may be, whose label somebody changed
+
+
+def _place(homes: dict[str, str], name: str, body: Json) -> str:
+    """By its application's name, in the first namespace that has one of this name; else with its namespace."""
+    namespace = body["metadata"]["namespace"]
+    return name if homes.setdefault(name, namespace) == namespace else f"{namespace}/{name}"
+
+
+def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence:
     """What it is evidence of. Where its record is gone, its name tells, if another witness knows that."""
     namespace = body["metadata"]["namespace"]
-    known = found.get(name) if job is None or job.namespace == namespace else None
     try:
         grant = record_of(body)
     except UnreadableRecordError:
@@ -234,7 +262,8 @@ def _placed(found: Mapping[str, Evidence], uid: str, job: JobView | None, name: 
     if known is not None and known.intent is not None and known.intent.token != grant.token:
         raise UnreadableRecordError(
             f"{words(body)}: it bears the name of attempt {known.number}, whose token is {known.intent.token}, and its own "
-            f"token is {grant.token}: delete it"
+            f"token is {grant.token}: put its annotation {names.ANNOTATION_TOKEN} back; or delete it and, once its driver has "
+            f"ended, take its finalizer {names.FINALIZER_LEASE} off"
         )
     return known or Evidence(lease.attempt, name)
 

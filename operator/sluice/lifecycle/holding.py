@@ -50,14 +50,23 @@ class Frozen:
 
 
 def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
-    """One a holder. What is still there of an application or a driver is as good a witness as its job's status."""
+    """One a holder, on all tables that any of its witnesses tells. What is still there of an application or a driver is as
+    good a witness as its job's status."""
     found: dict[str, Grant] = {}
     for uid, of_job in evidence.items():
         for one in of_job.by_application.values():
             grant = _granted(one, jobs.get(uid)) if one.holds else None
             if grant is not None and grant.lease.tables:
-                found.setdefault(grant.lease.holder, grant)
+                holder = grant.lease.holder
+                found[holder] = _together(found[holder], grant) if holder in found else grant
     return list(found.values())
+
+
+def _together(first: Grant, other: Grant) -> Grant:
+    tables = tuple(dict.fromkeys((*first.lease.tables, *other.lease.tables)))
+    return (
+        first if tables == first.lease.tables else replace(first, lease=replace(first.lease, tables=tables))
+    )
 
 
 def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list[Lease]:

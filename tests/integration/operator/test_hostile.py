@@ -1,18 +1,23 @@
 """Objects that nobody should write, all in one cluster at once: none of them does anything to another."""
 
 import time
+import uuid
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from kubernetes import client
 
 from integration.leases.redis_process import RedisProcess
+from integration.objects import Objects
 from integration.operator import hostile
+from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, append, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
 from sluice.api import names
-from sluice.leases import Epochs
+from sluice.leases import Epochs, Lease
 
 GOOD = 30
 MANY = 100
@@ -194,3 +199,100 @@ def test_labels_that_somebody_changed_are_put_back_and_free_nothing(
     cluster.start("next").succeeds("file:/lake/relabelled")
     cluster.reaches("next", "Succeeded")
     assert operator.running
+
+
+def _as_placeholder(pod: str, uid: str) -> dict[str, Any]:
+    labels = {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: "1", names.LABEL_PLACEHOLDER: "true"}
+    container = {"name": "x", "image": "none"}
+    return {"metadata": {"name": pod, "labels": labels}, "spec": {"containers": [container]}}
+
+
+def _forged(application: str, uid: str, namespace: str) -> dict[str, Any]:
+    record = Lease(uid, 1, "hash", f"{namespace}/x", ("file:/hostile/nothing",))
+    return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "SparkApplication",
+        "metadata": {
+            "name": application,
+            "labels": {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: "1"},
+            "finalizers": [names.FINALIZER_LEASE],
+            "annotations": {
+                names.ANNOTATION_LEASE: record.to_json(),
+                names.ANNOTATION_TOKEN: str(Epochs.token(1, 1)),
+            },
+        },
+        "spec": {
+            "type": "Python",
+            "sparkVersion": "4.2.0",
+            "mainApplicationFile": "local:///x.py",
+            "driver": {},
+            "executor": {},
+        },
+    }
+
+
+def test_who_may_write_in_another_namespace_frees_nothing_of_a_job(
+    cluster: Played, operators: StartOperator, redis: RedisProcess
+) -> None:
+    other = Objects(cluster.objects.server, f"other-{uuid.uuid4().hex[:10]}")
+    other.create_namespace()
+    try:
+        operator = operators(watchNamespaces=[cluster.namespace, other.namespace])
+        operator.says("the lease table was rebuilt")
+        uid = cluster.apply("first", rewrite("/lake/first"))
+        driver = cluster.start("first")
+        cluster.reaches("first", "Running")
+        cluster.apply("next", rewrite("/lake/first"))
+        cluster.reaches("next", "Waiting")
+        elsewhere = replace(cluster, objects=other)
+        elsewhere.apply_pod(_as_placeholder(driver.pod, uid))
+        elsewhere.apply_application(_forged(driver.application, uid, other.namespace))
+        time.sleep(7)  # more than one sweep
+        redis.restart_from(None)
+        operator.says("the lease table was rebuilt", times=2)
+        time.sleep(7)
+        assert cluster.status("first")["reason"] == "DriverRunning"
+        assert cluster.status("next")["phase"] == "Waiting"
+        driver.succeeds("file:/lake/first")
+        cluster.reaches("first", "Succeeded")
+        cluster.start("next").succeeds("file:/lake/first", 2)
+        cluster.reaches("next", "Succeeded")
+    finally:
+        other.delete_namespace()
+
+
+def test_a_driver_that_somebody_labels_as_a_placeholder_goes_on_to_hold(
+    cluster: Played, operator: OperatorProcess
+) -> None:
+    cluster.apply("labelled", rewrite("/lake/labelled"))
+    driver = cluster.start("labelled")
+    cluster.reaches("labelled", "Running")
+    cluster.apply("next", rewrite("/lake/labelled"))
+    cluster.reaches("next", "Waiting")
+    cluster.patch_pod(driver.pod, {"metadata": {"labels": {names.LABEL_PLACEHOLDER: "true"}}})
+    time.sleep(7)  # more than one sweep
+    assert cluster.status("labelled")["phase"] == "Running"
+    assert cluster.status("next")["phase"] == "Waiting"
+    driver.succeeds("file:/lake/labelled")
+    cluster.reaches("labelled", "Succeeded")
+    cluster.start("next")
+
+
+@pytest.mark.parametrize("taken_out", [("attempts",), ("attempts", "attempt", "phase", "footprint")])
+def test_an_attempt_that_somebody_took_out_of_the_status_is_written_again(
+    cluster: Played, operator: OperatorProcess, taken_out: tuple[str, ...]
+) -> None:
+    cluster.apply("cleared", rewrite("/lake/cleared"))
+    driver = cluster.start("cleared")
+    before = cluster.reaches("cleared", "Running")["attempts"][0]
+    cluster.write_status("cleared", dict.fromkeys(taken_out))
+    after = eventually(
+        lambda: (
+            cluster.status("cleared").get("phase") == "Running" and cluster.status("cleared").get("attempts")
+        ),
+        "the attempt is there again",
+        show=lambda: cluster.status("cleared"),
+    )
+    assert (after[0]["token"], after[0]["application"]) == (before["token"], before["application"])
+    driver.succeeds("file:/lake/cleared")
+    assert len(cluster.reaches("cleared", "Succeeded")["attempts"]) == 1

@@ -111,6 +111,7 @@ def test_a_pods_phase_alone_proves_no_end(phase: str) -> None:
 
 def test_a_placeholder_proves_that_no_driver_can_start() -> None:
     placeholder = pod(node=None, labels={names.LABEL_PLACEHOLDER: "true"})
+    placeholder["spec"]["schedulingGates"] = [{"name": names.SCHEDULING_GATE}]
     seen = observe(ENGINE, application("FAILED"), placeholder, driver_seen=False)
     assert (seen.stage, seen.detail) == (Stage.NEVER_STARTS, "because of FAILED")
 

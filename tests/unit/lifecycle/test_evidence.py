@@ -241,3 +241,45 @@ def test_an_attempt_has_the_number_of_its_record() -> None:
     assert found(None, late).by_application["late"].number == 2
     assert found(None, late).holds(2)
     assert not found(None, late).holds(1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        application("COMPLETED", namespace="other", lease=replace(LEASE, job="other/x")),
+        application("COMPLETED", namespace="other", lease=replace(LEASE, job="other/x"), finalizers=None),
+        pod(TERMINATED, namespace="other", lease=replace(LEASE, job="other/x"), uid="forged"),
+        placeholder() | {"metadata": placeholder()["metadata"] | {"namespace": "other", "uid": "forged"}},
+    ],
+)
+def test_who_may_write_in_another_namespace_tells_nothing_of_the_job(body: dict[str, Any]) -> None:
+    own = application("RUNNING"), pod(RUNNING)
+    for objects in ((*own, body), (body, *own)):
+        of_job = found(job(INTENT), *objects)
+        one = of_job.of(INTENT)
+        assert (one.intent, one.seen.stage, one.beside) == (INTENT, Stage.RUNNING, ())
+        assert of_job.doubts == ()
+
+
+def test_objects_of_one_name_in_two_namespaces_are_two_once_the_job_is_gone() -> None:
+    forged = application("COMPLETED", namespace="other", lease=replace(LEASE, job="other/x"), finalizers=None)
+    taken = placeholder() | {"metadata": placeholder()["metadata"] | {"namespace": "other", "uid": "forged"}}
+    for objects in (
+        (forged, application("RUNNING"), pod(RUNNING)),
+        (application("RUNNING"), forged, pod(RUNNING)),
+    ):
+        assert found(None, *objects, taken).holds(1)
+
+
+def test_a_driver_that_somebody_labels_as_a_placeholder_goes_on_to_hold() -> None:
+    body = pod(RUNNING, finalizers=None)
+    body["metadata"]["labels"] |= {names.LABEL_PLACEHOLDER: "true"}
+    of_job = found(job(INTENT), application("RUNNING"), body)
+    assert of_job.of(INTENT).seen.stage is Stage.RUNNING
+    assert of_job.holds(1)
+
+
+@pytest.mark.parametrize("changed", [{"attempt": 0}, {"attempt": -1}, {"attempt": 1 << 31}, {"job": "etl/"}])
+def test_an_attempt_that_no_status_can_hold_is_no_record(changed: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableRecordError):
+        record_of(application(lease=replace(LEASE, **changed)))

@@ -1,5 +1,6 @@
 """What a forgotten lease table is put together from, and what is held where that cannot be read."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -240,3 +241,13 @@ def test_an_epoch_with_many_zeros_is_none_that_an_operator_wrote() -> None:
     body["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "0" * 8 + "262142"
     seen.applications.seen(body)
     assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3
+
+
+def test_two_witnesses_of_one_holder_hold_the_tables_of_both() -> None:
+    """The job is gone, and in another namespace somebody has written a record with its uid."""
+    other = replace(LEASE, job="other/x", tables=("file:/nothing",))
+    seen = world()
+    seen.applications.seen(application("RUNNING", "forged", lease=other, namespace="other"))
+    seen.pods.seen(pod(RUNNING))
+    (grant,) = grants(seen)
+    assert set(grant.lease.tables) == {"file:/nothing", *LEASE.tables}

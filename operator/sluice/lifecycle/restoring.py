@@ -1,0 +1,60 @@
+"""An intent that is gone from its job's status, while its application or its driver is there: somebody edited the status, or the
+API server went back to an earlier state. The object's own record says what was granted, so it is written again.
+
+Without it nobody would look for the attempt's end, and the job would never end either.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sluice.api.job_status import Attempt, Phase
+from sluice.engines.attempt import application_name
+from sluice.footprint import NotUnderstoodError
+from sluice.leases.model import Grant, Lease
+from sluice.lifecycle.evidence import Evidence, JobEvidence, UnreadableRecordError, is_marked, record_of
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange, Understood
+
+
+def restored(job: JobView, evidence: JobEvidence, held: Collection[Lease]) -> StatusChange | None:
+    """None if no intent is missing. `held`: the job's leases. What no lease covers was not granted: it is ended first, as what
+    came late is."""
+    for one in evidence.by_application.values():
+        if one.intent is not None or one.application_name != application_name(job.name, job.uid, one.number):
+            continue
+        grant = _granted(one)
+        if grant is not None and any(lease.holder == grant.lease.holder for lease in held):
+            message = (
+                f"attempt {one.number} was not in the status any more; its application says what was granted"
+            )
+            attempt = Attempt(
+                number=one.number,
+                token=grant.token,
+                hash=grant.lease.hash,
+                application=one.application_name,
+                granted_at=_created_at(one),
+            )
+            return StatusChange(Phase.STARTING, "AttemptRestored", message, _understood(job, grant), attempt)
+    return None
+
+
+def _granted(one: Evidence) -> Grant | None:
+    for body in (one.application, one.pod):
+        if body is not None and is_marked(body):
+            try:
+                return record_of(body)
+            except UnreadableRecordError:
+                continue  # another witness says it
+    return None
+
+
+def _created_at(one: Evidence) -> datetime:
+    first = min(body["metadata"]["creationTimestamp"] for body in (one.application, one.pod) if body)
+    return datetime.fromisoformat(first)
+
+
+def _understood(job: JobView, grant: Grant) -> Understood | None:
+    try:
+        return Understood.of(job) if job.spec_hash == grant.lease.hash else None
+    except NotUnderstoodError:
+        return None
