@@ -32,6 +32,8 @@ class Pulse:
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
+    asks_the_lease: Callable[[], bool]
+    """Whether the API server answered when it was last asked; nobody leads where it doesn't."""
     leads: Callable[[], bool]
     has_listed: Callable[[], bool]
     """Asked of a leader, which lists all kinds itself. kopf doesn't tell when its own first lists have come to their end;
@@ -56,6 +58,8 @@ class Health:
             yield f"the acting loop has not moved for {self.loop.silent_for():.0f} s"
 
     def _unseen(self) -> Iterable[str]:
+        if not self.asks_the_lease():
+            yield "the Lease can't be asked: see the operator's log"
         for watcher in self.watchers:
             if not watcher.is_current:
                 yield f"{watcher.called} are not watched"

@@ -63,6 +63,7 @@ async def run(config: OperatorConfig) -> None:
     pulse = Pulse()
     metrics.tell_of(partial(_standing, world, leadership, conditions))
     health = Health(
+        asks_the_lease=partial(conditions.is_well, OperatorConditionType.API_SERVER_REACHABLE),
         leads=leadership.leads,
         has_listed=partial(conditions.is_well, OperatorConditionType.LISTS_COMPLETE),
         lease=leadership.pulse,

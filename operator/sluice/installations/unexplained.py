@@ -72,7 +72,10 @@ def in_words(leases: Sequence[Lease]) -> str:
         f"sluice leases revoke {lease.holder} (job {lease.job} on {', '.join(lease.tables)})"
         for lease in leases[:MOST_IN_WORDS]
     )
-    return f"{len(leases)} {are} held that no object explains (sluice leases list); once no driver of {them} runs: {commands}"
+    return (
+        f"{len(leases)} {are} held that no object explains (sluice leases list); once no driver of {them} runs, with --yes, -n "
+        f"and the operator's namespace: {commands}"
+    )
 
 
 def _text(grant: Grant) -> str:

@@ -9,12 +9,14 @@ from sluice.controller.health import STUCK_AFTER, Health, Pulse
 class _Process:
     def __init__(self) -> None:
         self.time = 0.0
+        self.asks = True
         self.leads = False
         self.listed = False
         self.watcher: Any = SimpleNamespace(is_current=True, called="pods of etl")
         watchers: Any = (self.watcher,)
         self.lease, self.loop = Pulse(lambda: self.time), Pulse(lambda: self.time)
         self.health = Health(
+            asks_the_lease=lambda: self.asks,
             leads=lambda: self.leads,
             has_listed=lambda: self.listed,
             lease=self.lease,
@@ -53,6 +55,8 @@ def test_ready_are_those_who_watch_and_a_leader_who_has_listed() -> None:
     assert process.health.not_ready() == []
     process.watcher.is_current = False
     assert process.health.not_ready() == ["pods of etl are not watched"]
+    process.watcher.is_current, process.asks = True, False
+    assert process.health.not_ready() == ["the Lease can't be asked: see the operator's log"]
 
 
 def test_who_is_stuck_is_not_ready() -> None:

@@ -58,6 +58,16 @@ def test_a_text_is_read_in_time_that_grows_as_it_does(unit: str) -> None:
     assert process_time() - begun < 10
 
 
+def test_a_script_of_views_upon_views_is_refused_before_it_takes_long() -> None:
+    """Twelve seconds, of which nothing else in the operator had any."""
+    views = [f"CREATE TEMP VIEW v{n} AS SELECT * FROM {f'v{n - 1}' if n else S}" for n in range(3_500)]
+    begun = process_time()
+    with pytest.raises(NotUnderstoodError, match=r"statement 257, .* 256 temporary views at most"):
+        footprint(";".join(views))
+    assert process_time() - begun < 2
+    footprint(";".join([*views[:256], f"INSERT INTO {T} SELECT * FROM v255"]))
+
+
 def test_an_interval_without_an_end_is_not_read() -> None:
     begun = process_time()
     found = footprint(f"DELETE FROM {T} WHERE d > DATE '2026-11-19' - INTERVAL '{'9' * 150_000}'").tables[0]

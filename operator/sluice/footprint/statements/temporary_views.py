@@ -15,6 +15,9 @@ from sluice.footprint.sql.words import closed, outside_parentheses, words
 from sluice.footprint.statements.effect import Effect
 from sluice.predicates.syntax import tokens_of
 
+MAX_VIEWS = 256
+"""A script's. What one means may hang on all others, so that reading them grows faster than their number."""
+
 _NAMES = "names of views"
 _COLUMN = rf"{WORD}(?: COMMENT {STRING})?"
 _COLUMNS = rf"\( {_COLUMN}(?: , {_COLUMN})* \)"
@@ -93,6 +96,10 @@ def _with_view(
     statement: Statement, around: Surroundings, named: Token, tokens: Sequence[Token]
 ) -> Surroundings:
     name = named.text.lower()
+    if name not in around.views and len(around.views) >= MAX_VIEWS:
+        raise NotUnderstoodError(
+            f"{place(statement)}: a script may make {MAX_VIEWS} temporary views at most: divide it into several jobs"
+        )
     query = query_in(tokens, statement.text, f"{place(statement)}: the view's query")
     if query is None:
         raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
