@@ -64,7 +64,7 @@ def all_sections() -> tuple[Section, ...]:
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark"),
-            cpu_minutes=8,
+            cpu_minutes=11,
             lane=WAITING,
             runs_again=True,
         ),

@@ -88,7 +88,7 @@ def _address(kubeconfig: Path) -> tuple[str, int]:
 @asynccontextmanager
 async def _followed(world: World, namespace: str, kubeconfig: Path) -> AsyncIterator[None]:
     kube, stop = await Kube.connect(str(kubeconfig)), asyncio.Event()
-    tasks = [asyncio.create_task(our_kinds.follow(world, (namespace,), stop))]
+    tasks = [asyncio.create_task(our_kinds.follow(world, kube, (namespace,), stop))]
     tasks += [asyncio.create_task(Watcher(kube, known, namespace).run()) for known in world.mirrors[2:]]
     try:
         yield

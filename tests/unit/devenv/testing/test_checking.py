@@ -202,7 +202,7 @@ def test_of_the_nearest_the_quickest_come_first_and_what_does_not_fit_is_told(
     choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS}, graph)
     assert machine in chosen(choice)["integration"]
     assert ROOT / races in choice.left_out
-    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS - 1}, graph)
+    choice = checking.choose([store], {machine: 1.0, races: checking.SLOW_SECONDS / 2}, graph)
     assert {machine, races} <= set(chosen(choice)["integration"])
 
 
