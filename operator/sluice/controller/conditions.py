@@ -2,9 +2,13 @@
 
 Whoever finds that one holds or fails says so here, as often as it likes; what changed is written with the next renewal of
 the Lease, and told by an Event. To add one, name it in OperatorConditionType, and what is said when all is well below.
+
+Two threads say and ask: the acting one, and the Lease's. Each question and each word is whole under a lock, which nobody
+holds while he waits or logs.
 """
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -40,6 +44,7 @@ def _utc_now() -> datetime:
 class Conditions:
     def __init__(self, now: Callable[[], datetime] = _utc_now) -> None:
         self._now = now
+        self._changing = threading.Lock()
         self._known: dict[OperatorConditionType, OperatorCondition] = {}
         self._said: set[OperatorConditionType] = set()
         self._untold: deque[OperatorCondition] = deque(maxlen=_MOST_UNTOLD)
@@ -52,46 +57,62 @@ class Conditions:
 
     def is_well(self, type_: OperatorConditionType) -> bool:
         """As this process knows itself, and not from the leader before."""
-        return type_ in self._said and self._known[type_].status is ConditionStatus.TRUE
+        with self._changing:
+            return type_ in self._said and self._known[type_].status is ConditionStatus.TRUE
 
     def all(self) -> tuple[OperatorCondition, ...]:
-        return tuple(self._known[type_] for type_ in OperatorConditionType if type_ in self._known)
+        with self._changing:
+            return tuple(self._known[type_] for type_ in OperatorConditionType if type_ in self._known)
 
     def as_text(self) -> str:
         return written(self.all())
 
     def take_over(self, text: str) -> None:
         """What the leader before has told, so that what stays as it was is no transition."""
-        for condition in read(text):
-            self._known.setdefault(condition.type, condition)
+        told = read(text)
+        with self._changing:
+            for condition in told:
+                self._known.setdefault(condition.type, condition)
 
     def leads_no_more(self) -> None:
-        self._known = {type_: one for type_, one in self._known.items() if type_ in OF_ANY_PROCESS}
-        self._said &= OF_ANY_PROCESS
+        with self._changing:
+            self._known = {type_: one for type_, one in self._known.items() if type_ in OF_ANY_PROCESS}
+            self._said &= OF_ANY_PROCESS
 
     def next_untold(self) -> OperatorCondition | None:
-        return self._untold[0] if self._untold else None
+        with self._changing:
+            return self._untold[0] if self._untold else None
 
     def told(self, condition: OperatorCondition) -> None:
-        if self._untold and self._untold[0] is condition:
-            self._untold.popleft()
+        with self._changing:
+            if self._untold and self._untold[0] is condition:
+                self._untold.popleft()
 
     def _say(self, type_: OperatorConditionType, status: ConditionStatus, reason: str, message: str) -> None:
-        self._said.add(type_)
-        known = self._known.get(type_)
-        stays = known is not None and known.status is status
-        now = known.last_transition_time if known is not None and stays else self._now()
-        said = OperatorCondition(
-            type=type_, status=status, last_transition_time=now, reason=reason, message=message
-        )
-        if said == known:
-            return
-        self._known[type_] = said
-        is_first_and_well = known is None and status is ConditionStatus.TRUE
-        if not stays and not is_first_and_well:
-            self._untold.append(said)
+        if self._is_told(type_, status, reason, message):
             is_well = status is ConditionStatus.TRUE
             logger.log(logging.INFO if is_well else logging.WARNING, "%s is %s: %s", type_, status, message)
+
+    def _is_told(
+        self, type_: OperatorConditionType, status: ConditionStatus, reason: str, message: str
+    ) -> bool:
+        """Whether it is a transition, which is told."""
+        with self._changing:
+            self._said.add(type_)
+            known = self._known.get(type_)
+            stays = known is not None and known.status is status
+            now = known.last_transition_time if known is not None and stays else self._now()
+            said = OperatorCondition(
+                type=type_, status=status, last_transition_time=now, reason=reason, message=message
+            )
+            if said == known:
+                return False
+            self._known[type_] = said
+            is_first_and_well = known is None and status is ConditionStatus.TRUE
+            is_transition = not stays and not is_first_and_well
+            if is_transition:
+                self._untold.append(said)
+            return is_transition
 
 
 def _plain(text: str) -> str:

@@ -3,6 +3,7 @@
 kopf has an endpoint of its own, which isn't used: it stays well while the acting loop stands still, and knows of no Lease.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from sluice.kube.watching import Watcher
 
 STUCK_AFTER = 120.0
 """Seconds: more than a loop that moves takes for its longest step, all of whose requests may time out."""
+
+TURN_EVERY = 0.5
 
 
 class Pulse:
@@ -27,7 +30,37 @@ class Pulse:
         self._beaten = None
 
     def silent_for(self) -> float:
-        return 0.0 if self._beaten is None else self._now() - self._beaten
+        beaten = self._beaten  # read once: another thread may beat meanwhile
+        return 0.0 if beaten is None else self._now() - beaten
+
+
+class Turns:
+    """Of the loop that all but the Lease is done in, counted as long as it turns."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def go_on(self) -> None:
+        while True:
+            self.count += 1
+            await asyncio.sleep(TURN_EVERY)
+
+
+class Stillness:
+    """Of a loop, as another thread sees it that looks every TURN_EVERY. Looks are counted, and not seconds: who was stopped
+    itself, with its process or its machine, hasn't seen the other stand still."""
+
+    def __init__(self, turns: Callable[[], int]) -> None:
+        self._turns = turns
+        self._seen = -1
+        self._looks = 0
+
+    def look(self) -> float:
+        """For how many seconds it has been seen to stand still."""
+        turns = self._turns()
+        self._looks = self._looks + 1 if turns == self._seen else 0
+        self._seen = turns
+        return self._looks * TURN_EVERY
 
 
 @dataclass(frozen=True, kw_only=True)

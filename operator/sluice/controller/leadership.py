@@ -1,15 +1,20 @@
 """One leader at a time, by a Lease object, which also keeps the epoch: it rises by one with every takeover.
 
 A leader that cannot renew in time stops acting before another one may start. Only this process's own clock is
-used: another's Lease is over when it has not changed for its whole duration while we watched.
+used, one that also counts while the machine is suspended: another's Lease is over when it has not changed for its whole
+duration since we saw it first.
+
+What is awaited belongs to one event loop; it may be another thread's than the one that acts. Whatever else is asked here is
+told from one immutable snapshot, so that any thread may ask.
 """
 
 import asyncio
 import logging
 import os
 import socket
-import time
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +23,8 @@ from uuid import uuid4
 from sluice.api import names
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
-from sluice.controller.health import Pulse
+from sluice.controller.health import TURN_EVERY, Pulse, Stillness
+from sluice.controller.uptime import uptime
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import LEASES
 from sluice.leases import Epochs
@@ -27,46 +33,78 @@ logger = logging.getLogger(__name__)
 
 DURATION = 10.0
 RENEW_EVERY = 2.5
+RETRY_EVERY = 1.0
 GIVE_UP_AFTER = 7.0
+HANGS_AFTER = 5.0
+"""Seconds without a turn of the acting loop, after which its Lease isn't renewed any more."""
 
 
 class LostLeadershipError(Exception):
     """Another process leads."""
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """The Lease object as this process last wrote it, and whether it leads by it."""
+
+    lease: dict[str, Any] = field(default_factory=dict)
+    renewed: float = 0.0
+    is_held: bool = False
+
+
 class Leadership:
-    def __init__(self, kube: Kube, conditions: Conditions, namespace: str, deployment: str) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        conditions: Conditions,
+        namespace: str,
+        deployment: str,
+        *,
+        turns: Callable[[], int],
+        now: Callable[[], float] = uptime,
+    ) -> None:
+        """`turns` counts those of the loop that acts: nobody leads whose loop stands still."""
         self._kube = kube
         self._conditions = conditions
         self._namespace = namespace
         self._name = names.leader_lease(deployment)
         self.identity = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
-        self._lease: dict[str, Any] = {}
-        self._renewed = 0.0
+        self._turns = turns
+        self._now = now
+        self._seen = _Seen()
+        self._losing = threading.Lock()
         self._logged = ""
         self.pulse = Pulse()
         self.went_back = False
         """Whether the Lease was found as it had been before, and the lease table wasn't rebuilt since."""
-        self.counts = False
-        """Whether its renewals are counted: once the lease table is rebuilt. What Redis remembers of that count tells later
-        whether the API server went back to an earlier state."""
+        self._counts = False
 
     def leads(self) -> bool:
-        return bool(self._lease) and time.monotonic() - self._renewed < GIVE_UP_AFTER
+        seen = self._seen
+        return seen.is_held and self._now() - seen.renewed < GIVE_UP_AFTER
+
+    def rebuilt(self) -> None:
+        """The lease table is: renewals are counted from now on. What Redis remembers of that count tells later whether the API
+        server went back to an earlier state."""
+        with self._losing:
+            if (
+                self._seen.is_held
+            ):  # else what ended it came after the rebuild had begun, and isn't heeded yet
+                self.went_back, self._counts = False, True
 
     @property
     def epoch(self) -> int:
         """0 if somebody wrote one that leaves none for those to come."""
-        found = _number(self._lease, names.ANNOTATION_EPOCH)
-        return found if found <= Epochs.LAST else 0
+        return _epoch_in(self._seen.lease)
 
     @property
     def beat(self) -> int:
-        return _number(self._lease, names.ANNOTATION_BEAT)
+        return _number(self._seen.lease, names.ANNOTATION_BEAT)
 
     def annotation(self, name: str) -> str | None:
         """Of the Lease object as it was last seen."""
-        return _annotations(self._lease).get(name) if self._lease else None
+        seen = self._seen
+        return _annotations(seen.lease).get(name) if seen.is_held else None
 
     async def annotate(self, name: str, text: str | None, *, without: str) -> None:
         """Writes the one annotation, and takes the other one off."""
@@ -74,12 +112,12 @@ class Leadership:
 
     @property
     def lease(self) -> dict[str, Any]:
-        """The Lease object as this process last wrote it; empty if it doesn't lead."""
-        return self._lease
+        """The Lease object as this process last wrote it; empty if it never has."""
+        return self._seen.lease
 
     async def acquire(self) -> None:
         """Returns when this process leads."""
-        seen_version, seen_at = "", time.monotonic()
+        seen_version, seen_at = "", self._now()
         while True:
             self.pulse.beat()
             try:
@@ -92,11 +130,11 @@ class Leadership:
                         logger.info(
                             "%s leads; waiting until it lets go or is silent for %.0f s", holder, DURATION
                         )
-                    seen_version, seen_at = version, time.monotonic()
-                if holder in ("", self.identity) or time.monotonic() - seen_at > DURATION:
-                    self.counts = False
+                    seen_version, seen_at = version, self._now()
+                if holder in ("", self.identity) or self._now() - seen_at > DURATION:
+                    self._counts = False
                     self._conditions.take_over(_conditions_in(lease))
-                    await self._write(lease, self.identity)
+                    self._seen = await self._write(lease, self.identity)
                     logger.info("leading as %s", self.identity)
                     return
             except ConflictError:
@@ -107,22 +145,48 @@ class Leadership:
 
     async def keep(self) -> None:
         """Renews until leadership is lost, then returns."""
-        while self.leads():
-            await asyncio.sleep(RENEW_EVERY)
-            self.pulse.beat()
-            try:
-                await self._update()
-            except LostLeadershipError as error:
-                logger.warning("leadership is lost: %s", error)
-                break
-            except NotFoundError:
-                logger.warning("leadership is lost: the Lease %s/%s is gone", self._namespace, self._name)
-                break
-            except ApiError as error:
-                self._cannot_ask("renew", error)
-            else:
-                self._was_answered()
-        self._lease = {}
+        acting = Stillness(self._turns)
+        due = self._seen.renewed + RENEW_EVERY
+        try:
+            while self.leads():
+                await asyncio.sleep(TURN_EVERY)
+                self.pulse.beat()
+                still = acting.look()
+                if still >= HANGS_AFTER:
+                    self._lose()  # before it is said: if the other thread hangs in writing its log, so would this one
+                    self._say_it_is_lost(f"the acting loop has not turned for {still:.0f} s")
+                elif self._now() >= due:
+                    asked = self._now()
+                    due = asked + (RENEW_EVERY if await self._renew() else RETRY_EVERY)
+        finally:
+            self._lose()
+
+    async def _renew(self) -> bool:
+        """Whether it needn't be tried again soon."""
+        try:
+            await self._update()
+        except LostLeadershipError as error:
+            self._lose()
+            self._say_it_is_lost(str(error))
+        except NotFoundError:
+            self._lose()
+            self._say_it_is_lost("it is gone")
+        except ApiError as error:
+            self._cannot_ask("renew", error)
+            return False
+        else:
+            self._was_answered()
+        return True
+
+    def _lose(self, *, went_back: bool = False) -> None:
+        with self._losing:
+            self._seen = replace(self._seen, is_held=False)
+            self.went_back |= went_back
+
+    def _say_it_is_lost(self, why: str) -> None:
+        logger.warning(
+            "leadership is lost: %s; the Lease %s/%s is renewed no more", why, self._namespace, self._name
+        )
 
     async def raise_epoch(self, at_least: int) -> int:
         """A new epoch, higher than every one that was ever seen."""
@@ -132,26 +196,30 @@ class Leadership:
         self, *, at_least: int | None = None, annotations: Mapping[str, str | None] | None = None
     ) -> int:
         """Renews, and raises the epoch if asked to. A conflict is our own other write, or another leader's."""
+        lease = self._seen.lease
         while True:
-            if not self._lease:
+            if not self._seen.is_held:
                 raise LostLeadershipError("it was not renewed in time")
-            epoch = None if at_least is None else max(at_least, self.epoch) + 1
+            epoch = None if at_least is None else max(at_least, self.epoch, _epoch_in(lease)) + 1
             try:
-                await self._write(self._lease, self.identity, epoch=epoch, more=annotations or {})
+                written = await self._write(lease, self.identity, epoch=epoch, more=annotations or {})
             except ConflictError:
-                current = await self._kube.get(LEASES, self._namespace, self._name)
-                if current["spec"].get("holderIdentity") != self.identity:
-                    raise LostLeadershipError(f"{current['spec'].get('holderIdentity')} leads now") from None
-                if _number(current, names.ANNOTATION_BEAT) < self.beat:
-                    self.went_back = True
+                known = self.beat  # now: another write of ours may be answered before this question is
+                lease = await self._kube.get(LEASES, self._namespace, self._name)
+                holder = lease["spec"].get("holderIdentity")
+                if holder != self.identity:
+                    raise LostLeadershipError(f"{holder or 'nobody'} leads now") from None
+                if _number(lease, names.ANNOTATION_BEAT) < known:
+                    self._lose(went_back=True)
                     raise LostLeadershipError("the API server went back to an earlier state") from None
-                self._lease = current
             else:
-                return self.epoch
+                if self._seen.is_held:  # else it was lost while this was under way
+                    self._seen = max(self._seen, written, key=lambda seen: seen.renewed)
+                    return self.epoch
 
     async def release(self) -> None:
         """Nobody has to wait for its end then. It is asked for anew: the answer to a write of ours may have been lost."""
-        self._lease = {}
+        self._lose()
         try:
             lease = await self._kube.get(LEASES, self._namespace, self._name)
             if lease["spec"].get("holderIdentity") == self.identity:
@@ -161,7 +229,6 @@ class Leadership:
             pass
         except ApiError as error:
             logger.warning("cannot give up the Lease %s/%s: %s", self._namespace, self._name, error)
-        self._lease = {}
 
     def _was_answered(self) -> None:
         self._logged = ""
@@ -197,18 +264,18 @@ class Leadership:
         *,
         epoch: int | None = None,
         more: Mapping[str, str | None] = MappingProxyType({}),
-    ) -> None:
+    ) -> _Seen:
         annotations = {
             name: text for name, text in {**_annotations(lease), **more}.items() if text is not None
         }
-        if self.counts and holder:
+        if self._counts and holder:
             annotations |= {names.ANNOTATION_BEAT: str(_number(lease, names.ANNOTATION_BEAT) + 1)}
         if epoch is not None:
             annotations = annotations | {names.ANNOTATION_EPOCH: str(epoch)}
         if self._conditions.all():
             annotations = annotations | {names.ANNOTATION_CONDITIONS: self._conditions.as_text()}
-        asked = time.monotonic()
-        self._lease = await self._kube.replace(
+        asked = self._now()
+        written = await self._kube.replace(
             LEASES,
             self._namespace,
             self._name,
@@ -223,11 +290,16 @@ class Leadership:
                 },
             },
         )
-        self._renewed = asked
+        return _Seen(written, asked, is_held=True)
 
 
 def _annotations(lease: dict[str, Any]) -> dict[str, str]:
-    return lease["metadata"].get("annotations") or {}
+    return (lease.get("metadata") or {}).get("annotations") or {}
+
+
+def _epoch_in(lease: dict[str, Any]) -> int:
+    found = _number(lease, names.ANNOTATION_EPOCH)
+    return found if found <= Epochs.LAST else 0
 
 
 def _number(lease: dict[str, Any], name: str) -> int:

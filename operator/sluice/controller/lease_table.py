@@ -261,7 +261,7 @@ class LeaseTable:
         await self._store.rebuild(epoch, grants, beat=self._leadership.beat)
         self._held_unexplained = {grant.lease.holder: grant for grant in unexplained}
         self._world.returns_heeded = returns
-        self._leadership.went_back, self._leadership.counts = False, True
+        self._leadership.rebuilt()
         self.trouble = None
         self._world.mark_all()
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))

@@ -21,6 +21,7 @@ from sluice.controller.health import Health, Pulse
 from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
+from sluice.controller.lease_thread import LeadershipBeside
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, Standing
@@ -54,7 +55,9 @@ async def run(config: OperatorConfig) -> None:
     tables = TableReader(world, OpenTables().facts)
     logs = RunLogs(world.mark)
     conditions = Conditions()
-    leadership = Leadership(kube, conditions, config.namespace, config.deployment)
+    leadership = await LeadershipBeside.connect(
+        conditions, config, partial(Kube.connect, asked=metrics.asked_api)
+    )
     watchers = tuple(
         Watcher(kube, mirror, namespace)
         for mirror in (world.applications, world.pods)  # kopf would pull every pod of the cluster
@@ -152,6 +155,7 @@ async def run(config: OperatorConfig) -> None:
             task.cancel()
         await asyncio.gather(*tasks, stopping, return_exceptions=True)
         await leadership.release()
+        await leadership.close()
         logs.close()
         tables.close()
         await redis.aclose()

@@ -1,6 +1,8 @@
 """What the operator tells of itself: only what changed, and with the time when it did."""
 
 import logging
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -47,6 +49,24 @@ def test_its_time_is_that_of_its_last_change_of_status() -> None:
     assert _one(conditions).message == "refused"
     conditions.holds(TABLE)
     assert _one(conditions).last_transition_time > first.last_transition_time
+
+
+def test_what_two_threads_say_at_once_is_one_transition() -> None:
+    inside: list[int] = []
+
+    def slowly() -> datetime:
+        inside.append(1)
+        time.sleep(0.2)
+        return datetime(2026, 11, 19, tzinfo=UTC)
+
+    conditions = Conditions(slowly)
+    threads = [threading.Thread(target=conditions.fails, args=(API, "NoAnswer", "none")) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(inside) == 1
+    assert _told(conditions) == [(API.value, "False")]
 
 
 def test_only_changes_of_status_are_told_and_not_that_all_is_well_at_first() -> None:

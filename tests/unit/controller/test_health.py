@@ -1,9 +1,10 @@
 """Health: what stands still is said to be stuck, and what sees nothing isn't ready."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from sluice.controller.health import STUCK_AFTER, Health, Pulse
+from sluice.controller.health import STUCK_AFTER, TURN_EVERY, Health, Pulse, Stillness, Turns
 
 
 class _Process:
@@ -64,3 +65,21 @@ def test_who_is_stuck_is_not_ready() -> None:
     process.loop.beat()
     process.time = STUCK_AFTER + 1
     assert process.health.not_ready() == process.health.stuck() != []
+
+
+async def test_turns_are_counted_as_long_as_the_loop_turns() -> None:
+    turns = Turns()
+    counting = asyncio.create_task(turns.go_on())
+    await asyncio.sleep(0)
+    begun = turns.count
+    await asyncio.sleep(4 * TURN_EVERY)
+    counting.cancel()
+    assert turns.count > begun > 0
+
+
+def test_stillness_is_counted_by_looks_and_over_with_the_first_turn() -> None:
+    turns = 7
+    stillness = Stillness(lambda: turns)
+    assert [stillness.look() for _ in range(3)] == [0, TURN_EVERY, 2 * TURN_EVERY]
+    turns += 1
+    assert [stillness.look() for _ in range(2)] == [0, TURN_EVERY]

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
@@ -53,7 +55,7 @@ class _Api:
 def _leadership(api: _Api) -> tuple[Conditions, Leadership]:
     kube: Any = api
     conditions = Conditions()
-    return conditions, Leadership(kube, conditions, "sluice-system", "sluice")
+    return conditions, Leadership(kube, conditions, "sluice-system", "sluice", turns=partial(next, count()))
 
 
 async def test_a_leader_gives_its_lease_up_also_if_the_answer_to_its_last_write_was_lost() -> None:

@@ -98,6 +98,9 @@ class Api:
         self.refused: set[str] = set()
         self.beat, self.went_back, self.counts = 0, False, False
 
+    def rebuilt(self) -> None:
+        self.went_back, self.counts = False, True
+
     async def everything(self) -> None:
         if self.lists_fail is not None:
             raise self.lists_fail

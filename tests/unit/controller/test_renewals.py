@@ -1,5 +1,9 @@
 """What a leader's Lease object tells of the past. The API server is played."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
@@ -23,8 +27,11 @@ class Server:
             "spec": {},
         }
 
+        self.late: Callable[[], Awaitable[Json]] | None = None
+        """In the place of the next answer."""
+
     async def get(self, *_: Any) -> Json:
-        return self.stored
+        return self.stored if self.late is None else await self.late()
 
     async def replace(self, _: Any, __: str, ___: str, body: Json) -> Json:
         version = self.stored["metadata"]["resourceVersion"]
@@ -36,7 +43,7 @@ class Server:
 
 async def leading() -> tuple[Server, Leadership]:
     server: Any = Server()
-    leadership = Leadership(server, Conditions(), "sluice", "sluice")
+    leadership = Leadership(server, Conditions(), "sluice", "sluice", turns=partial(next, count()))
     await leadership.acquire()
     return server, leadership
 
@@ -45,14 +52,14 @@ async def test_renewals_count_from_the_rebuild_on() -> None:
     _, leadership = await leading()
     await leadership.raise_epoch(3)
     assert (leadership.epoch, leadership.beat) == (4, 0)
-    leadership.counts = True
+    leadership.rebuilt()
     await leadership.raise_epoch(3)
     assert leadership.beat == 1
 
 
 async def test_a_lease_that_is_as_it_was_before_ends_the_leadership_and_is_told() -> None:
     server, leadership = await leading()
-    leadership.counts = True
+    leadership.rebuilt()
     await leadership.raise_epoch(0)
     restored = server.stored
     for epoch in (1, 2):
@@ -61,6 +68,51 @@ async def test_a_lease_that_is_as_it_was_before_ends_the_leadership_and_is_told(
     with pytest.raises(LostLeadershipError, match="went back"):
         await leadership.raise_epoch(0)
     assert leadership.went_back
+
+
+async def test_what_ended_the_leadership_while_the_lease_table_was_rebuilt_is_heeded_by_the_next_rebuild() -> (
+    None
+):
+    server, leadership = await leading()
+    leadership.rebuilt()
+    await leadership.raise_epoch(0)
+    restored = server.stored
+    await leadership.raise_epoch(1)
+    server.stored = restored
+    with pytest.raises(LostLeadershipError, match="went back"):
+        await leadership.raise_epoch(0)
+    leadership.rebuilt()
+    assert leadership.went_back
+    await leadership.acquire()
+    leadership.rebuilt()
+    assert not leadership.went_back
+
+
+async def test_an_answer_that_another_renewal_overtook_is_no_api_server_that_went_back() -> None:
+    server, leadership = await leading()
+    leadership.rebuilt()
+    await leadership.raise_epoch(0)
+    asked = server.stored["metadata"]["annotations"] | {names.ANNOTATION_REVOKE: "asked"}
+    server.stored = server.stored | {
+        "metadata": server.stored["metadata"] | {"annotations": asked, "resourceVersion": "9"}
+    }
+    asks, overtaken = asyncio.Event(), asyncio.Event()
+
+    async def late(*_: Any) -> Json:
+        before = server.stored
+        server.late = None
+        asks.set()
+        await overtaken.wait()
+        return before
+
+    server.late = late
+    slow = asyncio.create_task(leadership.raise_epoch(0))
+    await asks.wait()
+    for _ in range(2):
+        await leadership.raise_epoch(0)
+    overtaken.set()
+    assert await slow == 4
+    assert leadership.leads()
 
 
 async def test_what_others_write_beside_is_kept_and_answered_in_one_write() -> None:

@@ -1,0 +1,63 @@
+"""Leadership from a thread of its own: no busy loop starves the Lease, and none that hangs keeps it.
+
+Conditions and metrics are shared with that thread; both take words of several threads.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Self
+
+from sluice.controller.beside import BesideThread
+from sluice.controller.conditions import Conditions
+from sluice.controller.config import OperatorConfig
+from sluice.controller.health import Turns
+from sluice.controller.leadership import Leadership
+from sluice.kube.client import Kube
+
+
+class LeadershipBeside(Leadership):
+    """As it is seen from the acting loop. What is awaited is carried out by the other one, over a connection of its own."""
+
+    def __init__(
+        self, thread: BesideThread, kube: Kube, conditions: Conditions, config: OperatorConfig
+    ) -> None:
+        acting = Turns()
+        super().__init__(kube, conditions, config.namespace, config.deployment, turns=lambda: acting.count)
+        self._thread = thread
+        self._acting = acting
+
+    @classmethod
+    async def connect(
+        cls, conditions: Conditions, config: OperatorConfig, kube: Callable[[], Coroutine[Any, Any, Kube]]
+    ) -> Self:
+        """`kube` connects; it is called over there, as a connection belongs to the loop that it was made in."""
+        thread = BesideThread("lease")
+        try:
+            connected = await thread.run(kube())
+        except BaseException:
+            thread.close()
+            raise
+        return cls(thread, connected, conditions, config)
+
+    async def acquire(self) -> None:
+        await self._thread.run(super().acquire())
+
+    async def keep(self) -> None:
+        counting = asyncio.create_task(self._acting.go_on(), name="turns")
+        try:
+            await self._thread.run(super().keep())
+        finally:
+            counting.cancel()
+
+    async def annotate(self, name: str, text: str | None, *, without: str) -> None:
+        await self._thread.run(super().annotate(name, text, without=without))
+
+    async def raise_epoch(self, at_least: int) -> int:
+        return await self._thread.run(super().raise_epoch(at_least))
+
+    async def release(self) -> None:
+        await self._thread.run(super().release())
+
+    async def close(self) -> None:
+        await self._thread.run(self._kube.close())
+        self._thread.close()
