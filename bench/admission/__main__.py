@@ -1,6 +1,6 @@
 """How the operator grows with the number of jobs: a process of its own against a real API server, etcd and Redis.
 
-./dev run python -m bench.admission                          # every scenario with 200 and with 1,000 jobs
+./dev run python -m bench.admission                          # how each figure grows with 200 to 10,000 jobs
 ./dev run python -m bench.admission admit -n 3000 --profile  # one of them, and where the main thread's CPU goes
 """
 
@@ -10,15 +10,17 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from bench.admission.catalogue import BAD_INPUT, GROWTH, SCENARIOS, measure
 from bench.admission.figures import Measured, table
-from bench.admission.scenarios import SCENARIOS, Options, measure
+from bench.admission.stage import Options
 
 from devenv.errors import DevError
 from devenv.processes import adopt_orphans
 from devenv.temporary import own_temporary_folder
 from devenv.toolchain import cache, ensure_control_plane_tools
 
-JOBS = (200, 1_000)
+JOBS = (200, 1_000, 3_000, 10_000)
+JOBS_OF_BAD_INPUT = (1_000,)
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -44,15 +46,17 @@ def _measure_all(arguments: argparse.Namespace) -> list[Measured]:
     options = Options(
         limit=arguments.limit,
         samples=arguments.samples,
+        good=arguments.good,
+        finished=arguments.finished,
         suspended=arguments.suspended,
         tables_exist=not arguments.no_tables,
         profile=arguments.profile,
     )
     tools = ensure_control_plane_tools(cache())
     found = []
-    for scenario in arguments.scenarios or SCENARIOS:
+    for scenario in arguments.scenarios or GROWTH:
         of_it = []
-        for jobs in arguments.jobs or JOBS:
+        for jobs in arguments.jobs or (JOBS if scenario in GROWTH else JOBS_OF_BAD_INPUT):
             sys.stderr.write(f"{scenario}, {jobs:,} jobs ...\n")
             of_it.append(measure(scenario, jobs, options, tools))
         found += of_it
@@ -78,10 +82,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="./dev run python -m bench.admission",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"{name:10} {(work.__doc__ or '').strip()}" for name, work in SCENARIOS.items()),
+        epilog="\n".join(f"{name:17} {(work.__doc__ or '').strip()}" for name, work in SCENARIOS.items()),
     )
     parser.add_argument(
-        "scenarios", nargs="*", choices=[*SCENARIOS, []], metavar="SCENARIO", help="all by default"
+        "scenarios",
+        nargs="*",
+        choices=[*SCENARIOS, []],
+        metavar="SCENARIO",
+        help=f"by default those of growth: {', '.join(GROWTH)}; there are {', '.join(BAD_INPUT)}, too",
     )
     parser.add_argument(
         "-n", "--jobs", type=_whole, action="append", help="given several times, a column each"
@@ -90,6 +98,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=float, default=Options.limit, help="seconds for what is measured")
     parser.add_argument(
         "--samples", type=_whole, default=Options.samples, help="jobs one at a time, and releases"
+    )
+    parser.add_argument(
+        "--good", type=_whole, default=Options.good, help="jobs whose time is told alone and beside bad input"
+    )
+    parser.add_argument(
+        "--finished",
+        type=int,
+        default=Options.finished,
+        help="jobs that have finished long before, beside all",
     )
     parser.add_argument(
         "--suspended",

@@ -6,6 +6,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -18,7 +19,7 @@ from sluice.kube.client import ApiError, Json, Kube
 from sluice.kube.resources import APPLICATIONS, JOBS, Resource
 
 NAMESPACE = "default"
-TOGETHER = 32
+TOGETHER = 64
 """Requests of the bench under way at one time."""
 PAUSE = 0.5
 GONE = 410
@@ -81,10 +82,10 @@ class Cluster:
             self._failure = self._failure or task.exception()
             self._changed.set()
 
-    async def create(self, resource: Resource, body: Json) -> Json:
+    async def create(self, resource: Resource, body: Json, *, namespace: str | None = NAMESPACE) -> Json:
         async with self._places:
             self.written[api_writes.write_of("POST", resource.plural)] += 1
-            return await self.kube.create(resource, NAMESPACE, body)
+            return await self.kube.create(resource, namespace, body)
 
     async def patch(self, resource: Resource, name: str, body: Json, *, sub: str = "") -> Json:
         async with self._places:
@@ -115,6 +116,10 @@ class Cluster:
 
     def has_more_applications(self, than: int) -> Callable[[], bool]:
         return lambda: len(self.applied_at) > than
+
+    def applied_after(self, first: int) -> list[str]:
+        """The jobs that got theirs after so many others, in their order."""
+        return list(islice(self.applied_at, first, None))
 
     def has_been(self, job: str, phase: str) -> Callable[[], bool]:
         return lambda: (job, phase) in self.phase_at

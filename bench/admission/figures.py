@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any
 
 
@@ -27,8 +28,8 @@ class Measured:
         return not self.note and self.reached >= self.wanted
 
     def as_json(self) -> dict[str, Any]:
-        """JSON knows no nan."""
-        figures = {name: None if math.isnan(value) else value for name, value in self.figures.items()}
+        """JSON knows neither nan nor infinity."""
+        figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
         return {**asdict(self), "figures": figures, "complete": self.is_whole}
 
 
@@ -46,22 +47,45 @@ def latencies(what: str, seconds: Sequence[float]) -> dict[str, float]:
 
 
 def table(measured: Sequence[Measured], about: str) -> str:
-    """Those of one scenario: a row for each figure, a column for each number of jobs."""
-    rows = [[about, *(f"{one.jobs:,} jobs" for one in measured)]]
-    rows.append(["reached", *(_reached(one) for one in measured)])
-    rows += [
-        [name, *(_shown(one.figures.get(name)) for one in measured)]
-        for name in dict.fromkeys(name for one in measured for name in one.figures)
+    """Those of one scenario: a row for each figure, a column for each number of jobs, and between two of them how many times
+    as much the second is."""
+    rows = [
+        _row(about, [one.jobs for one in measured], [f"{one.jobs:,} jobs" for one in measured]),
+        _row("reached", [None] * len(measured), [_reached(one) for one in measured]),
     ]
-    rows += [
-        [f"  {name}", *(_shown(one.writes.get(name)) for one in measured)]
-        for name in dict.fromkeys(name for one in measured for name in one.writes)
-    ]
+    for of in (_figures, _writes):
+        for name in dict.fromkeys(name for one in measured for name in of(one)):
+            values = [of(one).get(name) for one in measured]
+            rows.append(
+                _row(name if of is _figures else f"  {name}", values, [_shown(one) for one in values])
+            )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(map(_placed, row, widths, range(len(row)))) for row in rows]
     lines.insert(1, "-" * len(lines[0]))
     lines += [f"{one.jobs:,} jobs: {one.note}" for one in measured if one.note]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _figures(one: Measured) -> dict[str, float]:
+    return one.figures
+
+
+def _writes(one: Measured) -> dict[str, float]:
+    return one.writes
+
+
+def _row(name: str, values: Sequence[float | None], shown: Sequence[str]) -> list[str]:
+    row = [name, shown[0]]
+    for (before, now), cell in zip(pairwise(values), shown[1:], strict=True):
+        row += [_growth(before, now), cell]
+    return row
+
+
+def _growth(before: float | None, now: float | None) -> str:
+    """Of what is nothing, or isn't known, it can't be told."""
+    if before is None or now is None or not math.isfinite(before * now) or before <= 0 or now <= 0:
+        return ""
+    return f"x{now / before:.1f}"
 
 
 def _placed(cell: str, width: int, column: int) -> str:

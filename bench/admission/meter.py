@@ -13,6 +13,7 @@ import psutil
 from bench.admission import api_writes
 from bench.admission.cluster import Cluster
 from bench.admission.figures import Measured
+from bench.admission.operator_metrics import Said, between, said_in, together
 from bench.admission.operator_process import Operator
 
 from devenv.service import Service
@@ -31,9 +32,9 @@ class Cost:
     bench: float
     servers: float
     machine: float
-    lost: int
     writes: Counter[str]
     own: Counter[str]
+    said: Said
 
 
 class Meter:
@@ -72,6 +73,7 @@ class Meter:
     async def end(self, found: Measured, *, units: int, at: float | None = None) -> None:
         """`units` is what the costs are told for each of; `at` is when it was over, if that was seen before."""
         before, after = self._begun, await self._cost()
+        memory = [operator.memory() for operator in self._operators]
         if self._looking is not None:
             self._looking.cancel()
             with suppress(asyncio.CancelledError):
@@ -87,8 +89,11 @@ class Meter:
             "API server and etcd CPU, ms each": 1000 * (after.servers - before.servers) / each,
             "bench CPU, ms each": 1000 * (after.bench - before.bench) / each,
             "bench, cores": (after.bench - before.bench) / (after.at - before.at),
+            **between(before.said, after.said, units),
             "operator peak RSS, MiB": max(operator.peak_bytes for operator in self._operators) / MIB,
-            "leadership lost, times": after.lost - before.lost,
+            "operator RSS at the end, MiB": max(resident for resident, _ in memory) / MIB,
+            "operator USS at the end, MiB": max(own for _, own in memory) / MIB,
+            "leadership lost, times": sum(operator.times_lost for operator in self._operators),
             "others on this machine, cores": max(
                 0.0, (after.machine - before.machine - ours) / (after.at - before.at)
             ),
@@ -107,9 +112,9 @@ class Meter:
             bench=_cpu_of(os.getpid()),
             servers=sum(map(_cpu_of_service, (self._plane.apiserver, self._plane.etcd))),
             machine=_cpu_of_machine(),
-            lost=sum(operator.times_lost for operator in self._operators),
             writes=writes,
             own=own,
+            said=together([said_in(await operator.metrics()) for operator in self._operators]),
         )
 
     async def _look(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import aiohttp
 import psutil
 import yaml
 from bench.admission.cluster import NAMESPACE, BenchError
@@ -19,16 +21,19 @@ LEADS = "leading as"
 LOST = "no longer leading"
 LOOK_EVERY = 0.02
 STOP_SECONDS = 30.0
+METRICS_SECONDS = 30.0
 
+_SERVED = re.compile(r"/metrics on port (\d+)")
 _LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 
 
-def configuration(redis_url: str) -> dict[str, Any]:
+def configuration(redis_url: str, *beside: str) -> dict[str, Any]:
+    """`beside`: other namespaces whose jobs it runs, too."""
     return {
         "namespace": NAMESPACE,
-        "watchNamespaces": [NAMESPACE],
+        "watchNamespaces": [NAMESPACE, *beside],
         "redisUrl": redis_url,
-        "httpAddress": "off",  # two of them on one machine
+        "httpAddress": "127.0.0.1:0",
         "runtimes": {"default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": _LINKING}},
     }
 
@@ -37,12 +42,19 @@ class Operator:
     """As a context manager it is killed at the end, however that comes."""
 
     def __init__(
-        self, folder: Path, kubeconfig: Path, redis_url: str, *, name: str, wrapped: tuple[str, ...] = ()
+        self,
+        folder: Path,
+        kubeconfig: Path,
+        config: dict[str, Any],
+        *,
+        name: str,
+        environment: dict[str, str],
+        wrapped: tuple[str, ...] = (),
     ) -> None:
         self.log = folder / f"{name}.log"
         self._config = folder / f"{name}.yaml"
-        self._config.write_text(yaml.safe_dump(configuration(redis_url)), encoding="utf-8")
-        self._kubeconfig = kubeconfig
+        self._config.write_text(yaml.safe_dump(config), encoding="utf-8")
+        self._environment = {**os.environ, **environment, "KUBECONFIG": str(kubeconfig)}
         self._wrapped = wrapped
         self._process: subprocess.Popen[bytes] | None = None
         self.peak_bytes = 0
@@ -57,9 +69,7 @@ class Operator:
             self._config,
         ]
         with self.log.open("ab") as log:
-            self._process = spawn(
-                program, log, environment={**os.environ, "KUBECONFIG": str(self._kubeconfig)}
-            )
+            self._process = spawn(program, log, environment=self._environment)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -113,6 +123,30 @@ class Operator:
         times = psutil.Process(self.process.pid).cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
 
+    @property
+    def computes(self) -> bool:
+        """Whether its main thread has something to compute now, be it that it waits for a core."""
+        self.must_run()
+        return bool(psutil.Process(self.process.pid).status() == psutil.STATUS_RUNNING)
+
     def look_at_memory(self) -> None:
         if self.runs:
             self.peak_bytes = max(self.peak_bytes, psutil.Process(self.process.pid).memory_info().rss)
+
+    def memory(self) -> tuple[int, int]:
+        """Resident now, and of that what is its own alone, in bytes."""
+        self.must_run()
+        found = psutil.Process(self.process.pid).memory_full_info()
+        return int(found.rss), int(found.uss)
+
+    async def metrics(self) -> str:
+        """What it says of itself; nothing where it doesn't answer in time."""
+        served = _SERVED.search(self.log.read_text(encoding="utf-8", errors="replace"))
+        if served is None or not self.runs:
+            return ""
+        url, patience = f"http://127.0.0.1:{served[1]}/metrics", aiohttp.ClientTimeout(METRICS_SECONDS)
+        try:
+            async with aiohttp.ClientSession(timeout=patience) as session, session.get(url) as answer:
+                return await answer.text()
+        except (aiohttp.ClientError, TimeoutError):
+            return ""

@@ -1,0 +1,97 @@
+"""Copies of a job with what it left, as etcd stores them: each with names and ids of its own, of the same length."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from bench.admission.cluster import BenchError
+from bench.admission.etcd import Stored
+
+from sluice.engines.attempt import application_name
+from sluice.engines.profile import Profiles
+from sluice.kube.client import Json
+from sluice.lifecycle.job import JobView
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a job is in the bench's world: what copies of it are told apart by."""
+
+    name: str
+    uid: str
+    table: str
+    holder: str = ""
+    """Whom it waits for on its table; empty: for nobody."""
+    holder_uid: str = ""
+
+    @staticmethod
+    def new(name: str, table: str = "", holder: "Place | None" = None) -> "Place":
+        """On a table of its own, unless one is named."""
+        return Place(name, str(uuid4()), table or name, *_told(holder))
+
+    @staticmethod
+    def of(job: Json, table: str = "", holder: "Place | None" = None) -> "Place":
+        name, uid = job["metadata"]["name"], job["metadata"]["uid"]
+        return Place(name, uid, table or name, *_told(holder))
+
+
+def _told(holder: Place | None) -> tuple[str, str]:
+    return (holder.name, holder.uid) if holder is not None else ("", "")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A job that an operator of its own has brought so far, and its objects."""
+
+    place: Place
+    objects: tuple[Stored, ...]
+    """The job first."""
+    ids: tuple[str, ...] = ()
+    """Of its other objects."""
+    profiles: Profiles | None = None
+    """Of the operator, where it has an attempt: what a job hashes to depends on its runtime."""
+
+    def copy(self, to: Place, number: int) -> Iterator[Stored]:
+        """The number tells attempts' tokens apart."""
+        changes = self._changes(to)
+        if self.profiles is not None:
+            renamed = json.loads(replaced(self.objects[0].value, changes))
+            changes |= self._of_attempts(renamed, number)
+        for one in self.objects:
+            yield Stored(
+                replaced(one.key.encode(), changes).decode(),
+                replaced(one.value, changes),
+            )
+
+    def _changes(self, to: Place) -> dict[str, str]:
+        mine = self.place
+        pairs = [
+            (application_name(mine.name, mine.uid, 1), application_name(to.name, to.uid, 1)),
+            (mine.name, to.name),
+            (mine.uid, to.uid),
+            (mine.table, to.table),
+            (mine.holder, to.holder),
+            (mine.holder_uid, to.holder_uid),
+        ]
+        return {old: new for old, new in pairs if old} | {one: str(uuid4()) for one in self.ids}
+
+    def _of_attempts(self, renamed: Json, number: int) -> dict[str, str]:
+        job = json.loads(self.objects[0].value)
+        tokens = [attempt["token"] for attempt in job["status"]["attempts"]]
+        hashes = (self._hash_of(job), self._hash_of(renamed))
+        return {str(token): str(token + number) for token in tokens} | dict([hashes])
+
+    def _hash_of(self, job: Json) -> str:
+        return JobView(job, self.profiles or {}, datetime.now(UTC)).spec_hash
+
+
+def replaced(text: bytes, changes: Mapping[str, str]) -> bytes:
+    """All at once, so that nothing is changed twice."""
+    longer = {old: new for old, new in changes.items() if len(old.encode()) != len(new.encode())}
+    if longer:
+        raise BenchError(f"protobuf counts its bytes, and these have another length: {longer}")
+    found = re.compile(b"|".join(re.escape(old.encode()) for old in sorted(changes, key=len, reverse=True)))
+    return found.sub(lambda match: changes[match[0].decode()].encode(), text)
