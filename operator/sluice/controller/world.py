@@ -14,6 +14,7 @@ from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.work import Works
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 
@@ -25,6 +26,7 @@ Json = dict[str, Any]
 class World:
     def __init__(self, profiles: dict[str, RuntimeProfile]) -> None:
         self._profiles = profiles
+        self._works = Works()
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self._job_bodies = Mirror(JOBS, self._job_changed)
@@ -186,4 +188,5 @@ class World:
             self.mark_all()
 
     def _arrived(self, body: Json) -> JobView:
-        return JobView(body, self._profiles, datetime.now(UTC), self.facts, self.declarations.names)
+        now = datetime.now(UTC)
+        return JobView(body, self._profiles, now, self.facts, self.declarations.names, self._works)

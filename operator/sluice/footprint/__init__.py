@@ -1,7 +1,7 @@
 """What a job touches, read from its manifest before anything runs."""
 
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.job import footprint_of
+from sluice.footprint.job import footprint_of, texts_of
 from sluice.footprint.model import (
     EVERYTHING,
     NOTHING,
@@ -14,6 +14,7 @@ from sluice.footprint.model import (
 )
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
 from sluice.footprint.sql.statement import Statement, split
+from sluice.footprint.write import Texts
 
 __all__ = [
     "ANY_SOURCES",
@@ -27,7 +28,9 @@ __all__ = [
     "Protocol",
     "Statement",
     "TableFootprint",
+    "Texts",
     "footprint_of",
     "split",
+    "texts_of",
     "unknown_footprint",
 ]

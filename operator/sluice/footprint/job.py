@@ -25,6 +25,7 @@ from sluice.footprint.sql.settings import Settings, refuse_settings
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.statements.script import Script
 from sluice.footprint.write import (
+    Texts,
     follows,
     is_delta,
     read_by_stream,
@@ -44,9 +45,11 @@ def footprint_of(
     names: Names | None = None,
     delta_version: str | None = None,
     spark_version: str | None = None,
+    texts: Texts | None = None,
 ) -> JobFootprint:
     """`spark_conf` and the versions: what the job will run under, its runtime profile included. `facts`: of the tables that
-    it writes, `sources`: of those that it selects from, by the one key that `names` gives each."""
+    it writes, `sources`: of those that it selects from, by the one key that `names` gives each. `texts`: the spec's, as
+    `texts_of` has them; they keep what was read of them, so that nothing is read twice for other facts."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf, _spark(spec, spark_version))
     facts, names = facts or {}, names or Names()
@@ -59,10 +62,11 @@ def footprint_of(
         sources=sources or {},
         cautious=dialect is None or not dialect.is_oss,
     )
-    script = _read(spec, around)
+    texts = texts_of(spec) if texts is None else texts
+    script = _read(spec, texts, around)
     if dialect is not None and _may_bend_rules(script):
         dialect, around = None, replace(around, cautious=True)
-        script = _read(spec, around)
+        script = _read(spec, texts, around)
     tables, settings = script.tables, script.around.settings
     if not tables:
         raise NotUnderstoodError("spec.sql has no statement that writes a table")
@@ -143,8 +147,12 @@ def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) ->
     return replace(found, tables=tuple(key for key in found.tables if key not in written))
 
 
-def _read(spec: DeltaWriteJobSpec, around: Surroundings) -> Script:
-    texts = statements_of(spec) if spec.application is None else {}
+def texts_of(spec: DeltaWriteJobSpec) -> Texts:
+    """Refuses what can't be cut into statements."""
+    return statements_of(spec) if spec.application is None else {}
+
+
+def _read(spec: DeltaWriteJobSpec, texts: Texts, around: Surroundings) -> Script:
     if spec.footprint is not None:
         return Script(around, tuple(declared_footprint(declared, around) for declared in spec.footprint))
     script = Script(around)
@@ -154,9 +162,9 @@ def _read(spec: DeltaWriteJobSpec, around: Surroundings) -> Script:
         return script
     try:
         if spec.write is not None:
-            return replace(script, tables=(write_footprint(spec.write, around),))
+            return replace(script, tables=(write_footprint(spec.write, texts, around),))
         if spec.stream is not None:
-            return streamed(spec.stream, around)
+            return streamed(spec.stream, texts, around)
     except RecursionError as error:
         field = "spec.stream" if spec.write is None else "spec.write"
         raise NotUnderstoodError(f"{field}: its SQL is nested too deeply to be read") from error

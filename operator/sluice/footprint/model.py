@@ -153,12 +153,12 @@ class TableFootprint:
         """Whether it may make a table where there is none."""
         return self.creates or self.replaces
 
-    @property
+    @cached_property
     def reads_text(self) -> str:
         """What it reads, as a condition for people."""
         return _text(self.reads if self.data_change else self.reads_files)
 
-    @property
+    @cached_property
     def writes_text(self) -> str:
         """Where it adds rows, as a condition for people."""
         return _text(self.adds)

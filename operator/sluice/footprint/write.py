@@ -1,5 +1,6 @@
 """A DataFrame write and a stream: what the runner does with them, read as the statements that they amount to."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -22,11 +23,17 @@ from sluice.tables import TableKey, key_of_path
 _BEGINS_A_QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("})
 _PASSES_OVER_CHANGES = frozenset({"skipchangecommits", "ignorechanges", "readchangefeed", "readchangedata"})
 _CHANGES = frozenset({"INSERT", "DELETE", "UPDATE", "MERGE"})
+_ALL_OF_IT = "SELECT * FROM source"
 
 
-def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
+Texts = Mapping[str, tuple[Statement, ...]]
+"""The statements of each text of a job, by its place."""
+
+
+def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFootprint:
     key = key_of(write.table)
-    query = _query(write.source.sql, "spec.write.source.sql") if write.source.sql is not None else None
+    sql = write.source.sql
+    query = _query(sql, "spec.write.source.sql", texts) if sql is not None else None
     statement = Statement(number=1, text=write.replace_where or "", line=1, tokens=())
     reading = Reading(statement, key, around, field="spec.write")
     source = _read_by(write.source, query, reading)
@@ -53,7 +60,7 @@ def write_footprint(write: Write, around: Surroundings) -> TableFootprint:
     )
 
 
-def streamed(stream: Stream, around: Surroundings) -> Script:
+def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
     """The stream's rows are the view `source`, a batch of them the view `batch`."""
     around = replace(
         around, views={**around.views, "source": _view(stream.source), "batch": _view(stream.source)}
@@ -61,13 +68,13 @@ def streamed(stream: Stream, around: Surroundings) -> Script:
     checkpoint = key_of_path(stream.checkpoint).text
     if stream.sql is not None:
         script = Script(around)
-        for statement in split(stream.sql, "spec.stream.sql"):
+        for statement in texts["spec.stream.sql"]:
             script = script.then(statement)
         tables = (replace(found, checkpoint=checkpoint, certain=False) for found in script.tables)
         return replace(script, tables=tuple(tables))
     if stream.table is None:
         raise NotUnderstoodError("spec.stream needs table or sql")
-    query = _query(stream.query or "SELECT * FROM source", "spec.stream.query")
+    query = _query(stream.query or _ALL_OF_IT, "spec.stream.query", texts)
     statement = Statement(number=1, text="", line=1, tokens=())
     reading = Reading(statement, key_of(stream.table), around, field="spec.stream")
     reads = _read_by_query(query, reading)
@@ -124,9 +131,9 @@ def _view(source: StreamSource) -> exp.Expr | None:
     return exp.select("*").from_(table)
 
 
-def _query(sql: str, place: str) -> exp.Expr | None:
+def _query(sql: str, place: str, texts: Texts) -> exp.Expr | None:
     """Of a query that stands alone; None if it's too large. What is no query is refused: Spark would carry it out."""
-    statements = split(sql, place)
+    statements = texts[place] if place in texts else split(sql, place)
     if len(statements) > 1:
         raise NotUnderstoodError(f"{place} holds more than one statement: it must be one query")
     tokens = statements[0].tokens
@@ -145,7 +152,7 @@ def _query(sql: str, place: str) -> exp.Expr | None:
                     f"{place} holds {token.text!r} (line {token.line}), so it may be more than a query: "
                     "use spec.sql, or put names that are such words into backticks"
                 )
-    return query_in(tokens, sql, place)
+    return statements[0].once("query", lambda: query_in(tokens, sql, place))
 
 
 def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:

@@ -4,33 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from hashlib import sha256
-from json import dumps
 from typing import Any
 
 from pydantic import ValidationError
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.job_status import MAX_LOCATION, Attempt, DeltaWriteJobStatus, Phase
+from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
 from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile
-from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
+from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "unaided", "spec_hash")
 _BY_FACTS = ("_aided", "footprint")
 _RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
 """Fields of the status that a later leader goes by."""
-_NOT_YET = {
-    "stream": "this version of Sluice runs sql and write jobs only",
-    "application": "this version of Sluice runs sql and write jobs only",
-    "run_key": "this version of Sluice would run a job again that is created again under the same key; leave it out, and "
-    "every job that you create is a run of its own",
-    "writes": "this version of Sluice doesn't check at the end of a run that it kept the promise; leave it out, and the job "
-    "waits as if it wrote everywhere",
-}
-"""What the resource can say and no run would keep."""
-_MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
 
 
 @dataclass(frozen=True)
@@ -45,6 +34,8 @@ class JobView:
     """What is known of all tables, now. It decides beside whom the job may run, not what it does."""
     names: Names = field(default_factory=Names)
     """Where they lead, likewise."""
+    works: Works = field(default_factory=Works)
+    """What was read of all jobs' specs."""
 
     def now(self, body: dict[str, Any], names: Names) -> "JobView":
         """The object after a change. What was understood stays understood as long as the spec is the same: large SQL
@@ -162,41 +153,22 @@ class JobView:
     def annotations(self) -> Mapping[str, str]:
         return self.body["metadata"].get("annotations") or {}
 
+    @property
+    def _work(self) -> Work:
+        return self.works.of(self.body.get("spec"), self.profiles)
+
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
-        try:
-            return DeltaWriteJobSpec.as_stored(self.body.get("spec"))
-        except ValidationError as error:
-            raise NotUnderstoodError(problems_of(error, most=1)) from error
+        return self._work.spec
 
     @cached_property
     def profile(self) -> RuntimeProfile:
-        name = self.spec.runtime_ref or "default"
-        if name not in self.profiles:
-            raise NotUnderstoodError(
-                f"spec.runtimeRef: there is no runtime profile {name!r}; the operator has {', '.join(sorted(self.profiles))}"
-            )
-        return self.profiles[name].with_overrides(self.spec.runtime)
+        return self._work.profile
 
     @cached_property
     def unaided(self) -> JobFootprint:
         """As far as its manifest tells, which names tables as it likes."""
-        for name, why in _NOT_YET.items():
-            if getattr(self.spec, name) is not None:
-                raise NotUnderstoodError(f"spec.{_alias(name)}: not yet: {why}")
-        found = footprint_of(
-            self.spec,
-            self.profile.spark_conf,
-            delta_version=self.profile.delta_version,
-            spark_version=self.profile.spark_version,
-        )
-        for key in found.keys:
-            if len(key.text) > MAX_LOCATION:
-                raise NotUnderstoodError(
-                    f"table {key.text[:60]}...: its name or location has {len(key.text)} characters, and {MAX_LOCATION} are the "
-                    "most that a status can hold"
-                )
-        return found
+        return self._work.unaided
 
     @cached_property
     def tables(self) -> tuple[TableKey, ...]:
@@ -244,15 +216,8 @@ class JobView:
         return self._footprint({k: self.facts[k].unlike_now(why) for k in self.tables if k in self.facts})
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
-        return footprint_of(
-            self.spec,
-            self.profile.spark_conf,
-            facts=facts,
-            sources={key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts},
-            names=self.names,
-            delta_version=self.profile.delta_version,
-            spark_version=self.profile.spark_version,
-        )
+        sources = {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
+        return self._work.footprint(self.names, facts, sources)
 
     @property
     def run_key(self) -> str:
@@ -261,9 +226,4 @@ class JobView:
     @cached_property
     def spec_hash(self) -> str:
         """Changes with everything that decides what a run does, and with nothing else."""
-        work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
-        return sha256(dumps([work, self.unaided.identity], sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _alias(name: str) -> str:
-    return DeltaWriteJobSpec.model_fields[name].alias or name
+        return self._work.spec_hash

@@ -15,7 +15,7 @@ from sluice.lifecycle.holding import changed_tables, holder_of, lease_for
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import Understood, is_as_recorded
 from sluice.predicates import Table
-from sluice.tables import TableFacts, key_of_path, unread
+from sluice.tables import Names, TableFacts, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -327,4 +327,4 @@ def test_where_it_may_read_any_table_every_name_that_leads_elsewhere_counts() ->
     for source, kept in (("delta.`/lake/source`", True), ("f(1)", False)):
         view = job(f"INSERT INTO delta.`/lake/orders` SELECT id, date FROM {source}")
         before = view.footprint
-        assert (view.renamed(view.names, elsewhere).footprint is before) == kept
+        assert (view.renamed(Names(), elsewhere).footprint is before) == kept

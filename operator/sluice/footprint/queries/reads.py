@@ -45,21 +45,33 @@ def reads_of(
     """`written`: the node that names the table as a target, not as a source. `seen`: views that were looked through
     already, so that views upon views cost no more than their texts."""
     seen = {} if seen is None else seen
-    unknown = stranger(tree, written=written)
+    unknown, function = _reads_any_table(tree, reading, written)
     if unknown is not None:
         return _everything(
             f"{type(unknown).__name__}: a part of the query that is not understood may read any table"
         )
-    for node in tree.walk():
-        name = users_function(node, reading.around.settings.spark)
-        if name is not None:
-            return _everything(f"{name}(): may be a function over {reading.key}")
+    if function is not None:
+        return _everything(f"{function}(): may be a function over {reading.key}")
     found = [
         scan
         for table in tree.find_all(exp.Table)
         if table is not written and (scan := _scan(table, reading, seen)) is not None
     ]
     return Reads(united(scan.region for scan in found), tuple(why for scan in found for why in scan.widened))
+
+
+def _reads_any_table(
+    tree: exp.Expr, reading: Reading, written: exp.Expr | None
+) -> tuple[exp.Expr | None, str | None]:
+    """What isn't understood in it, and a function that may be a user's. Also of a view's tree, which is another statement's and
+    is kept here so that no other one gets its identity."""
+    spark = reading.around.settings.spark
+
+    def look() -> tuple[exp.Expr, exp.Expr | None, str | None]:
+        functions = (users_function(node, spark) for node in tree.walk())
+        return tree, stranger(tree, written=written), next((name for name in functions if name), None)
+
+    return reading.statement.once(("reads any table", id(tree), spark), look)[1:]
 
 
 def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads | None:

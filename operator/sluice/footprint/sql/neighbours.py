@@ -31,25 +31,28 @@ _TESTS_OF_OTHERS = frozenset({"ISNULL", "NOTNULL"})
 
 def astray(tokens: Sequence[Token]) -> str | None:
     """Why Spark refuses the statement of these tokens; None if nothing is known against it."""
-    for line, before, after in _around_commas(tokens):
+    words = [word(token) for token in tokens]
+    for line, before, after in _around_commas(tokens, words):
         if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
             return f"something is missing beside the comma in line {line}"
-    for previous, token in pairwise(tokens):
-        why = _of_two(previous, token)
+    for position, (previous, token) in enumerate(pairwise(tokens)):
+        why = _of_two(previous, token, words[position], words[position + 1])
         if why is not None:
             return f"{why} in line {token.line}"
-    unended = _between_without_and(tokens)
+    unended = _between_without_and(tokens, words)
     if unended is not None:
         return f"BETWEEN lacks its AND in line {unended}"
-    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        why = _of_three(first, second, third)
+    for position, three in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        why = _of_three(tokens[position], three, tokens[position + 2])
         if why is not None:
-            return f"{why} in line {third.line}"
-    return _from_without_select(tokens)
+            return f"{why} in line {tokens[position + 2].line}"
+    return _from_without_select(tokens, words)
 
 
-def _from_without_select(tokens: Sequence[Token]) -> str | None:
+def _from_without_select(tokens: Sequence[Token], words: Sequence[str]) -> str | None:
     """`FROM t WHERE ...` is none of Spark's queries: SELECT, or |>, comes first."""
+    if "WHERE" not in words:
+        return None
     outside = [
         ("", 0),
         *((text, tokens[position].line) for position, text in outside_parentheses(tuple(tokens))),
@@ -64,12 +67,13 @@ def _from_without_select(tokens: Sequence[Token]) -> str | None:
     return None
 
 
-def _between_without_and(tokens: Sequence[Token]) -> int | None:
+def _between_without_and(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
     """The line of the first; its AND comes before what can't stand within the first end."""
+    if "BETWEEN" not in words:
+        return None
     inside: list[str] = []
     waiting: list[tuple[int, int]] = []
-    for token in tokens:
-        text = word(token)
+    for token, text in zip(tokens, words, strict=True):
         here = bool(waiting) and waiting[-1][0] == len(inside)
         if text in _CLOSES or (text == "END" and inside[-1:] == ["CASE"]):
             if here:
@@ -86,8 +90,7 @@ def _between_without_and(tokens: Sequence[Token]) -> int | None:
     return waiting[-1][1] if waiting else None
 
 
-def _of_two(previous: Token, token: Token) -> str | None:
-    before, text = word(previous), word(token)
+def _of_two(previous: Token, token: Token, before: str, text: str) -> str | None:
     if token.token_type is TokenType.DOT and before in _BEFORE_A_NAME:
         return "a part of a name is missing before the dot"
     if token.token_type is TokenType.STRING and before in _BEFORE_A_TABLE:
@@ -101,8 +104,7 @@ def _of_two(previous: Token, token: Token) -> str | None:
     return None
 
 
-def _of_three(first: Token, second: Token, third: Token) -> str | None:
-    words = (word(first), word(second), word(third))
+def _of_three(first: Token, words: tuple[str, str, str], third: Token) -> str | None:
     if words[1:] == ("NOT", "NULL") and first.token_type in _ENDS_A_VALUE:
         return "IS is missing before NOT NULL"
     if words[1:] == ("*", "EXCLUDE") and words[0] in _BEFORE_A_STAR:
@@ -114,8 +116,8 @@ def _of_three(first: Token, second: Token, third: Token) -> str | None:
     return None
 
 
-def _around_commas(tokens: Sequence[Token]) -> Iterator[tuple[int, str, str]]:
-    words = ["", *(word(token) for token in tokens), ""]
+def _around_commas(tokens: Sequence[Token], words: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    around = ["", *words, ""]
     for position, token in enumerate(tokens, start=1):
         if token.token_type is TokenType.COMMA:
-            yield token.line, words[position - 1], words[position + 1]
+            yield token.line, around[position - 1], around[position + 1]

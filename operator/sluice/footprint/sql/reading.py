@@ -183,23 +183,31 @@ class Reading:
         """Why the statement is too large to be read; None if it isn't."""
         if self.statement.is_beyond:
             return f"the script has more than {MAX_TOKENS} tokens up to here"
-        return excess((*self.statement.common, *self.statement.tokens), "the statement")
+        return self.statement.once("excess", lambda: excess(self._all_tokens, "the statement"))
+
+    @property
+    def _all_tokens(self) -> tuple[Token, ...]:
+        return (*self.statement.common, *self.statement.tokens)
 
     @cached_property
     def tree(self) -> exp.Expr:
         """Only to be asked for if the statement is not `unread`. Its nodes know their lines in the whole script."""
+        tree = self.statement.once("tree", self._tree)
+        if not self.around.cautious and self.statement.once("asks", lambda: asks_other_tables(tree)):
+            raise self.refused(_NO_SUBQUERY)
+        if self.statement.common:
+            self._refuse_names_of_two_things(tree)
+        return tree
+
+    def _tree(self) -> exp.Expr:
         try:
             tokens = (*self.statement.common, *_parsed(self.statement.tokens))
             tree = statement_in(tokens, self.statement.text)
         except PredicateError as error:
             raise self._unreadable(error) from error
-        why = foreign((*self.statement.common, *self.statement.tokens), tree)
+        why = foreign(self._all_tokens, tree)
         if why is not None:
             raise self.refused(why)
-        if not self.around.cautious and asks_other_tables(tree):
-            raise self.refused(_NO_SUBQUERY)
-        if self.statement.common:
-            self._refuse_names_of_two_things(tree)
         return tree
 
     def _refuse_names_of_two_things(self, tree: exp.Expr) -> None:
@@ -242,13 +250,16 @@ class Reading:
 
     def condition(self, start: int, end: int) -> exp.Expr:
         """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
-        try:
-            found = condition_among(self.statement.tokens[start:end], self.statement.text)
-        except PredicateError as error:
-            raise self._unreadable(error) from error
+        found = self.statement.once(("condition", start, end), lambda: self._condition(start, end))
         if not self.around.cautious and holds_a_query(found):
             raise self.refused(_NO_SUBQUERY)
         return found
+
+    def _condition(self, start: int, end: int) -> exp.Expr:
+        try:
+            return condition_among(self.statement.tokens[start:end], self.statement.text)
+        except PredicateError as error:
+            raise self._unreadable(error) from error
 
     def _unreadable(self, error: PredicateError) -> NotUnderstoodError:
         return NotUnderstoodError(f"{at(self.place, error)}. {IF_SPARK_DOES}")
@@ -310,7 +321,12 @@ class Reading:
     def _sources(self, operation: Operation) -> Sources:
         if operation in MAY_SELECT and self.unread is not None:
             return ANY_SOURCES
-        return self.around.selected_by(self.tree) if "tree" in self.__dict__ else NO_SOURCES
+        if "tree" not in self.__dict__:
+            return NO_SOURCES
+        if self.around.views:
+            return self.around.selected_by(self.tree)
+        spark = self.around.settings.spark
+        return self.statement.once(("sources", spark), lambda: self.around.selected_by(self.tree))
 
     def names_own_table(self, node: exp.Table) -> bool:
         """Whether a table of a query is surely the one that the statement writes."""

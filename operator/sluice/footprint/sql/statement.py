@@ -1,8 +1,9 @@
 """Cuts a text into its statements, so that the oracle and the runner see the very same ones."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -14,6 +15,7 @@ from sluice.predicates.limits import excess
 from sluice.predicates.syntax import statement_in, tokens_of
 
 _BACKSLASH_AT_END = re.compile(r"\\\r?\n")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,15 @@ class Statement:
     """A WITH before them, whose common tables they see."""
     is_beyond: bool = False
     """The script is too large to be read so far."""
+    _read: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def once(self, what: Hashable, read: Callable[[], _T]) -> _T:
+        """What its text alone tells, such as its tree: a job is understood anew when its tables change, and its text is not
+        read again for that. Nobody may change what is kept."""
+        if what not in self._read:
+            self._read[what] = read()
+        found: _T = self._read[what]
+        return found
 
 
 def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
@@ -71,6 +82,12 @@ def _tokens(sql: str, place: str) -> list[Token]:
 def _statement(sql: str, tokens: list[Token], number: int) -> Statement:
     text = sql[tokens[0].start : tokens[-1].end + 1]
     return Statement(number=number, text=text, line=tokens[0].line, tokens=tuple(tokens))
+
+
+def query_of(statement: Statement, tokens: Sequence[Token], place: str) -> exp.Expr | None:
+    """The query that these tokens of the statement, or what they amount to, make; as `query_in`."""
+    written = tuple(token.start for token in tokens[:1]), len(tokens)
+    return statement.once(("query", written), lambda: query_in(tokens, statement.text, place))
 
 
 def query_in(tokens: Sequence[Token], text: str, place: str) -> exp.Expr | None:

@@ -24,7 +24,7 @@ from sluice.footprint.sql.shape import (
     WORD,
     fits,
 )
-from sluice.footprint.sql.statement import query_in
+from sluice.footprint.sql.statement import query_of
 from sluice.footprint.sql.words import QUOTED, closed, outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey
@@ -184,7 +184,7 @@ def _query_tokens(reading: Reading) -> tuple[Token, ...]:
 
 
 def _query(reading: Reading) -> exp.Expr | None:
-    return query_in(_query_tokens(reading), reading.statement.text, reading.place)
+    return query_of(reading.statement, _query_tokens(reading), reading.place)
 
 
 def _selected(reading: Reading) -> Sources:

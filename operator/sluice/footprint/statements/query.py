@@ -3,7 +3,7 @@
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, STRING, fits
-from sluice.footprint.sql.statement import Statement, query_in
+from sluice.footprint.sql.statement import Statement, query_of
 from sluice.footprint.sql.words import words
 from sluice.footprint.statements.effect import Effect, Reader
 
@@ -34,7 +34,7 @@ _BEGINS_A_QUERY = frozenset({"SELECT", "FROM", "VALUES", "WITH", "("})
 
 
 def selects(statement: Statement, around: Surroundings, _beginning: int) -> Effect:
-    tree = query_in((*statement.common, *statement.tokens), statement.text, place(statement))
+    tree = query_of(statement, (*statement.common, *statement.tokens), place(statement))
     return Effect(around, selected=around.selected_by(tree).under(around.one_key))
 
 
@@ -42,7 +42,7 @@ def shows(statement: Statement, around: Surroundings, _beginning: int) -> Effect
     rest = statement.tokens[1:]
     describes = statement.tokens[0].text.upper() != "SHOW"
     if describes and _describes_a_query(words(rest[:2])):
-        query_in(rest[words(rest[:1]) == ["QUERY"] :], statement.text, place(statement))
+        query_of(statement, rest[words(rest[:1]) == ["QUERY"] :], place(statement))
         return Effect(around)
     kinds = _DESCRIBE if describes else _SHOW
     if not any(fits(rest, kind) for kind in kinds):

@@ -1,6 +1,5 @@
 """Each kind of statement by its first words, and what the statements of a script do one after another."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sluice.footprint.errors import NotUnderstoodError
@@ -125,7 +124,8 @@ class Script:
         for part in _parts(statement):
             tokens = script.tokens + len(part.common) + len(part.tokens)
             is_first = script.tokens == 0  # a single statement tells by itself why it is too large
-            effect = _effect(replace(part, is_beyond=tokens > MAX_TOKENS and not is_first), script.around)
+            is_beyond = tokens > MAX_TOKENS and not is_first
+            effect = _effect(replace(part, is_beyond=True) if is_beyond else part, script.around)
             script = replace(
                 script,
                 around=effect.around,
@@ -150,8 +150,9 @@ def effect_of(statement: Statement, around: Surroundings) -> Effect:
     raise unknown(statement, _KINDS)
 
 
-def _parts(statement: Statement) -> Iterator[Statement]:
+def _parts(statement: Statement) -> tuple[Statement, ...]:
+    """The same ones each time, as they keep what was read of them."""
     try:
-        yield from unfolded(statement)
+        return statement.once("parts", lambda: tuple(unfolded(statement)))
     except NotUnderstoodError as error:
         raise NotUnderstoodError(f"{place(statement)}: {error}") from None

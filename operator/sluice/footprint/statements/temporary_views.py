@@ -10,7 +10,7 @@ from sluice.footprint.sources import Sources
 from sluice.footprint.sql.naming import table_at
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, WORD, fits
-from sluice.footprint.sql.statement import Statement, query_in
+from sluice.footprint.sql.statement import Statement, query_of
 from sluice.footprint.sql.words import closed, outside_parentheses, words
 from sluice.footprint.statements.effect import Effect
 from sluice.predicates.syntax import tokens_of
@@ -100,7 +100,7 @@ def _with_view(
         raise NotUnderstoodError(
             f"{place(statement)}: a script may make {MAX_VIEWS} temporary views at most: divide it into several jobs"
         )
-    query = query_in(tokens, statement.text, f"{place(statement)}: the view's query")
+    query = query_of(statement, tokens, f"{place(statement)}: the view's query")
     if query is None:
         raise NotUnderstoodError(f"{place(statement)}: the view's query is too large to be read")
     if _reaches(query, name, around):

@@ -7,7 +7,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.naming import Named, table_at
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, PROPERTIES_NAMED, PROPERTIES_SET, STRING, fits
-from sluice.footprint.sql.statement import Statement, query_in
+from sluice.footprint.sql.statement import Statement, query_of
 from sluice.footprint.sql.words import outside_parentheses, words
 
 _COLUMN = rf"{NAME}(?: COMMENT {STRING})?"
@@ -74,7 +74,7 @@ def _read_query(statement: Statement, start: int, before: str) -> None:
         raise NotUnderstoodError(
             f"{place(statement)}: the view is not understood: write it as VIEW name AS query"
         )
-    query_in(rest[query:], statement.text, f"{place(statement)}: the view's query")
+    query_of(statement, rest[query:], f"{place(statement)}: the view's query")
 
 
 def _anew(around: Surroundings, views: Iterable[Named]) -> Surroundings:

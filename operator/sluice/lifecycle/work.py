@@ -1,0 +1,173 @@
+"""What a job's spec says under a runtime profile, read once: not again when its tables change, nor for another job with an
+equal spec, as most come from a few templates."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from json import dumps
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job_status import MAX_LOCATION
+from sluice.api.problems import problems_of
+from sluice.engines import RuntimeProfile
+from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
+from sluice.tables import Names, TableFacts, TableKey
+
+_T = TypeVar("_T")
+
+MOST_CHARACTERS = 250_000
+"""Of the specs that are kept as they were read: each takes some hundred bytes, most of them of syntax trees."""
+
+_MOST_FOOTPRINTS = 4
+"""Of one spec: names and facts differ seldom among the jobs that have it."""
+_NOT_YET = {
+    "stream": "this version of Sluice runs sql and write jobs only",
+    "application": "this version of Sluice runs sql and write jobs only",
+    "run_key": "this version of Sluice would run a job again that is created again under the same key; leave it out, and "
+    "every job that you create is a run of its own",
+    "writes": "this version of Sluice doesn't check at the end of a run that it kept the promise; leave it out, and the job "
+    "waits as if it wrote everywhere",
+}
+"""What the resource can say and no run would keep."""
+_MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
+
+
+@dataclass(frozen=True)
+class _Bound:
+    names: Names
+    facts: Mapping[TableKey, TableFacts]
+    sources: Mapping[TableKey, TableFacts]
+    found: JobFootprint | NotUnderstoodError
+
+
+class Work:
+    """One spec. What is wrong with it is told anew by each that asks, and found once."""
+
+    def __init__(self, given: Any, profiles: Mapping[str, RuntimeProfile]) -> None:
+        self._given = given
+        self.profiles = profiles
+        self._bound: list[_Bound] = []
+
+    @property
+    def spec(self) -> DeltaWriteJobSpec:
+        return _told(self._spec)
+
+    @property
+    def profile(self) -> RuntimeProfile:
+        return _told(self._profile)
+
+    @property
+    def unaided(self) -> JobFootprint:
+        """As far as the spec tells, which names tables as it likes."""
+        return _told(self._unaided)
+
+    def footprint(
+        self, names: Names, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts]
+    ) -> JobFootprint:
+        """With what is known of its tables and of those that it selects from."""
+        for known in self._bound:
+            if known.names is names and known.facts == facts and known.sources == sources:
+                return _told(known.found)
+        found = self._footprint(names, facts, sources)
+        self._bound = [_Bound(names, facts, sources, found), *self._bound[: _MOST_FOOTPRINTS - 1]]
+        return _told(found)
+
+    @cached_property
+    def spec_hash(self) -> str:
+        """Changes with everything that decides what a run does, and with nothing else."""
+        work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
+        return sha256(dumps([work, self.unaided.identity], sort_keys=True).encode()).hexdigest()[:16]
+
+    @cached_property
+    def _spec(self) -> DeltaWriteJobSpec | NotUnderstoodError:
+        try:
+            return DeltaWriteJobSpec.as_stored(self._given)
+        except ValidationError as error:
+            return NotUnderstoodError(problems_of(error, most=1))
+
+    @cached_property
+    def _profile(self) -> RuntimeProfile | NotUnderstoodError:
+        name = self.spec.runtime_ref or "default"
+        if name not in self.profiles:
+            return NotUnderstoodError(
+                f"spec.runtimeRef: there is no runtime profile {name!r}; the operator has {', '.join(sorted(self.profiles))}"
+            )
+        return self.profiles[name].with_overrides(self.spec.runtime)
+
+    @cached_property
+    def _texts(self) -> Texts:
+        return texts_of(self.spec)
+
+    @cached_property
+    def _unaided(self) -> JobFootprint | NotUnderstoodError:
+        for name, why in _NOT_YET.items():
+            if getattr(self.spec, name) is not None:
+                return NotUnderstoodError(f"spec.{_alias(name)}: not yet: {why}")
+        found = self._footprint(None, {}, {})
+        for key in found.keys if isinstance(found, JobFootprint) else ():
+            if len(key.text) > MAX_LOCATION:
+                return NotUnderstoodError(
+                    f"table {key.text[:60]}...: its name or location has {len(key.text)} characters, and {MAX_LOCATION} are the "
+                    "most that a status can hold"
+                )
+        return found
+
+    def _footprint(
+        self,
+        names: Names | None,
+        facts: Mapping[TableKey, TableFacts],
+        sources: Mapping[TableKey, TableFacts],
+    ) -> JobFootprint | NotUnderstoodError:
+        spec, profile = self.spec, self.profile
+        try:
+            return footprint_of(
+                spec,
+                profile.spark_conf,
+                facts=facts,
+                sources=sources,
+                names=names,
+                delta_version=profile.delta_version,
+                spark_version=profile.spark_version,
+                texts=self._texts,
+            )
+        except NotUnderstoodError as error:
+            return error
+
+
+class Works:
+    """The specs that were last asked for."""
+
+    def __init__(self, most_characters: int = MOST_CHARACTERS) -> None:
+        self._most_characters = most_characters
+        self._kept: OrderedDict[str, Work] = OrderedDict()
+        self._characters = 0
+
+    def of(self, given: Any, profiles: Mapping[str, RuntimeProfile]) -> Work:
+        """`profiles`: the very same ones for all who are to share it."""
+        text = dumps(given, sort_keys=True)
+        known = self._kept.get(text)
+        if known is not None and known.profiles is profiles:
+            self._kept.move_to_end(text)
+            return known
+        found = Work(given, profiles)
+        self._characters += 0 if known is not None else len(text)
+        self._kept[text] = found
+        while self._characters > self._most_characters and len(self._kept) > 1:
+            gone, _ = self._kept.popitem(last=False)
+            self._characters -= len(gone)
+        return found
+
+
+def _told(found: _T | NotUnderstoodError) -> _T:
+    if isinstance(found, NotUnderstoodError):
+        raise found.with_traceback(None)
+    return found
+
+
+def _alias(name: str) -> str:
+    return DeltaWriteJobSpec.model_fields[name].alias or name
