@@ -12,7 +12,6 @@ from typing import Any
 
 import aiohttp
 from bench.admission import api_writes
-from kubernetes.aio import config
 
 from devenv.stack import ControlPlane
 from sluice.kube.client import ApiError, Json, Kube
@@ -53,7 +52,7 @@ class Cluster:
 
     async def __aenter__(self) -> "Cluster":
         kubeconfig = str(self._plane.kubeconfig)
-        self._kube = Kube(await config.new_client_from_config(config_file=kubeconfig))  # type: ignore[no-untyped-call]
+        self._kube = await Kube.connect(kubeconfig)
         self.soon(self._watch(APPLICATIONS, self._see_application))
         self.soon(self._watch(JOBS, self._see_job))
         return self

@@ -1,16 +1,19 @@
-"""The few verbs that are needed of Kubernetes, over the official client's connection."""
+"""The few verbs that are needed of Kubernetes."""
 
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio import client, config
 
-from sluice.kube.resources import Resource, plural_in
+from sluice.kube.connection import Connection
+from sluice.kube.pace import Pace
+from sluice.kube.resources import LEASES, Resource, plural_in
 
 Json = dict[str, Any]
 
@@ -20,6 +23,11 @@ PAGE = 500
 WATCH_SECONDS = 20
 WATCH_GRACE = 5
 """Seconds that the API server's end of a watch may be late before the connection counts as dead."""
+
+THROTTLED_SECONDS = 30.0
+"""In all, that a request waits for an API server that has no room for it, beside the time that its answers take."""
+THROTTLED_PAUSE = 1.0
+"""Where the API server doesn't say how long to wait."""
 
 
 class ApiError(Exception):
@@ -54,8 +62,11 @@ class ExpiredError(ApiError):
     """The version that was asked about is one that the API server remembers no more."""
 
 
+_JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
+_TOO_MANY = 429
+_UNAVAILABLE = 503
 
 
 Asked = Callable[[str, str, int, float], None]
@@ -63,27 +74,33 @@ Asked = Callable[[str, str, int, float], None]
 
 
 class Kube:
-    def __init__(self, api: client.ApiClient, asked: Asked | None = None) -> None:
-        self._api = api
+    def __init__(self, connection: Connection, asked: Asked | None = None, pace: Pace | None = None) -> None:
+        self._connection = connection
         self._asked = asked
+        self._pace = pace or Pace()
 
     @classmethod
     async def connect(
-        cls, kubeconfig: str | None = None, context: str | None = None, *, asked: Asked | None = None
+        cls,
+        kubeconfig: str | None = None,
+        context: str | None = None,
+        *,
+        asked: Asked | None = None,
+        pace: Pace | None = None,
     ) -> Self:
         """As the given kubeconfig says, or kubectl's, or the pod that this process runs in."""
         settings = client.Configuration()
         named = {"config_file": kubeconfig, "context": context}
         given = {option: value for option, value in named.items() if value is not None}
         await config.load_config(client_configuration=settings, **given)  # type: ignore[no-untyped-call]
-        return cls(client.ApiClient(settings), asked)
+        return cls(Connection(settings), asked, pace)
 
     async def close(self) -> None:
-        await self._api.close()  # type: ignore[no-untyped-call]
+        await self._connection.close()
 
     @property
     def address(self) -> str:
-        return str(self._api.configuration.host)
+        return self._connection.address
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Json:
         return await self._request("GET", resource.path(namespace, name))
@@ -151,25 +168,23 @@ class Kube:
             "labelSelector": selector,
             "timeoutSeconds": str(WATCH_SECONDS),
         }
-        path = resource.path(namespace)
+        path = f"{resource.path(namespace)}?{urlencode(query)}"
         try:
             async with asyncio.timeout(REQUEST_TIMEOUT):  # it begins to answer at once
-                response = await self._call("GET", path, query=query, patience=WATCH_SECONDS + WATCH_GRACE)
+                response = await self._call(
+                    "GET", path, verb="watch", plural=resource.plural, patience=WATCH_SECONDS + WATCH_GRACE
+                )
         except TimeoutError as error:
             raise ApiError(0, "NoAnswer", f"GET {path}: the API server begins no watch") from error
-        stream = response.response
         try:
             if response.status >= 400:
                 raise _error(response.status, await response.read())
-            async for line in _lines(stream.content):
-                event: Json = json.loads(line)
-                if event["type"] == "ERROR":
-                    raise _error_of(event["object"].get("code", 500), event["object"])
-                yield event
+            async for line in _lines(response.content):
+                yield _event_in(line, path)
         except TimeoutError as error:
             raise ApiError(0, "Silent", f"GET {path}: the watch is silent") from error
         finally:
-            stream.close()
+            response.close()
 
     async def _request(
         self,
@@ -178,36 +193,68 @@ class Kube:
         *,
         query: dict[str, str] | None = None,
         body: Json | Sequence[Json] | None = None,
-        kind: str = "application/json",
+        kind: str = _JSON,
     ) -> Json:
-        response = await self._call(method, path, query=query, body=body, kind=kind)
+        verb, plural = _verb(method, query or {}), plural_in(path)
+        path += f"?{urlencode(query)}" if query else ""
+        data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
+
+        async def exchange() -> _Answer:
+            response = await self._call(method, path, verb=verb, plural=plural, data=data, kind=kind)
+            try:
+                text = await response.read()
+            except (aiohttp.ClientError, TimeoutError) as error:
+                raise ApiError(
+                    0, "NoAnswer", f"{method} {path}: the API server's answer was lost: {_words(error)}"
+                ) from error
+            return _Answer(response.status, response.headers.get("Retry-After"), text)
+
+        # Who leads must not wait behind what it leads, and looks again by itself.
+        answer = await (exchange() if plural == LEASES.plural else self._when_there_is_room(method, exchange))
+        if answer.status >= 400:
+            raise _error(answer.status, answer.text)
         try:
-            data = await response.read()
-        except (aiohttp.ClientError, TimeoutError) as error:
+            told: Json = json.loads(answer.text)
+        except (ValueError, RecursionError) as error:
             raise ApiError(
-                0, "NoAnswer", f"{method} {path}: the API server's answer was lost: {_words(error)}"
+                0, "Unreadable", f"{method} {path}: the API server's answer is not JSON: {error}"
             ) from error
-        if response.status >= 400:
-            raise _error(response.status, data)
-        answer: Json = json.loads(data)
-        return answer
+        return told
+
+    async def _when_there_is_room(
+        self, method: str, exchange: Callable[[], Awaitable["_Answer"]]
+    ) -> "_Answer":
+        """A server that has too much to do is asked again, after as long as it says: with 429 it has not begun. With 503 it, or
+        a proxy before it, may have; so what changes anything isn't sent again for that."""
+        left = THROTTLED_SECONDS
+        while True:
+            async with self._pace.turn():
+                answer = await exchange()
+            if answer.status == _TOO_MANY:
+                pause = answer.seconds_to_wait or THROTTLED_PAUSE
+            elif answer.status == _UNAVAILABLE and method == "GET" and answer.seconds_to_wait:
+                pause = answer.seconds_to_wait
+            else:
+                return answer
+            left -= pause
+            if left < 0:
+                return answer
+            await asyncio.sleep(pause)
 
     async def _call(
         self,
         method: str,
         path: str,
         *,
-        query: dict[str, str] | None = None,
-        body: Json | Sequence[Json] | None = None,
+        verb: str,
+        plural: str,
+        data: bytes | None = None,
         patience: float = REQUEST_TIMEOUT,
-        kind: str = "application/json",
-    ) -> Any:
-        url = self._api.configuration.host + path + (f"?{urlencode(query)}" if query else "")
-        headers = {"Accept": "application/json", "Content-Type": kind}
-        await self._api.update_params_for_auth(headers, [], ["BearerToken"], path, method, body)
+        kind: str = _JSON,
+    ) -> aiohttp.ClientResponse:
         began, code = time.monotonic(), 0
         try:
-            response = await self._api.call_api(method, url, headers, body, _request_timeout=patience)
+            response = await self._connection.send(method, path, data, {"Content-Type": kind}, patience)
             code = response.status
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
             raise ApiError(
@@ -215,9 +262,21 @@ class Kube:
             ) from error
         finally:
             if self._asked is not None:
-                verb = _verb(method, query or {})
-                self._asked(verb, plural_in(path), code, time.monotonic() - began)
+                self._asked(verb, plural, code, time.monotonic() - began)
         return response
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    retry_after: str | None
+    text: bytes
+
+    @property
+    def seconds_to_wait(self) -> float | None:
+        """As the API server says it, which is never by a date."""
+        said = self.retry_after or ""
+        return float(said) if said.isascii() and said.isdecimal() and len(said) < 9 else None
 
 
 def _words(error: BaseException) -> str:
@@ -241,6 +300,20 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
             yield b"".join((*parts, end))
             parts = []
         parts.append(begun)
+
+
+def _event_in(line: bytes, path: str) -> Json:
+    try:
+        event: Json = json.loads(line)
+        if event["type"] == "ERROR":
+            raise _error_of(event["object"].get("code", 500), event["object"])
+        metadata = event["object"]["metadata"]
+        int(metadata["resourceVersion"])
+        if event["type"] != "BOOKMARK":
+            metadata["uid"], metadata["name"]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
+        raise ApiError(0, "Unreadable", f"GET {path}: an event can't be read: {_words(error)}") from error
+    return event
 
 
 def _error(status: int, data: bytes) -> ApiError:

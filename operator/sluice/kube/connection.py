@@ -1,0 +1,79 @@
+"""The way to the API server: one HTTP session, settled as the official client would settle it, but for what that asks anew for
+each request.
+
+The client lets aiohttp look for proxies and for a netrc file in two threads of its own for each request, which is as much CPU
+as all the rest of it. Where the proxy is doesn't change while a process lives; a netrc says nothing to an API server.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from kubernetes.aio import client
+from kubernetes.aio.client.rest import RESTClientObject
+from yarl import URL
+
+READ_AHEAD = 1 << 21
+"""Bytes of a watch that are taken in before somebody reads them."""
+USER_AGENT = "sluice"
+
+
+class Connection:
+    """Is made, and closed, in the event loop that uses it."""
+
+    def __init__(self, settings: client.Configuration) -> None:
+        self.address = str(settings.host)
+        self._settings = settings
+        self._more: dict[str, Any] = {}
+        if settings.tls_server_name:
+            self._more["server_hostname"] = settings.tls_server_name
+        proxy = _proxy_of(settings)
+        if proxy is not None:
+            self._more |= {"proxy": proxy.with_user(None), "proxy_headers": _for_proxy(proxy, settings)}
+        self._session = aiohttp.ClientSession(
+            # Not limited here: each watch has a connection of its own, and who waits for one would wait in REQUEST_TIMEOUT.
+            connector=aiohttp.TCPConnector(limit=0, ssl=RESTClientObject(settings).ssl_context),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept": "application/json", "User-Agent": USER_AGENT},
+            read_bufsize=READ_AHEAD,
+        )
+
+    async def send(
+        self, method: str, path: str, data: bytes | None, headers: Mapping[str, str], patience: float
+    ) -> aiohttp.ClientResponse:
+        """`path` is spelled as it is to be sent. The answer's body is still to be read, within the same patience."""
+        credentials = (await self._settings.auth_settings()).get("BearerToken")
+        if credentials is not None and credentials["value"]:
+            headers = {**headers, "Authorization": credentials["value"]}
+        return await self._session.request(
+            method,
+            URL(self.address + path, encoded=True),
+            data=data,
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=patience),
+            **self._more,
+        )
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+def _proxy_of(settings: client.Configuration) -> URL | None:
+    """The kubeconfig's own, or the environment's."""
+    if settings.proxy:
+        return URL(settings.proxy)
+    server = urlsplit(str(settings.host))
+    found = getproxies().get(server.scheme)
+    if not found or not server.hostname or proxy_bypass(server.hostname):
+        return None
+    return URL(found)
+
+
+def _for_proxy(proxy: URL, settings: client.Configuration) -> dict[str, str]:
+    """aiohttp takes no user and password from the address of a proxy that it is given."""
+    headers: dict[str, str] = dict(settings.proxy_headers or {})
+    if proxy.user is not None:
+        headers["Proxy-Authorization"] = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
+    return headers
