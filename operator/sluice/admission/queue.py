@@ -1,77 +1,397 @@
-"""The queue: by priority, then by age. A job passes those ahead of it only if it conflicts with none of them, so
-that nobody waits for ever behind latecomers."""
+"""The queue that grows with the change: it says what `decide` says, and judges again only those whose reason to wait is gone.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+For each that is blocked one is kept that is in its way; until that one has left, nothing can let it go. Whom a waiter can have
+a conflict with is looked up by places, and asked once a shape. A waiter that may go blocks those behind it until it goes.
+"""
 
-from sluice.conflicts import Conflict, conflict_between
-from sluice.footprint.model import JobFootprint
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import islice
+
+from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Waiter
+from sluice.admission.parties import (
+    Alike,
+    Holding,
+    Meetings,
+    Order,
+    Party,
+    Rank,
+    State,
+    Waiting,
+    put,
+    take_out,
+)
+from sluice.admission.shapes import Shape, Shapes
+from sluice.conflicts import Conflict
+
+AT_ONCE = 64
+"""Judged before others have their turn."""
+_MANY = 32
+"""Shapes to meet from which on those that wait right ahead are looked at first: mostly one of them is in the way."""
+MOST_COMPARED = 500
+"""Shapes that an explanation looks at."""
 
 
-@dataclass(frozen=True)
-class Holder:
-    """A job that holds leases."""
+class Queue:
+    """After changes: `judge` until nobody is left to be judged; then `take` gives those who may go, one by one, and
+    `take_blocked` those who may not. Each is given once, until something changes for it."""
 
-    uid: str
-    job: str
-    footprint: JobFootprint
-
-
-@dataclass(frozen=True)
-class Waiter(Holder):
-    priority: int
-    queued_at: datetime
+    def __init__(self) -> None:
+        self._shapes = Shapes()
+        self._meetings = Meetings()
+        self._waiting: dict[str, Waiting] = {}
+        self._holding: dict[str, list[Holding]] = {}
+        self._in_order: list[Rank] = []
+        self._to_judge: list[Rank] = []
+        self._offered: list[Rank] = []
+        self._blocked: dict[str, None] = {}
+        """Since somebody asked."""
+        self._ready = 0
+        self._holds = 0
+        self.judged = 0
+        """Waiters, since the beginning."""
 
     @property
-    def rank(self) -> tuple[int, datetime, str]:
-        return (-self.priority, self.queued_at, self.uid)
-
-
-@dataclass(frozen=True)
-class Blocking:
-    """Who is in the way, and why; `holds` is false for a job that waits, too, but is ahead in the queue."""
-
-    by: Holder
-    conflict: Conflict
-    holds: bool
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Granted if nobody is in the way."""
-
-    waiter: Waiter
-    blocked_by: tuple[Blocking, ...]
-    failure: Exception | None = None
-    """Why it could not be decided on."""
+    def compared(self) -> int:
+        """Pairs of shapes that were asked for a verdict."""
+        return self._shapes.compared
 
     @property
-    def granted(self) -> bool:
-        return not self.blocked_by and self.failure is None
+    def worked_out(self) -> int:
+        """Those of them whose verdict was not known."""
+        return self._shapes.worked_out
 
+    def __len__(self) -> int:
+        return len(self._waiting)
 
-def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decision]:
-    """One decision a waiter, in the order of the queue; those granted hold from then on."""
-    holding = list(holders)
-    ahead: list[Waiter] = []
-    decisions: list[Decision] = []
-    for waiter in sorted(waiters, key=lambda w: w.rank):
-        try:
-            blocked_by = (*_in_the_way(waiter, holding, holds=True), *_in_the_way(waiter, ahead, holds=False))
-        except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
-            decisions.append(Decision(waiter, (), failure))
-            continue
-        decisions.append(Decision(waiter, blocked_by))
-        if blocked_by:
-            ahead.append(waiter)
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._waiting
+
+    def waiter(self, uid: str) -> Waiter | None:
+        entry = self._waiting.get(uid)
+        return None if entry is None else entry.waiter
+
+    def holders(self) -> Iterator[Holder]:
+        for held in self._holding.values():
+            for holding in held:
+                yield holding.holder
+
+    def hold(self, uid: str, holders: Sequence[Holder]) -> None:
+        """All that is held for this job, in place of what was."""
+        before = self._holding.get(uid, [])
+        first = before[0].order[0] if before else self._holds
+        self._holds += not before
+        after: list[Holding] = []
+        shapes = [self._shapes.of(holder.footprint) for holder in holders]
+        for number, (holder, shape) in enumerate(zip(holders, shapes, strict=True)):
+            if number < len(before) and before[number].alike.shape is shape:
+                kept = before[number]
+                kept.holder = holder
+                after.append(kept)
+            else:
+                after.append(self._begin_holding(holder, shape, (first, number)))
+        kept_on = set(map(id, after))
+        if after:
+            self._holding[uid] = after
         else:
-            holding.append(waiter)
-    return decisions
+            self._holding.pop(uid, None)
+        for holding in before:
+            if id(holding) not in kept_on:
+                self._end_holding(holding)
+        own = self._waiting.get(uid)
+        if own is not None and own.state is State.MAY_GO:
+            self._again(own)
 
+    def wait(self, waiter: Waiter) -> None:
+        """Adds it, or puts it in the place of what was said of it."""
+        entry = self._waiting.get(waiter.uid)
+        if entry is not None and entry.waiter.footprint is waiter.footprint:
+            shape = entry.alike.shape
+        else:
+            shape = self._shapes.of(waiter.footprint)
+        if entry is None or entry.alike.shape is not shape or entry.rank != waiter.rank:
+            alike = self._meetings.join(shape)
+            if entry is not None:
+                self._remove(entry)
+            self._add(Waiting(alike, waiter, waiter.rank))
+            return
+        entry.waiter = waiter
+        if entry.state is State.FAILED:
+            self._again(entry)
+        self.offer(waiter.uid)
 
-def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterable[Blocking]:
-    for other in others:
-        conflict = conflict_between(waiter.footprint, other.footprint)
-        if conflict is not None:
-            yield Blocking(other, conflict, holds)
+    def leave(self, uid: str) -> None:
+        """It waits no more."""
+        entry = self._waiting.get(uid)
+        if entry is not None:
+            self._remove(entry)
+
+    def judge(self, most: int = AT_ONCE) -> bool:
+        """At most so many of those that have to be; whether there are more."""
+        left = most
+        while self._to_judge:
+            entry = self._still(self._to_judge[0])
+            if entry is not None and entry.to_judge:
+                if not left:
+                    return True
+                left -= 1
+                heappop(self._to_judge)
+                self._judge(entry)
+            else:
+                heappop(self._to_judge)
+        return False
+
+    def take(self) -> Decision | None:
+        """The first that may go now, or could not be judged; it stays where it is, in the way of those behind it, until it
+        leaves. Holding its leases and letting it leave is all that has to be done before the next one is taken."""
+        while self._offered:
+            entry = self._still(heappop(self._offered))
+            if entry is not None and entry.offered and not entry.to_judge:
+                entry.offered = False
+                return Decision(entry.waiter, failure=entry.failure)
+        return None
+
+    def ready(self) -> Iterator[Decision]:
+        """All that are to be taken now."""
+        while (decision := self.take()) is not None:
+            yield decision
+
+    def offer(self, uid: str) -> None:
+        """To be taken again, if it may go: something else kept it from going."""
+        entry = self._waiting.get(uid)
+        if entry is not None and entry.state in (State.MAY_GO, State.FAILED):
+            self._offer(entry)
+
+    def may_go(self, uid: str) -> bool:
+        """As things stand."""
+        entry = self._waiting.get(uid)
+        if entry is None:
+            return False
+        if entry.to_judge:
+            self._judge(entry)
+        return entry.state is State.MAY_GO
+
+    def take_blocked(self) -> Decision | None:
+        """The next of those that have come to wait for others since they were last taken."""
+        while self._blocked:
+            uid = next(iter(self._blocked))
+            del self._blocked[uid]
+            decision = self.explain(uid)
+            if decision.blocked_by:
+                return decision
+        return None
+
+    def newly_blocked(self) -> Iterator[Decision]:
+        """All of them."""
+        while (decision := self.take_blocked()) is not None:
+            yield decision
+
+    def explain(self, uid: str) -> Decision:
+        """Who is in its way: the first of them by name. Of a job that waits."""
+        entry = self._waiting[uid]
+        if entry.to_judge:
+            self._judge(entry)
+        if entry.state is not State.BLOCKED:
+            return Decision(entry.waiter, failure=entry.failure)
+        found: list[tuple[Alike, Conflict]] = []
+        at_least = False
+        for looked_at, (alike, _) in enumerate(self._beside(entry)):
+            if looked_at == MOST_COMPARED:
+                at_least = True
+                break
+            try:
+                conflict = self._shapes.between(entry.alike.shape, alike.shape)
+            except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
+                self._enter(entry, State.FAILED, self._one_of(alike, entry.rank), failure)
+                return Decision(entry.waiter, failure=failure)
+            if conflict is not None:
+                found.append((alike, conflict))
+        count = sum(len(alike.holding) + alike.ahead(entry.rank) for alike, _ in found)
+        named = tuple(islice(self._named(entry.rank, found), MOST_NAMED))
+        return Decision(entry.waiter, named, count=count, at_least=at_least)
+
+    def _named(self, rank: Rank, found: list[tuple[Alike, Conflict]]) -> Iterator[Blocking]:
+        """Those who hold, then those who are about to, then those who wait ahead."""
+        holding = [(*held, conflict) for alike, conflict in found for held in alike.holding[:MOST_NAMED]]
+        for _, held, conflict in sorted(holding, key=lambda one: one[0]):
+            yield Blocking(held.holder, conflict, holds=True)
+        for holds in (True, False):
+            ahead: list[tuple[Rank, Conflict]] = []
+            for alike, conflict in found:
+                some = islice(self._ahead(alike, rank, ready=holds), MOST_NAMED)
+                ahead += [(one, conflict) for one in some]
+            for one, conflict in sorted(ahead, key=lambda one: one[0]):
+                yield Blocking(self._waiting[one[-1]].waiter, conflict, holds)
+
+    def _ahead(self, alike: Alike, rank: Rank, *, ready: bool) -> Iterator[Rank]:
+        for one in alike.ready if ready else alike.waiting:
+            if one >= rank:
+                return
+            if ready or self._waiting[one[-1]].state is not State.MAY_GO:
+                yield one
+
+    def _judge(self, entry: Waiting) -> None:
+        self.judged += 1
+        for alike, one in self._beside(entry):
+            try:
+                conflict = self._shapes.between(entry.alike.shape, alike.shape)
+            except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
+                self._enter(entry, State.FAILED, one, failure)
+                return
+            if conflict is not None:
+                self._enter(entry, State.BLOCKED, one)
+                return
+        self._enter(entry, State.MAY_GO)
+
+    def _beside(self, entry: Waiting) -> Iterator[tuple[Alike, Party]]:
+        """All shapes that may be in its way, with one of each: of those that wait ahead of it the nearest first, as they leave
+        last; then those that only hold."""
+        met = self._meetings.met_by(entry.alike)
+        near: dict[Alike, None] = {}
+        if len(met) > _MANY:
+            for alike, one in self._right_ahead(entry.rank):
+                if alike in met and alike not in near:
+                    near[alike] = None
+                    yield alike, one
+        ahead: list[tuple[Rank, Alike]] = []
+        holding: list[Alike] = []
+        for alike in met:
+            if alike in near:
+                continue
+            nearest = alike.nearest_ahead(entry.rank)
+            if nearest is not None:
+                ahead.append((nearest, alike))
+            elif alike.holding:
+                holding.append(alike)
+        ahead.sort(key=lambda one: one[0], reverse=True)
+        for rank, alike in ahead:
+            yield alike, self._waiting[rank[-1]]
+        for alike in holding:
+            yield alike, alike.holding[-1][1]
+
+    def _right_ahead(self, rank: Rank) -> Iterator[tuple[Alike, Party]]:
+        position = bisect_left(self._in_order, rank)
+        for one in reversed(self._in_order[max(0, position - _MANY) : position]):
+            entry = self._waiting[one[-1]]
+            if entry.state is not State.FAILED:
+                yield entry.alike, entry
+
+    def _one_of(self, alike: Alike, rank: Rank) -> Party:
+        nearest = alike.nearest_ahead(rank)
+        return self._waiting[nearest[-1]] if nearest is not None else alike.holding[-1][1]
+
+    def _enter(
+        self, entry: Waiting, state: State, behind: Party | None = None, failure: Exception | None = None
+    ) -> None:
+        before, entry.state, entry.failure, entry.to_judge = entry.state, state, failure, False
+        self._stand_behind(entry, behind)
+        if state is not before:
+            self._move(entry, before)
+        if state is State.BLOCKED:
+            entry.offered = False
+        elif entry.offered or state is not before or state is State.FAILED:
+            self._offer(entry)
+
+    def _move(self, entry: Waiting, before: State) -> None:
+        """From one state to another."""
+        alike, rank, state = entry.alike, entry.rank, entry.state
+        if before is State.MAY_GO:
+            self._ready -= 1
+            take_out(alike.ready, rank)
+        if before is State.BLOCKED:
+            self._blocked.pop(entry.waiter.uid, None)
+        if before is State.FAILED:
+            put(alike.waiting, rank)
+            self._stop_ready(alike, rank)
+        if state is State.MAY_GO:
+            self._ready += 1
+            put(alike.ready, rank)
+        if state is State.BLOCKED:
+            self._blocked[entry.waiter.uid] = None
+        if state is State.FAILED:
+            take_out(alike.waiting, rank)
+            self._let_go(entry)
+
+    def _add(self, entry: Waiting) -> None:
+        self._waiting[entry.waiter.uid] = entry
+        insort(self._in_order, entry.rank)
+        put(entry.alike.waiting, entry.rank)
+        self._again(entry)
+        if self._in_order[-1] is not entry.rank:
+            self._stop_ready(entry.alike, entry.rank)
+
+    def _remove(self, entry: Waiting) -> None:
+        uid = entry.waiter.uid
+        del self._waiting[uid]
+        take_out(self._in_order, entry.rank)
+        take_out(entry.alike.waiting, entry.rank)
+        if entry.state is State.MAY_GO:
+            self._ready -= 1
+            take_out(entry.alike.ready, entry.rank)
+        self._blocked.pop(uid, None)
+        self._stand_behind(entry, None)
+        holds_now = next((one for one in self._holding.get(uid, ()) if one.alike is entry.alike), None)
+        self._let_go(entry, holds_now)
+        self._meetings.leave(entry.alike)
+
+    def _begin_holding(self, holder: Holder, shape: Shape, order: Order) -> Holding:
+        holding = Holding(self._meetings.join(shape), holder, order)
+        own = self._waiting.get(holder.uid)
+        goes = own is not None and own.alike is holding.alike and own.state is State.MAY_GO
+        if not (goes and own is not None and not own.to_judge):
+            self._stop_ready(holding.alike)
+        insort(holding.alike.holding, (order, holding))
+        return holding
+
+    def _end_holding(self, holding: Holding) -> None:
+        held = holding.alike.holding
+        del held[bisect_left(held, (holding.order,))]
+        self._let_go(holding)
+        self._meetings.leave(holding.alike)
+
+    def _stop_ready(self, alike: Alike, rank: Rank | None = None) -> None:
+        """Those that may go, but for what has come; of a waiter those behind it."""
+        if not self._ready:
+            return
+        for other in self._meetings.met_by(alike):
+            ready = other.ready if rank is None else other.ready[bisect_right(other.ready, rank) :]
+            if ready and self._may_stop(other.shape, alike.shape):
+                for one in ready:
+                    self._again(self._waiting[one[-1]])
+
+    def _may_stop(self, one: Shape, other: Shape) -> bool:
+        try:
+            return self._shapes.between(one, other) is not None
+        except Exception:  # noqa: BLE001 - told when it is judged, which it is now
+            return True
+
+    def _let_go(self, party: Party, instead: Party | None = None) -> None:
+        """Those that it was in the way of are judged again, unless it is there in another way."""
+        for entry in party.in_the_way_of:
+            entry.behind = instead
+            if instead is None:
+                self._again(entry)
+        if instead is not None:
+            instead.in_the_way_of |= party.in_the_way_of
+        party.in_the_way_of = set()
+
+    def _stand_behind(self, entry: Waiting, party: Party | None) -> None:
+        if entry.behind is not None:
+            entry.behind.in_the_way_of.discard(entry)
+        entry.behind = party
+        if party is not None:
+            party.in_the_way_of.add(entry)
+
+    def _again(self, entry: Waiting) -> None:
+        if not entry.to_judge:
+            entry.to_judge = True
+            heappush(self._to_judge, entry.rank)
+
+    def _offer(self, entry: Waiting) -> None:
+        entry.offered = True
+        heappush(self._offered, entry.rank)
+
+    def _still(self, rank: Rank) -> Waiting | None:
+        entry = self._waiting.get(rank[-1])
+        return entry if entry is not None and entry.rank == rank else None

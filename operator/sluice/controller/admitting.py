@@ -174,12 +174,17 @@ class Admitting:
 
     async def _keep_waiting(self, job: JobView, decision: Decision) -> None:
         first = decision.blocked_by[0]
-        others = f" ({len(decision.blocked_by) - 1} more in the way)" if len(decision.blocked_by) > 1 else ""
+        others = f" ({decision.others})" if decision.others else ""
         state = "runs" if first.holds else "is ahead in the queue"
         message = f"{first.by.job} {state} on {first.conflict.table}: {first.conflict.verdict.reason}{others}"
         phase, reason, message = _outcome_of_waiting(job, message, datetime.now(UTC))
         change = StatusChange(
-            phase, reason, message, understood=Understood.of(job), blocked_by=decision.blocked_by
+            phase,
+            reason,
+            message,
+            understood=Understood.of(job),
+            blocked_by=decision.blocked_by,
+            blocked_by_count=decision.count,
         )
         new = phase is Phase.WAITING and job.phase is not Phase.WAITING
         await self.statuses.write(job, change)

@@ -1,7 +1,7 @@
 """A footprint: what one statement's transaction will record about one table, in the terms of Delta's conflict check."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
 
@@ -10,6 +10,7 @@ from sluice.footprint.regions import EVERYTHING, NOTHING
 from sluice.footprint.sources import NO_SOURCES, Sources
 from sluice.predicates import Region, to_sql
 from sluice.tables import Dialect, LogStore, TableFacts, TableKey
+from sluice.tables.fingerprint import fingerprint_of
 
 __all__ = [
     "EVERYTHING",
@@ -180,6 +181,11 @@ class JobFootprint:
     """By their logs, of those tables that it reads of which a log was read."""
     deadline_seconds: int | None = None
     """Longest time that the job may run."""
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """The same of all of which every verdict is the same."""
+        return fingerprint_of(tuple(getattr(self, one.name) for one in fields(self)))
 
     @cached_property
     def vacuums(self) -> tuple[TableFootprint, ...]:

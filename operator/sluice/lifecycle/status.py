@@ -53,6 +53,8 @@ class StatusChange:
     attempt: Attempt | None = None
     """In the place of the one with its number, or after the others; the oldest ones go."""
     blocked_by: tuple[Blocking, ...] | None = None
+    blocked_by_count: int | None = None
+    """Of all that are in the way, if not all are named."""
     comes_anew: bool = False
     """Into the phase, also if it was in it: the status differs then from what it was, whatever that was."""
 
@@ -82,7 +84,9 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
     if change.blocked_by is not None:
         update |= {
             "blocked_by": tuple(map(_blocker, change.blocked_by[:MAX_BLOCKERS])),
-            "blocked_by_count": len(change.blocked_by),
+            "blocked_by_count": len(change.blocked_by)
+            if change.blocked_by_count is None
+            else change.blocked_by_count,
         }
     return before.model_copy(update=update)
 

@@ -1,10 +1,12 @@
 """What the oracle must know of a table beside the jobs: without its partition columns every write touches all of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 from sluice.predicates import Table
 from sluice.tables.dialect import Dialect
+from sluice.tables.fingerprint import fingerprint_of
 from sluice.tables.log_store import LogStore
 
 
@@ -30,6 +32,11 @@ class TableFacts:
     log_store: LogStore | None = None
     unread: str | None = None
     """Why the table's log could not be read. Then nothing else is known but what a policy declares."""
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """The same of all that say the same."""
+        return fingerprint_of(tuple(getattr(self, one.name) for one in fields(self)))
 
     @property
     def declares(self) -> tuple[Dialect | None, LogStore | None]:

@@ -6,9 +6,13 @@ through one tells its table's id.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sluice.tables.locations import location_of, may_be_one, may_lie_in, scheme_of
+from sluice.tables.locations import folders_of, location_of, may_be_one, may_lie_in, scheme_of, seen_from
+
+Seen = tuple[frozenset[str], frozenset[str]]
+"""Where a table looks for others, and where it is found."""
 
 
 @dataclass(frozen=True, order=True)
@@ -53,6 +57,22 @@ class TableKey:
         folders = self.bound if self.is_name else (self.text,)
         return any(may_lie_in(folder, other.text) for folder in folders)
 
+    @property
+    def seen(self) -> Seen:
+        """Of two tables that `may_equal` each other, one looks where the other is found; and mostly no others do."""
+        if not self.is_name:
+            found = [seen_from(self.text), *map(_seen_name, self.bound)]
+            return _together(found if self.bound else [*found, _FOUND_BY_NAMES])
+        where = [seen_from(text) for text in self.bound] if self.bound else [_LOOKS_BY_NAME]
+        return _together([_seen_name(self.text), *where])
+
+    @property
+    def seen_below(self) -> Seen:
+        """Of something that is held by a table, by `may_hold`: one of the two looks where the other is found."""
+        if self.is_name:
+            return self.seen
+        return _together([self.seen, *map(seen_from, folders_of(self.text)[1:])])
+
     def _may_lie_at(self, location: "TableKey") -> bool:
         if self.bound:
             return any(TableKey(text).may_equal(location) for text in self.bound)
@@ -75,6 +95,22 @@ def in_catalog(name: TableKey, catalog: str) -> TableKey:
 def key_of_path(path: str) -> TableKey:
     scheme = scheme_of(path)
     return TableKey(location_of(path), without_scheme=scheme is None, scheme=scheme or "file")
+
+
+_AT_NO_NAME = "at no name"
+_LOOKS_BY_NAME: Seen = (frozenset({_AT_NO_NAME}), frozenset())
+_FOUND_BY_NAMES: Seen = (frozenset(), frozenset({_AT_NO_NAME}))
+
+
+def _seen_name(name: str) -> Seen:
+    parts = name.split(".")
+    endings = (f"name {'.'.join(parts[first:])}" for first in range(len(parts)))
+    return frozenset({f"name {name}"}), frozenset(endings)
+
+
+def _together(found: Iterable[Seen]) -> Seen:
+    looks, stands = zip(*found, strict=True)
+    return frozenset().union(*looks), frozenset().union(*stands)
 
 
 def _ends_alike(one: str, other: str) -> bool:

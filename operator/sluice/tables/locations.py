@@ -15,6 +15,7 @@ _HDFS = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _BUCKETS = frozenset({"s3", "gs", "oss", "obs", "oci", "cos", "cosn"})
 """Stores that also speak S3's protocol: an endpoint in the configuration leads `s3:` to the buckets of each."""
 _FIXED = _HDFS | _BUCKETS | {"file", "abfss", "adl"}
+_ANYWHERE = "anywhere"
 _ON_DATABRICKS = re.compile(r"file:(?:/dbfs(?P<below>/.*)|(?P<volume>/Volumes/.*))", re.DOTALL)
 
 
@@ -58,10 +59,33 @@ def _bucket(scheme: str, authority: str) -> str:
 
 def may_lie_in(folder: str, location: str) -> bool:
     """Whether the location may be the folder or something below it."""
+    return any(may_be_one(folder, parent) for parent in folders_of(location))
+
+
+def folders_of(location: str) -> list[str]:
+    """The location, and the folders above it."""
     parents = [location]
     for _ in range(_place(location)[1].count("/") - 1):
         parents.append(parents[-1].rpartition("/")[0])
-    return any(may_be_one(folder, parent) for parent in parents)
+    return parents
+
+
+def seen_from(location: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Where it looks for others, and where it is found: of two that `may_be_one`, one looks where the other is found."""
+    (scheme, host), path = _place(location)
+    if scheme not in _FIXED:
+        return frozenset({_ANYWHERE}), frozenset({_ANYWHERE})
+    table = _without_partitions(path)
+    store = (
+        "hdfs"
+        if scheme in _HDFS
+        else f"bucket {_bucket(scheme, host)}"
+        if scheme in _BUCKETS
+        else f"{scheme} {host}"
+    )
+    there, somewhere = f"at {store} {table}", f"path {table}"
+    asks = {there, somewhere} if scheme == "file" or not host else {there}
+    return frozenset(asks), frozenset({there, somewhere, _ANYWHERE})
 
 
 @lru_cache(maxsize=1 << 16)
@@ -116,3 +140,13 @@ def _is_within(folder: str, table: str) -> bool:
     if folder == table:
         return True
     return folder.startswith(f"{table}/") and all("=" in part for part in folder[len(table) + 1 :].split("/"))
+
+
+def _without_partitions(path: str) -> str:
+    """The same of all that are within each other."""
+    while path:
+        above, slash, last = path.rpartition("/")
+        if not slash or "=" not in last:
+            break
+        path = above
+    return path

@@ -1,0 +1,92 @@
+"""Who goes: by priority, then by age. A job passes those ahead of it only if it conflicts with none of them, so that nobody
+waits for ever behind latecomers. This is what the queue does, said as simply as it can be."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sluice.api.job_status import MAX_BLOCKERS
+from sluice.conflicts import Conflict, conflict_between
+from sluice.footprint.model import JobFootprint
+
+MOST_NAMED = MAX_BLOCKERS
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A job that holds leases."""
+
+    uid: str
+    job: str
+    footprint: JobFootprint
+
+
+@dataclass(frozen=True)
+class Waiter(Holder):
+    priority: int
+    queued_at: datetime
+
+    @property
+    def rank(self) -> tuple[int, datetime, str]:
+        return (-self.priority, self.queued_at, self.uid)
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """Who is in the way, and why; `holds` is false for a job that waits, too, but is ahead in the queue."""
+
+    by: Holder
+    conflict: Conflict
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Granted if nobody is in the way."""
+
+    waiter: Waiter
+    blocked_by: tuple[Blocking, ...] = ()
+    """The first of them."""
+    failure: Exception | None = None
+    """Why it could not be decided on."""
+    count: int = 0
+    """Of all that are in the way."""
+    at_least: bool = False
+    """There may be more than were counted."""
+
+    @property
+    def granted(self) -> bool:
+        return not self.blocked_by and self.failure is None
+
+    @property
+    def others(self) -> str:
+        """Those that are not the first, in words; empty if there are none."""
+        if self.count < 2:
+            return "perhaps more in the way" if self.at_least else ""
+        return f"{'at least ' if self.at_least else ''}{self.count - 1} more in the way"
+
+
+def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decision]:
+    """One decision a waiter, in the order of the queue; those granted hold from then on."""
+    holding = list(holders)
+    ahead: list[Waiter] = []
+    decisions: list[Decision] = []
+    for waiter in sorted(waiters, key=lambda w: w.rank):
+        try:
+            blocked_by = (*_in_the_way(waiter, holding, holds=True), *_in_the_way(waiter, ahead, holds=False))
+        except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
+            decisions.append(Decision(waiter, failure=failure))
+            continue
+        decisions.append(Decision(waiter, blocked_by[:MOST_NAMED], count=len(blocked_by)))
+        if blocked_by:
+            ahead.append(waiter)
+        else:
+            holding.append(waiter)
+    return decisions
+
+
+def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterable[Blocking]:
+    for other in others:
+        conflict = conflict_between(waiter.footprint, other.footprint)
+        if conflict is not None:
+            yield Blocking(other, conflict, holds)

@@ -1,0 +1,120 @@
+"""Where a job can meet others: two jobs of which neither looks where the other stands have no conflict, whatever they do.
+So those that a job must be compared with are looked up, and not searched for among all.
+
+A place says more than that two meet there: those that look for changes of a table find its changes there, and not each
+other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+
+from sluice.footprint.model import JobFootprint, Metadata, TableFootprint
+from sluice.tables import TableKey
+from sluice.tables.identity import Seen
+
+_ALL_JOBS = "all"
+_ALL_VACUUMS = "all vacuums"
+
+
+@dataclass(frozen=True)
+class Places:
+    asks: frozenset[str]
+    stands: frozenset[str]
+
+    def may_meet(self, other: "Places") -> bool:
+        return not (self.asks.isdisjoint(other.stands) and other.asks.isdisjoint(self.stands))
+
+
+EVERYWHERE = Places(frozenset({_ALL_JOBS}), frozenset({_ALL_JOBS}))
+"""Of a job that is compared with all others."""
+
+
+def places_of(job: JobFootprint) -> Places:
+    if not job.tables:
+        return EVERYWHERE
+    asks: set[str] = set()
+    stands = {_ALL_JOBS}
+    for found in (_written(job), _told(job), _streamed(job), _vacuumed(job), _by_logs(job)):
+        for looks_there, stands_there in found:
+            asks |= looks_there
+            stands |= stands_there
+    return Places(frozenset(asks), frozenset(stands))
+
+
+def _written(job: JobFootprint) -> Iterator[Seen]:
+    for footprint in job.tables:
+        yield _in("w", "w", footprint.table.seen)
+        if footprint.table_id is not None:
+            yield _in("i", "i", _one(footprint.table_id))
+        if footprint.checkpoint is not None:
+            yield _in("c", "c", TableKey(footprint.checkpoint).seen)
+
+
+def _told(job: JobFootprint) -> Iterator[Seen]:
+    """Whose columns tell where rows land, and who may change columns."""
+    yield from _readers("t", {key for footprint in job.tables for key in footprint.told_by})
+    yield from _writers("t", job, lambda footprint: footprint.may_change_table)
+
+
+def _streamed(job: JobFootprint) -> Iterator[Seen]:
+    yield from _readers("s", job.streams_from)
+    yield from _writers("s", job, _disturbs_streams)
+
+
+def _vacuumed(job: JobFootprint) -> Iterator[Seen]:
+    yield from _readers("v", job.reads.tables, attrgetter("seen_below"))
+    yield from _writers("v", job, _deletes_files)
+    if job.reads.any_table:
+        yield frozenset({_ALL_VACUUMS}), frozenset()
+    if job.vacuums:
+        yield frozenset(), frozenset({_ALL_VACUUMS})
+
+
+def _by_logs(job: JobFootprint) -> Iterator[Seen]:
+    """Who reads a log, by whatever path, and those of whom that may learn something: they hurt its readers, or have one key
+    of it renamed to another, which is as if they read elsewhere."""
+    for table_id in job.ids_of_sources.values():
+        yield frozenset({f"l {table_id}"}), frozenset()
+    keys: dict[str, set[TableKey]] = {}
+    for footprint in job.tables:
+        if footprint.table_id is not None:
+            keys.setdefault(footprint.table_id, set()).add(footprint.table)
+    hurts = any(
+        footprint.may_change_table or _disturbs_streams(footprint) or _deletes_files(footprint)
+        for footprint in job.tables
+    )
+    for table_id, spelled in keys.items():
+        if hurts or len(spelled) > 1:
+            yield frozenset(), frozenset({f"l {table_id}"})
+
+
+def _disturbs_streams(footprint: TableFootprint) -> bool:
+    return footprint.metadata is not Metadata.NONE or not footprint.removes.is_empty
+
+
+def _deletes_files(footprint: TableFootprint) -> bool:
+    return footprint.retention_hours is not None
+
+
+def _readers(
+    kind: str, keys: Iterable[TableKey], seen: Callable[[TableKey], Seen] = attrgetter("seen")
+) -> Iterator[Seen]:
+    for key in keys:
+        yield _in(kind, f"{kind}'", seen(key))
+
+
+def _writers(kind: str, job: JobFootprint, hurts: Callable[[TableFootprint], bool]) -> Iterator[Seen]:
+    """They look where readers stand, and stand where readers look."""
+    for footprint in job.tables:
+        if hurts(footprint):
+            yield _in(f"{kind}'", kind, footprint.table.seen)
+
+
+def _in(asked: str, stood: str, seen: Seen) -> Seen:
+    looks, stands = seen
+    return frozenset(f"{asked} {place}" for place in looks), frozenset(f"{stood} {place}" for place in stands)
+
+
+def _one(place: str) -> Seen:
+    return frozenset({place}), frozenset({place})
