@@ -1,17 +1,17 @@
 """Has tables read for the jobs that touch them, beside the acting loop, and never for longer than a job can wait.
 
-A job is judged by what was read after it had arrived, and after the last job ended that may have changed the table. Where
-no answer comes in time, the table counts as unread: then the job waits for everything that it might meet.
+A job is judged by what was read after it had arrived, and after the last job ended that may have changed the table. One read
+serves all who were there when it began; a lone job's begins at once, and between two there is a pause in which more may come.
+Where no answer comes in time, the table counts as unread: then the job waits for everything that it might meet.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
+from sluice.controller.store_threads import StoreThreads
 from sluice.controller.world import World
-from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.tables import Declarations, TableFacts, TableKey, drift, known, unread
 
@@ -19,14 +19,14 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
 FRESH_SECONDS = 20.0
-"""Counted from when a read began: more than the longest read and a turn of the acting loop, or nothing would be fresh."""
-"""Age of facts that a grant may rest on: others than Sluice's jobs change tables, too."""
+"""Age of facts that a grant may rest on, counted from when their read began: others than Sluice's jobs change tables, too. More
+than the longest read and a turn of the acting loop take, or nothing would be fresh."""
+LEAST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Between two reads of one table, so that jobs which come one after another share them: a few times as long as the first took."""
 
-_THREADS = 8
+_PAUSE_TO_READ = 3.0
 _NEVER = float("-inf")
 _TELLING = 120
-
-_Job = tuple[str, int]
 
 
 class TableReader:
@@ -37,116 +37,156 @@ class TableReader:
         *,
         patience: float = PATIENCE,
         fresh_seconds: float = FRESH_SECONDS,
+        least_pause: float = LEAST_PAUSE,
     ) -> None:
         self._world = world
-        self._read = read
         self._patience = patience
         self._fresh_seconds = fresh_seconds
-        # A pool of its own: reads that hang must not take the threads of those who look for a run's outcome.
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tables")
+        self._least_pause = least_pause
+        self._threads = StoreThreads(read)
         self._declarations = world.declarations
-        self._arrived: dict[_Job, float] = {}
+        self._arrived: dict[str, tuple[int, float]] = {}
+        """By uid: generation, and when it was first asked for."""
         self._answered: dict[TableKey, float] = {}
         """When the read began whose answer is known."""
         self._changed: dict[TableKey, float] = {}
         """When a job ended that may have changed the table."""
+        self._rests_until: dict[TableKey, float] = {}
         self._reading: dict[TableKey, asyncio.Task[None]] = {}
+        """Also while the table rests."""
         self._overdue: set[TableKey] = set()
-        self._asking: dict[TableKey, set[str]] = {}
+        self._asking: dict[TableKey, dict[str, float]] = {}
+        """Uids of jobs, and when a read must have begun to be an answer for each."""
 
     def close(self) -> None:
         for task in self._reading.values():
             task.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     def knows(self, job: JobView, *, for_grant: bool = False) -> bool:
         """Whether there is an answer for each of its tables that the job may be judged by, and for each that tells where its
         rows land. If not, it is marked when there is."""
         self._heed_policies()
         job = self._world.jobs.get(job.uid, job)  # its tables may have other keys now
+        tables = (*job.tables, *job.sources)
+        if job.uid in self._world.jobs:
+            self._world.resting.rests(job.uid, tables)
         now = time.monotonic()
-        since = self._arrived.setdefault((job.uid, job.generation), now)
+        since = self._arrival(job, now)
         if for_grant:
             since = max(since, now - self._fresh_seconds)
-        missing = [key for key in (*job.tables, *job.sources) if not self._is_known(key, since)]
+        missing = [key for key in tables if not self._is_known(key, since)]
         for key in missing:
-            self._asking.setdefault(key, set()).add(job.uid)
+            self._asking.setdefault(key, {})[job.uid] = since
             self._ask(key)
         return not missing
 
     def waited(self, job: JobView) -> float:
         """Seconds since its tables were first asked for."""
-        now = time.monotonic()
-        return now - self._arrived.get((job.uid, job.generation), now)
+        generation, since = self._arrived.get(job.uid, (None, 0.0))
+        return time.monotonic() - since if generation == job.generation else 0.0
 
     def changed(self, tables: tuple[TableKey, ...]) -> None:
         """A run has ended that may have changed their metadata, by whatever key others know them."""
+        if not tables:
+            return
         spelled_otherwise = [key for key in self._answered if any(key.may_equal(table) for table in tables)]
         self._changed.update(dict.fromkeys((*tables, *spelled_otherwise), time.monotonic()))
 
     def forget_unused(self) -> None:
-        """What no job needs any more."""
-        jobs = [job for job in self._world.jobs.values() if not job.is_finished]
-        there = {(job.uid, job.generation) for job in jobs}
-        asked = (job for job in jobs if (job.uid, job.generation) in self._arrived)
-        used = {key for job in asked for key in _tables_of(job)}
-        used.update(self._reading)
-        self._arrived = {job: since for job, since in self._arrived.items() if job in there}
-        known: dict[TableKey, float] | dict[TableKey, TableFacts]
-        for known in (self._answered, self._changed, self._world.facts):
-            for key in set(known) - used:
-                del known[key]
+        """What no job needs any more, by those that have finished or are gone since."""
+        settled, self._world.settled = self._world.settled, set()
+        for uid in settled:
+            job = self._world.jobs.get(uid)
+            if job is None or job.is_finished:
+                self._arrived.pop(uid, None)
+                self._world.rests_on_nothing(uid)
+        for key in self._world.resting.take_left():
+            if key not in self._reading:
+                self._forget(key)
+
+    def _forget(self, key: TableKey) -> None:
+        for kept in (self._answered, self._changed, self._rests_until, self._world.facts):
+            kept.pop(key, None)
+
+    def _arrival(self, job: JobView, now: float) -> float:
+        """An edited job is a new one."""
+        generation, since = self._arrived.get(job.uid, (None, now))
+        if generation != job.generation:
+            since = now
+            self._arrived[job.uid] = job.generation, now
+        return since
 
     def _is_known(self, key: TableKey, since: float) -> bool:
-        if key in self._overdue:
-            return True
-        return self._answered.get(key, _NEVER) >= max(since, self._changed.get(key, _NEVER))
+        return key in self._overdue or self._is_answer(key, self._answered.get(key, _NEVER), since)
+
+    def _is_answer(self, key: TableKey, begun: float, since: float) -> bool:
+        return begun >= max(since, self._changed.get(key, _NEVER))
 
     def _ask(self, key: TableKey) -> None:
         if key not in self._reading:
             self._reading[key] = asyncio.create_task(self._answer(key), name=f"read {key}")
 
     async def _answer(self, key: TableKey) -> None:
-        begun, by = time.monotonic(), self._declarations
         try:
-            found = await self._read_in_time(key, by)
+            await asyncio.sleep(self._rests_until.get(key, _NEVER) - time.monotonic())
+            by = self._declarations
+            found, begun = await self._read_in_time(key, by)
         finally:
             del self._reading[key]
             self._overdue.discard(key)
-        if by is self._declarations:  # else it may be another table's
-            self._tell(key, found, by)
-            self._answered[key] = begun
-        self._wake(key)
+        if by is not self._declarations:  # it may be another table's
+            self._wake(key)
+            return
+        self._tell(key, found, by)
+        self._answered[key] = begun
+        now = time.monotonic()
+        pause = min(max(self._least_pause, (now - begun) * _PAUSE_TO_READ), LONGEST_PAUSE)
+        self._rests_until[key] = now + pause
+        self._wake(key, begun)
+        if key in self._asking:
+            self._ask(key)
+        elif not self._world.resting.on(key):
+            self._forget(key)
 
-    async def _read_in_time(self, key: TableKey, by: Declarations) -> TableFacts:
-        loop = asyncio.get_running_loop()
-        reading = loop.run_in_executor(self._threads, self._read, key)
+    async def _read_in_time(self, key: TableKey, by: Declarations) -> tuple[TableFacts, float]:
+        """With the time when the read began."""
+        asked = time.monotonic()
+        reading = self._threads.read(key)
         if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
             self._overdue.add(key)
-            self._tell(key, unread(f"the log of {key} did not answer within {self._patience:g} s"), by)
+            self._threads.is_overdue(key)
+            late = unread(f"the log of {key} did not answer within {self._patience:g} s")
+            self._tell(key, late, by, is_told=True)
             self._wake(key)
             await asyncio.wait({reading})
         error = reading.exception()
         if error is None:
             return reading.result()
         logger.error("reading %s: the operator failed on it", key, exc_info=error)
-        return unread(f"the log of {key} cannot be read: {error!r}")
+        return unread(f"the log of {key} cannot be read: {error!r}"), asked
 
-    def _tell(self, key: TableKey, found: TableFacts, by: Declarations) -> None:
+    def _tell(self, key: TableKey, found: TableFacts, by: Declarations, *, is_told: bool = False) -> None:
+        """`is_told`: why it is unread, for all tables of its store."""
         declared = by.declared(key)
         facts = known(found, declared)
         before = self._world.facts.get(key)
         if facts == before or (before is not None and _is_same_trouble(facts, before)):
             return
-        if found.unread is not None:
+        if found.unread is not None and not is_told:
             logger.warning("%s: its columns do not tell what jobs touch: %s", key, found.unread)
         for one in drift(found, declared) if declared is not None else ():
             says = f"policy {by.by_table[key].policy} says {one.field}: {one.wanted}"
             logger.warning("%s: %s, but the log says %s", key, says, one.found)
         self._world.table_seen(key, facts)
 
-    def _wake(self, key: TableKey) -> None:
-        for uid in self._asking.pop(key, ()):
+    def _wake(self, key: TableKey, begun: float = float("inf")) -> None:
+        """Those for whom a read that began then is an answer; the others go on asking."""
+        asking = self._asking.pop(key, {})
+        unanswered = {uid: since for uid, since in asking.items() if not self._is_answer(key, begun, since)}
+        if unanswered:
+            self._asking[key] = unanswered
+        for uid in asking.keys() - unanswered.keys():
             self._world.mark(uid)
 
     def _heed_policies(self) -> None:
@@ -155,17 +195,6 @@ class TableReader:
         if self._declarations is not self._world.declarations:
             self._declarations = self._world.declarations
             self._answered.clear()
-
-
-def _tables_of(job: JobView) -> tuple[TableKey, ...]:
-    """None of a job that is not understood: one may run whose runtime profile was taken out of the configuration."""
-    try:
-        return (*job.tables, *job.sources)
-    except NotUnderstoodError:
-        return ()
-    except Exception:
-        logger.exception("%s: the operator failed on its tables", job.key)
-        return ()
 
 
 def _is_same_trouble(one: TableFacts, other: TableFacts) -> bool:

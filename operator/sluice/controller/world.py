@@ -14,6 +14,7 @@ from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.work import Works
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
@@ -27,6 +28,10 @@ class World:
     def __init__(self, profiles: dict[str, RuntimeProfile]) -> None:
         self._profiles = profiles
         self._works = Works()
+        self.resting = Resting()
+        """Who is to be judged anew when a table turns out to be otherwise."""
+        self.settled: set[str] = set()
+        """Jobs that have finished or are gone, since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self._job_bodies = Mirror(JOBS, self._job_changed)
@@ -113,10 +118,18 @@ class World:
         if self.facts.get(key) == facts:
             return
         self.facts[key] = facts
-        for uid, job in list(self.jobs.items()):
-            if job.depends_on(key):
+        for uid in self.resting.on(key):
+            job = self.jobs.get(uid)
+            if job is not None and job.depends_on(key):
                 self.jobs[uid] = job.judged_anew()
                 self.mark(uid)
+
+    def rests_on_nothing(self, uid: str) -> None:
+        """What was concluded of the job is concluded anew if it is asked for once more: nobody tells it of changes now."""
+        job = self.jobs.get(uid)
+        if job is not None:
+            self.jobs[uid] = job.judged_anew()
+        self.resting.forget(uid)
 
     def namespace_ends(self, namespace: str) -> None:
         """The API server refuses to create anything there."""
@@ -176,10 +189,14 @@ class World:
             known = self.jobs.get(uid)
             if known is None and "deletionTimestamp" not in now["metadata"]:
                 self._ending_namespaces.discard(now["metadata"]["namespace"])  # another one of that name
-            self.jobs[uid] = known.now(now, self.declarations.names) if known else self._arrived(now)
+            job = known.now(now, self.declarations.names) if known else self._arrived(now)
+            self.jobs[uid] = job
+            if job.is_finished:
+                self.settled.add(uid)
             self.mark(uid)
         elif before is not None:
             del self.jobs[uid_of(before)]
+            self.settled.add(uid_of(before))
             self.mark(uid_of(before))
 
     def _policy_changed(self, before: Json | None, now: Json | None) -> None:
@@ -189,4 +206,5 @@ class World:
 
     def _arrived(self, body: Json) -> JobView:
         now = datetime.now(UTC)
-        return JobView(body, self._profiles, now, self.facts, self.declarations.names, self._works)
+        names = self.declarations.names
+        return JobView(body, self._profiles, now, self.facts, names, self._works, self.resting)

@@ -13,6 +13,7 @@ from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
 from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
@@ -36,6 +37,8 @@ class JobView:
     """Where they lead, likewise."""
     works: Works = field(default_factory=Works)
     """What was read of all jobs' specs."""
+    resting: Resting = field(default_factory=Resting)
+    """Told when something is concluded from what is known of its tables."""
 
     def now(self, body: dict[str, Any], names: Names) -> "JobView":
         """The object after a change. What was understood stays understood as long as the spec is the same: large SQL
@@ -189,6 +192,7 @@ class JobView:
 
     @cached_property
     def _aided(self) -> JobFootprint | NotUnderstoodError:
+        self.resting.rests(self.uid, (*self.tables, *self._selected_from))
         try:
             return self._footprint({key: self.facts[key] for key in self.tables if key in self.facts})
         except NotUnderstoodError as error:

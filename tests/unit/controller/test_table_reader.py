@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from sluice.controller.store_threads import PER_STORE
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
@@ -45,9 +46,9 @@ def world() -> World:
 
 @asynccontextmanager
 async def reading(
-    seen: World, lake: Lake, patience: float = 5.0, fresh: float = 60.0
+    seen: World, lake: Lake, patience: float = 5.0, fresh: float = 60.0, pause: float = 0.0
 ) -> AsyncIterator[TableReader]:
-    reader = TableReader(seen, lake.read, patience=patience, fresh_seconds=fresh)
+    reader = TableReader(seen, lake.read, patience=patience, fresh_seconds=fresh, least_pause=pause)
     try:
         yield reader
     finally:
@@ -260,3 +261,142 @@ async def test_an_edited_job_is_a_new_one() -> None:
         assert not reader.knows(seen.jobs["uid-a"])
         await until(lambda: reader.knows(seen.jobs["uid-a"]))
         assert seen.facts[ORDERS].properties == {"a": "b"}
+
+
+async def test_a_table_with_five_hundred_waiters_is_read_once() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        for number in range(500):
+            seen.job_seen(job_body(f"{number}"))
+            assert not reader.knows(seen.jobs[f"uid-{number}"])
+        await seen.changes(0)
+        marked: set[str] = set()
+        while len(marked) < 500:
+            marked |= await seen.changes(20)
+        assert all(reader.knows(job) for job in seen.jobs.values())
+        assert lake.asked == [ORDERS]
+
+
+async def test_jobs_that_come_one_after_another_share_the_next_read_and_are_not_marked_before() -> None:
+    seen, lake = world(), Lake()
+    lake.hangs.clear()
+    async with reading(seen, lake, pause=1.0) as reader:
+        seen.job_seen(job_body("first"))
+        reader.knows(seen.jobs["uid-first"])
+        await until(lambda: lake.asked == [ORDERS])  # at once, as nobody asked before
+        for number in range(50):
+            seen.job_seen(job_body(f"{number}"))
+            reader.knows(seen.jobs[f"uid-{number}"])
+        await seen.changes(0)
+        lake.hangs.set()
+        assert await seen.changes(20) == {"uid-first"}
+        for number in range(50, 100):
+            seen.job_seen(job_body(f"{number}"))
+            reader.knows(seen.jobs[f"uid-{number}"])
+        await until(lambda: all(reader.knows(job) for job in seen.jobs.values()))
+        assert lake.asked == [ORDERS, ORDERS]
+
+
+async def test_a_read_that_began_before_a_run_ended_answers_nobody_who_asked_before() -> None:
+    seen, lake = world(), Lake()
+    lake.hangs.clear()
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        reader.knows(seen.jobs["uid-a"])
+        await until(lambda: lake.asked == [ORDERS])
+        reader.changed((ORDERS,))
+        lake.hangs.set()
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert lake.asked == [ORDERS, ORDERS]
+
+
+async def test_a_change_of_a_table_concerns_its_own_jobs_alone() -> None:
+    seen, lake = world(), Lake()
+    other = key_of_path("/lake/other")
+    lake.facts[other] = PARTITIONED
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        seen.job_seen(job_body("b", sql=UPDATE.replace("orders", "other")))
+        await until(lambda: all(reader.knows(job) for job in seen.jobs.values()))
+        footprints = {uid: job.footprint for uid, job in seen.jobs.items()}
+        before = dict(seen.jobs)
+        await seen.changes(0)
+        assert seen.resting.on(other) == ("uid-b",)
+        seen.table_seen(other, replace(PARTITIONED, properties={"a": "b"}))
+        assert await seen.changes(0) == {"uid-b"}
+        assert seen.jobs["uid-a"] is before["uid-a"]
+        assert seen.jobs["uid-b"] is not before["uid-b"]
+        assert seen.jobs["uid-a"].footprint is footprints["uid-a"]
+
+
+async def test_a_finished_job_rests_on_no_table_and_what_is_asked_of_it_later_rests_on_what_is_known_then() -> (
+    None
+):
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        seen.job_seen(job_body("a"))
+        await until(lambda: reader.knows(seen.jobs["uid-a"]))
+        assert reads(seen.jobs["uid-a"]) != "true"
+        seen.job_seen(job_body("a", version=2) | {"status": {"phase": "Succeeded"}})
+        reader.forget_unused()
+        assert seen.facts == {}
+        assert seen.resting.on(ORDERS) == ()
+        assert reads(seen.jobs["uid-a"]) == "true"
+        seen.table_seen(ORDERS, PARTITIONED)
+        assert reads(seen.jobs["uid-a"]) != "true"
+
+
+async def test_what_no_job_needs_is_found_by_those_that_left() -> None:
+    seen, lake = world(), Lake()
+    async with reading(seen, lake) as reader:
+        for number in range(20):
+            path = f"/lake/{number}"
+            lake.facts[key_of_path(path)] = PARTITIONED
+            seen.job_seen(job_body(f"{number}", sql=UPDATE.replace("/lake/orders", path)))
+        await until(lambda: all(reader.knows(job) for job in list(seen.jobs.values())))
+        reader.forget_unused()
+        assert len(seen.facts) == 20
+        seen.job_gone("uid-7")
+        assert seen.settled == {"uid-7"}
+        reader.forget_unused()
+        assert seen.settled == set()
+        assert len(seen.facts) == 19
+        assert key_of_path("/lake/7") not in seen.facts
+
+
+async def test_a_store_that_hangs_for_a_thousand_tables_holds_up_no_other_store(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seen, lake = world(), Lake()
+    hangs = threading.Event()
+    good = [key_of_path(f"s3://good/{number}") for number in range(40)]
+    lake.facts |= dict.fromkeys(good, PARTITIONED)
+
+    def read(key: TableKey) -> TableFacts:
+        if key.text.startswith("s3://hung/"):
+            lake.asked.append(key)
+            hangs.wait(60)
+        return lake.read(key)
+
+    reader = TableReader(seen, read, patience=0.5)
+    try:
+        for number in range(1000):
+            seen.job_seen(job_body(f"h{number}", sql=f"DELETE FROM delta.`s3://hung/{number}`"))
+            reader.knows(seen.jobs[f"uid-h{number}"])
+        for number in range(40):
+            seen.job_seen(job_body(f"g{number}", sql=f"DELETE FROM delta.`s3://good/{number}`"))
+        of_the_good = [seen.jobs[f"uid-g{number}"] for number in range(40)]
+        for job in of_the_good:
+            reader.knows(job)
+        await until(lambda: all(seen.facts.get(key) == PARTITIONED for key in good))
+        await until(lambda: all(reader.knows(job) for job in list(seen.jobs.values())))
+        assert len([key for key in lake.asked if key.text.startswith("s3://hung/")]) == PER_STORE
+        assert seen.facts[key_of_path("s3://hung/999")].unread is not None
+        told = [record.getMessage() for record in caplog.records if "s3://hung" in record.getMessage()]
+        assert len(told) == 1
+        assert "s3://hung: its tables are not read in time" in told[0]
+        hangs.set()
+        await until(lambda: "nothing there" in str(seen.facts[key_of_path("s3://hung/999")].unread))
+    finally:
+        hangs.set()
+        reader.close()

@@ -1,0 +1,128 @@
+"""Threads in which tables are read, so many for each store and so many in all: a store that hangs holds up nobody else's
+tables, and never more than a bounded number of threads."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from sluice.tables import TableFacts, TableKey
+
+logger = logging.getLogger(__name__)
+
+PER_STORE = 8
+IN_ALL = 16
+"""Reads that are not overdue."""
+MOST_STUCK = 48
+"""Reads that are overdue beside them. Those of more stores than that hang together leave no place for anybody."""
+
+_Answer = asyncio.Future[tuple[TableFacts, float]]
+"""With the time when the read began."""
+
+
+def store_of(key: TableKey) -> str:
+    """What hangs as one: a bucket or a host; of a file system, which may be mounted anywhere, the folder around the table."""
+    if key.is_name:
+        return ""
+    scheme, _, rest = key.text.partition(":")
+    if scheme == "file":
+        return key.text.rpartition("/")[0]
+    return f"{scheme}://{rest.lstrip('/').partition('/')[0]}"
+
+
+class StoreThreads:
+    def __init__(
+        self,
+        read: Callable[[TableKey], TableFacts],
+        *,
+        per_store: int = PER_STORE,
+        in_all: int = IN_ALL,
+        most_stuck: int = MOST_STUCK,
+    ) -> None:
+        self._read = read
+        self._per_store = per_store
+        self._in_all = in_all
+        self._most_stuck = most_stuck
+        # A pool of its own: reads that hang must not take the threads of those who look for a run's outcome.
+        self._threads = ThreadPoolExecutor(in_all + most_stuck, thread_name_prefix="tables")
+        self._waiting: OrderedDict[str, deque[tuple[TableKey, _Answer]]] = OrderedDict()
+        """By store, the one whose turn it is first."""
+        self._running: dict[str, set[TableKey]] = {}
+        self._stuck: set[TableKey] = set()
+        self._under_way = 0
+        self._hanging: set[str] = set()
+        """Stores of which it was told, until a read ends in time."""
+
+    def close(self) -> None:
+        self._waiting.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def read(self, key: TableKey) -> _Answer:
+        """One at a time of a table. Begins when there is a place for its store."""
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(store_of(key), deque()).append((key, answer))
+        self._begin()
+        return answer
+
+    def is_overdue(self, key: TableKey) -> None:
+        """Nobody waits for it any more: its thread, if it has one, takes no place from other stores."""
+        store = store_of(key)
+        if key in self._running.get(store, ()):
+            self._stuck.add(key)
+        if store not in self._hanging:
+            self._hanging.add(store)
+            logger.warning(
+                "%s: its tables are not read in time; until they are, they count as unread, and their jobs wait for all that they "
+                "might meet",
+                store or "the catalog",
+            )
+        self._begin()
+
+    def _begin(self) -> None:
+        passed = 0
+        while passed < len(self._waiting) and self._places() > 0:
+            store, waiting = next(iter(self._waiting.items()))
+            self._waiting.move_to_end(store)
+            running = self._running.setdefault(store, set())
+            if len(running) >= self._per_store:
+                passed += 1
+                continue
+            passed = 0
+            key, answer = waiting.popleft()
+            if not waiting:
+                del self._waiting[store]
+            running.add(key)
+            self._under_way += 1
+            reading = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, key)
+            reading.add_done_callback(lambda done, key=key, answer=answer: self._ended(key, done, answer))  # type: ignore[misc]
+
+    def _timed(self, key: TableKey) -> tuple[TableFacts, float]:
+        begun = time.monotonic()
+        return self._read(key), begun
+
+    def _places(self) -> int:
+        set_aside = min(len(self._stuck), self._most_stuck)
+        return self._in_all - (self._under_way - set_aside)
+
+    def _ended(self, key: TableKey, done: _Answer, answer: _Answer) -> None:
+        store = store_of(key)
+        running = self._running[store]
+        running.discard(key)
+        if not running:
+            del self._running[store]
+        self._under_way -= 1
+        if key in self._stuck:
+            self._stuck.discard(key)
+        elif store in self._hanging:
+            self._hanging.discard(store)
+            logger.info("%s: its tables are read in time again", store or "the catalog")
+        if not answer.done():
+            if done.cancelled():
+                answer.cancel()
+            elif (error := done.exception()) is not None:
+                answer.set_exception(error)
+            else:
+                answer.set_result(done.result())
+        self._begin()

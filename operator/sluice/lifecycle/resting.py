@@ -1,0 +1,37 @@
+"""Which jobs rest on what is known of a table, so that a change of it concerns them and nobody else."""
+
+from collections.abc import Iterable
+
+from sluice.tables import TableKey
+
+
+class Resting:
+    def __init__(self) -> None:
+        self._jobs: dict[TableKey, set[str]] = {}
+        """Their uids."""
+        self._tables: dict[str, set[TableKey]] = {}
+        self._left: set[TableKey] = set()
+
+    def rests(self, uid: str, tables: Iterable[TableKey]) -> None:
+        """Until it is forgotten: what it rested on before counts, too."""
+        known = self._tables.setdefault(uid, set())
+        for table in tables:
+            if table not in known:
+                known.add(table)
+                self._jobs.setdefault(table, set()).add(uid)
+
+    def on(self, table: TableKey) -> tuple[str, ...]:
+        return tuple(self._jobs.get(table, ()))
+
+    def forget(self, uid: str) -> None:
+        for table in self._tables.pop(uid, ()):
+            jobs = self._jobs[table]
+            jobs.discard(uid)
+            if not jobs:
+                del self._jobs[table]
+                self._left.add(table)
+
+    def take_left(self) -> tuple[TableKey, ...]:
+        """Tables that nobody rests on any more, each told once."""
+        left, self._left = self._left, set()
+        return tuple(table for table in left if table not in self._jobs)

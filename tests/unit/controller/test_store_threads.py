@@ -1,0 +1,141 @@
+"""So many reads at once for each store, and so many in all; those that hang are set aside, up to a number."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from sluice.controller.store_threads import StoreThreads, store_of
+from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path, unread
+
+
+class Stores:
+    """Each read waits until its table is let go."""
+
+    def __init__(self) -> None:
+        self.begun: list[TableKey] = []
+        self._go: dict[TableKey, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    def read(self, key: TableKey) -> TableFacts:
+        with self._lock:
+            self.begun.append(key)
+        self._of(key).wait(60)
+        return unread(key.text)
+
+    def let_go(self, *keys: TableKey) -> None:
+        for key in keys:
+            self._of(key).set()
+
+    def let_all_go(self) -> None:
+        self.let_go(*list(self._go))
+
+    def _of(self, key: TableKey) -> threading.Event:
+        with self._lock:
+            return self._go.setdefault(key, threading.Event())
+
+
+@pytest.fixture
+async def stores() -> AsyncIterator[Stores]:
+    yield (made := Stores())
+    made.let_all_go()
+
+
+def tables(store: str, number: int) -> list[TableKey]:
+    return [key_of_path(f"s3://{store}/{one}") for one in range(number)]
+
+
+async def until(look: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not look():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+def begun(stores: Stores, store: str) -> int:
+    return sum(store_of(key) == f"s3://{store}" for key in list(stores.begun))
+
+
+@pytest.mark.parametrize(
+    ("key", "store"),
+    [
+        (key_of_path("s3://bucket/a/b"), "s3://bucket"),
+        (key_of_path("s3a://bucket/c"), "s3://bucket"),
+        (key_of_path("abfss://c@account.dfs.core.windows.net/t"), "abfss://c@account.dfs.core.windows.net"),
+        (key_of_path("hdfs://name/lake/t"), "hdfs://name"),
+        (key_of_path("/lake/sales/orders"), "file:/lake/sales"),
+        (key_of_name("sales.orders"), ""),
+    ],
+)
+def test_what_hangs_as_one_is_one_store(key: TableKey, store: str) -> None:
+    assert store_of(key) == store
+
+
+async def test_a_store_has_so_many_reads_at_once_and_the_next_begins_when_one_ends(stores: Stores) -> None:
+    threads, keys = StoreThreads(stores.read, per_store=2, in_all=9), tables("one", 4)
+    answers = [threads.read(key) for key in keys]
+    await until(lambda: stores.begun == keys[:2])
+    stores.let_go(keys[0])
+    found, _ = await answers[0]
+    assert found.unread == keys[0].text
+    await until(lambda: stores.begun == keys[:3])
+    stores.let_all_go()
+    stores.let_go(keys[3])
+    await asyncio.gather(*answers)
+    threads.close()
+
+
+async def test_stores_take_turns(stores: Stores) -> None:
+    threads = StoreThreads(stores.read, per_store=4, in_all=1)
+    one, other = tables("one", 3), tables("other", 1)
+    stores.let_go(*one, *other)
+    await asyncio.gather(*(threads.read(key) for key in (*one, *other)))
+    assert stores.begun.index(other[0]) < stores.begun.index(one[2])
+    threads.close()
+
+
+async def test_reads_that_hang_take_no_place_from_others_up_to_a_number(stores: Stores) -> None:
+    threads = StoreThreads(stores.read, per_store=2, in_all=2, most_stuck=2)
+    hung, more, good = tables("hung", 2), tables("more", 2), tables("good", 1)
+    for key in hung:
+        threads.read(key)
+    await until(lambda: begun(stores, "hung") == 2)
+    for key in (*more, *good):
+        threads.read(key)
+    await asyncio.sleep(0)
+    assert begun(stores, "more") == begun(stores, "good") == 0
+    for key in hung:
+        threads.is_overdue(key)
+    await until(lambda: begun(stores, "more") == begun(stores, "good") == 1)
+    for key in more:
+        threads.is_overdue(key)
+    last = threads.read(key_of_path("s3://last/0"))
+    await asyncio.sleep(0.05)
+    assert begun(stores, "last") == 0
+    stores.let_all_go()
+    stores.let_go(key_of_path("s3://last/0"), more[1])
+    await last
+    threads.close()
+
+
+async def test_a_store_that_hangs_is_told_once_and_again_when_it_does_not(
+    stores: Stores, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    threads, keys = StoreThreads(stores.read, per_store=2), tables("one", 3)
+    answers = [threads.read(key) for key in keys]
+    await until(lambda: begun(stores, "one") == 2)
+    for key in keys:
+        threads.is_overdue(key)
+    assert [record.message.partition(";")[0] for record in caplog.records] == [
+        "s3://one: its tables are not read in time"
+    ]
+    stores.let_go(*keys)
+    await asyncio.gather(*answers)
+    await threads.read(keys[0])
+    assert [record.message for record in caplog.records][1:] == [
+        "s3://one: its tables are read in time again"
+    ]
+    threads.close()
