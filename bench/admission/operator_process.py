@@ -22,6 +22,8 @@ LOST = "no longer leading"
 LOOK_EVERY = 0.02
 STOP_SECONDS = 30.0
 METRICS_SECONDS = 30.0
+LINE = 300
+"""Characters that are told of each of its last words."""
 
 _SERVED = re.compile(r"/metrics on port (\d+)")
 _LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
@@ -87,7 +89,8 @@ class Operator:
 
     def must_run(self) -> None:
         if not self.runs:
-            raise BenchError(f"the operator ended with {self.process.returncode}:\n{last_lines(self.log)}")
+            said = "\n".join(line[:LINE] for line in last_lines(self.log).splitlines())
+            raise BenchError(f"the operator ended with {self.process.returncode}:\n{said}")
 
     def kill(self) -> None:
         self.process.kill()

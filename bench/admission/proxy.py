@@ -89,7 +89,8 @@ class Proxy:
             request.method,
             URL(f"{self._plane.server}{request.raw_path}", encoded=True),
             headers=_passed(request.headers),
-            data=await request.read(),
+            data=await request.read() or None,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
         ) as answer:
             if not lasts:
                 body = await answer.read()

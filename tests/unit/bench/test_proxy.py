@@ -22,6 +22,8 @@ async def _behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
     async def answer(request: web.Request) -> web.Response:
         said = f"{request.method} {request.raw_path} {request.headers.get('Authorization')} {await request.text()}"
+        if "Content-Type" not in request.headers:
+            said += "of no type"
         return web.Response(text=said, status=201, headers={"Audit-Id": "7"})
 
     app = web.Application()
@@ -55,6 +57,8 @@ async def test_without_trouble_all_is_passed_on_as_it_was_asked_and_answered(
         async with session.patch(f"{address}/apis/x%2Fy?a=b%20c", data="body", headers=headers) as answer:
             assert await answer.text() == "PATCH /apis/x%2Fy?a=b%20c Bearer t body"
             assert (answer.status, answer.headers["Audit-Id"]) == (201, "7")
+        async with session.get(f"{address}/apis") as answer:
+            assert await answer.text() == "GET /apis None of no type"
 
 
 async def test_requests_are_refused_as_a_throttling_api_server_does_and_watches_are_not(
