@@ -69,7 +69,7 @@ class Health:
     """Whether the API server answered when it was last asked; nobody leads where it doesn't."""
     leads: Callable[[], bool]
     has_listed: Callable[[], bool]
-    """Asked of a leader, which lists all kinds itself. kopf doesn't tell when its own first lists have come to their end;
+    """Asked of a leader, which lists all kinds itself. kopf doesn't tell when its own first list of policies has come to its end;
     what a follower has seen of jobs matters only when it leads."""
     lease: Pulse
     """Of who looks at the Lease, or renews it."""

@@ -70,7 +70,7 @@ class Metrics:
             self._decisions.labels(outcome.value)
         self._api = Counter(
             "sluice_api_requests",
-            "Requests to the API server, kopf's own not among them; code 0: no answer.",
+            "Requests to the API server, kopf's few for policies not among them; code 0: no answer.",
             ["verb", "resource", "code"],
             registry=registry,
         )

@@ -1,4 +1,4 @@
-"""The running operator: kopf and the watches mark what changed, on every replica; the leader alone acts."""
+"""The running operator: watches mark what changed, on every replica; the leader alone acts."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller import our_kinds
+from sluice.controller import policy_events
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
@@ -60,7 +60,8 @@ async def run(config: OperatorConfig) -> None:
     )
     watchers = tuple(
         Watcher(kube, mirror, namespace)
-        for mirror in (world.applications, world.pods)  # kopf would pull every pod of the cluster
+        for mirror in world.mirrors
+        if mirror is not world.policies  # which kopf brings
         for namespace in namespaces
     )
     pulse = Pulse()
@@ -75,7 +76,7 @@ async def run(config: OperatorConfig) -> None:
     )
     tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
     tasks.append(
-        asyncio.create_task(our_kinds.follow(world, kube, config.watch_namespaces, stop), name="kopf")
+        asyncio.create_task(policy_events.follow(world, kube, config.watch_namespaces, stop), name="kopf")
     )
 
     claiming = Claiming(kube, config)

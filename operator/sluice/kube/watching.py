@@ -13,7 +13,7 @@ import time
 
 import aiohttp
 
-from sluice.kube.client import ApiError, ExpiredError, Kube
+from sluice.kube.client import ApiError, ExpiredError, Kube, NotFoundError
 from sluice.kube.listing import list_into
 from sluice.kube.mirror import Mirror, uid_of, version_of
 
@@ -32,6 +32,7 @@ class Watcher:
         """Set when the mirror has been whole once."""
         self.is_current = False
         """Whether what changes is seen now."""
+        self._said = ""
 
     async def run(self) -> None:
         while True:
@@ -40,19 +41,28 @@ class Watcher:
                 version = await list_into(self._mirror, self._kube, self._namespace)
                 self.listed.set()
                 self.is_current = True
+                self._said = ""
                 while self._mirror.forgotten == forgotten:
                     version = await self._follow(version)
             except ExpiredError:
                 self.is_current = False
                 logger.info("%s: the watch's version is forgotten; listing anew", self.called)
+            except NotFoundError as error:
+                await self._fails(f"the API server knows no such kind ({error}): is its definition applied?")
             except (ApiError, aiohttp.ClientError, OSError, ValueError) as error:
-                self.is_current = False
-                logger.warning("watching %s: %s; listing anew", self.called, str(error) or repr(error))
-                await asyncio.sleep(PAUSE)
+                await self._fails(str(error) or repr(error))
+
+    async def _fails(self, why: str) -> None:
+        """Said when something else is the matter than before."""
+        self.is_current = False
+        if why != self._said:
+            logger.warning("watching %s: %s; listing anew until it is answered", self.called, why)
+        self._said = why
+        await asyncio.sleep(PAUSE)
 
     async def _follow(self, version: str) -> str:
         """Gives the version that the server came to when it ended the watch."""
-        began = time.monotonic()
+        began, forgotten = time.monotonic(), self._mirror.forgotten
         async for event in self._kube.watch(
             self._mirror.resource, self._namespace, version, self._mirror.selector
         ):
@@ -63,6 +73,8 @@ class Watcher:
                 case "DELETED":
                     self._mirror.gone(uid_of(body), version_of(body))
             version = str(body["metadata"]["resourceVersion"])
+            if self._mirror.forgotten != forgotten:
+                return version
         if time.monotonic() - began < PAUSE:
             await asyncio.sleep(PAUSE)  # a server that ends watches at once isn't asked in a tight loop
         return version

@@ -14,7 +14,7 @@ from kubernetes.config import kube_config
 from integration.objects import Objects
 from integration.swallowing import SwallowingProxy, swallowing_proxy
 from sluice.api import names
-from sluice.controller import our_kinds
+from sluice.controller import policy_events
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube import client
@@ -64,7 +64,7 @@ async def following(
         detour = tmp_path / "kubeconfig"
         _write_detour(kubeconfig, detour, port)
         monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(detour))
-        for module in (client, our_kinds):
+        for module in (client, policy_events):
             monkeypatch.setattr(module, "WATCH_SECONDS", WATCH_SECONDS)
             monkeypatch.setattr(module, "WATCH_GRACE", WATCH_GRACE)
         world = World({"default": RuntimeProfile(spark_version="4.2.0")})
@@ -88,8 +88,8 @@ def _address(kubeconfig: Path) -> tuple[str, int]:
 @asynccontextmanager
 async def _followed(world: World, namespace: str, kubeconfig: Path) -> AsyncIterator[None]:
     kube, stop = await Kube.connect(str(kubeconfig)), asyncio.Event()
-    tasks = [asyncio.create_task(our_kinds.follow(world, kube, (namespace,), stop))]
-    tasks += [asyncio.create_task(Watcher(kube, known, namespace).run()) for known in world.mirrors[2:]]
+    tasks = [asyncio.create_task(policy_events.follow(world, kube, (namespace,), stop))]
+    tasks += [asyncio.create_task(Watcher(kube, known, namespace).run()) for known in world.mirrors[1:]]
     try:
         yield
     finally:

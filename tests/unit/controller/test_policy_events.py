@@ -1,4 +1,4 @@
-"""kopf brings jobs and policies, and does nothing beside that with them."""
+"""kopf brings policies, and does nothing beside that with them."""
 
 import asyncio
 from typing import Any, NoReturn, cast
@@ -6,10 +6,10 @@ from typing import Any, NoReturn, cast
 import kopf
 import pytest
 
-from sluice.controller import our_kinds
-from sluice.controller.our_kinds import are_discovered, settle
+from sluice.controller import policy_events
+from sluice.controller.policy_events import are_discovered, settle
 from sluice.kube.client import ApiError
-from sluice.kube.resources import JOBS, Resource
+from sluice.kube.resources import POLICIES, Resource
 from unit.controller.bodies import job_body
 
 
@@ -43,25 +43,24 @@ class Starting:
         self.answers = list(answers)
 
     async def is_discovered(self, resource: Resource) -> bool:
-        if resource is not JOBS:
-            return True
+        assert resource is POLICIES
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
-async def test_kopf_is_not_started_before_the_api_server_names_both_kinds(
+async def test_kopf_is_not_started_before_the_api_server_names_policies(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It would look once, find nothing to watch, and bring no job any more."""
-    monkeypatch.setattr(our_kinds, "LOOK_EVERY", 0.0)
+    """It would look once, find nothing to watch, and bring no policy any more."""
+    monkeypatch.setattr(policy_events, "LOOK_EVERY", 0.0)
     kube: Any = Starting(ApiError(503, "ServiceUnavailable", "not yet"), False, False, True)
     assert await are_discovered(kube, asyncio.Event())
     assert kube.answers == []
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == 2
-    assert "knows no deltawritejobs of sluice.dev" in told[1]
+    assert "knows no deltatablepolicies of sluice.dev" in told[1]
 
 
 async def test_nobody_waits_for_kinds_once_it_is_to_stop() -> None:

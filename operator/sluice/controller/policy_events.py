@@ -1,4 +1,5 @@
-"""Jobs and policies, as kopf brings them: it discovers the two kinds, logs in, lists, watches and calls a handler an event.
+"""Policies, as kopf brings them: it discovers their kind, logs in, lists, watches and calls a handler an event. They are few and
+change seldom; all other kinds are followed by sluice.kube.watching.
 
 What kopf would do beyond that for handlers of changes is turned off: it would copy each body twice an event to compare it
 with what it wrote into the object's annotations, and no handler here asks for the difference.
@@ -16,7 +17,7 @@ from sluice.api import names
 from sluice.controller.stopping import heed_signals
 from sluice.controller.world import World
 from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, ApiError, Kube
-from sluice.kube.resources import JOBS, POLICIES
+from sluice.kube.resources import POLICIES
 
 logger = logging.getLogger(__name__)
 
@@ -37,14 +38,6 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
         settings.scanning.disabled = bool(namespaces)
 
     # Coroutines: kopf would call plain functions in threads, beside the acting task, which reads the world.
-    @kopf.on.event(names.GROUP, names.VERSION, names.JOB_PLURAL, registry=registry)
-    async def job_event(event: kopf.RawEvent, **_: Any) -> None:
-        body: dict[str, Any] = dict(event["object"])
-        if event["type"] == "DELETED":
-            world.job_gone(body["metadata"]["uid"])
-        else:
-            world.job_seen(body)
-
     @kopf.on.event(names.GROUP, names.VERSION, names.POLICY_PLURAL, registry=registry)
     async def policy_event(event: kopf.RawEvent, **_: Any) -> None:
         body: dict[str, Any] = dict(event["object"])
@@ -65,17 +58,17 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
 
 
 async def are_discovered(kube: Kube, stop: asyncio.Event) -> bool:
-    """Once they are; False if it is to stop before. kopf looks once which kinds there are, and never watches what isn't named
+    """Once policies are; False if it is to stop before. kopf looks once which kinds there are, and never watches what isn't named
     then: as it may be where an API server has just come back, or the definitions are applied later."""
     told = None
     while not stop.is_set():
         try:
-            missing = [one.plural for one in (JOBS, POLICIES) if not await kube.is_discovered(one)]
-            why = f"the API server knows no {' nor '.join(missing)} of {names.GROUP}: are their definitions applied?"
+            is_known = await kube.is_discovered(POLICIES)
+            why = f"the API server knows no {POLICIES.plural} of {names.GROUP}: is their definition applied?"
         except ApiError as error:
             why = f"the API server doesn't say which kinds it serves: {error}"
         else:
-            if not missing:
+            if is_known:
                 return True
         if why != told:
             logger.warning("%s; looking again", why)
