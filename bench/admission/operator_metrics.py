@@ -13,14 +13,7 @@ HISTOGRAMS = {
     "sluice_loop_lag_seconds": "changes waited for a turn",
 }
 """Those that are told, as far as this operator has them."""
-COUNTERS = {
-    "sluice_waiters_judged_total": "waiters judged",
-    "sluice_verdicts_looked_up_total": "verdicts looked up",
-    "sluice_verdicts_worked_out_total": "verdicts worked out",
-    "sluice_jobs_stepped_total": "jobs stepped",
-    "sluice_table_reads_total": "table reads",
-    "sluice_events_dropped_total": "events dropped",
-}
+WORK = "sluice_work_total"
 SHARES = {"p50": 0.5, "p99": 0.99}
 
 
@@ -31,6 +24,7 @@ class Said:
     buckets: Mapping[str, Counter[float]] = field(default_factory=dict)
     """Of each histogram: how often it was at most so many seconds."""
     counts: Counter[str] = field(default_factory=Counter)
+    """What it did, by kind."""
 
 
 def said_in(text: str) -> Said:
@@ -41,8 +35,8 @@ def said_in(text: str) -> Said:
             if family.name in HISTOGRAMS and sample.name.endswith("_bucket"):
                 at_most = buckets.setdefault(family.name, Counter())
                 at_most[float(sample.labels["le"])] += round(sample.value)
-            elif sample.name in COUNTERS:
-                counts[sample.name] += round(sample.value)
+            elif sample.name == WORK:
+                counts[sample.labels["kind"]] += round(sample.value)
     return Said(buckets, counts)
 
 
@@ -66,9 +60,8 @@ def between(before: Said, after: Said, units: int) -> dict[str, float]:
             times = {at_most: count - earlier[at_most] for at_most, count in after.buckets[name].items()}
             for share, part in SHARES.items():
                 found[f"{what}, ms, {share} at most"] = 1000 * _bound(times, part)
-    for name, what in COUNTERS.items():
-        if name in after.counts:
-            found[f"{what}, each"] = (after.counts[name] - before.counts[name]) / max(units, 1)
+    for kind, count in after.counts.items():
+        found[f"{kind.replace('_', ' ')} each"] = (count - before.counts[kind]) / max(units, 1)
     return found
 
 

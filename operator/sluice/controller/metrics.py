@@ -12,7 +12,7 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from sluice.api.operator_status import OperatorCondition
@@ -33,6 +33,17 @@ class Outcome(StrEnum):
     FAILED = "failed"
     """As it says itself of being blocked."""
     TIMED_OUT = "timed_out"
+
+
+class Work(StrEnum):
+    """What is done for a change: it grows with what changes, and not with how many jobs there are."""
+
+    JOBS_LOOKED_AT = "jobs_looked_at"
+    WAITERS_JUDGED = "waiters_judged"
+    VERDICTS_ASKED_FOR = "verdicts_asked_for"
+    VERDICTS_WORKED_OUT = "verdicts_worked_out"
+    """Those of them that were not known."""
+    TABLE_READS = "table_reads"
 
 
 @dataclass(frozen=True)
@@ -87,6 +98,8 @@ class Metrics:
             ["call", "outcome"],
             registry=registry,
         )
+        self._work = _Works()
+        registry.register(self._work)
 
     def turned(self, seconds: float) -> None:
         self._turns.observe(seconds)
@@ -109,8 +122,23 @@ class Metrics:
         """Is asked at each scrape."""
         self._registry.register(_Now(standing))
 
+    def count(self, work: Work, so_far: Callable[[], int]) -> None:
+        """Is asked at each scrape. It begins anew with who counts it, such as a leader."""
+        self._work.so_far[work] = so_far
+
     def text(self) -> bytes:
         return generate_latest(self._registry)
+
+
+class _Works(Collector):
+    def __init__(self) -> None:
+        self.so_far: dict[Work, Callable[[], int]] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        works = CounterMetricFamily("sluice_work", "What was done for changes, by kind.", labels=["kind"])
+        for work, so_far in self.so_far.items():
+            works.add_metric([work.value], so_far())
+        yield works
 
 
 class _Now(Collector):

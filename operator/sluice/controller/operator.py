@@ -24,7 +24,7 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.lease_thread import LeadershipBeside
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
-from sluice.controller.metrics import Metrics, Standing
+from sluice.controller.metrics import Metrics, Standing, Work
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.redis_client import connected
 from sluice.controller.relist import Relist
@@ -65,6 +65,7 @@ async def run(config: OperatorConfig) -> None:
         for namespace in namespaces
     )
     pulse = Pulse()
+    metrics.count(Work.TABLE_READS, lambda: tables.reads)
     metrics.tell_of(partial(_standing, world, leadership, conditions))
     health = Health(
         asks_the_lease=partial(conditions.is_well, OperatorConditionType.API_SERVER_REACHABLE),

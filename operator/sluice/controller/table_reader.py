@@ -44,6 +44,8 @@ class TableReader:
         self._fresh_seconds = fresh_seconds
         self._least_pause = least_pause
         self._threads = StoreThreads(read)
+        self.reads = 0
+        """Since the beginning."""
         self._declarations = world.declarations
         self._arrived: dict[str, tuple[int, float]] = {}
         """By uid: generation, and when it was first asked for."""
@@ -152,6 +154,7 @@ class TableReader:
     async def _read_in_time(self, key: TableKey, by: Declarations) -> tuple[TableFacts, float]:
         """With the time when the read began."""
         asked = time.monotonic()
+        self.reads += 1
         reading = self._threads.read(key)
         if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
             self._overdue.add(key)

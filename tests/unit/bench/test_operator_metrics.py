@@ -4,7 +4,7 @@ import math
 
 from bench.admission.operator_metrics import Said, between, said_in, together
 
-from sluice.controller.metrics import Metrics, Outcome
+from sluice.controller.metrics import Metrics, Outcome, Work
 
 
 def _after(*turns: float) -> Said:
@@ -32,7 +32,9 @@ def test_operators_are_counted_together_and_one_that_did_not_answer_counts_nothi
 
 
 def test_counts_are_told_for_each_unit_also_where_nothing_was_counted() -> None:
-    counted = said_in("# TYPE sluice_jobs_stepped counter\nsluice_jobs_stepped_total 12\n")
-    nothing = said_in("# TYPE sluice_jobs_stepped counter\nsluice_jobs_stepped_total 0\n")
-    assert between(nothing, counted, units=4) == {"jobs stepped, each": 3.0}
-    assert between(nothing, nothing, units=4) == {"jobs stepped, each": 0.0}
+    nothing, twelve = Metrics(), Metrics()
+    nothing.count(Work.TABLE_READS, lambda: 0)
+    twelve.count(Work.TABLE_READS, lambda: 12)
+    before, after = (said_in(metrics.text().decode()) for metrics in (nothing, twelve))
+    assert between(before, after, units=4)["table reads each"] == 3.0
+    assert between(before, before, units=4)["table reads each"] == 0.0

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families as families
 
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
-from sluice.controller.metrics import Metrics, Outcome, Standing
+from sluice.controller.metrics import Metrics, Outcome, Standing, Work
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -25,6 +25,7 @@ def _metrics() -> Metrics:
     metrics.asked_api("get", "leases", 200, 0.01)
     metrics.asked_api("watch", "pods", 0, 20.0)
     metrics.asked_redis("grant", "GRANTED")
+    metrics.count(Work.TABLE_READS, lambda: 3)
     return metrics
 
 
@@ -51,6 +52,13 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
             name = f"{family.name}_total" if family.type == "counter" else family.name
             measured[name] = {label for sample in family.samples for label in sample.labels} - {"le"}
     assert documented == measured
+
+
+def test_work_is_asked_for_at_each_scrape_of_whoever_does_it_now() -> None:
+    metrics = _metrics()
+    assert _value(metrics, "sluice_work_total", kind="table_reads") == 3
+    metrics.count(Work.TABLE_READS, lambda: 1)
+    assert _value(metrics, "sluice_work_total", kind="table_reads") == 1
 
 
 def test_how_things_stand_is_asked_at_each_scrape() -> None:
