@@ -37,6 +37,18 @@ class _Open:
     opened_at: float
     files: int
     mark: _Mark | None
+    facts: TableFacts | None = None
+    version: int | None = None
+    """Of the facts."""
+
+    def now(self) -> TableFacts:
+        """The very same ones as long as nothing in them changes, so that whoever has them needn't look at each."""
+        version = self.table.version()
+        if self.facts is None or version != self.version:
+            found = facts_of(self.table)
+            self.facts = self.facts if found == self.facts else found
+            self.version = version
+        return self.facts
 
 
 class OpenTables:
@@ -60,7 +72,7 @@ class OpenTables:
                 self.forget(key)
                 return absent()
             opened = self._newer(key) or self._opened(key, address)
-            facts = facts_of(opened.table)
+            facts = opened.now()
         except TableNotFoundError:
             return absent()
         except _TROUBLE as trouble:

@@ -4,16 +4,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from deltalake import Field
+from deltalake import DeltaTable, Field
 from deltalake.schema import PrimitiveType
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import footprint_of
 from sluice.predicates import Kind
-from sluice.tables import TableKey, key_of_name, key_of_path
+from sluice.tables import TableFacts, TableKey, key_of_name, key_of_path, open_tables
 from sluice.tables.address import LogUnreadableError
 from sluice.tables.catalog_managed import refuse_managed
 from sluice.tables.open_tables import REOPEN_SECONDS, OpenTables
+from sluice.tables.snapshot import facts_of
 from unit.tables.lake import column, commit, metadata, orders, protocol
 
 
@@ -86,7 +87,25 @@ def test_a_commit_of_rows_alone_changes_no_fact(tmp_path: Path) -> None:
     key, tables = key_of_path(str(tmp_path / "t")), OpenTables()
     before = tables.facts(key)
     commit(tmp_path / "t", 1)
-    assert tables.facts(key) == before
+    assert tables.facts(key) is before
+
+
+def test_facts_of_a_version_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders(tmp_path / "t")
+    key, tables = key_of_path(str(tmp_path / "t")), OpenTables()
+    versions: list[int | None] = []
+
+    def counted(table: DeltaTable) -> TableFacts:
+        versions.append(table.version())
+        return facts_of(table)
+
+    monkeypatch.setattr(open_tables, "facts_of", counted)
+    before = tables.facts(key)
+    assert all(tables.facts(key) is before for _ in range(5))
+    assert versions == [0]
+    commit(tmp_path / "t", 1)
+    assert all(tables.facts(key) is before for _ in range(5))
+    assert versions == [0, 1]
 
 
 @pytest.mark.parametrize("versions", [1, 2, 5])
