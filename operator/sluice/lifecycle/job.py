@@ -9,16 +9,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
+from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase, TableFootprint
 from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.lifecycle.recorded import recorded
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "unaided", "spec_hash")
-_BY_FACTS = ("_aided", "footprint")
+_BY_FACTS = ("_aided", "footprint", "recorded")
 _RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
 """Fields of the status that a later leader goes by."""
 
@@ -210,6 +211,11 @@ class JobView:
         if not isinstance(self._aided, NotUnderstoodError):
             return self._aided
         return self._on_unknown_tables(str(self._aided))
+
+    @cached_property
+    def recorded(self) -> tuple[TableFootprint, ...]:
+        """The footprint as its status is to show it. Each status has it, and each holder is compared with it."""
+        return recorded(self.footprint)
 
     @property
     def whatever_its_tables_are(self) -> JobFootprint:

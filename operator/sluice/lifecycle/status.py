@@ -9,7 +9,6 @@ from sluice.api.conditions import Condition, ConditionStatus
 from sluice.api.job_status import (
     MAX_ATTEMPTS,
     MAX_BLOCKERS,
-    MAX_FOOTPRINTS,
     Attempt,
     Blocker,
     DeltaWriteJobStatus,
@@ -39,7 +38,7 @@ class Understood:
 
     @classmethod
     def of(cls, job: JobView) -> Self:
-        return cls(job.run_key, _in_short(job.footprint), job.queued_at, _recorded(job.footprint))
+        return cls(job.run_key, _in_short(job.footprint), job.queued_at, job.recorded)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str,
 
 def is_as_recorded(job: JobView) -> bool:
     """Whether the job is still understood as its status says, which is how it was when its leases were granted."""
-    return _recorded(job.footprint) == job.status.footprint
+    return job.recorded == job.status.footprint
 
 
 def plain(status: DeltaWriteJobStatus) -> dict[str, Any]:
@@ -170,21 +169,6 @@ def _conditions(
 def _with_attempt(before: tuple[Attempt, ...], attempt: Attempt) -> tuple[Attempt, ...]:
     others = tuple(other for other in before if other.number != attempt.number)
     return (*others, attempt)[-MAX_ATTEMPTS:]
-
-
-def _recorded(footprint: JobFootprint) -> tuple[TableFootprint, ...]:
-    return tuple(
-        TableFootprint(
-            table=table.table.text,
-            statement=table.statement,
-            operation=table.operation,
-            reads=table.reads_text,
-            writes=table.writes_text,
-            metadata=table.changes_metadata,
-            widened=table.widened,
-        )
-        for table in footprint.tables[:MAX_FOOTPRINTS]
-    )
 
 
 def _in_short(footprint: JobFootprint) -> str:
