@@ -48,6 +48,12 @@ class Design:
     own_writes_seen: bool = True  # and what it has written, also where its watch doesn't show that yet
     # Amnesia
     amnesia_noticed: bool = True
+    # One leader, several requests under way
+    redis_in_order: bool = True  # one grant or release at a time
+    granted_counts: bool = True  # from the answer on, whether its intent is written or not
+    one_worker_a_job: bool = True
+    rebuild_waits: bool = True  # until nothing of this leader is under way
+    release_looks_again: bool = True  # right before it is sent
     # End and delete
     finalizers: bool = True
     death_proved: bool = True  # a terminal application alone frees nothing

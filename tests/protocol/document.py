@@ -37,6 +37,7 @@ def scenario_row(model: Grants | Runs, result: Result) -> str:
     faults = ", ".join(
         f"{count} {fault.replace('_', ' ')}" for fault, count in model.budget._asdict().items() if count
     )
+    faults = faults or "none"
     return f"{name_cell(model)} {faults} | {result.states:,} | {result.transitions:,} | {result.depth} |"
 
 

@@ -129,6 +129,28 @@ def test_three_jobs_two_of_which_conflict_all_end(holds: Holds) -> None:
     holds(scenarios.THREE_JOBS)
 
 
+def test_a_leader_may_have_several_requests_under_way(holds: Holds) -> None:
+    holds(scenarios.SEVERAL)
+    holds(scenarios.SEVERAL_UNANSWERED)
+    holds(scenarios.SEVERAL_DELETED)
+
+
+def test_a_leader_is_replaced_while_its_requests_are_under_way(holds: Holds) -> None:
+    holds(scenarios.SEVERAL_TAKEOVER)
+
+
+def test_a_redis_that_forgets_while_requests_are_under_way_is_rebuilt_with_all_that_comes_of_them(
+    holds: Holds,
+) -> None:
+    holds(scenarios.SEVERAL_REDIS_LOST)
+    holds(scenarios.SEVERAL_REDIS_BACK)
+    holds(scenarios.SEVERAL_NO_POLICY)
+
+
+def test_a_release_that_was_decided_on_frees_nothing_that_came_back_with_an_api_server(holds: Holds) -> None:
+    holds(scenarios.SEVERAL_API_BACK)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("model", scenarios.LONG, ids=lambda model: model.name)

@@ -45,7 +45,7 @@ def all_sections() -> tuple[Section, ...]:
             about="modules by themselves",
             cpu_minutes=3.2,
         ),
-        _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.2),
+        _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.8),
         _pytest(
             *("contract", "tests/contract"),
             about="conflict rules and predicates against real Spark and Delta, both versions",

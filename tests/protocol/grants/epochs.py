@@ -17,10 +17,16 @@ class Epochs:
             epochs += [job.token.epoch for job in s.jobs if job and job.token]
             epochs += [s.redis.epoch] if self.design.redis_epoch_counts else []
         epoch = max(epochs) + 1
-        fresh = Operator("raising", epoch, hands=(IDLE,) * len(s.jobs))
+        before = s.operators[who]
+        # What it has decided on may outlive its epoch: nothing empties the queue of releases.
+        fresh = Operator("raising", epoch, hands=(IDLE,) * len(s.jobs), releasing=before.releasing)
+        if not self.design.rebuild_waits:
+            fresh = fresh._replace(hands=before.hands, under_way=before.under_way)
         return with_operator(s, who, **fresh._asdict())._replace(lease_epoch=epoch, holder=who)
 
     def deposed(self, s: State, who: int) -> State:
+        sent = s.operators[who].under_way
+        s = s._replace(late=s.late | {one.request for one in sent if one.answer is None})
         return with_operator(s, who, **Operator(hands=(IDLE,) * len(s.jobs))._asdict())
 
     def begins_anew(self, s: State, who: int) -> State:

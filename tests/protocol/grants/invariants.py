@@ -1,18 +1,23 @@
 """What must hold in every state, told by what really runs, not by what anybody believes."""
 
 from protocol.design import Design
-from protocol.grants.state import FOREIGN, Key, Lease, State
+from protocol.grants.state import FOREIGN, Key, Lease, Request, Run, Setting, State
 
 NO_DOUBLE_GRANT = "no double grant"
 REDIS_AS_LEFT = "a table with its leader's version holds what its leader holds"
 OUTCOME_IS_OWN = "an outcome is that of the attempt's own driver"
 REBUILD_FINDS_ALL = "whatever holds a lease is found by a rebuild"
+WRITERS_ARE_HELD = "its leader holds the lease of whatever can write"
+TRUSTED = "a Redis that forgot nothing is trusted"
 
 
-def violated(s: State, fenceable: bool) -> tuple[str, str] | None:
+def violated(s: State, setting: Setting) -> tuple[str, str] | None:
     if s.missed:
         return REBUILD_FINDS_ALL, s.missed
-    return _double_grant(s, fenceable) or _anothers_outcome(s) or _parted(s)
+    found = _double_grant(s, setting.fenceable) or _anothers_outcome(s) or _parted(s)
+    if found is None and setting.under_way:
+        return _unheld(s) or _mistrusted(s, setting)
+    return found
 
 
 def _double_grant(s: State, fenceable: bool) -> tuple[str, str] | None:
@@ -53,15 +58,40 @@ def _parted(s: State) -> tuple[str, str] | None:
     return None
 
 
+def _unheld(s: State) -> tuple[str, str] | None:
+    leader = s.operators[s.holder]
+    if leader.role == "leading" and s.redis.epoch == leader.epoch > s.went_back:
+        tokens = {lease.token for lease in leader.held}
+        for run in s.runs:
+            if _may_write(s, run) and run.token not in tokens:
+                return (
+                    WRITERS_ARE_HELD,
+                    f"{run.key} (token {run.token}) can write, and its leader doesn't hold it",
+                )
+    return None
+
+
+def _mistrusted(s: State, setting: Setting) -> tuple[str, str] | None:
+    if any(setting.budget) or not any(operator.mistrusts for operator in s.operators):
+        return None
+    return TRUSTED, "its leader takes its own requests for amnesia"
+
+
+def _may_write(s: State, run: Run) -> bool:
+    return run.writes if s.went_back else run.may_write  # the Spark operator is stopped then
+
+
 def missed_by(s: State, found: frozenset[Lease], design: Design) -> str:
     """What can write, now or later, and isn't in a rebuilt lease table."""
     tokens = {lease.token for lease in found}
     for run in s.runs:
-        may_write = run.writes if s.went_back else run.may_write  # the Spark operator is stopped then
-        if may_write and run.token not in tokens:
+        if _may_write(s, run) and run.token not in tokens:
             return f"{run.key} (token {run.token}) can write and the rebuild doesn't know it"
-    for request in s.late:
-        if request.kind != "create" or request.token in tokens:
+    under_way = (
+        sent.request for operator in s.operators for sent in operator.under_way if sent.answer is None
+    )
+    for request in (*s.late, *under_way):
+        if not isinstance(request, Request) or request.kind != "create" or request.token in tokens:
             continue
         there = s.run(Key(request.job, request.seen.uid, request.seen.attempt))
         name_free = there is None or there.app == "gone"

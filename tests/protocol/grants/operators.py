@@ -20,6 +20,8 @@ from protocol.grants.state import (
     Setting,
     State,
     Token,
+    Version,
+    Write,
     intent_of,
     spend,
     with_hand,
@@ -49,8 +51,12 @@ class Operators:
             elif s.holder == who or not self.setting.dead_leaders:
                 yield from self.takeover.steps(s, who, operator)
         for request in s.late:
-            after = land(s._replace(late=s.late - {request}), request, self.design)[0]
+            after = self._landed(s._replace(late=s.late - {request}), request)[0]
             yield Step("network", f"the delayed {request.kind} for job{request.job} lands", after, fault=True)
+
+    def _landed(self, s: State, r: Request | Write) -> tuple[State, object]:
+        assert isinstance(r, Request)
+        return land(s, r, self.design)
 
     # The leader's work
 
@@ -90,15 +96,21 @@ class Operators:
         job = s.jobs[at]
         if job is None or job.phase != "waiting" or job.attempt >= self.setting.attempts:
             return
-        in_the_way = [
+        unswept = any(lease.key == Key(at, job.uid, job.attempt + 1) for lease in o.held)
+        unintended = self._unintended(s.run(Key(at, job.uid, job.attempt + 1)))
+        if not self._in_the_way(o, at, job) and not unswept and not unintended:
+            after = self._decided(s, who, at, job, o.version)
+            yield Step(NAMES[who], f"decides on table version {o.version}: job{at} may go", after)
+
+    def _in_the_way(self, o: Operator, at: int, job: Job) -> list[Lease]:
+        return [
             lease
             for lease in o.held
             if lease.spec == job.spec and (lease.key.job, lease.key.uid) != (at, job.uid)
         ]
-        unswept = any(lease.key == Key(at, job.uid, job.attempt + 1) for lease in o.held)
-        if not in_the_way and not unswept and not self._unintended(s.run(Key(at, job.uid, job.attempt + 1))):
-            after = with_hand(s, who, at, Hand("granting", job, o.version))
-            yield Step(NAMES[who], f"decides on table version {o.version}: job{at} may go", after)
+
+    def _decided(self, s: State, who: int, at: int, job: Job, version: Version) -> State:
+        return with_hand(s, who, at, Hand("granting", job, version))
 
     def _delayed(self, s: State, who: int, r: Request) -> Iterator[Step]:
         """The request is on its way for longer than its sender waits: it'll be repeated, and land twice."""
@@ -296,19 +308,9 @@ class Operators:
 
     def _sweep(self, s: State, who: int, o: Operator) -> Iterator[Step]:
         """Release is told by state, never by an event: a lease that nothing in Kubernetes stands for."""
-        claimed = {
-            intent_of(at, job).token for at, job in enumerate(s.jobs) if job and job.phase == "granted"
-        }
-        claimed |= {run.token for run in s.runs if tells(run, self.design)}
-        if not self.design.death_proved:
-            claimed -= {run.token for run in s.runs if run.app in ("ended", "gone")}
-        written = claimed - {hand.token for hand in o.hands}
-        if self.design.hands_counted:
-            claimed |= {hand.token for hand in o.hands if hand.token}
-        claimed |= s.redis.unexplained
+        claimed, written = self._stands_for(s, o)
         for lease in sorted(o.held, key=lambda lease: lease.key):
-            job, uid, attempt = lease.key
-            r = Request("release", o.epoch, job, Job(uid, lease.spec, attempt=attempt - 1), lease.token)
+            r = self._release_of(o, lease)
             if lease.token in s.redis.unexplained:
                 run = s.run(lease.key)
                 dead = with_run(s, run._replace(process="dead")) if run else s
@@ -321,3 +323,22 @@ class Operators:
                 what = f"doesn't see what {lease.key} holds: its watch lags; releases the lease"
                 after = self._released(spend(s, watch_lags=1), who, r)
                 yield Step(NAMES[who], what, after, fault=True)
+
+    @staticmethod
+    def _release_of(o: Operator, lease: Lease) -> Request:
+        job, uid, attempt = lease.key
+        return Request("release", o.epoch, job, Job(uid, lease.spec, attempt=attempt - 1), lease.token)
+
+    def _stands_for(self, s: State, o: Operator) -> tuple[set[Token | None], set[Token | None]]:
+        """Tokens for which there is something, and those of them that don't stand for this leader's unfinished work alone."""
+        claimed: set[Token | None] = {
+            intent_of(at, job).token for at, job in enumerate(s.jobs) if job and job.phase == "granted"
+        }
+        claimed |= {run.token for run in s.runs if tells(run, self.design)}
+        if not self.design.death_proved:
+            claimed -= {run.token for run in s.runs if run.app in ("ended", "gone")}
+        written = claimed - {hand.token for hand in o.hands}
+        if self.design.hands_counted:
+            claimed |= {hand.token for hand in o.hands if hand.token}
+        claimed |= s.redis.unexplained
+        return claimed, written

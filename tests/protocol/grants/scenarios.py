@@ -1,13 +1,16 @@
 """The grant model under chosen faults: one scenario a question, each small enough to be searched to its end."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
+from protocol.design import DESIGN
 from protocol.grants import invariants
 from protocol.grants.epochs import IDLE
 from protocol.grants.operators import Operators
 from protocol.grants.state import NEW, Budget, Job, Operator, Redis, Setting, State
 from protocol.grants.surroundings import Surroundings
+from protocol.grants.workers import Workers
 from protocol.search import Step
 
 
@@ -33,14 +36,14 @@ class Grants(Setting):
 
     @cached_property
     def actors(self) -> tuple[Operators, Surroundings]:
-        return Operators(self), Surroundings(self)
+        return Workers(self) if self.under_way else Operators(self), Surroundings(self)
 
     def steps(self, state: State) -> Iterator[Step]:
         for actor in self.actors:
             yield from actor.steps(state)
 
     def violated(self, state: State) -> tuple[str, str] | None:
-        return invariants.violated(state, self.fenceable)
+        return invariants.violated(state, self)
 
     def unfinished(self, state: State) -> str | None:
         return invariants.unfinished(state)
@@ -153,6 +156,42 @@ API_GOES_BACK_TAKEOVER = Grants(
 TWO_TAKEOVERS = Grants("two takeovers", budget=Budget(takeovers=2))
 THREE_JOBS = Grants("three jobs", specs="aab", budget=Budget(late=1), late=_late("grant", "intent"))
 
+ANY_KIND = _late("grant", "intent", "create", "release", "status", "objects")
+SEVERAL = Grants("several requests under way", specs="ab", under_way=True)
+SEVERAL_UNANSWERED = Grants(
+    "several requests under way, and one has no answer",
+    under_way=True,
+    budget=Budget(late=1),
+    late=ANY_KIND,
+)
+SEVERAL_TAKEOVER = Grants(
+    "several requests under way, and a takeover", under_way=True, budget=Budget(takeovers=1)
+)
+SEVERAL_DELETED = Grants(
+    "several requests under way, and the user deletes", under_way=True, budget=Budget(job_deletions=1)
+)
+SEVERAL_REDIS_LOST = Grants(
+    "several requests under way, one has no answer, and Redis loses everything",
+    under_way=True,
+    budget=Budget(losses=1, late=1),
+    late=ANY_KIND,
+)
+SEVERAL_REDIS_BACK = Grants(
+    "several requests under way, and Redis goes back", under_way=True, budget=Budget(saves=1, restores=1)
+)
+SEVERAL_NO_POLICY = Grants(
+    "several requests under way, no policy, and Redis loses everything",
+    under_way=True,
+    budget=Budget(losses=1),
+    design=replace(DESIGN, policy_on_creates=False, policy_on_status=False, policy_on_finalizers=False),
+)
+SEVERAL_API_BACK = Grants(
+    "several requests under way, and the API server goes back to a backup",
+    under_way=True,
+    budget=Budget(backups=1, api_restores=1),
+    attempts=2,
+)
+
 # Too large to be searched to its end here: it serves to show what steps protect from.
 ONLY_MUTATED = (REDIS_GOES_BACK_THREE,)
 ONLY_LONG = (NAME_FREED, API_GOES_BACK_TAKEOVER)
@@ -200,5 +239,49 @@ LONG = (
         "a lost node, a deleted job, a retry",
         budget=Budget(node_losses=1, job_deletions=1, driver_failures=1),
         attempts=2,
+    ),
+    Grants(
+        "several requests under way, one has no answer, and Redis goes back",
+        under_way=True,
+        budget=Budget(saves=1, restores=1, late=1),
+        late=ANY_KIND,
+    ),
+    Grants(
+        "several requests under way, one has no answer, and the user deletes",
+        under_way=True,
+        budget=Budget(job_deletions=1, late=1),
+        late=ANY_KIND,
+    ),
+    Grants(
+        "several requests under way, no policy, one has no answer, and Redis loses everything",
+        under_way=True,
+        budget=Budget(losses=1, late=1),
+        late=ANY_KIND - {"create"},
+        design=SEVERAL_NO_POLICY.design,
+    ),
+    Grants(
+        "several requests under way, and the Spark operator errs",
+        under_way=True,
+        budget=Budget(wrong_failures=1, app_deletions=1),
+    ),
+    Grants(
+        "several requests under way, a create is refused, and another one has no answer",
+        under_way=True,
+        budget=Budget(refusals=1, late=1),
+        late=_late("create", "status"),
+        attempts=2,
+    ),
+    Grants(
+        "several requests under way, finalizers are stripped, and the user deletes",
+        under_way=True,
+        budget=Budget(strips=2, job_deletions=1),
+    ),
+    Grants("several requests under way, three jobs", specs="aab", under_way=True),
+    Grants(
+        "several requests under way, no policy, the user edits, and Redis loses everything",
+        specs="ab",
+        under_way=True,
+        budget=Budget(losses=1, edits=1),
+        design=SEVERAL_NO_POLICY.design,
     ),
 )

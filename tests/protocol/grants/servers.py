@@ -11,6 +11,7 @@ from protocol.grants.state import (
     State,
     Token,
     Version,
+    Write,
     with_job,
     with_run,
 )
@@ -105,3 +106,34 @@ def create(s: State, r: Request, design: Design) -> tuple[State, str]:
             born = born._replace(token=r.token, spec=r.seen.spec, fenced=False, succeeded=False)
         return with_run(s, born), "ok"
     return s, "ok" if there.token == r.token or not design.own_application_known else "taken"
+
+
+def write(s: State, r: Write, design: Design) -> tuple[State, str]:
+    """A status under the resourceVersion that was seen; objects by uid and name, whatever else has changed of them."""
+    if r.epoch < s.enforced and _judged(r, design):
+        return s, "refused by policy"
+    if r.kind == "status":
+        return (with_job(s, r.job, r.then), "ok") if s.jobs[r.job] == r.seen else (s, "conflict")
+    assert r.key is not None
+    there = s.run(r.key)
+    changes = dict(r.changes)
+    named_by_uid = changes.keys() & {"held", "pod_held", "deleting"}
+    if (
+        there is None
+        or (named_by_uid and there.birth != r.birth)
+        or (there.app == "gone" and "deleting" in changes)
+    ):
+        return s, "not found"
+    if changes.get("pod") == "gated" and there.pod != "none":
+        return s, "conflict"
+    return with_run(s, there._replace(**changes)), "ok"  # type: ignore[arg-type]
+
+
+def _judged(r: Write, design: Design) -> bool:
+    """By the admission policy, which lets deletions be."""
+    if r.kind == "status":
+        return design.policy_on_status
+    changed = {what for what, _ in r.changes}
+    if changed & {"held", "pod_held"}:
+        return design.policy_on_finalizers
+    return design.policy_on_creates and "deleting" not in changed

@@ -85,6 +85,9 @@ class Run(NamedTuple):
     fenced: bool = False
     succeeded: bool = False
     tombstone: bool = False
+    birth: int = (
+        0  # how many applications bore the name before; only where requests are under way beside each other
+    )
 
     @property
     def writes(self) -> bool:
@@ -106,16 +109,6 @@ class Hand(NamedTuple):
     token: Token | None = None
 
 
-class Operator(NamedTuple):
-    role: str = "follower"
-    epoch: int = 0
-    version: Version = NEW  # as it left it in Redis
-    held: frozenset[Lease] = frozenset()  # by its own memory, which decides
-    found: frozenset[Lease] = frozenset()
-    hands: tuple[Hand, ...] = ()
-    unsure: bool = False  # a create of this epoch has no answer
-
-
 class Request(NamedTuple):
     """A request that left its sender: judged by what the server knows when it lands."""
 
@@ -125,6 +118,43 @@ class Request(NamedTuple):
     seen: Job
     token: Token | None = None
     version: Version = NEW
+
+
+class Write(NamedTuple):
+    """Any other write of an operator: to a job's status, under its resourceVersion, or to what bears one application's
+    name, under its uid."""
+
+    kind: str  # status | objects
+    epoch: int
+    job: int
+    uid: int
+    seen: Job | None = None
+    then: Job | None = None
+    key: Key | None = None
+    birth: int = 0
+    changes: tuple[tuple[str, object], ...] = ()
+
+
+class Sent(NamedTuple):
+    """A request under way beside what else its leader does: not there yet, or its answer is on the way back."""
+
+    request: Request | Write
+    answer: object = None
+    twin: bool = False  # of one that is the same and under way, too
+
+
+class Operator(NamedTuple):
+    role: str = "follower"
+    epoch: int = 0
+    version: Version = NEW  # as it left it in Redis
+    held: frozenset[Lease] = frozenset()  # by its own memory, which decides
+    found: frozenset[Lease] = frozenset()
+    hands: tuple[Hand, ...] = ()
+    unsure: bool = False  # a create of this epoch has no answer
+    # Only where requests are under way beside each other:
+    under_way: frozenset[Sent] = frozenset()
+    releasing: frozenset[Token] = frozenset()  # decided on, and not sent yet
+    mistrusts: bool = False  # its lease table: it'll begin anew
 
 
 class Budget(NamedTuple):
@@ -166,6 +196,7 @@ class Setting:
     late: frozenset[str] = frozenset()  # the kinds of request that a network may delay
     attempts: int = 1
     fenceable: bool = True
+    under_way: bool = False  # requests of one leader are under way beside each other
     dead_leaders: bool = False  # who loses the Lease never acts again (its requests may)
     lagging_policy: bool = (
         False  # an API server that no probe reaches never sees the policy's parameter raised
@@ -198,7 +229,7 @@ class State(NamedTuple):
     saved: Redis | None
     jobs: tuple[Job | None, ...]
     runs: tuple[Run, ...]
-    late: frozenset[Request]
+    late: frozenset[Request | Write]
     uids: int
     budget: Budget
     backup: Backup | None = None
