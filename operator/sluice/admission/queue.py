@@ -23,7 +23,6 @@ from sluice.admission.parties import (
     take_out,
 )
 from sluice.admission.shapes import Shape, Shapes
-from sluice.conflicts import Conflict
 
 AT_ONCE = 64
 """Judged before others have their turn."""
@@ -31,6 +30,8 @@ _MANY = 32
 """Shapes to meet from which on those that wait right ahead are looked at first: mostly one of them is in the way."""
 MOST_COMPARED = 500
 """Shapes that an explanation looks at."""
+MOST_WORKED_OUT = 64
+"""Those of them of which nothing was known."""
 
 
 class Queue:
@@ -194,35 +195,43 @@ class Queue:
             self._judge(entry)
         if entry.state is not State.BLOCKED:
             return Decision(entry.waiter, failure=entry.failure)
-        found: list[tuple[Alike, Conflict]] = []
+        try:
+            return self._blocked_by(entry)
+        except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
+            self._enter(entry, State.FAILED, entry.behind, failure)
+            return Decision(entry.waiter, failure=failure)
+
+    def _blocked_by(self, entry: Waiting) -> Decision:
+        found: list[Alike] = []
+        shape, rank = entry.alike.shape, entry.rank
+        most = self.worked_out + MOST_WORKED_OUT
         at_least = False
         for looked_at, (alike, _) in enumerate(self._beside(entry)):
-            if looked_at == MOST_COMPARED:
-                at_least = True
+            at_least = looked_at == MOST_COMPARED or self.worked_out >= most
+            if at_least:
                 break
-            try:
-                conflict = self._shapes.between(entry.alike.shape, alike.shape)
-            except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
-                self._enter(entry, State.FAILED, self._one_of(alike, entry.rank), failure)
-                return Decision(entry.waiter, failure=failure)
+            if self._shapes.conflict(shape, alike.shape):
+                found.append(alike)
+        count = sum(len(alike.holding) + alike.ahead(rank) for alike in found)
+        named = []
+        for alike, by, holds in islice(self._in_the_way(rank, found), MOST_NAMED):
+            conflict = self._shapes.between(shape, alike.shape)
             if conflict is not None:
-                found.append((alike, conflict))
-        count = sum(len(alike.holding) + alike.ahead(entry.rank) for alike, _ in found)
-        named = tuple(islice(self._named(entry.rank, found), MOST_NAMED))
-        return Decision(entry.waiter, named, count=count, at_least=at_least)
+                named.append(Blocking(by, conflict, holds))
+        return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
 
-    def _named(self, rank: Rank, found: list[tuple[Alike, Conflict]]) -> Iterator[Blocking]:
+    def _in_the_way(self, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
         """Those who hold, then those who are about to, then those who wait ahead."""
-        holding = [(*held, conflict) for alike, conflict in found for held in alike.holding[:MOST_NAMED]]
-        for _, held, conflict in sorted(holding, key=lambda one: one[0]):
-            yield Blocking(held.holder, conflict, holds=True)
-        for holds in (True, False):
-            ahead: list[tuple[Rank, Conflict]] = []
-            for alike, conflict in found:
-                some = islice(self._ahead(alike, rank, ready=holds), MOST_NAMED)
-                ahead += [(one, conflict) for one in some]
-            for one, conflict in sorted(ahead, key=lambda one: one[0]):
-                yield Blocking(self._waiting[one[-1]].waiter, conflict, holds)
+        held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
+        for _, holding in sorted(held, key=lambda one: one[0]):
+            yield holding.alike, holding.holder, True
+        for ready in (True, False):
+            ahead: list[Rank] = []
+            for alike in found:
+                ahead += islice(self._ahead(alike, rank, ready=ready), MOST_NAMED)
+            for one in sorted(ahead):
+                waiting = self._waiting[one[-1]]
+                yield waiting.alike, waiting.waiter, ready
 
     def _ahead(self, alike: Alike, rank: Rank, *, ready: bool) -> Iterator[Rank]:
         for one in alike.ready if ready else alike.waiting:
@@ -235,11 +244,11 @@ class Queue:
         self.judged += 1
         for alike, one in self._beside(entry):
             try:
-                conflict = self._shapes.between(entry.alike.shape, alike.shape)
+                conflict = self._shapes.conflict(entry.alike.shape, alike.shape)
             except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
                 self._enter(entry, State.FAILED, one, failure)
                 return
-            if conflict is not None:
+            if conflict:
                 self._enter(entry, State.BLOCKED, one)
                 return
         self._enter(entry, State.MAY_GO)
@@ -276,10 +285,6 @@ class Queue:
             entry = self._waiting[one[-1]]
             if entry.state is not State.FAILED:
                 yield entry.alike, entry
-
-    def _one_of(self, alike: Alike, rank: Rank) -> Party:
-        nearest = alike.nearest_ahead(rank)
-        return self._waiting[nearest[-1]] if nearest is not None else alike.holding[-1][1]
 
     def _enter(
         self, entry: Waiting, state: State, behind: Party | None = None, failure: Exception | None = None
@@ -362,7 +367,7 @@ class Queue:
 
     def _may_stop(self, one: Shape, other: Shape) -> bool:
         try:
-            return self._shapes.between(one, other) is not None
+            return self._shapes.conflict(one, other)
         except Exception:  # noqa: BLE001 - told when it is judged, which it is now
             return True
 

@@ -8,24 +8,29 @@ from sluice.conflicts import Conflict, conflict_between
 from sluice.conflicts.places import EVERYWHERE, Places, places_of
 from sluice.footprint.model import JobFootprint
 
+_MOST_TOLD = 4_096
+"""Conflicts whose words are kept."""
+
 
 class Shape:
     """Kept by those who have it."""
 
-    __slots__ = ("__weakref__", "footprint", "number", "places", "verdicts")
+    __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places")
 
     def __init__(self, number: int, footprint: JobFootprint, places: Places) -> None:
         self.number: Final = number
         self.footprint: Final = footprint
         self.places: Final = places
-        self.verdicts: dict[int, Conflict | None] = {}
-        """Beside those that were there before it, by their numbers; inverted where the other one is asked about."""
+        self.conflicts: dict[int, bool] = {}
+        """With those that were there before it, by their numbers. Only whether there is one: there may be millions of pairs."""
 
 
 class Shapes:
     def __init__(self) -> None:
         self._by_fingerprint: WeakValueDictionary[bytes, Shape] = WeakValueDictionary()
         self._living: WeakValueDictionary[int, Shape] = WeakValueDictionary()
+        self._told: dict[tuple[int, int], Conflict] = {}
+        """In words, as they were last asked for."""
         self._numbers = 0
         self._ended: set[int] = set()
         self.compared = 0
@@ -37,8 +42,9 @@ class Shapes:
         return len(self._living)
 
     @property
-    def verdicts_kept(self) -> int:
-        return sum(len(shape.verdicts) for shape in self._living.values())
+    def kept(self) -> int:
+        """Pairs of which it is known whether they conflict."""
+        return sum(len(shape.conflicts) for shape in self._living.values())
 
     def of(self, footprint: JobFootprint) -> Shape:
         """Of one that cannot be told from others, or of which nobody can say where it meets others: a shape of its own, which
@@ -53,19 +59,26 @@ class Shapes:
             return self._new(footprint, EVERYWHERE)
         return known
 
+    def conflict(self, one: Shape, other: Shape) -> bool:
+        """Whether there is one between their footprints, which is the same in both orders."""
+        self.compared += 1
+        younger, older = (one, other.number) if one.number >= other.number else (other, one.number)
+        known = younger.conflicts.get(older)
+        if known is None:
+            known = younger.conflicts[older] = self._work_out(one, other) is not None
+        return known
+
     def between(self, one: Shape, other: Shape) -> Conflict | None:
         """As `conflict_between` says of their footprints, in this order."""
-        self.compared += 1
-        if one.number >= other.number:
-            verdicts, order, inverse = one.verdicts, other.number, ~other.number
-        else:
-            verdicts, order, inverse = other.verdicts, ~one.number, one.number
-        if order in verdicts:
-            return verdicts[order]
-        if verdicts.get(inverse, _UNKNOWN) is None:
-            return None  # which holds in both orders
+        return self._told.get((one.number, other.number)) or self._work_out(one, other)
+
+    def _work_out(self, one: Shape, other: Shape) -> Conflict | None:
         self.worked_out += 1
-        found = verdicts[order] = conflict_between(one.footprint, other.footprint)
+        found = conflict_between(one.footprint, other.footprint)
+        if found is not None:
+            if len(self._told) >= _MOST_TOLD:
+                self._told.clear()
+            self._told[one.number, other.number] = found
         return found
 
     def _new(self, footprint: JobFootprint, places: Places) -> Shape:
@@ -81,8 +94,5 @@ class Shapes:
         if len(self._ended) > len(self._living):
             ended, self._ended = self._ended, set()
             for shape in list(self._living.values()):
-                for kept in [one for one in shape.verdicts if one in ended or ~one in ended]:
-                    del shape.verdicts[kept]
-
-
-_UNKNOWN: Final = object()
+                for kept in shape.conflicts.keys() & ended:
+                    del shape.conflicts[kept]

@@ -1,13 +1,17 @@
 """The queue says at each moment what `decide` says from scratch, and looks at no more than what a change may have changed."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice.admission import Decision, Holder, Queue, Waiter, decide
+from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
+from sluice.admission.queue import MOST_WORKED_OUT
+from sluice.admission.shapes import Shapes
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import conflict_between
+from sluice.conflicts import Conflict, conflict_between
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
@@ -169,3 +173,177 @@ def test_each_is_told_once_whenever_it_has_come_to_go_or_to_wait(taken: list[tup
         assert told.queue.take_blocked() is None
         may_go &= there
         blocked &= there
+
+
+def hot(number: int, templates: tuple[str, ...] = TEMPLATES) -> tuple[Queue, list[Waiter]]:
+    """One table that all of them write."""
+    shared = [on("/a", sql) for sql in templates]
+    waiters = [waiter(f"w{n:04}", shared[n % len(shared)], seconds=n) for n in range(number)]
+    queue = Queue()
+    for one in waiters:
+        queue.wait(one)
+    settle(queue)
+    return queue, waiters
+
+
+def test_one_table_with_many_waiters_of_few_templates_is_judged_once_each_and_compared_by_template() -> None:
+    queue, waiters = hot(1_000)
+    assert queue.judged == len(waiters)
+    assert queue.compared <= len(waiters) * len(TEMPLATES)
+    assert queue.worked_out <= len(TEMPLATES) ** 2
+
+
+def test_a_release_judges_those_whose_reason_to_wait_it_was() -> None:
+    queue, waiters = hot(1_000, (DELETE, OPTIMIZE))
+    first, second = waiters[:2]
+    assert [one.waiter for one in queue.ready()] == [first]
+    queue.hold(first.uid, [first])
+    queue.leave(first.uid)
+    settle(queue)
+    judged, compared = queue.judged, queue.compared
+    queue.hold(first.uid, [])
+    settle(queue)
+    assert [one.waiter for one in queue.ready()] == [second]
+    assert queue.judged == judged + 1
+    assert queue.compared <= compared + 2
+
+
+def test_what_happens_on_other_tables_judges_nobody() -> None:
+    queue, _ = hot(100)
+    for n in range(50):
+        queue.wait(waiter(f"a{n}", on(f"/other/{n}", DELETE)))
+    settle(queue)
+    assert queue.judged == 150
+    assert queue.worked_out <= len(TEMPLATES) ** 2
+
+
+def test_jobs_by_unbound_names_are_judged_when_the_one_right_ahead_of_them_goes_only() -> None:
+    queue = Queue()
+    for n in range(200):
+        queue.wait(waiter(f"t{n:04}", on(f"/table/{n}", DELETE), seconds=2 * n))
+        queue.wait(waiter(f"n{n:04}", on(f"sales.orders_{n}", "DELETE FROM {t}"), seconds=2 * n + 1))
+    settle(queue)
+    arrivals, worked_out = queue.judged, queue.worked_out
+    assert arrivals == 400
+    assert worked_out <= 2 * arrivals
+    first = queue.take()
+    assert first is not None
+    queue.hold(first.waiter.uid, [first.waiter])
+    queue.leave(first.waiter.uid)
+    queue.hold(first.waiter.uid, [])
+    settle(queue)
+    assert queue.judged <= arrivals + 3
+
+
+def test_equal_footprints_share_a_shape_and_those_that_differ_in_what_equality_leaves_out_do_not() -> None:
+    shapes = Shapes()
+    one, same = on("/a", DELETE), on("/a", DELETE)
+    assert shapes.of(one) is shapes.of(same)
+    bound = replace(one.tables[0].table, bound=frozenset({"sales.orders"}))
+    unlike = [
+        replace(one, tables=(replace(one.tables[0], table=bound),)),
+        replace(one, tables=(replace(one.tables[0], facts=None),)),
+        replace(one, ids_of_sources={key_of_path("/new"): "7d1f"}),
+        on("/a", DELETE_2),
+    ]
+    kept = [shapes.of(footprint) for footprint in (one, *unlike)]
+    assert len(set(kept)) == len(kept)
+    assert all(one == footprint for footprint in unlike[:3])
+
+
+def test_what_is_known_of_shapes_goes_with_them() -> None:
+    shapes = Shapes()
+    stays = shapes.of(on("/a", DELETE))
+    for n in range(100):
+        passing = shapes.of(on(f"/a/day={n}", DELETE))
+        assert shapes.conflict(stays, passing)
+        assert shapes.conflict(passing, stays)
+        del passing
+    assert shapes.worked_out == 100
+    assert (len(shapes), shapes.kept) == (1, 0)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> JobFootprint:
+    """It cannot be compared."""
+    footprint = on("/a", "DELETE FROM {t} WHERE day = 13")
+
+    def fails(one: JobFootprint, other: JobFootprint) -> Conflict | None:
+        if footprint in (one, other):
+            raise RecursionError("too deep")
+        return conflict_between(one, other)
+
+    monkeypatch.setattr("sluice.admission.shapes.conflict_between", fails)
+    return footprint
+
+
+def test_who_cannot_be_judged_is_in_nobodys_way_and_is_judged_again_when_what_it_failed_at_is_gone(
+    broken: JobFootprint,
+) -> None:
+    queue = Queue()
+    queue.hold("h", [holder("h", on("/a", DELETE_2))])
+    queue.wait(waiter("w", broken, seconds=1))
+    queue.wait(waiter("x", on("/a", DELETE), seconds=2))
+    settle(queue)
+    decisions = {decision.waiter.uid: decision for decision in queue.ready()}
+    assert isinstance(decisions["w"].failure, RecursionError)
+    assert not queue.may_go("w")
+    assert decisions["x"].granted
+    queue.leave("x")
+    queue.hold("h", [])
+    settle(queue)
+    assert [(one.waiter.uid, one.granted) for one in queue.ready()] == [("w", True)]
+
+
+def test_nobody_goes_beside_a_holder_that_cannot_be_compared(broken: JobFootprint) -> None:
+    queue = Queue()
+    queue.hold("h", [holder("h", broken)])
+    queue.wait(waiter("w", on("/a", DELETE)))
+    settle(queue)
+    assert isinstance(next(queue.ready()).failure, RecursionError)
+    queue.hold("h", [])
+    settle(queue)
+    assert next(queue.ready()).granted
+
+
+def test_nobody_goes_beside_a_holder_of_which_no_table_is_known() -> None:
+    queue = Queue()
+    queue.wait(waiter("w", on("/a", DELETE)))
+    settle(queue)
+    queue.hold("h", [holder("h", JobFootprint(tables=()))])
+    settle(queue)
+    assert not queue.may_go("w")
+
+
+def test_who_may_go_and_could_not_is_given_again_when_it_is_offered() -> None:
+    queue = Queue()
+    queue.wait(waiter("w", on("/a", DELETE)))
+    settle(queue)
+    assert len(list(queue.ready())) == 1
+    assert list(queue.ready()) == []
+    queue.offer("w")
+    assert len(list(queue.ready())) == 1
+
+
+def test_a_judge_stops_after_as_many_as_it_was_told() -> None:
+    queue = Queue()
+    for n in range(10):
+        queue.wait(waiter(f"w{n}", on("/a", DELETE), seconds=n))
+    assert queue.judge(4)
+    assert queue.judged == 4
+    assert not queue.judge(6)
+    assert queue.judged == 10
+
+
+def test_where_very_many_shapes_are_met_the_count_of_those_in_the_way_says_at_least() -> None:
+    queue = Queue()
+    for n in range(MOST_WORKED_OUT + 50):
+        queue.wait(
+            waiter(f"w{n:03}", on("/a", f"DELETE FROM {{t}} WHERE day < {n + 1} AND id = 1"), seconds=n)
+        )
+    queue.wait(waiter("z", on("/a", "DELETE FROM {t}"), seconds=10_000))
+    settle(queue)
+    decision = queue.explain("z")
+    assert decision.at_least
+    assert len(decision.blocked_by) == MOST_NAMED
+    assert decision.others == f"at least {decision.count - 1} more in the way"
