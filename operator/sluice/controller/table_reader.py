@@ -116,7 +116,8 @@ class TableReader:
         generation, since = self._arrived.get(job.uid, (None, now))
         if generation != job.generation:
             since = now
-            self._arrived[job.uid] = job.generation, now
+            if job.uid in self._world.jobs:
+                self._arrived[job.uid] = job.generation, now
         return since
 
     def _is_known(self, key: TableKey, since: float) -> bool:

@@ -31,7 +31,7 @@ class World:
         self.resting = Resting()
         """Who is to be judged anew when a table turns out to be otherwise."""
         self.settled: set[str] = set()
-        """Jobs that have finished or are gone, since somebody last took them out."""
+        """Jobs that rest on tables, and have finished or are gone since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self._job_bodies = Mirror(JOBS, self._job_changed)
@@ -125,10 +125,10 @@ class World:
                 self.mark(uid)
 
     def rests_on_nothing(self, uid: str) -> None:
-        """What was concluded of the job is concluded anew if it is asked for once more: nobody tells it of changes now."""
+        """What was understood of the job is understood anew if it is asked for once more: nobody tells it of changes now."""
         job = self.jobs.get(uid)
         if job is not None:
-            self.jobs[uid] = job.judged_anew()
+            self.jobs[uid] = job.as_it_came()
         self.resting.forget(uid)
 
     def namespace_ends(self, namespace: str) -> None:
@@ -191,12 +191,13 @@ class World:
                 self._ending_namespaces.discard(now["metadata"]["namespace"])  # another one of that name
             job = known.now(now, self.declarations.names) if known else self._arrived(now)
             self.jobs[uid] = job
-            if job.is_finished:
+            if uid in self.resting and job.is_finished:
                 self.settled.add(uid)
             self.mark(uid)
         elif before is not None:
             del self.jobs[uid_of(before)]
-            self.settled.add(uid_of(before))
+            if uid_of(before) in self.resting:
+                self.settled.add(uid_of(before))
             self.mark(uid_of(before))
 
     def _policy_changed(self, before: Json | None, now: Json | None) -> None:

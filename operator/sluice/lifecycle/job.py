@@ -51,6 +51,10 @@ class JobView:
         """After what is known of its tables has changed."""
         return replace(self)._keeping(self, *_BY_SPEC)
 
+    def as_it_came(self) -> "JobView":
+        """Without what was understood, which takes more memory than the object."""
+        return replace(self)
+
     def renamed(self, names: Names, differing: frozenset[TableKey]) -> "JobView":
         """After names lead elsewhere."""
         view = replace(self, names=names)

@@ -12,6 +12,9 @@ class Resting:
         self._tables: dict[str, set[TableKey]] = {}
         self._left: set[TableKey] = set()
 
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._tables
+
     def rests(self, uid: str, tables: Iterable[TableKey]) -> None:
         """Until it is forgotten: what it rested on before counts, too."""
         known = self._tables.setdefault(uid, set())

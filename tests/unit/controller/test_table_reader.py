@@ -364,6 +364,15 @@ async def test_what_no_job_needs_is_found_by_those_that_left() -> None:
         assert key_of_path("/lake/7") not in seen.facts
 
 
+def test_where_nobody_asks_for_tables_nothing_is_noted_of_jobs_that_end() -> None:
+    """As beside the leader, where it would grow with every job that ever was."""
+    seen = world()
+    seen.job_seen(job_body("a"))
+    seen.job_seen(job_body("a", version=2) | {"status": {"phase": "Succeeded"}})
+    seen.job_gone("uid-a")
+    assert seen.settled == set()
+
+
 async def test_a_store_that_hangs_for_a_thousand_tables_holds_up_no_other_store(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
