@@ -69,6 +69,11 @@ class Queue:
     def __contains__(self, uid: object) -> bool:
         return uid in self._waiting
 
+    @property
+    def uids(self) -> list[str]:
+        """Of those that wait."""
+        return list(self._waiting)
+
     def waiter(self, uid: str) -> Waiter | None:
         entry = self._waiting.get(uid)
         return None if entry is None else entry.waiter

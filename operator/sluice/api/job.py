@@ -361,7 +361,8 @@ class DeltaWriteJobSpec(Model):
     active_deadline_seconds: Annotated[Int64, bounded_int(1, 2**31 - 1)] | None = None
     """Longest time that one attempt may run, in seconds; then it is ended. Absent: no limit."""
     ttl_seconds_after_finished: Annotated[Int64, bounded_int(0, 2**31 - 1)] | None = None
-    """Deletes the job this many seconds after its end; 0 is at once. Absent: never. May be changed at any time."""
+    """Deletes the job this many seconds after its end; 0 is at once. Absent: as the operator's configuration says, mostly
+    never. May be changed at any time."""
 
     rules = (
         exactly_one(

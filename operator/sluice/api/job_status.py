@@ -188,9 +188,10 @@ class DeltaWriteJobStatus(Model):
     footprint: Annotated[tuple[TableFootprint, ...], Field(max_length=MAX_FOOTPRINTS)] = ()
     """What the job reads and writes, as understood, and what was widened and why."""
     blocked_by: Annotated[tuple[Blocker, ...], Field(max_length=MAX_BLOCKERS)] = ()
-    """Jobs in the way, at most 10 of them."""
+    """Jobs in the way, at most 10 of them. Told when the job begins to wait, and anew, as soon as there is time for it, when one of
+    these has gone."""
     blocked_by_count: Annotated[Int32, Field(ge=0)] | None = None
-    """How many jobs are in the way in all."""
+    """How many jobs are in the way in all, as of then; at least, where they are too many to be counted."""
     queued_at: datetime | None = None
     """When the job joined the queue; its age counts from here."""
     attempt: Annotated[Int32, Field(ge=0)] | None = None

@@ -1,12 +1,16 @@
-"""Who goes next: those who may are granted their leases, the others are told who is in the way."""
+"""Who goes next: those who may are granted their leases, the others are told who is in the way.
 
+The queue is kept, and follows each change of one job: what it holds, and whether it waits.
+"""
+
+import asyncio
 import logging
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
-from sluice.admission import Decision, Holder, Waiter, decide
+from sluice.admission import Decision, Queue, Waiter
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.operator_status import OperatorConditionType
@@ -14,48 +18,160 @@ from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.events import EventWriter
-from sluice.controller.guard import Guard
+from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
 from sluice.controller.metrics import Metrics, Outcome
 from sluice.controller.pauses import Pauses
+from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import PATIENCE, TableReader
+from sluice.controller.timers import Timers
+from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
+from sluice.leases import Grant
 from sluice.lifecycle.durations import seconds
 from sluice.lifecycle.holding import Frozen, lease_for
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, Understood
-from sluice.lifecycle.withdrawal import backs_off
+from sluice.lifecycle.withdrawal import back_off_left, backs_off
 
 logger = logging.getLogger(__name__)
 
 SLOW_SECONDS = 1.0
+TURN_SECONDS = 0.1
+"""Of granting, before what has changed meanwhile is looked at."""
 
 
 @dataclass(kw_only=True)
 class Admitting:
     world: World
     leases: LeaseTable
+    holders: Holders
     leadership: Leadership
     attempts: Attempts
     applications: Applications
-    guard: Guard
+    workers: Workers
     statuses: StatusWriter
     events: EventWriter
     tables: TableReader
     conditions: Conditions
     metrics: Metrics
+    timers: Timers
+    queue: Queue = field(default_factory=Queue)
+    retelling: Retelling = field(default_factory=Retelling)
     granting: Pauses[str] = field(
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
     """Of jobs whose intents could not be written."""
+    holding: set[str] = field(default_factory=set)
+    """Jobs for which anything is held."""
+    nobody_knows: Frozen | None = None
+    """Somebody who may write, and nobody knows where: nothing is granted."""
+
+    def seconds_left(self) -> float | None:
+        """Until somebody is to be told anew who is in the way."""
+        can_tell = self.leases.is_sure and self.nobody_knows is None
+        return self.retelling.seconds_left() if can_tell else None
+
+    def holds(self, uid: str) -> None:
+        """What is held for the job, as it is now."""
+        holders = self.holders.of(uid)
+        if holders:
+            self.holding.add(uid)
+        elif uid in self.holding:
+            self.holding.discard(uid)
+            self.retelling.gone(uid)
+        else:
+            return
+        self.queue.hold(uid, holders)
+
+    def consider(self, uid: str) -> bool:
+        """What is held for the job, and whether it waits for others, as it is now. Whether it wants nothing else."""
+        self.holds(uid)
+        waiter, wants_nothing = self._waiter(uid)
+        if waiter is not None:
+            self._heed_news(waiter)
+            self.queue.wait(waiter)
+        elif uid in self.queue:
+            self.queue.leave(uid)
+            if uid not in self.holding:
+                self.retelling.gone(uid)
+        return wants_nothing and not self.leases.held_by(uid)  # what it had before is to be released
+
+    def forget(self, uid: str) -> None:
+        """It is over."""
+        self.holds(uid)
+        self.queue.leave(uid)
+        self.granting.forget(uid)
+
+    def forget_gone(self) -> None:
+        self.granting.forget_unless(lambda uid: uid in self.world.jobs)
+        self.statuses.forget_gone()
+
+    def _waiter(self, uid: str) -> tuple[Waiter | None, bool]:
+        """Of a job that waits for nothing but others; and whether nothing else is to be done on it."""
+        job = self.world.jobs.get(uid)
+        if job is None or not self._may_queue(job):
+            return None, False
+        try:
+            if job.spec.admission.suspend:
+                return None, job.phase is Phase.SUSPENDED
+            left = self._seconds_of_pause(job)
+            if left > 0:
+                self.timers.within(left, uid)
+                return None, True
+            if not self.tables.knows(job):
+                left = SLOW_SECONDS - self.tables.waited(job)
+                self.timers.within(left + 0.1 if left > 0 else PATIENCE, uid)
+                return None, left > 0 or job.phase is not None
+            waiter = Waiter(uid, job.key, job.footprint, job.spec.priority, job.queued_at)
+        except NotUnderstoodError:
+            return None, False
+        self._heed_patience(job)
+        is_told = self.leases.is_sure or job.phase is Phase.WAITING
+        return waiter, is_told and self.nobody_knows is None
+
+    def _may_queue(self, job: JobView) -> bool:
+        """Nothing of it is under way, or may be."""
+        if job.is_finished or job.is_deleted or job.unreadable or job.open_attempt is not None:
+            return False
+        if job.uid in self.leases.unsettled or self.leases.unexplained_of(job.uid):
+            return False
+        return self.world.holds_nothing(job.uid) or not self.world.evidence(job.uid).holds_any
+
+    def _seconds_of_pause(self, job: JobView) -> float:
+        """Until it queues again, after it had its tables and made nothing of them, or its intent could not be written."""
+        now = datetime.now(UTC)
+        if backs_off(job, now):
+            return max(0.1, back_off_left(job, now))
+        return self.granting.seconds_left(job.uid)
+
+    def _heed_news(self, waiter: Waiter) -> None:
+        """What its status says of it is of another spec, or of other facts."""
+        known, job = self.queue.waiter(waiter.uid), self.world.jobs[waiter.uid]
+        if job.phase is not Phase.WAITING:
+            return
+        if job.status.observed_generation != job.generation:
+            self._tell(waiter.uid)
+        elif known is not None and known.footprint is not waiter.footprint:
+            self.retelling.again([waiter.uid])
+
+    def _heed_patience(self, job: JobView) -> None:
+        timeout = job.spec.admission.timeout
+        if timeout is None:
+            return
+        left = seconds(timeout) - (datetime.now(UTC) - job.queued_at).total_seconds()
+        if left > 0:
+            self.timers.within(left + 0.1, job.uid)
+        elif job.phase is Phase.WAITING:
+            self._tell(job.uid)
 
     async def prepare(self, job: JobView) -> None:
-        """A job that has no attempt: what it waits for beside others is told, before it is decided on."""
+        """A job that has no attempt: what it waits for beside others is told."""
         try:
             known = self.tables.knows(job)
         except NotUnderstoodError as error:
@@ -74,30 +190,49 @@ class Admitting:
             message = f"nothing is granted until it is sure who holds what: {self.leases.trouble}"
             change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
             await self.statuses.write(job, change)
+        elif self.nobody_knows is not None:
+            frozen = self.nobody_knows
+            message = (
+                f"nothing is granted: {frozen.who} may write, and nobody knows which tables: {frozen.why}"
+            )
+            change = StatusChange(Phase.PENDING, "HolderUnreadable", message, understood)
+            await self.statuses.write(job, change)
 
     async def turn(self) -> None:
-        """Decides on all that wait."""
-        self.world.heed_policies()
-        judged = dict(self.world.jobs)
-        self.granting.forget_others(set(judged))
-        holders = self.leases.holders()
-        frozen = self.leases.frozen()
-        self._tell_of(frozen)
-        nobody_knows = next((one for one in frozen if not one.tables), None)
-        if nobody_knows is not None:
-            await self._hold_all(nobody_knows)
+        """Grants what may be granted now."""
+        self._heed_frozen()
+        if self.nobody_knows is not None:
             return
-        for decision in decide(await self._without_refused(await self._waiters(), holders), holders):
-            uid = decision.waiter.uid
-            job = judged[uid]
-            if self.world.jobs.get(uid) is not job:
-                self.world.mark(uid)  # changed since it was judged
-                continue
-            await self.guard.on(uid, self._decided(job, decision))
+        began, before = time.monotonic(), self.queue.judged
+        while self.queue.judge():
+            await _others_have_their_turn()
+        if self.queue.judged > before:
+            self.metrics.judged(time.monotonic() - began)
+        while (decision := self.queue.take()) is not None:
+            await self._admit(decision)
             if not self.leases.is_sure or not self.leadership.leads():
                 return
+            if time.monotonic() - began > TURN_SECONDS:
+                self.world.wake()
+                break
+        while (blocked := self.queue.take_blocked()) is not None:
+            uid = blocked.waiter.uid
+            job = self.world.jobs.get(uid)
+            if job is not None and job.phase is Phase.WAITING and _may_wait(job):
+                self.retelling.again([uid])  # as a leader before has told it
+            else:
+                self._tell(uid)
+        while (stale := self.retelling.take_due()) is not None:
+            self._tell(stale)
 
-    def _tell_of(self, frozen: list[Frozen]) -> None:
+    def _heed_frozen(self) -> None:
+        frozen = self.holders.frozen
+        self._say_of(frozen)
+        before, self.nobody_knows = self.nobody_knows, next((one for one in frozen if not one.tables), None)
+        if (before is None) != (self.nobody_knows is None):
+            self.world.mark_these(self.queue.uids)
+
+    def _say_of(self, frozen: list[Frozen]) -> None:
         if not frozen:
             self.conditions.holds(OperatorConditionType.HOLDERS_READABLE)
             return
@@ -107,72 +242,85 @@ class Admitting:
         message = f"{first.who}{others} may write, and cannot be read: {first.why}; held: {held}"
         self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
-    async def _hold_all(self, frozen: Frozen) -> None:
-        """As long as nobody knows what somebody may write."""
-        message = f"nothing is granted: {frozen.who} may write, and nobody knows which tables: {frozen.why}"
-        for waiter in await self._waiters():
-            job = self.world.jobs[waiter.uid]
-            change = StatusChange(Phase.PENDING, "HolderUnreadable", message, Understood.of(job))
-            await self.guard.on(job.uid, self.statuses.write(job, change))
-
-    async def _without_refused(self, waiters: list[Waiter], holders: list[Holder]) -> list[Waiter]:
-        """Those whose tables, as they are, have no place for them end here, unless a job before them may change that."""
-        left = []
-        for waiter in waiters:
-            job = self.world.jobs[waiter.uid]
-            if job.refusal is None or _may_change_before(waiter, job, (*holders, *waiters)):
-                left.append(waiter)
-            elif self.tables.knows(job, for_grant=True):
-                await self.guard.on(job.uid, self._refuse(job, job.refusal))
-        return left
-
-    async def _waiters(self) -> list[Waiter]:
-        waiters: list[Waiter] = []
-        for job in list(self.world.jobs.values()):
-            if not (job.is_finished or job.is_deleted or job.unreadable or job.uid in self.leases.unsettled):
-                await self.guard.on(job.uid, self._join(job, waiters))
-        return waiters
-
-    async def _join(self, job: JobView, waiters: list[Waiter]) -> None:
-        """The queue, if it waits for nothing but others."""
-        if job.open_attempt is not None or self.world.evidence(job.uid).holds_any:
-            return
-        if self.leases.unexplained_of(job.uid):
-            return
-        if not self.granting.is_due(job.uid):
-            return
-        try:
-            if job.spec.admission.suspend or backs_off(job, datetime.now(UTC)) or not self.tables.knows(job):
-                return
-            footprint = job.footprint
-        except NotUnderstoodError:
-            return
-        waiters.append(Waiter(job.uid, job.key, footprint, job.spec.priority, job.queued_at))
-
-    async def _decided(self, job: JobView, decision: Decision) -> None:
+    async def _admit(self, decision: Decision) -> None:
+        """Of one that nobody is in the way of. Whatever it still waits for looks at it again."""
+        uid = decision.waiter.uid
+        job = self.world.jobs.get(uid)
+        if job is None or self.workers.is_busy(uid):
+            return  # it is considered again when nothing is under way
+        if decision.failure is None and job.footprint is not decision.waiter.footprint:
+            return  # it is another job by now, or its tables are others: that is marked, and looked at next
         if decision.failure is not None:
-            raise decision.failure
-        if not decision.granted:
-            await self._keep_waiting(job, decision)
-        elif self.tables.knows(job, for_grant=True):
-            await (self._grant(job) if job.refusal is None else self._refuse(job, job.refusal))
+            self.workers.do(uid, partial(failed, decision.failure))
+        elif not self.tables.knows(job, for_grant=True):
+            return
+        elif job.refusal is not None:
+            self.workers.do(uid, partial(self._refuse, job, job.refusal))
+        else:
+            await self._grant(job)
 
-    async def _refuse(self, job: JobView, why: str) -> None:
-        await self.statuses.write(job, StatusChange(Phase.FAILED, "NotUnderstood", why))
-        self.metrics.decided(Outcome.REFUSED)
-        await self.events.tell(job, "NotUnderstood", why, warning=True)
+    async def _grant(self, job: JobView) -> None:
+        number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
+        lease = lease_for(job, number, job.spec_hash)
+        self.granting.tries(job.uid)
+        grant = await self.leases.grant(lease)
+        if grant is None:
+            self.granting.forget(job.uid)  # nobody is granted anything now
+            return
+        self.queue.leave(job.uid)
+        self.holds(job.uid)
+        self.workers.do(job.uid, partial(self._begin, job, grant))
 
-    async def _await_tables(self, job: JobView) -> None:
-        """Mostly it takes less time than to write that it does."""
-        if job.phase is None and self.tables.waited(job) > SLOW_SECONDS:
-            tables = ", ".join(key.text for key in job.tables)
-            message = (
-                f"reading what the log of {tables} says; without an answer within {PATIENCE:.0f} s it queues as if it "
-                "touched all of it"
-            )
-            await self.statuses.write(job, StatusChange(Phase.PENDING, "ReadingTables", message))
+    async def _begin(self, job: JobView, grant: Grant) -> None:
+        """The intent, under the version of the job that was decided on; then what follows from it."""
+        lease = grant.lease
+        attempt = Attempt(
+            number=lease.attempt,
+            token=grant.token,
+            hash=lease.hash,
+            application=application_name(job.name, job.uid, lease.attempt),
+            granted_at=datetime.now(UTC),
+        )
+        self.applications.creates.begins(job.namespace, attempt.application)
+        message = f"admitted; SparkApplication {attempt.application} is being created"
+        change = StatusChange(Phase.STARTING, "Admitted", message, Understood.of(job), attempt)
+        try:
+            await self.statuses.write(job, change)
+        except ApiError as error:
+            if error.is_definite or isinstance(error, ConflictError):
+                # It isn't written: mostly the job was edited or deleted since it was decided on.
+                self.leases.settled(job.uid)
+                self.leases.release(lease)
+            if isinstance(error, ConflictError | NotFoundError):
+                self.granting.forget(job.uid)
+            raise
+        self.granting.forget(job.uid)
+        self.leases.settled(job.uid)
+        self.metrics.decided(Outcome.GRANTED)
+        logger.info("%s: attempt %d granted", job.key, lease.attempt)
+        current = self.world.jobs.get(job.uid)
+        if current is not None and current.open_attempt is not None:
+            await self.attempts.drive(current, current.open_attempt)
+        await self.events.tell(
+            job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
+        )
 
-    async def _keep_waiting(self, job: JobView, decision: Decision) -> None:
+    def _tell(self, uid: str) -> None:
+        self.workers.do(uid, partial(self._keep_waiting, uid))
+
+    async def _keep_waiting(self, uid: str) -> None:
+        """Says who is in the way, as it is when its turn comes."""
+        job = self.world.jobs.get(uid)
+        if job is None or uid not in self.queue or not self.leases.is_sure:
+            return
+        decision = self.queue.explain(uid)
+        if not decision.blocked_by:
+            return
+        if job.refusal is not None and not _may_change_before(job, decision):
+            if self.tables.knows(job, for_grant=True):
+                await self._refuse(job, job.refusal)
+            return
+        self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
         first = decision.blocked_by[0]
         others = f" ({decision.others})" if decision.others else ""
         state = "runs" if first.holds else "is ahead in the queue"
@@ -193,47 +341,40 @@ class Admitting:
         if new:
             await self.events.tell(job, "Blocked", message)
 
-    async def _grant(self, job: JobView) -> None:
-        number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
-        lease = lease_for(job, number, job.spec_hash)
-        self.granting.tries(job.uid)
-        grant = await self.leases.grant(lease)
-        if grant is None:
-            self.granting.forget(job.uid)  # nobody is granted anything now
-            return
-        attempt = Attempt(
-            number=number,
-            token=grant.token,
-            hash=lease.hash,
-            application=application_name(job.name, job.uid, number),
-            granted_at=datetime.now(UTC),
-        )
-        self.applications.creates.begins(job.namespace, attempt.application)
-        message = f"admitted; SparkApplication {attempt.application} is being created"
-        change = StatusChange(Phase.STARTING, "Admitted", message, Understood.of(job), attempt)
-        try:
-            await self.statuses.write(job, change)
-        except ApiError as error:
-            if error.is_definite or isinstance(error, ConflictError):
-                # It isn't written: mostly the job was edited or deleted since it was decided on.
-                self.leases.settled(job.uid)
-                await self.leases.release(lease)
-            if isinstance(error, ConflictError | NotFoundError):
-                self.granting.forget(job.uid)
-            raise
-        self.leases.settled(job.uid)
-        self.granting.forget(job.uid)
-        self.metrics.decided(Outcome.GRANTED)
-        current = self.world.jobs.get(job.uid)
-        if current is not None and current.open_attempt is not None and self.leadership.leads():
-            await self.attempts.drive(current, current.open_attempt)
-        await self.events.tell(job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {number}")
+    async def _refuse(self, job: JobView, why: str) -> None:
+        await self.statuses.write(job, StatusChange(Phase.FAILED, "NotUnderstood", why))
+        self.metrics.decided(Outcome.REFUSED)
+        await self.events.tell(job, "NotUnderstood", why, warning=True)
+
+    async def _await_tables(self, job: JobView) -> None:
+        """Mostly it takes less time than to write that it does."""
+        if job.phase is None and self.tables.waited(job) > SLOW_SECONDS:
+            tables = ", ".join(key.text for key in job.tables)
+            message = (
+                f"reading what the log of {tables} says; without an answer within {PATIENCE:.0f} s it queues as if it "
+                "touched all of it"
+            )
+            await self.statuses.write(job, StatusChange(Phase.PENDING, "ReadingTables", message))
+
+
+async def _others_have_their_turn() -> None:
+    await asyncio.sleep(0)
+
+
+async def failed(failure: Exception) -> None:
+    """For the guard, which tells it on the job that it is about."""
+    raise failure
 
 
 def _counted(phase: Phase, reason: str) -> Outcome:
     if phase is Phase.FAILED:
         return Outcome.TIMED_OUT if reason == "TimedOut" else Outcome.FAILED
     return Outcome.SKIPPED if phase is Phase.SKIPPED else Outcome.BLOCKED
+
+
+def _may_wait(job: JobView) -> bool:
+    admission = job.spec.admission
+    return admission.when_blocked not in (WhenBlocked.SKIP, WhenBlocked.FAIL) and admission.timeout is None
 
 
 def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phase, str, str]:
@@ -249,6 +390,7 @@ def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phas
     return Phase.WAITING, "Blocked", f"{message}; starts when nothing conflicts with it any more"
 
 
-def _may_change_before(waiter: Waiter, job: JobView, others: Iterable[Holder]) -> bool:
-    ahead = (other for other in others if not isinstance(other, Waiter) or other.rank < waiter.rank)
-    return any(other.footprint.may_change(job.tables) for other in ahead)
+def _may_change_before(job: JobView, decision: Decision) -> bool:
+    """Whether one of those before it may change its tables, or more are there than are named."""
+    named = decision.blocked_by
+    return decision.count > len(named) or any(one.by.footprint.may_change(job.tables) for one in named)

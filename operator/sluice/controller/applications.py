@@ -14,7 +14,7 @@ from sluice.engines.attempt import application_name, driver_pod_name
 from sluice.engines.plan import option_variable, plan_arguments, plan_for
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of
-from sluice.kube.resources import APPLICATIONS, PODS, Resource
+from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
 from sluice.leases import Lease
 from sluice.lifecycle.evidence import (
     Evidence,
@@ -128,17 +128,25 @@ class Applications:
             await self._drop_finalizer(APPLICATIONS, self._world.applications, one.application)
 
     async def delete(self, namespace: str, name: str) -> None:
-        await self._kube.delete(APPLICATIONS, namespace, name)
+        known = self._world.applications.get(namespace, name)
+        if known is not None:
+            await self._kube.delete(APPLICATIONS, namespace, name, _this_one(known))
+
+    async def delete_job(self, job: JobView) -> None:
+        """As it was seen, and no other."""
+        seen = {"uid": job.uid, "resourceVersion": job.resource_version}
+        await self._kube.delete(JOBS, job.namespace, job.name, {"preconditions": seen})
 
     async def delete_pod(self, pod: Json) -> None:
-        await self._kube.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
+        """This one, and not what may bear its name by now."""
+        await self._kube.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"], _this_one(pod))
 
     async def remove_old_placeholders(self, uid: str) -> None:
         for pod in self._world.pods.of(uid):
             metadata = pod["metadata"]
             if is_placeholder(pod) and _age(metadata) > PLACEHOLDER_SECONDS:
                 try:
-                    await self._kube.delete(PODS, metadata["namespace"], metadata["name"])
+                    await self._kube.delete(PODS, metadata["namespace"], metadata["name"], _this_one(pod))
                 except NotFoundError:
                     self._world.pods.gone(uid_of(pod))
 
@@ -191,6 +199,10 @@ def place_of(lease: Lease) -> tuple[str, str]:
     """Where its application is, and what it is called."""
     namespace, _, name = lease.job.partition("/")
     return namespace, application_name(name, lease.uid, lease.attempt)
+
+
+def _this_one(body: Json) -> Json:
+    return {"preconditions": {"uid": uid_of(body)}}
 
 
 def _age(metadata: Json) -> float:

@@ -14,6 +14,7 @@ from sluice.controller.leftovers import Leftovers
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import TableReader
+from sluice.controller.timers import Timers
 from sluice.controller.world import World
 from sluice.engines import Observation
 from sluice.footprint import NotUnderstoodError
@@ -29,6 +30,8 @@ from sluice.lifecycle.status import StatusChange
 
 logger = logging.getLogger(__name__)
 
+SLOW_START_SECONDS = 5.0
+
 
 @dataclass(kw_only=True)
 class Attempts:
@@ -40,6 +43,7 @@ class Attempts:
     events: EventWriter
     tables: TableReader
     logs: RunLogs
+    timers: Timers
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
         """One step on."""
@@ -56,8 +60,9 @@ class Attempts:
             case way.TakeBack(change):
                 await self._take_back(job, attempt, change)
             case way.Tell(change):
-                await self.statuses.write(job, change)
-                await self._tell_what_is_beside(job, evidence)
+                if not self._is_too_early(job, attempt, change):
+                    await self.statuses.write(job, change)
+                    await self._tell_what_is_beside(job, evidence)
             case way.OccupyDriverName():
                 await self.applications.occupy_driver_name(
                     job.namespace, attempt.application, job.uid, attempt.number
@@ -75,6 +80,15 @@ class Attempts:
                 pass
             case step:
                 assert_never(step)
+
+    def _is_too_early(self, job: JobView, attempt: Attempt, change: StatusChange) -> bool:
+        """Mostly a driver starts sooner than it is worth to write that it does."""
+        if job.phase is not change.phase or change.reason != "DriverStarting" or attempt.message is not None:
+            return False
+        left = SLOW_START_SECONDS - (datetime.now(UTC) - attempt.granted_at).total_seconds()
+        if left > 0:
+            self.timers.within(left, job.uid)
+        return left > 0
 
     async def restore(self, job: JobView) -> bool:
         """Whether an intent was missing, and is written again."""

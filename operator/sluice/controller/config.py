@@ -34,6 +34,8 @@ class OperatorConfig(Model):
     http_address: Annotated[str, Field(pattern=HTTP_ADDRESS)] = ":8080"
     """Where /healthz, /readyz and /metrics are served, as HOST:PORT; without a host on all interfaces, at port 0 on a free
     one, and at "off" nowhere."""
+    ttl_seconds_after_finished: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    """How long a finished job stays that doesn't say so itself; by default until somebody deletes it."""
     runtimes: Profiles
     """Runtime profiles; `default` serves jobs that name none."""
 

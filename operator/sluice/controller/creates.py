@@ -56,6 +56,10 @@ class CreateLog:
         is_due = self._refused.is_due((namespace, name))
         return Creates(known.refusal, known.is_all and not known.unanswered, is_due)
 
+    def seconds_left(self, namespace: str, name: str) -> float:
+        """Until the next one may be sent."""
+        return self._refused.seconds_left((namespace, name))
+
     def may_land(self, namespace: str, name: str) -> bool:
         """Whether one that this leader sent had no answer."""
         known = self._known.get((namespace, name))

@@ -1,17 +1,22 @@
 """No object's trouble is another's: whatever happens while one is read, judged or acted on becomes that one's condition."""
 
 import logging
+import time
 from collections.abc import Awaitable
 
 from sluice.controller.events import EventWriter
-from sluice.controller.health import Pulse
+from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
+from sluice.controller.timers import Timers
 from sluice.controller.world import World
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)
+
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 30.0
 
 
 class Guard:
@@ -21,28 +26,29 @@ class Guard:
         relist: Relist,
         statuses: StatusWriter,
         events: EventWriter,
-        pulse: Pulse | None = None,
+        timers: Timers | None = None,
     ) -> None:
         self._world = world
         self._relist = relist
         self._statuses = statuses
         self._events = events
-        self._pulse = pulse
-        """Of the loop: it goes from one object to the next."""
+        self._timers = timers
+        """Of the loop: what failed is tried again."""
+        self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._failing: dict[str, str] = {}
         """By uid: what was last told of it."""
         self._wordless: dict[str, str] = {}
         """Likewise, of those whose status has no place for words."""
 
     async def on(self, uid: str, doing: Awaitable[None]) -> None:
-        """Does something on the job with this uid. What fails is tried again at the next sweep."""
-        if self._pulse is not None:
-            self._pulse.beat()
+        """Does something on the job with this uid. What fails is tried again after a pause of its own."""
         try:
             await doing
         except ApiError as error:
+            self._try_again(uid)
             await self._refused(uid, error)
         except Exception as error:
+            self._try_again(uid)
             said = f"{type(error).__name__}: {error}"[:1024]
             if self._failing.get(uid) != said:
                 self._failing[uid] = said
@@ -50,6 +56,12 @@ class Guard:
                 await self._tell(uid, "OperatorFailed", f"the operator failed on this job: {said}")
         else:
             self._failing.pop(uid, None)
+            self._pauses.forget(uid)
+
+    def _try_again(self, uid: str) -> None:
+        self._pauses.tries(uid)
+        if self._timers is not None:
+            self._timers.within(self._pauses.seconds_left(uid), uid)
 
     async def tell_unreadable(self, job: JobView, why: str) -> None:
         """What somebody wrote into its status hides what it has done: nothing is done on it before that is put right."""
@@ -61,9 +73,11 @@ class Guard:
             logger.warning("%s: %s", job.key, message)
             await self._events.tell(job, "StatusUnreadable", message, warning=True)
 
-    def forget_gone(self, uids: set[str]) -> None:
-        self._failing = {uid: said for uid, said in self._failing.items() if uid in uids}
-        self._wordless = {uid: said for uid, said in self._wordless.items() if uid in uids}
+    def forget_gone(self) -> None:
+        there = self._world.is_there
+        self._failing = {uid: said for uid, said in self._failing.items() if there(uid)}
+        self._wordless = {uid: said for uid, said in self._wordless.items() if there(uid)}
+        self._pauses.forget_unless(there)
 
     def _called(self, uid: str) -> str:
         job = self._world.jobs.get(uid)
@@ -77,6 +91,8 @@ class Guard:
             await self._statuses.stall(job, reason, message)
         except ApiError as second:
             logger.warning("%s: its status cannot tell that: %s", job.key, second)
+        except Exception:
+            logger.exception("%s: the operator failed on telling that in its status", job.key)
 
     async def _refused(self, uid: str, error: ApiError) -> None:
         """The job may not be there any more, or be another than was seen, which a watch may have missed."""

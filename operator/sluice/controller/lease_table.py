@@ -2,6 +2,7 @@
 all of it must be made anew.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Iterable
@@ -9,7 +10,6 @@ from datetime import UTC, datetime
 
 from redis.exceptions import RedisError
 
-from sluice.admission import Holder
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
@@ -33,15 +33,17 @@ from sluice.leases import (
 from sluice.leases.former import Former
 from sluice.lifecycle import holding
 from sluice.lifecycle.evidence import JobEvidence
-from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.status import StatusChange
 
 logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
-"""Seconds: a sweep's, so that nobody waits much longer than before for a Redis that is back."""
+"""Seconds, so that nobody waits much longer than before for a Redis that is back."""
+CHECK_SECONDS = 2.0
+"""Between looks whether Redis is still what it was: each grant and each release finds out for itself, too."""
 
+_ALL = "all"
 _USABLE = OperatorConditionType.LEASE_TABLE_USABLE
 _EXPLAINED = OperatorConditionType.LEASES_EXPLAINED
 
@@ -81,10 +83,12 @@ class LeaseTable:
         self._unexplained = unexplained
         self._held_unexplained: dict[str, Grant] = {}
         self._noted_beat = 0
-        self._remembered: list[Lease] = []
-        """What Redis held before the last rebuild: it may know what an object can't tell any more."""
-        self._not_before = 0.0
-        self._pause = FIRST_PAUSE
+        self._remembered: dict[str, list[Lease]] = {}
+        """What Redis held before the last rebuild, by uid: it may know what an object can't tell any more."""
+        self._trying: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._checked_at = 0.0
+        self._to_release: dict[str, Lease] = {}
+        """By holder, in the order in which they were asked for."""
 
     @property
     def is_sure(self) -> bool:
@@ -116,58 +120,58 @@ class LeaseTable:
     def lease_of(self, uid: str, attempt: int) -> Lease | None:
         return self._store.lease_of(uid, attempt)
 
-    def holders(self) -> list[Holder]:
-        """All who may write, as far as this leader knows; those without a lease and those nobody can read among them."""
-        leased = {lease.holder for lease in self.held}
-        unleased = holding.unleased(self._world.jobs, self._evidence(), leased)
-        held = [self._holder(lease) for lease in (*self.held, *unleased)]
-        return [*held, *(one.as_holder() for one in self.frozen())]
+    @property
+    def uids(self) -> list[str]:
+        """Of jobs that hold any."""
+        return self._store.uids
 
-    def _holder(self, lease: Lease) -> Holder:
-        """One whose job the operator fails on may do anything to its tables."""
-        job = self._world.jobs.get(lease.uid)
-        if self.is_unexplained(lease):
-            return holding.holder_of(lease, None)
-        try:
-            return holding.holder_of(lease, job)
-        except Exception:
-            logger.exception(
-                "%s: the operator failed on what it touches: it counts as touching all", lease.job
-            )
-            return holding.holder_of(lease, None)
+    def remembered_of(self, uid: str) -> list[Lease]:
+        """All that anybody knows who must not be believed alone."""
+        return [*self._store.held_by(uid), *self._remembered.get(uid, ())]
 
-    def frozen(self) -> list[Frozen]:
-        return holding.frozen(self._world.jobs, self._evidence(), (*self.held, *self._remembered))
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to make sure of it, or to try so again."""
+        if not self._trying.is_due(_ALL):
+            return False
+        return not self.is_sure or time.monotonic() - self._checked_at >= CHECK_SECONDS
+
+    @property
+    def seconds_left(self) -> float:
+        """Until it is due."""
+        if self.is_sure:
+            return self._checked_at + CHECK_SECONDS - time.monotonic()
+        return self._trying.seconds_left(_ALL)
 
     async def make_sure(self) -> None:
-        """Before anything rests on it. What failed is tried again after a while, and not at each turn of the loop."""
-        if time.monotonic() < self._not_before:
-            return
+        """Before anything rests on it; nothing of this leader's is under way where it isn't sure. What failed is tried again
+        after a while."""
+        self._trying.tries(_ALL)
         try:
-            await self._settle()  # before a rebuild, which rests on what the jobs say
             if self.trouble is None and self._world.is_of_the_past:
                 self.mistrust(ForgottenError("the API server went back to an earlier state"))
             if self.is_sure:
                 await self._store.check_memory()
                 await self._note_beat()
                 await self._review()
+                self._checked_at = time.monotonic()
             else:
+                # The rebuild rests on what the jobs say.
+                due = self.unsettled_due()
+                await asyncio.gather(*(self._guard.on(uid, self.settle(uid)) for uid in due))
                 await self._rebuild()
         except TROUBLE as error:
             self.mistrust(error)
-            self._back_off()
         except (ApiError, LostLeadershipError) as error:
             logger.warning("the lease table cannot be made sure of now: %s; trying again", error)
             self._conditions.fails(_USABLE, "NotRebuilt", f"it cannot be made sure of now: {error}")
-            self._back_off()
         except Exception as error:
             logger.exception("the operator failed on the lease table; trying again")
             self.mistrust(error)
-            self._back_off()
         else:
+            self._trying.forget(_ALL)
             self._conditions.holds(_USABLE)
             self._tell_unexplained()
-            self._pause = FIRST_PAUSE
 
     async def grant(self, lease: Lease) -> Grant | None:
         """None if Redis can't be trusted any more. Until `settled` it counts as not known to be written down."""
@@ -185,14 +189,27 @@ class LeaseTable:
         del self.unsettled[uid]
         self._settling.forget(uid)
 
-    async def release(self, lease: Lease) -> None:
-        """What cannot be released now is left out by the rebuild that follows."""
-        if not self.is_sure:
-            return
-        try:
-            await self._store.release(lease)
-        except TROUBLE as error:
-            self.mistrust(error)
+    def release(self, lease: Lease) -> None:
+        """Is sent by who decides, after another look. What cannot be released now is left out by the rebuild that follows."""
+        if self.is_sure:
+            self._to_release[lease.holder] = lease
+            self._world.wake()
+
+    async def send_releases(self) -> list[str]:
+        """The uids of the jobs whose leases went."""
+        asked, self._to_release = self._to_release, {}
+        sent = []
+        for lease in asked.values():
+            holds = self._world.evidence(lease.uid).holds(lease.attempt) or lease.uid in self.unsettled
+            if holds or self.is_unexplained(lease) or not self.is_sure:
+                continue
+            try:
+                await self._store.release(lease)
+            except TROUBLE as error:
+                self.mistrust(error)
+            else:
+                sent.append(lease.uid)
+        return sent
 
     def mistrust(self, error: Exception) -> None:
         """All jobs are told, and the table is rebuilt, at once; and if that fails for the same reason, at the next sweep."""
@@ -208,24 +225,22 @@ class LeaseTable:
             _USABLE, _in_one_word(error), f"{trouble}; nothing is granted until it is rebuilt"
         )
 
-    def _back_off(self) -> None:
-        self._not_before = time.monotonic() + self._pause
-        self._pause = min(2 * self._pause, LONGEST_PAUSE)
-
     def _evidence(self) -> dict[str, JobEvidence]:
-        return {uid: self._world.evidence(uid) for uid in self._world.all_uids()}
+        """Of all of which anything may hold."""
+        return {uid: self._world.evidence(uid) for uid in self._world.awake_uids()}
 
-    async def _settle(self) -> None:
-        """Where this fails for one job, its lease stays, and the others' don't wait for it: an intent that arrives after a
-        rebuild finds no lease, and is taken back."""
-        for uid, lease in list(self.unsettled.items()):
-            if self._settling.is_due(uid):
-                self._settling.tries(uid)
-                await self._guard.on(uid, self._settle_one(uid, lease))
+    def unsettled_due(self) -> list[str]:
+        """Those that are to be asked for now. Where that fails for one job, its lease stays, and the others' don't wait for it:
+        an intent that arrives after a rebuild finds no lease, and is taken back."""
+        return [uid for uid in self.unsettled if self._settling.is_due(uid)]
 
-    async def _settle_one(self, uid: str, lease: Lease) -> None:
+    async def settle(self, uid: str) -> None:
         """A status write whose answer was lost: the job itself says whether the intent is there. If it isn't, the
         job is written to, so that the intent cannot arrive later: it was sent under a precondition."""
+        lease = self.unsettled.get(uid)
+        if lease is None:
+            return
+        self._settling.tries(uid)
         namespace, _, name = lease.job.partition("/")
         body = await self._relist.job(namespace, name, uid)
         if body is not None:
@@ -240,7 +255,7 @@ class LeaseTable:
             await self._statuses.write(job, change)
         self.settled(uid)
         if given_back:
-            await self.release(lease)
+            self.release(lease)
         self._world.mark(uid)
 
     async def _rebuild(self) -> None:
@@ -254,7 +269,9 @@ class LeaseTable:
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()
-        self._remembered = former.hints
+        self._remembered = {}
+        for lease in former.hints:
+            self._remembered.setdefault(lease.uid, []).append(lease)
         unexplained = await self._hold_unexplained(former, grants)
         explained = {grant.lease.holder for grant in grants}
         grants += [grant for grant in unexplained if grant.lease.holder not in explained]
@@ -263,7 +280,10 @@ class LeaseTable:
         self._world.returns_heeded = returns
         self._leadership.rebuilt()
         self.trouble = None
+        self._checked_at = time.monotonic()
+        self._to_release.clear()
         self._world.mark_all()
+        self._world.mark_these(self.uids)  # also of those of whom nothing else is left
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
 
     def _epoch_on_objects(self, in_redis: int) -> int:
@@ -333,7 +353,7 @@ class LeaseTable:
         del self._held_unexplained[lease.holder]
         self._tell_unexplained()
         if not self._world.evidence(lease.uid).holds(lease.attempt):
-            await self.release(lease)
+            self.release(lease)
         self._world.mark(lease.uid)
 
 

@@ -1,6 +1,7 @@
 """What outlives its job, or its attempt: brought to its end, let go when that is proved, and its leases released."""
 
 import logging
+from datetime import UTC, datetime
 
 from sluice.api.job_status import Phase
 from sluice.controller.applications import Applications, place_of
@@ -13,6 +14,7 @@ from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import Evidence
+from sluice.lifecycle.finished import seconds_to_live
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 
@@ -21,12 +23,20 @@ logger = logging.getLogger(__name__)
 
 class Leftovers:
     def __init__(
-        self, world: World, leases: LeaseTable, applications: Applications, statuses: StatusWriter
+        self,
+        world: World,
+        leases: LeaseTable,
+        applications: Applications,
+        statuses: StatusWriter,
+        *,
+        ttl: int | None = None,
     ) -> None:
         self._world = world
         self._leases = leases
         self._applications = applications
         self._statuses = statuses
+        self._ttl = ttl
+        """Seconds that a finished job stays which says nothing of that itself; None: for ever."""
         self._told: dict[str, str] = {}
         """By uid: why its leases are held."""
 
@@ -37,6 +47,22 @@ class Leftovers:
             await self._statuses.observe_generation(job)
         await self._let_go(uid)
         await self._release(uid, look_first=job is None)
+        if job is not None and job.is_finished:
+            await self._remove_outlived(uid)
+
+    async def _remove_outlived(self, uid: str) -> None:
+        """Where somebody has said how long a finished job stays. Not one that was changed since: it may stay for longer now."""
+        job = self._world.jobs.get(uid)
+        if job is None or self._leases.held_by(uid) or not self._world.is_done_with(uid):
+            return
+        left = self.seconds_to_live(uid)
+        if left is not None and left <= 0:
+            await self._applications.delete_job(job)
+            logger.info("%s: finished long enough ago: deleted", job.key)
+
+    def seconds_to_live(self, uid: str) -> float | None:
+        """Of a job at rest; None: it stays."""
+        return seconds_to_live(self._world.jobs[uid].body, self._ttl, datetime.now(UTC))
 
     async def block(self, job: JobView) -> bool:
         """Whether something of an earlier attempt must end before the job may run again. An application of one that was
@@ -113,7 +139,7 @@ class Leftovers:
                 continue
             if not await self._can_nothing_land(lease):
                 continue
-            await self._leases.release(lease)
+            self._leases.release(lease)
             self._told.pop(uid, None)
             self._applications.creates.forget(*place_of(lease))
 

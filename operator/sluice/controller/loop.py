@@ -1,15 +1,18 @@
-"""The one task that acts: it takes what changed, moves each job one step on, and decides who goes next.
+"""The one task that decides: it takes what changed, keeps who holds and who waits, grants, and sends what is released.
 
-Only the leader runs it. Every step follows the order of the protocol: grant, intent, create, observe, outcome,
-finalizers off, release. It can be killed between any two of them: the next leader finds where it was.
+Only the leader runs it. What follows from a decision is done beside it, by workers: for each job in the order of the
+protocol: grant, intent, create, observe, outcome, finalizers off, release. It can be killed between any two of them: the
+next leader finds where it was.
 """
 
+import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from sluice.api.operator_status import OperatorConditionType
-from sluice.controller.admitting import Admitting
+from sluice.controller.admitting import Admitting, failed
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
@@ -21,13 +24,24 @@ from sluice.controller.metrics import Metrics
 from sluice.controller.relist import Relist
 from sluice.controller.revoking import Revoking
 from sluice.controller.table_reader import TableReader
+from sluice.controller.timers import Timers
+from sluice.controller.unread import Unread
+from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
+from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 5.0
+TIDY_SECONDS = 5.0
 LIST_SECONDS = 300.0
+SLICE_SECONDS = 0.02
+"""Of work without a pause, so that answers, events and probes have their turn."""
+READING_SECONDS = 0.05
+"""Of reading specs, before those are decided on that were read."""
+LOOK_AGAIN = 5.0
+"""Seconds, at attempts of which nothing was created yet, and at what is left of jobs: what they wait for may show itself in
+no watch."""
 
 _LISTS_COMPLETE = OperatorConditionType.LISTS_COMPLETE
 
@@ -47,49 +61,146 @@ class Loop:
     conditions: Conditions
     metrics: Metrics
     pulse: Pulse
+    timers: Timers
+    workers: Workers
+    unread: Unread = field(default_factory=Unread)
+    idle: dict[str, None] = field(default_factory=dict)
+    """Jobs on which nothing is under way any more."""
     listed_at: float | None = None
+    tidied_at: float = 0.0
+    _listing: "asyncio.Task[None] | None" = None
 
     async def run(self) -> None:
-        """Until leadership is lost. What watches missed is repaired by sweeps and, less often, by full lists."""
+        """Until leadership is lost. What watches missed is repaired by full lists."""
         try:
             await self._run()
         finally:
+            if self._listing is not None:
+                self._listing.cancel()
+            await self.workers.close()
             self.pulse.rest()
 
     async def _run(self) -> None:
-        swept_at = 0.0
         while self.leadership.leads():
             self.pulse.beat()
-            changed = await self.world.changes(max(0.0, swept_at + SWEEP_SECONDS - time.monotonic()))
-            self.metrics.lagged(self.world.seconds_waited)
+            await self.world.wait_for_change(self._patience())
             began = time.monotonic()
-            if time.monotonic() >= swept_at + SWEEP_SECONDS:
-                changed, swept_at = self.everything(), time.monotonic()
-                self.tables.forget_unused()
-                self.guard.forget_gone(self.world.all_uids())
-            if self.leadership.leads() and await self._listed():
-                await self._act(changed)
+            self._tidy()
+            if self.leadership.leads() and await self._is_listed():
+                await self._act()
                 self.metrics.turned(time.monotonic() - began)
 
-    def everything(self) -> set[str]:
-        """Also what left nothing but a lease: looking for its application, before the release, may have failed."""
-        return self.world.all_uids() | {lease.uid for lease in self.leases.held}
+    def worker_done(self, uid: str) -> None:
+        self.idle[uid] = None
+        self.world.wake()
 
-    async def _act(self, changed: set[str]) -> None:
+    def _patience(self) -> float:
+        if self.unread:
+            return 0.0
+        waits = (self.timers.seconds_left(), self.admitting.seconds_left(), self.leases.seconds_left)
+        return min(TIDY_SECONDS, *(max(0.0, left) for left in waits if left is not None))
+
+    async def _act(self) -> None:
         self.world.heed_policies()
-        await self.leases.make_sure()
+        if self.leases.is_due:
+            await self._make_sure()
         await self.revoking.heed()
-        for uid in sorted(changed):
-            if not self.leadership.leads() or self.world.is_of_the_past:
-                return  # what is forgotten isn't gone, and the rebuild that follows marks all
-            await self.guard.on(uid, self._step(uid))
-        if self.leases.is_sure:
-            try:
-                await self.admitting.turn()
-            except Exception:
-                logger.exception("nothing more is admitted in this turn: the operator failed; trying again")
+        await self._look()
+        await self._read()
+        for uid in await self.leases.send_releases():
+            self._look_at(uid)
+        if not self.leases.is_sure or not self.leadership.leads():
+            return
+        for uid in self.leases.unsettled_due():
+            if not self.workers.is_busy(uid):
+                self.workers.do(uid, partial(self.leases.settle, uid))
+        try:
+            await self.admitting.turn()
+        except Exception:
+            logger.exception("nothing more is admitted in this turn: the operator failed; trying again")
 
-    async def _step(self, uid: str) -> None:
+    async def _make_sure(self) -> None:
+        if self.leases.is_sure:
+            await self.leases.make_sure()
+            return
+        async with self.workers.paused():
+            self.workers.forget_decided()
+            await self.leases.make_sure()
+
+    async def _look(self) -> None:
+        """At all that changed: nothing is granted before it is known what it means."""
+        slice_began = time.monotonic()
+        changed = dict.fromkeys((*self.world.take_changes(), *self.timers.take_due()))
+        self.metrics.lagged(self.world.seconds_waited)
+        idle, self.idle = self.idle, {}
+        for uid in changed:
+            self._look_at(uid)
+            slice_began = await self._breathe(slice_began)
+        for uid in idle:
+            if uid not in changed:
+                self._consider(uid)
+                slice_began = await self._breathe(slice_began)
+
+    async def _read(self) -> None:
+        """For a while: who was read first is decided on first."""
+        began = slice_began = time.monotonic()
+        while self.unread and time.monotonic() - began < READING_SECONDS:
+            self._look_at(self.unread.take(), is_read=True)
+            slice_began = await self._breathe(slice_began)
+
+    async def _breathe(self, since: float) -> float:
+        if time.monotonic() - since < SLICE_SECONDS:
+            return since
+        self.pulse.beat()
+        await asyncio.sleep(0)
+        return time.monotonic()
+
+    def _look_at(self, uid: str, *, is_read: bool = False) -> None:
+        job = self.world.jobs.get(uid)
+        if not self.leases.held_by(uid) and self.world.is_done_with(uid):
+            self.admitting.forget(uid)
+            self._heed_end_of_life(uid)
+        elif job is not None and not is_read and job.is_to_be_read:
+            self.admitting.holds(uid)
+            self.unread.add(uid, job.namespace)
+        elif not self._consider(uid) and self._is_anything(uid):
+            self.workers.ask(uid, job.namespace if job is not None else "")
+            if job is None or job.is_deleted or self._is_to_be_seen_again(job):
+                self.timers.within(LOOK_AGAIN, uid)
+
+    def _consider(self, uid: str) -> bool:
+        """Whether nothing is to be done on it."""
+        try:
+            return self.admitting.consider(uid)
+        except Exception as failure:  # noqa: BLE001 - goes to the guard, which tells it on the job
+            self.admitting.queue.leave(uid)
+            self.workers.do(uid, partial(failed, failure))
+            return True
+
+    def _is_anything(self, uid: str) -> bool:
+        return self.world.is_there(uid) or bool(self.leases.held_by(uid))
+
+    def _is_to_be_seen_again(self, job: JobView) -> bool:
+        if job.is_finished:
+            return True
+        attempt = job.open_attempt
+        if attempt is None:
+            return bool(job.status.attempts)
+        return self.world.applications.get(job.namespace, attempt.application) is None
+
+    def _heed_end_of_life(self, uid: str) -> None:
+        left = self.leftovers.seconds_to_live(uid)
+        if left is None:
+            return
+        if left > 0:
+            self.timers.within(left, uid)
+        else:
+            self.workers.ask(uid, self.world.jobs[uid].namespace)
+
+    async def step(self, uid: str) -> None:
+        """What the job needs next. A worker's, and nothing else is under way for the job."""
+        if not self.leadership.leads() or self.world.is_of_the_past:
+            return  # what is forgotten isn't gone, and the rebuild that follows marks all
         job = self.world.jobs.get(uid)
         if job is not None and job.unreadable is not None:
             await self.guard.tell_unreadable(job, job.unreadable)
@@ -100,15 +211,32 @@ class Loop:
         elif not await self.attempts.restore(job) and not await self.leftovers.block(job):
             await self.admitting.prepare(job)
 
-    async def _listed(self) -> bool:
-        """Nothing is judged by what watches may not have brought yet."""
-        if self.listed_at is None or time.monotonic() - self.listed_at > LIST_SECONDS:
-            try:
-                await self.relist.everything()
-            except ApiError as error:
-                logger.warning("cannot list what there is: %s; trying again", error)
-                self.conditions.fails(_LISTS_COMPLETE, error.reason or "NoAnswer", str(error))
-            else:
-                self.conditions.holds(_LISTS_COMPLETE)
-                self.listed_at = time.monotonic()
+    def _tidy(self) -> None:
+        """What is remembered of those who are gone."""
+        if time.monotonic() < self.tidied_at + TIDY_SECONDS:
+            return
+        self.tidied_at = time.monotonic()
+        self.tables.forget_unused()
+        self.guard.forget_gone()
+        self.admitting.forget_gone()
+
+    async def _is_listed(self) -> bool:
+        """Nothing is judged by what watches may not have brought yet. Later lists come in beside what is done meanwhile."""
+        if self.listed_at is None:
+            await self._list()
+        elif time.monotonic() - self.listed_at > LIST_SECONDS and self._listing is None:
+            self._listing = asyncio.create_task(self._list(), name="list")
+            self._listing.add_done_callback(lambda _: setattr(self, "_listing", None))
         return self.listed_at is not None
+
+    async def _list(self) -> None:
+        try:
+            await self.relist.everything()
+        except ApiError as error:
+            logger.warning("cannot list what there is: %s; trying again", error)
+            self.conditions.fails(_LISTS_COMPLETE, error.reason or "NoAnswer", str(error))
+            if self.listed_at is not None:
+                self.listed_at += TIDY_SECONDS
+        else:
+            self.conditions.holds(_LISTS_COMPLETE)
+            self.listed_at = time.monotonic()

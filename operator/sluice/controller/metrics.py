@@ -68,6 +68,12 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        self._deciding = Histogram(
+            "sluice_decision_seconds",
+            "How long it took after changes until it was known who may go.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
         self._lag = Histogram(
             "sluice_loop_lag_seconds",
             "How long the first of the changes that a turn takes had waited for it.",
@@ -103,6 +109,9 @@ class Metrics:
 
     def turned(self, seconds: float) -> None:
         self._turns.observe(seconds)
+
+    def judged(self, seconds: float) -> None:
+        self._deciding.observe(seconds)
 
     def lagged(self, seconds: float) -> None:
         self._lag.observe(seconds)

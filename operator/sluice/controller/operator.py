@@ -2,43 +2,32 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller import policy_events
-from sluice.controller.admitting import Admitting
-from sluice.controller.applications import Applications
-from sluice.controller.attempts import Attempts
 from sluice.controller.claiming import Claiming
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
-from sluice.controller.guard import Guard
 from sluice.controller.health import Health, Pulse
 from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
-from sluice.controller.lease_table import LeaseTable
+from sluice.controller.leading import Shared, loop_of
 from sluice.controller.lease_thread import LeadershipBeside
-from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, Standing, Work
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.redis_client import connected
-from sluice.controller.relist import Relist
-from sluice.controller.revoking import Revoking
 from sluice.controller.run_commits import RunLogs
-from sluice.controller.status import StatusWriter
 from sluice.controller.stopping import heed_signals
 from sluice.controller.table_reader import TableReader
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
-from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import Kube
 from sluice.kube.watching import Watcher
-from sluice.leases import LeaseStore
 from sluice.tables.open_tables import OpenTables
 
 logger = logging.getLogger(__name__)
@@ -82,67 +71,27 @@ async def run(config: OperatorConfig) -> None:
 
     claiming = Claiming(kube, config)
 
-    def loop(installation: str) -> Loop:
-        """Whoever leads begins with nothing remembered from an earlier time."""
-        relist = Relist(kube, world, namespaces)
-        statuses = StatusWriter(kube, world)
-        events = EventWriter(kube, leadership.identity)
-        applications = Applications(kube, world)
-        guard = Guard(world, relist, statuses, events, pulse)
-        leases = LeaseTable(
-            LeaseStore(redis, config.deployment, installation),
-            world=world,
-            relist=relist,
-            leadership=leadership,
-            statuses=statuses,
-            unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
-            conditions=conditions,
-            guard=guard,
-        )
-        leftovers = Leftovers(world, leases, applications, statuses)
-        attempts = Attempts(
-            world=world,
-            leases=leases,
-            applications=applications,
-            leftovers=leftovers,
-            statuses=statuses,
-            events=events,
-            tables=tables,
-            logs=logs,
-        )
-        admitting = Admitting(
-            world=world,
-            leases=leases,
-            leadership=leadership,
-            attempts=attempts,
-            applications=applications,
-            guard=guard,
-            statuses=statuses,
-            events=events,
-            tables=tables,
-            conditions=conditions,
-            metrics=metrics,
-        )
-        return Loop(
-            world=world,
-            relist=relist,
-            leadership=leadership,
-            leases=leases,
-            leftovers=leftovers,
-            attempts=attempts,
-            admitting=admitting,
-            revoking=Revoking(world=world, leases=leases, leadership=leadership, events=events),
-            guard=guard,
-            tables=tables,
-            conditions=conditions,
-            metrics=metrics,
-            pulse=pulse,
-        )
+    shared = Shared(
+        config=config,
+        kube=kube,
+        redis=redis,
+        world=world,
+        tables=tables,
+        logs=logs,
+        conditions=conditions,
+        leadership=leadership,
+        metrics=metrics,
+        pulse=pulse,
+    )
 
     def policies() -> Coroutine[Any, Any, None]:
         return PolicyStatuses(kube, world, leadership).run()
 
-    tasks.append(asyncio.create_task(_lead(leadership, claiming, conditions, loop, policies), name="lead"))
+    tasks.append(
+        asyncio.create_task(
+            _lead(leadership, claiming, conditions, partial(loop_of, shared), policies), name="lead"
+        )
+    )
     tasks.append(asyncio.create_task(claiming.keep(leadership.leads), name="claim"))
     telling = tell_transitions(conditions, leadership, EventWriter(kube, leadership.identity))
     tasks.append(asyncio.create_task(telling, name="tell"))
@@ -166,7 +115,7 @@ async def run(config: OperatorConfig) -> None:
 
 def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:
     leads = leadership.leads()
-    phases = Counter(job.phase.value if job.phase is not None else "New" for job in world.jobs.values())
+    phases = {phase: count for phase, count in world.phases.items() if count}
     return Standing(leads, leadership.epoch if leads else 0, phases, conditions.all())
 
 

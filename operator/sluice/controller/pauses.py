@@ -19,6 +19,10 @@ class Pauses(Generic[Key]):
     def is_due(self, key: Key) -> bool:
         return key not in self._tried or self._clock() >= self._tried[key][0]
 
+    def seconds_left(self, key: Key) -> float:
+        """Until the next try is due."""
+        return max(0.0, self._tried[key][0] - self._clock()) if key in self._tried else 0.0
+
     def tries(self, key: Key) -> None:
         """Noted before it is tried, so that it counts as failed until it is forgotten."""
         pause = min(2 * self._tried[key][1], self._longest) if key in self._tried else self._first
@@ -28,5 +32,5 @@ class Pauses(Generic[Key]):
         """It went well, or nobody tries it any more."""
         self._tried.pop(key, None)
 
-    def forget_others(self, keys: set[Key]) -> None:
-        self._tried = {key: tried for key, tried in self._tried.items() if key in keys}
+    def forget_unless(self, wanted: Callable[[Key], bool]) -> None:
+        self._tried = {key: tried for key, tried in self._tried.items() if wanted(key)}

@@ -17,6 +17,9 @@ PATIENCE = 15.0
 START_PATIENCE = 120.0
 """A reader's start takes as long as the operator's machine is busy, and says nothing of the log."""
 
+MOST = 8
+"""Processes at once: each is a Python of its own."""
+
 logger = logging.getLogger(__name__)
 
 PROGRAM = (sys.executable, "-m", "sluice.tables.log")
@@ -29,16 +32,21 @@ class RunLogs:
         self._answered = answered
         """Is told the uid of the job."""
         self._asked: dict[tuple[str, int], asyncio.Task[LogsSay]] = {}
+        self._places = asyncio.Semaphore(MOST)
 
     def ask(self, job: JobView, attempt: Attempt) -> LogsSay | None:
         """None as long as there is no answer; the job is marked when there is."""
         key = job.uid, attempt.number
         if key not in self._asked:
-            task = asyncio.create_task(what_logs_say(job, attempt), name=f"logs of {job.key}")
+            task = asyncio.create_task(self._in_its_turn(job, attempt), name=f"logs of {job.key}")
             task.add_done_callback(lambda _: self._answered(job.uid))
             self._asked[key] = task
         task = self._asked[key]
         return task.result() if task.done() else None
+
+    async def _in_its_turn(self, job: JobView, attempt: Attempt) -> LogsSay:
+        async with self._places:
+            return await what_logs_say(job, attempt)
 
     def forget(self, job: JobView, attempt: Attempt) -> None:
         """Its outcome is written."""

@@ -21,11 +21,23 @@ class StatusWriter:
     def __init__(self, kube: Kube, world: World) -> None:
         self._kube = kube
         self._world = world
+        self._written: dict[str, tuple[str, StatusChange]] = {}
+        """By uid: what was last written, and the version of the job since."""
 
     async def write(self, job: JobView, change: StatusChange) -> None:
         """Fails with ConflictError if anybody changed the job since `job` was read: what a former leader wrote, and what
         arrives late, must not bring back what was before."""
+        if self._written.get(job.uid) == (job.resource_version, change) and not change.comes_anew:
+            return  # it says so already, and is not worked out again to find that
         await self._patch(job, status_after(job, change, datetime.now(UTC)))
+        known = self._world.jobs.get(job.uid)
+        if known is not None and not change.phase.is_terminal and change.blocked_by is None:
+            self._written[job.uid] = known.resource_version, change
+        else:
+            self._written.pop(job.uid, None)
+
+    def forget_gone(self) -> None:
+        self._written = {uid: known for uid, known in self._written.items() if uid in self._world.jobs}
 
     async def stall(self, job: JobView, reason: str, message: str) -> None:
         """Says that the operator can't go on with it, and leaves everything else as it is."""

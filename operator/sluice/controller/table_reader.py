@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from sluice.controller.store_threads import StoreThreads
 from sluice.controller.world import World
+from sluice.lifecycle.finished import is_over
 from sluice.lifecycle.job import JobView
 from sluice.tables import Declarations, TableFacts, TableKey, drift, known, unread
 
@@ -100,7 +101,7 @@ class TableReader:
         settled, self._world.settled = self._world.settled, set()
         for uid in settled:
             job = self._world.jobs.get(uid)
-            if job is None or job.is_finished:
+            if job is None or is_over(job.body):
                 self._arrived.pop(uid, None)
                 self._world.rests_on_nothing(uid)
         for key in self._world.resting.take_left():

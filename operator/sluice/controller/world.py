@@ -4,15 +4,20 @@ so that a late event never takes back what is already known."""
 import asyncio
 import logging
 import time
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from sluice.api.job_status import Phase
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.objects import Owned
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
+from sluice.lifecycle.finished import is_done_with, is_over
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.work import Works
@@ -22,6 +27,8 @@ from sluice.tables import Declarations, TableFacts, TableKey
 logger = logging.getLogger(__name__)
 
 Json = dict[str, Any]
+
+_PHASES = frozenset(phase.value for phase in Phase)
 
 
 class World:
@@ -57,7 +64,10 @@ class World:
         self._ending_namespaces: set[str] = set()
         self._evidence: dict[str, JobEvidence] = {}
         """As long as nothing changed of the job and of what is its own."""
-        self._dirty: set[str] = set()
+        self._dirty: dict[str, None] = {}
+        """In the order in which they were marked."""
+        self.phases: Counter[str] = Counter()
+        """How many jobs are in each."""
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: who follows from there begins anew."""
@@ -139,7 +149,7 @@ class World:
     def mark(self, uid: str) -> None:
         """Something of this job, or of what is its own, is otherwise than before."""
         self._evidence.pop(uid, None)
-        self._dirty.add(uid)
+        self._dirty[uid] = None
         self._changed.set()
         if self._marked_at is None:
             self._marked_at = time.monotonic()
@@ -148,21 +158,54 @@ class World:
         for uid in self.all_uids():
             self.mark(uid)
 
+    def mark_these(self, uids: Iterable[str]) -> None:
+        for uid in uids:
+            self.mark(uid)
+
     def all_uids(self) -> set[str]:
         return set(self.jobs) | self.orphan_uids()
 
-    async def changes(self, patience: float) -> set[str]:
-        """The uids of jobs about which something changed; none after `patience` seconds without a change."""
-        self.seconds_waited = 0.0
+    def is_there(self, uid: str) -> bool:
+        """The job, or anything of it."""
+        return uid in self.jobs or bool(self.applications.of(uid) or self.pods.of(uid))
+
+    def is_done_with(self, uid: str) -> bool:
+        """Whether the job is over, and nothing else of it that is there may write. Placeholders are to be put away."""
+        job = self.jobs.get(uid)
+        try:
+            return job is not None and is_done_with(job.body, self.applications.of(uid), self.pods.of(uid))
+        except Exception:  # noqa: BLE001 - told where all that there is of it is put together
+            return False
+
+    def holds_nothing(self, uid: str) -> bool:
+        """Whether that can be told without putting together all that stands for its attempts."""
+        if self.is_done_with(uid):
+            return True
+        job = self.jobs.get(uid)
+        is_new = job is None or (job.unreadable is None and not job.status.attempts)
+        return is_new and not self.applications.of(uid) and not self.pods.of(uid)
+
+    def awake_uids(self) -> list[str]:
+        """Of which anything may hold."""
+        return [uid for uid in self.all_uids() if not self.is_done_with(uid)]
+
+    def wake(self) -> None:
+        """There is something to do, though nothing changed."""
+        self._changed.set()
+
+    async def wait_for_change(self, patience: float) -> None:
+        """Or for as many seconds."""
         if not self._changed.is_set():
-            try:
-                await asyncio.wait_for(self._changed.wait(), patience)
-            except TimeoutError:
-                return set()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await self._changed.wait()
+
+    def take_changes(self) -> list[str]:
+        """The uids of jobs about which something changed since this was last asked."""
         self._changed.clear()
-        dirty, self._dirty = self._dirty, set()
-        if self._marked_at is not None:
-            self.seconds_waited, self._marked_at = time.monotonic() - self._marked_at, None
+        dirty, self._dirty = list(self._dirty), {}
+        waited = 0.0 if self._marked_at is None else time.monotonic() - self._marked_at
+        self.seconds_waited, self._marked_at = waited, None
         return dirty
 
     def evidence(self, uid: str) -> JobEvidence:
@@ -191,14 +234,17 @@ class World:
                 self._ending_namespaces.discard(now["metadata"]["namespace"])  # another one of that name
             job = known.now(now, self.declarations.names) if known else self._arrived(now)
             self.jobs[uid] = job
-            if uid in self.resting and job.is_finished:
+            if uid in self.resting and is_over(now):
                 self.settled.add(uid)
             self.mark(uid)
+            self.phases[_phase_in(now)] += 1
         elif before is not None:
             del self.jobs[uid_of(before)]
             if uid_of(before) in self.resting:
                 self.settled.add(uid_of(before))
             self.mark(uid_of(before))
+        if before is not None:
+            self.phases[_phase_in(before)] -= 1
 
     def _policy_changed(self, before: Json | None, now: Json | None) -> None:
         if before is None or now is None or before["metadata"]["generation"] != now["metadata"]["generation"]:
@@ -209,3 +255,10 @@ class World:
         now = datetime.now(UTC)
         names = self.declarations.names
         return JobView(body, self._profiles, now, self.facts, names, self._works, self.resting)
+
+
+def _phase_in(body: Json) -> str:
+    """As it stands there, whoever wrote it."""
+    status = body.get("status")
+    phase = status.get("phase") if isinstance(status, dict) else None
+    return phase if isinstance(phase, str) and phase in _PHASES else "New"

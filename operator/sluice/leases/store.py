@@ -68,6 +68,8 @@ class LeaseStore:
         """Of tables, as this leader left them; those that it has not changed in its epoch have none."""
         self._last_token = 0
         self._held: dict[str, _Held] = {}
+        self._holders: dict[str, dict[str, Lease]] = {}
+        """The same leases by their jobs' uids."""
         self._run_id = ""
 
     @property
@@ -87,7 +89,23 @@ class LeaseStore:
         return held.grant.lease if held is not None else None
 
     def held_by(self, uid: str) -> list[Lease]:
-        return [lease for lease in self.held if lease.uid == uid]
+        return list(self._holders.get(uid, {}).values())
+
+    @property
+    def uids(self) -> list[str]:
+        """Of jobs that hold any."""
+        return list(self._holders)
+
+    def _note(self, held: _Held) -> None:
+        lease = held.grant.lease
+        self._held[lease.holder] = held
+        self._holders.setdefault(lease.uid, {})[lease.holder] = lease
+
+    def _drop(self, lease: Lease) -> None:
+        del self._held[lease.holder]
+        del self._holders[lease.uid][lease.holder]
+        if not self._holders[lease.uid]:
+            del self._holders[lease.uid]
 
     async def check_settings(self) -> None:
         """Leases must never be evicted to make room."""
@@ -117,7 +135,9 @@ class LeaseStore:
         self._epoch = epoch
         self._versions = {}
         self._last_token = 0
-        self._held = {one.grant.lease.holder: one for one in held}
+        self._held, self._holders = {}, {}
+        for one in held:
+            self._note(one)
         self._run_id = await self._current_run_id()
 
     async def check_memory(self) -> None:
@@ -151,7 +171,7 @@ class LeaseStore:
                 if known is None:
                     self._versions |= left
                 self._last_token = max(grant.token, self._last_token)
-                self._held[lease.holder] = _Held(grant, request)
+                self._note(_Held(grant, request))
                 return grant
             case "OTHER":
                 raise RefusedError(
@@ -178,7 +198,7 @@ class LeaseStore:
             if version != left[table]:
                 raise StaleError(f"table {table} has another history in Redis than this leader left")
         self._versions |= left
-        del self._held[lease.holder]
+        self._drop(known.grant.lease)
 
     async def note_beat(self, beat: int) -> None:
         """How far the leader has come, by its Lease object."""

@@ -141,9 +141,7 @@ def made_up_epochs(jobs: Jobs, evidence: AllEvidence, *, plausible: int) -> list
 
 def _claimed_epochs(jobs: Jobs, evidence: AllEvidence) -> Iterator[tuple[int, str]]:
     for job in jobs.values():
-        for attempt in job.status.attempts:
-            if Epochs.is_token(attempt.token):
-                yield Epochs.of(attempt.token), job.key
+        yield from ((Epochs.of(token), job.key) for token in _tokens_in_status(job))
     for of_job in evidence.values():
         for one in of_job.by_application.values():
             for body in filter(None, (one.application, one.pod)):
@@ -258,6 +256,16 @@ def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
 
 def _read_by(lease: Lease) -> Sources:
     return ANY_SOURCES if lease.reads is None else Sources(tuple(map(TableKey.parse, lease.reads)))
+
+
+def _tokens_in_status(job: JobView) -> Iterator[int]:
+    """As they stand there: a leader looks at those of all jobs, most of which are long over."""
+    status = job.body.get("status")
+    given = status.get("attempts") if isinstance(status, dict) else None
+    for entry in given if isinstance(given, list) else ():
+        token = entry.get("token") if isinstance(entry, dict) else None
+        if type(token) is int and Epochs.is_token(token):
+            yield token
 
 
 def _recorded(job: JobView) -> tuple[TableKey, ...]:

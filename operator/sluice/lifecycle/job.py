@@ -158,6 +158,17 @@ class JobView:
         return next((attempt for attempt in self.status.attempts if attempt.outcome is None), None)
 
     @property
+    def is_read(self) -> bool:
+        """Whether its spec was read, which takes a while."""
+        return "unaided" in self.__dict__
+
+    @property
+    def is_to_be_read(self) -> bool:
+        """Before it can be decided on."""
+        is_over = self.is_deleted or self.unreadable is not None or self.is_finished
+        return not self.is_read and not is_over and self.open_attempt is None
+
+    @property
     def annotations(self) -> Mapping[str, str]:
         return self.body["metadata"].get("annotations") or {}
 

@@ -71,6 +71,12 @@ def backs_off(job: JobView, now: datetime) -> bool:
     return job.phase is Phase.BACKING_OFF and since is not None and since <= now < since + _pause(job)
 
 
+def back_off_left(job: JobView, now: datetime) -> float:
+    """Seconds until it queues again."""
+    since = job.status.since
+    return 0.0 if since is None else (since + _pause(job) - now).total_seconds()
+
+
 def _ends(job: JobView, attempt: Attempt) -> datetime:
     return attempt.granted_at + timedelta(seconds=_patience(job))
 

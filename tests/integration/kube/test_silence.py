@@ -47,7 +47,8 @@ class Following:
         try:
             async with asyncio.timeout(NOTICED):
                 while self._seen != (set(expected), set(expected)):
-                    await self.world.changes(1.0)
+                    await self.world.wait_for_change(1.0)
+                    self.world.take_changes()
         except TimeoutError:
             raise AssertionError(f"not within {NOTICED} s: {self._seen}") from None
 

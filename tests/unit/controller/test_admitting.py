@@ -10,7 +10,10 @@ from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
+from sluice.controller.holders import Holders
 from sluice.controller.metrics import Metrics
+from sluice.controller.timers import Timers
+from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
@@ -29,11 +32,14 @@ class Leases:
         self.held: list[Lease] = []
         self.unsettled: dict[str, Lease] = {}
 
-    def holders(self) -> list[Any]:
-        return []
+    def held_by(self, uid: str) -> list[Lease]:
+        return [lease for lease in self.held if lease.uid == uid]
 
-    def frozen(self) -> list[Any]:
-        return []
+    def remembered_of(self, uid: str) -> list[Lease]:
+        return self.held_by(uid)
+
+    def is_unexplained(self, _: Lease) -> bool:
+        return False
 
     def unexplained_of(self, _: str) -> list[Lease]:
         return []
@@ -47,7 +53,7 @@ class Leases:
     def settled(self, uid: str) -> None:
         del self.unsettled[uid]
 
-    async def release(self, lease: Lease) -> None:
+    def release(self, lease: Lease) -> None:
         self.held.remove(lease)
 
 
@@ -88,20 +94,32 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     leases: Any = Leases()
     statuses: Any = Statuses(world, refuses)
     guard = Guard(world, no, statuses, no)
-    applications = Applications(no, world)
+    workers = Workers(guard.on)
+    workers.serve(nothing, lambda _: None)
     return leases, Admitting(
         world=world,
         leases=leases,
+        holders=Holders(world, leases),
         leadership=no,
         attempts=no,
-        applications=applications,
-        guard=guard,
+        applications=Applications(no, world),
+        workers=workers,
         statuses=statuses,
         events=no,
         tables=tables,
         conditions=Conditions(),
         metrics=Metrics(),
+        timers=Timers(),
     )
+
+
+async def turn(asked: Admitting, *uids: str) -> None:
+    """As the loop does it, until nothing is under way."""
+    for uid in (*asked.world.take_changes(), *uids):
+        asked.consider(uid)
+    await asked.turn()
+    async with asked.workers.paused():
+        pass
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +134,7 @@ async def test_an_intent_that_is_refused_gives_its_grant_back_and_is_tried_ever_
 ) -> None:
     leases, asked = admitting({"a": ApiError(422, "Invalid", "a webhook says no")})
     for _ in range(100):
-        await asked.turn()
+        await turn(asked, "uid-a")
         clock.now += 0.25
     assert [lease.uid for lease in leases.held] == ["uid-b"]
     assert leases.unsettled == {}
@@ -127,7 +145,7 @@ async def test_an_intent_that_is_refused_gives_its_grant_back_and_is_tried_ever_
 async def test_an_intent_without_an_answer_keeps_its_grant_until_the_job_was_asked() -> None:
     leases, asked = admitting({"a": ApiError(0, "NoAnswer", "lost")})
     for _ in range(3):
-        await asked.turn()
+        await turn(asked, "uid-a", "uid-b")
     assert sorted(lease.uid for lease in leases.held) == ["uid-a", "uid-b"]
     assert set(leases.unsettled) == {"uid-a"}
 
@@ -135,7 +153,7 @@ async def test_an_intent_without_an_answer_keeps_its_grant_until_the_job_was_ask
 @pytest.mark.parametrize("error", [ConflictError(409, "Conflict", ""), NotFoundError(404, "NotFound", "")])
 async def test_a_job_that_was_changed_meanwhile_is_decided_on_again_at_once(error: Exception) -> None:
     leases, asked = admitting({"a": error})
-    await asked.turn()
+    await turn(asked)
     assert [lease.uid for lease in leases.held] == ["uid-b"]
     assert asked.granting.is_due("uid-a")
 
@@ -144,7 +162,7 @@ async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_w
     _, asked = admitting({})
     for name in ("c", "d", "e"):
         asked.world.job_seen(job_body(name))
-    await asked.turn()
+    await turn(asked)
     message = asked.world.jobs["uid-e"].status.message or ""
     assert message.startswith("etl/c runs on file:/lake/orders: ")
     assert message.endswith(" (1 more in the way); starts when nothing conflicts with it any more")

@@ -5,6 +5,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from sluice.controller.loop import Loop
+from sluice.controller.timers import Timers
+from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from unit.lifecycle.objects import application
 
@@ -24,39 +26,63 @@ async def nothing() -> None:
 
 async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> None:
     """The watch of applications was faster, and the rebuild failed meanwhile."""
-    world, leader, acted = World({}), Leader(), []
+    world, leader = World({}), Leader()
+    acted: list[str] = []
 
     async def make_sure() -> None:
         leader.turns += 1
         world.applications.seen(application("RUNNING"))
-        await nothing()
+        for _ in range(10):
+            await nothing()
 
     async def on(_: str, doing: Any) -> None:
-        acted.append(doing.__name__)
-        doing.close()
-        await nothing()
+        await doing
+
+    async def retire(uid: str) -> None:
+        acted.append(uid)
+
+    async def no_releases() -> list[str]:
+        return []
 
     no: Any = SimpleNamespace
+    workers = Workers(on)
     loop = Loop(
         world=world,
         relist=no(everything=nothing),
         leadership=no(leads=leader.leads),
-        leases=no(make_sure=make_sure, held=[], is_sure=False),
-        leftovers=no(),
+        leases=no(
+            make_sure=make_sure,
+            held_by=lambda _: [],
+            is_sure=False,
+            is_due=True,
+            seconds_left=0.0,
+            send_releases=no_releases,
+        ),
+        leftovers=no(retire=retire),
         attempts=no(),
-        admitting=no(),
+        admitting=no(
+            consider=lambda _: False,
+            holds=lambda _: None,
+            seconds_left=lambda: None,
+            forget_gone=lambda: None,
+        ),
         revoking=no(heed=nothing),
-        guard=no(on=on, forget_gone=lambda _: None),
+        guard=no(forget_gone=lambda: None),
         tables=no(forget_unused=lambda: None),
         conditions=no(holds=lambda _: None),
         metrics=no(lagged=lambda _: None, turned=lambda _: None),
         pulse=no(beat=lambda: None, rest=lambda: None),
+        timers=Timers(),
+        workers=workers,
     )
+    workers.serve(loop.step, loop.worker_done)
     world.pods.went_back()
     world.applications.seen(application("RUNNING"))
     await loop.run()
     assert acted == []
     leader.turns, world.returns_heeded = 0, world.returns
     world.mark_all()
+    workers = loop.workers = Workers(on)
+    workers.serve(loop.step, loop.worker_done)
     await loop.run()
     assert acted, "after the rebuild all goes on"

@@ -43,7 +43,7 @@ class Api:
 def made(*, unexplained: bool = False) -> tuple[Api, Applications, Leftovers, list[Lease]]:
     world, released = World({}), []
 
-    async def release(lease: Lease) -> None:
+    def release(lease: Lease) -> None:
         released.append(lease)
 
     api: Any = Api()

@@ -32,6 +32,6 @@ def test_what_nobody_tries_any_more_is_forgotten() -> None:
     pauses: Pauses[str] = Pauses(Clock(), first=1, longest=3)
     pauses.tries("a")
     pauses.tries("b")
-    pauses.forget_others({"b"})
+    pauses.forget_unless(lambda key: key == "b")
     assert pauses.is_due("a")
     assert not pauses.is_due("b")

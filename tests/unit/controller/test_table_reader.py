@@ -76,10 +76,11 @@ async def test_a_job_is_judged_when_its_tables_were_read_and_is_marked_then() ->
     seen, lake = world(), Lake()
     seen.job_seen(job_body("a"))
     async with reading(seen, lake) as reader:
-        await seen.changes(0)
+        seen.take_changes()
         assert reader.waited(seen.jobs["uid-a"]) == 0.0
         assert not reader.knows(seen.jobs["uid-a"])
-        assert await seen.changes(20) == {"uid-a"}
+        await seen.wait_for_change(20)
+        assert seen.take_changes() == ["uid-a"]
         assert reader.knows(seen.jobs["uid-a"])
         assert reads(seen.jobs["uid-a"]) == "date = DATE '2026-11-19'"
         assert lake.asked == [ORDERS]
@@ -269,10 +270,11 @@ async def test_a_table_with_five_hundred_waiters_is_read_once() -> None:
         for number in range(500):
             seen.job_seen(job_body(f"{number}"))
             assert not reader.knows(seen.jobs[f"uid-{number}"])
-        await seen.changes(0)
+        seen.take_changes()
         marked: set[str] = set()
         while len(marked) < 500:
-            marked |= await seen.changes(20)
+            await seen.wait_for_change(20)
+            marked |= set(seen.take_changes())
         assert all(reader.knows(job) for job in seen.jobs.values())
         assert lake.asked == [ORDERS]
 
@@ -287,9 +289,10 @@ async def test_jobs_that_come_one_after_another_share_the_next_read_and_are_not_
         for number in range(50):
             seen.job_seen(job_body(f"{number}"))
             reader.knows(seen.jobs[f"uid-{number}"])
-        await seen.changes(0)
+        seen.take_changes()
         lake.hangs.set()
-        assert await seen.changes(20) == {"uid-first"}
+        await seen.wait_for_change(20)
+        assert seen.take_changes() == ["uid-first"]
         for number in range(50, 100):
             seen.job_seen(job_body(f"{number}"))
             reader.knows(seen.jobs[f"uid-{number}"])
@@ -320,10 +323,10 @@ async def test_a_change_of_a_table_concerns_its_own_jobs_alone() -> None:
         await until(lambda: all(reader.knows(job) for job in seen.jobs.values()))
         footprints = {uid: job.footprint for uid, job in seen.jobs.items()}
         before = dict(seen.jobs)
-        await seen.changes(0)
+        seen.take_changes()
         assert seen.resting.on(other) == ("uid-b",)
         seen.table_seen(other, replace(PARTITIONED, properties={"a": "b"}))
-        assert await seen.changes(0) == {"uid-b"}
+        assert seen.take_changes() == ["uid-b"]
         assert seen.jobs["uid-a"] is before["uid-a"]
         assert seen.jobs["uid-b"] is not before["uid-b"]
         assert seen.jobs["uid-a"].footprint is footprints["uid-a"]
@@ -337,7 +340,7 @@ async def test_a_finished_job_rests_on_no_table_and_what_is_asked_of_it_later_re
         seen.job_seen(job_body("a"))
         await until(lambda: reader.knows(seen.jobs["uid-a"]))
         assert reads(seen.jobs["uid-a"]) != "true"
-        seen.job_seen(job_body("a", version=2) | {"status": {"phase": "Succeeded"}})
+        seen.job_seen(job_body("a", version=2) | {"status": {"phase": "Succeeded", "observedGeneration": 1}})
         reader.forget_unused()
         assert seen.facts == {}
         assert seen.resting.on(ORDERS) == ()

@@ -41,11 +41,25 @@ def test_a_late_event_takes_nothing_back() -> None:
 
 async def test_changes_are_told_once_and_wait_no_longer_than_asked() -> None:
     seen = world()
-    assert await seen.changes(0.01) == set()
+    await seen.wait_for_change(0.01)
+    assert seen.take_changes() == []
     seen.job_seen(body("a", 1))
     seen.pods.seen(body("p", 1))
-    assert await seen.changes(0) == {"uid-a", "job-of-p"}
-    assert await seen.changes(0) == set()
+    seen.job_seen(body("a", 2))
+    await seen.wait_for_change(20)
+    assert seen.take_changes() == ["uid-a", "job-of-p"]
+    assert seen.take_changes() == []
+
+
+def test_how_many_jobs_are_in_each_phase_follows_what_is_seen_whatever_stands_there() -> None:
+    seen = world()
+    for version, status in enumerate(({}, {"phase": "Waiting"}, {"phase": ["x"]}, None, {"phase": "Failed"})):
+        seen.job_seen(job_body("a", version=version + 1) | {"status": status})
+        seen.job_seen(job_body("b", version=version + 1))
+        assert sum(seen.phases.values()) == 2
+    assert +seen.phases == {"Failed": 1, "New": 1}
+    seen.job_gone("uid-a")
+    assert +seen.phases == {"New": 1}
 
 
 def test_evidence_follows_everything_that_is_seen_and_is_not_put_together_twice() -> None:

@@ -1,0 +1,114 @@
+"""What a leader is made of: built anew whenever this process comes to lead, with nothing remembered from an earlier time."""
+
+from dataclasses import dataclass
+
+from redis.asyncio import Redis
+
+from sluice.controller.admitting import Admitting
+from sluice.controller.applications import Applications
+from sluice.controller.attempts import Attempts
+from sluice.controller.conditions import Conditions
+from sluice.controller.config import OperatorConfig
+from sluice.controller.events import EventWriter
+from sluice.controller.guard import Guard
+from sluice.controller.health import Pulse
+from sluice.controller.holders import Holders
+from sluice.controller.leadership import Leadership
+from sluice.controller.lease_table import LeaseTable
+from sluice.controller.leftovers import Leftovers
+from sluice.controller.loop import Loop
+from sluice.controller.metrics import Metrics
+from sluice.controller.relist import Relist
+from sluice.controller.revoking import Revoking
+from sluice.controller.run_commits import RunLogs
+from sluice.controller.status import StatusWriter
+from sluice.controller.table_reader import TableReader
+from sluice.controller.timers import Timers
+from sluice.controller.workers import Workers
+from sluice.controller.world import World
+from sluice.installations.unexplained import UnexplainedLeases
+from sluice.kube.client import Kube
+from sluice.leases import LeaseStore
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """What the process has whether it leads or not."""
+
+    config: OperatorConfig
+    kube: Kube
+    redis: "Redis"
+    world: World
+    tables: TableReader
+    logs: RunLogs
+    conditions: Conditions
+    leadership: Leadership
+    metrics: Metrics
+    pulse: Pulse
+
+
+def loop_of(shared: Shared, installation: str) -> Loop:
+    config, kube, world = shared.config, shared.kube, shared.world
+    relist = Relist(kube, world, config.watch_namespaces or (None,))
+    statuses = StatusWriter(kube, world)
+    events = EventWriter(kube, shared.leadership.identity)
+    applications = Applications(kube, world)
+    timers = Timers()
+    guard = Guard(world, relist, statuses, events, timers)
+    workers = Workers(guard.on)
+    leases = LeaseTable(
+        LeaseStore(shared.redis, config.deployment, installation),
+        world=world,
+        relist=relist,
+        leadership=shared.leadership,
+        statuses=statuses,
+        unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
+        conditions=shared.conditions,
+        guard=guard,
+    )
+    leftovers = Leftovers(world, leases, applications, statuses, ttl=config.ttl_seconds_after_finished)
+    attempts = Attempts(
+        world=world,
+        leases=leases,
+        applications=applications,
+        leftovers=leftovers,
+        statuses=statuses,
+        events=events,
+        tables=shared.tables,
+        logs=shared.logs,
+        timers=timers,
+    )
+    admitting = Admitting(
+        world=world,
+        leases=leases,
+        holders=Holders(world, leases),
+        leadership=shared.leadership,
+        attempts=attempts,
+        applications=applications,
+        workers=workers,
+        statuses=statuses,
+        events=events,
+        tables=shared.tables,
+        conditions=shared.conditions,
+        metrics=shared.metrics,
+        timers=timers,
+    )
+    loop = Loop(
+        world=world,
+        relist=relist,
+        leadership=shared.leadership,
+        leases=leases,
+        leftovers=leftovers,
+        attempts=attempts,
+        admitting=admitting,
+        revoking=Revoking(world=world, leases=leases, leadership=shared.leadership, events=events),
+        guard=guard,
+        tables=shared.tables,
+        conditions=shared.conditions,
+        metrics=shared.metrics,
+        pulse=shared.pulse,
+        timers=timers,
+        workers=workers,
+    )
+    workers.serve(loop.step, loop.worker_done)
+    return loop

@@ -1,0 +1,46 @@
+"""Who waits is told at once that it does, and who is in the way. When one of those has gone, it is told who is left: of
+thousands that wait for one table, not all at once whenever one of them comes in."""
+
+import time
+from collections.abc import Callable, Iterable
+
+PER_SECOND = 10.0
+
+
+class Retelling:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, per_second: float = PER_SECOND) -> None:
+        self._clock = clock
+        self._pause = 1 / per_second
+        self._next_at = 0.0
+        self._named: dict[str, dict[str, None]] = {}
+        """Who was told of somebody that is in the way, by that one's uid."""
+        self._stale: dict[str, None] = {}
+        """Those whose statuses name somebody who has gone, in the order in which that came to be."""
+
+    def told(self, uid: str, of: Iterable[str]) -> None:
+        """`of`: those whom the job's status names now."""
+        self._stale.pop(uid, None)
+        for other in of:
+            self._named.setdefault(other, {})[uid] = None
+
+    def gone(self, uid: str) -> None:
+        """It is in nobody's way any more."""
+        self._stale.update(self._named.pop(uid, {}))
+
+    def again(self, uids: Iterable[str]) -> None:
+        """Something else is to be said of them."""
+        self._stale.update(dict.fromkeys(uids))
+
+    def seconds_left(self) -> float | None:
+        """Until the next one is to be told; None: there is none."""
+        return max(0.0, self._next_at - self._clock()) if self._stale else None
+
+    def take_due(self) -> str | None:
+        if not self._stale or self._clock() < self._next_at:
+            return None
+        self._next_at = max(
+            self._next_at + self._pause, self._clock() - 1.0
+        )  # what was not used is lost but for a second
+        uid = next(iter(self._stale))
+        del self._stale[uid]
+        return uid

@@ -1,0 +1,74 @@
+"""Jobs that nothing is to be done on any more: finished, told, and nothing is left of them that may write or must be put away.
+Nobody looks at one again before something of it changes.
+
+Told from the objects as they are, for there may be thousands: what isn't plainly so is looked at in full.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sluice.api.job_status import Outcome, Phase
+from sluice.engines import ENGINE, Stage, is_placeholder, observe
+from sluice.lifecycle.evidence import PROVED, is_marked
+
+Json = dict[str, Any]
+
+_TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
+_OUTCOMES = frozenset(outcome.value for outcome in Outcome)
+_OF_ATTEMPT = {"number": int, "token": int, "hash": str, "application": str, "grantedAt": str, "outcome": str}
+
+
+def is_done_with(job: Json, applications: Iterable[Json], pods: Iterable[Json]) -> bool:
+    """What holds no lease; whoever asks knows of those."""
+    return (
+        is_over(job) and not any(map(_application_may_act, applications)) and not any(map(_pod_may_act, pods))
+    )
+
+
+def is_over(job: Json) -> bool:
+    """By the job itself."""
+    metadata, status = job["metadata"], job.get("status")
+    if "deletionTimestamp" in metadata or not isinstance(status, dict):
+        return False
+    phase, attempts, footprint = status.get("phase"), status.get("attempts", []), status.get("footprint", [])
+    return (
+        isinstance(phase, str)
+        and phase in _TERMINAL
+        and status.get("observedGeneration") == metadata["generation"]
+        and isinstance(attempts, list)
+        and all(map(_is_closed, attempts))
+        and isinstance(footprint, list)
+        and all(isinstance(one, dict) and isinstance(one.get("table"), str) for one in footprint)
+    )
+
+
+def seconds_to_live(job: Json, by_default: int | None, now: datetime) -> float | None:
+    """Of a finished job, which may be over; None: it stays until somebody deletes it."""
+    spec, status = job.get("spec"), job["status"]
+    own = spec.get("ttlSecondsAfterFinished") if isinstance(spec, dict) else None
+    ttl = own if type(own) is int else by_default
+    try:
+        ended = datetime.fromisoformat(status["finishedAt"])
+        return None if ttl is None else ttl - (now - ended).total_seconds()
+    except (KeyError, TypeError, ValueError):
+        return None  # somebody wrote over it: nothing tells how long ago that was
+
+
+def _is_closed(attempt: Any) -> bool:
+    return (
+        isinstance(attempt, dict)
+        and all(type(attempt.get(name)) is type_ for name, type_ in _OF_ATTEMPT.items())
+        and attempt["outcome"] in _OUTCOMES
+    )
+
+
+def _application_may_act(body: Json) -> bool:
+    return is_marked(body) or observe(ENGINE, body, None, driver_seen=False).stage is Stage.STARTING
+
+
+def _pod_may_act(body: Json) -> bool:
+    """What has taken a driver's name is to be put away."""
+    if is_marked(body) or is_placeholder(body):
+        return True
+    return observe(ENGINE, None, body, driver_seen=True).stage not in PROVED
