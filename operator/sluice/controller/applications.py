@@ -170,7 +170,7 @@ class Applications:
             patch = {"metadata": {"uid": metadata["uid"], "labels": {names.LABEL_JOB_UID: uid}}}
             body = await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch)
         known.seen(body)
-        return body
+        return known.keep(body)
 
     async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> None:
         """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off."""

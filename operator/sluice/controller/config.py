@@ -36,6 +36,11 @@ class OperatorConfig(Model):
     one, and at "off" nowhere."""
     ttl_seconds_after_finished: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     """How long a finished job stays that doesn't say so itself; by default until somebody deletes it."""
+    api_qps: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 1000.0
+    """Requests a second to the API server, without watches and the Lease's own; 0: as many as there are. The API server's own
+    priority and fairness keeps it from harm; this keeps the operator from being the one who is held off."""
+    api_burst: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Requests that may go out at once after a rest."""
     runtimes: Profiles
     """Runtime profiles; `default` serves jobs that name none."""
 

@@ -1,25 +1,58 @@
-"""Events: a few a job's life, and the transitions of the operator's conditions. One of a job that cannot be written is logged,
-never waited for."""
+"""Events: a few a job's life, and the transitions of the operator's conditions.
 
+Those of jobs are told and forgotten: who acts waits for none of them, and what they say stands in the job's status, too. One task
+writes them one after another, so those of one object keep their order.
+"""
+
+import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
 from sluice.kube.client import ApiError, Kube
+from sluice.kube.pace import Pace
 from sluice.kube.resources import EVENTS
 from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)
 
+MOST_WAITING = 10_000
+A_SECOND = 50.0
+"""So that what jobs wait for has the API server, and this process, nearly for itself."""
+AT_ONCE = 100
+LAST_SECONDS = 3.0
+"""For what is left to be written when the operator stops."""
+MESSAGE = 1024
+"""Characters that the API server takes."""
+LOGGED_EACH = 1000
+"""Events that are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    job: dict[str, str]
+    reason: str
+    message: str
+    when: datetime
+    warning: bool
+
 
 class EventWriter:
-    def __init__(self, kube: Kube, identity: str) -> None:
+    def __init__(self, kube: Kube, identity: str, dropped: Callable[[], None] = lambda: None) -> None:
         self._kube = kube
         self._identity = identity
+        self._waiting: asyncio.Queue[_Told] = asyncio.Queue(MOST_WAITING)
+        self._pace = Pace(A_SECOND, AT_ONCE)
+        self._count = dropped
+        self._dropped = 0
 
     async def tell(self, job: JobView, reason: str, message: str, *, warning: bool = False) -> None:
+        """Returns at once."""
         about = {
             "apiVersion": names.API_VERSION,
             "kind": names.JOB_KIND,
@@ -27,10 +60,46 @@ class EventWriter:
             "name": job.name,
             "uid": job.uid,
         }
+        told = _Told(about, reason, message[:MESSAGE], datetime.now(UTC), warning)
         try:
-            await self._create(about, reason, message, datetime.now(UTC), warning=warning)
+            self._waiting.put_nowait(told)
+        except asyncio.QueueFull:
+            self._drop(told, f"{MOST_WAITING} wait to be written")
+
+    async def run(self) -> None:
+        """Writes what is told, until it is cancelled."""
+        while True:
+            told = await self._waiting.get()
+            await self._write(told)
+            await asyncio.sleep(self._pace.reserve())
+
+    async def finish(self) -> None:
+        """Writes what is left, as far as there is time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                while not self._waiting.empty():
+                    await self._write(self._waiting.get_nowait())
+
+    async def _write(self, told: _Told) -> None:
+        try:
+            await self._create(told.job, told.reason, told.message, told.when, warning=told.warning)
         except ApiError as error:
-            logger.warning("%s: event %s could not be written: %s", job.key, reason, error)
+            self._drop(told, str(error))
+        except Exception as error:
+            logger.exception("the operator failed on an Event of job %s", _called(told))
+            self._drop(told, repr(error))
+
+    def _drop(self, told: _Told, why: str) -> None:
+        self._count()
+        if self._dropped % LOGGED_EACH == 0:
+            logger.warning(
+                "job %s: event %s could not be written: %s (%d others before)",
+                _called(told),
+                told.reason,
+                why,
+                self._dropped,
+            )
+        self._dropped += 1
 
     async def tell_of_lease(
         self, lease: dict[str, Any], reason: str, message: str, *, since: datetime, warning: bool
@@ -64,7 +133,7 @@ class EventWriter:
             "involvedObject": about,
             "type": "Warning" if warning else "Normal",
             "reason": reason,
-            "message": message[:1024],
+            "message": message[:MESSAGE],
             "source": {"component": "sluice"},
             "reportingComponent": "sluice.dev/operator",
             "reportingInstance": self._identity[:128],
@@ -75,3 +144,7 @@ class EventWriter:
             "count": 1,
         }
         await self._kube.create(EVENTS, about["namespace"], event)
+
+
+def _called(told: _Told) -> str:
+    return f"{told.job['namespace']}/{told.job['name']}"

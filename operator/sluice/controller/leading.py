@@ -43,6 +43,7 @@ class Shared:
     logs: RunLogs
     conditions: Conditions
     leadership: Leadership
+    events: EventWriter
     metrics: Metrics
     pulse: Pulse
 
@@ -51,7 +52,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
     config, kube, world = shared.config, shared.kube, shared.world
     relist = Relist(kube, world, config.watch_namespaces or (None,))
     statuses = StatusWriter(kube, world)
-    events = EventWriter(kube, shared.leadership.identity)
+    events = shared.events
     applications = Applications(kube, world)
     timers = Timers()
     guard = Guard(world, relist, statuses, events, timers)

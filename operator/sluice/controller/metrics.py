@@ -107,6 +107,15 @@ class Metrics:
         self._work = _Works()
         registry.register(self._work)
 
+        self._events_dropped = Counter(
+            "sluice_events_dropped",
+            "Kubernetes Events of jobs that were not written: too many waited, or the API server took them not.",
+            registry=registry,
+        )
+
+    def dropped_event(self) -> None:
+        self._events_dropped.inc()
+
     def turned(self, seconds: float) -> None:
         self._turns.observe(seconds)
 

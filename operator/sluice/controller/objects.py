@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sluice.api import names
-from sluice.kube.mirror import Mirror, uid_of
+from sluice.kube.mirror import Keep, Mirror, uid_of
 from sluice.kube.resources import Resource
 
 Json = dict[str, Any]
@@ -13,8 +13,8 @@ Json = dict[str, Any]
 class Owned(Mirror):
     """Selected by the label on the server: of all pods of the cluster only few are ours."""
 
-    def __init__(self, resource: Resource, changed: Callable[[str], None]) -> None:
-        super().__init__(resource, self._moved, selector=names.LABEL_JOB_UID)
+    def __init__(self, resource: Resource, changed: Callable[[str], None], keep: Keep) -> None:
+        super().__init__(resource, self._moved, selector=names.LABEL_JOB_UID, keep=keep)
         self._of: dict[str, dict[str, Json]] = {}
         self._job_changed = changed
         """Is told the uid of the job."""

@@ -27,6 +27,7 @@ from sluice.controller.table_reader import TableReader
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
 from sluice.kube.client import Kube
+from sluice.kube.pace import Pace
 from sluice.kube.watching import Watcher
 from sluice.tables.open_tables import OpenTables
 
@@ -37,7 +38,7 @@ async def run(config: OperatorConfig) -> None:
     stop = asyncio.Event()
     heed_signals(stop)
     metrics = Metrics()
-    kube = await Kube.connect(asked=metrics.asked_api)
+    kube = await Kube.connect(asked=metrics.asked_api, pace=Pace(config.api_qps, config.api_burst))
     redis = connected(config.redis_url, metrics.asked_redis)
     world = World(config.runtimes)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
@@ -64,12 +65,12 @@ async def run(config: OperatorConfig) -> None:
         loop=pulse,
         watchers=watchers,
     )
-    tasks = [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
-    tasks.append(
-        asyncio.create_task(policy_events.follow(world, kube, config.watch_namespaces, stop), name="kopf")
-    )
+    brought = policy_events.follow(world, kube, config.watch_namespaces, stop)
+    tasks = [asyncio.create_task(brought, name="kopf")]
+    tasks += [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
 
     claiming = Claiming(kube, config)
+    events = EventWriter(kube, leadership.identity, metrics.dropped_event)
 
     shared = Shared(
         config=config,
@@ -80,6 +81,7 @@ async def run(config: OperatorConfig) -> None:
         logs=logs,
         conditions=conditions,
         leadership=leadership,
+        events=events,
         metrics=metrics,
         pulse=pulse,
     )
@@ -87,14 +89,13 @@ async def run(config: OperatorConfig) -> None:
     def policies() -> Coroutine[Any, Any, None]:
         return PolicyStatuses(kube, world, leadership).run()
 
-    tasks.append(
-        asyncio.create_task(
-            _lead(leadership, claiming, conditions, partial(loop_of, shared), policies), name="lead"
-        )
-    )
-    tasks.append(asyncio.create_task(claiming.keep(leadership.leads), name="claim"))
-    telling = tell_transitions(conditions, leadership, EventWriter(kube, leadership.identity))
-    tasks.append(asyncio.create_task(telling, name="tell"))
+    beside: dict[str, Coroutine[Any, Any, None]] = {
+        "lead": _lead(leadership, claiming, conditions, partial(loop_of, shared), policies),
+        "claim": claiming.keep(leadership.leads),
+        "tell": tell_transitions(conditions, leadership, events),
+        "events": events.run(),
+    }
+    tasks += [asyncio.create_task(work, name=name) for name, work in beside.items()]
     stopping = asyncio.create_task(stop.wait(), name="stop")
     try:
         async with served(config.http_address, health, metrics):
@@ -106,6 +107,7 @@ async def run(config: OperatorConfig) -> None:
             task.cancel()
         await asyncio.gather(*tasks, stopping, return_exceptions=True)
         await leadership.release()
+        await events.finish()
         await leadership.close()
         logs.close()
         tables.close()

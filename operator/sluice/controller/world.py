@@ -16,6 +16,7 @@ from sluice.controller.objects import Owned
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
+from sluice.lifecycle import keeping
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.finished import is_done_with, is_over
 from sluice.lifecycle.job import JobView
@@ -41,9 +42,9 @@ class World:
         """Jobs that rest on tables, and have finished or are gone since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
-        self._job_bodies = Mirror(JOBS, self._job_changed)
-        self.applications = Owned(APPLICATIONS, self.mark)
-        self.pods = Owned(PODS, self.mark)
+        self._job_bodies = Mirror(JOBS, self._job_changed, keep=keeping.of_job)
+        self.applications = Owned(APPLICATIONS, self.mark, keeping.of_application)
+        self.pods = Owned(PODS, self.mark, keeping.of_pod)
         self.mirrors = (self.policies, self._job_bodies, self.applications, self.pods)
         """In the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and must
         not be missed."""

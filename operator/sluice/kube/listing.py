@@ -40,7 +40,7 @@ async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
             _must_go_on(mirror, page, floor)
             _must_be_wanted(mirror, forgotten)
             there.update(map(uid_of, page["items"]))
-            news += filter(mirror.is_news, page["items"])
+            news += map(mirror.keep, filter(mirror.is_news, page["items"]))
         _must_be_wanted(mirror, forgotten)
         for uid in mirror.not_in(there, int(version), namespace):
             mirror.gone(uid, int(version))

@@ -10,6 +10,8 @@ from sluice.kube.resources import Resource
 Json = dict[str, Any]
 Changed = Callable[[Json | None, Json | None], None]
 """Is told what was known of an object before, and what is known now; None: nothing."""
+Keep = Callable[[Json], Json]
+"""Gives what is to be kept of an object, its metadata of identity and version among it."""
 
 GONE_SECONDS = 60.0
 """Longer than an answer can be under way that was given while a deleted object was still there."""
@@ -19,8 +21,11 @@ class Mirror:
     """Late news takes nothing back: of two versions of one object the newer one stays, and a uid that is gone never
     comes back."""
 
-    def __init__(self, resource: Resource, changed: Changed, *, selector: str = "") -> None:
+    def __init__(
+        self, resource: Resource, changed: Changed, *, selector: str = "", keep: Keep = lambda body: body
+    ) -> None:
         self.resource = resource
+        self.keep = keep
         self.selector = selector
         """Labels, which the API server selects by."""
         self.highest = 0
@@ -79,7 +84,7 @@ class Mirror:
             if version_of(self._known[bearer]) > version_of(body):
                 return
             self.gone(bearer)
-        known = self._known.get(uid)
+        known, body = self._known.get(uid), self.keep(body)
         self._gone.pop(uid, None)
         self._known[uid], self._uids[name] = body, uid
         self.highest = max(self.highest, version_of(body))

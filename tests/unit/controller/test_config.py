@@ -22,6 +22,9 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
         (GOOD + "redisURL: redis://x", "redisURL"),
         (GOOD + "deployment: Not A Name", "deployment"),
         (GOOD + "redisUrl: http://example", "redisUrl"),
+        (GOOD + "apiQps: -1", "apiQps"),
+        (GOOD + "apiQps: .inf", "apiQps"),
+        (GOOD + "apiBurst: 0", "apiBurst"),
         (
             "runtimes: {default: {sparkVersion: 4.2.0, driver: {cores: many}}}",
             "runtimes.default.driver.cores",

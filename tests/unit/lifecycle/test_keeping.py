@@ -1,0 +1,179 @@
+"""What is kept of an object says the same as all of it, whatever somebody made of it."""
+
+import copy
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from integration.operator import hostile
+from sluice.api.job_status import Attempt
+from sluice.engines import RuntimeProfile
+from sluice.lifecycle import keeping
+from sluice.lifecycle.deletion import leaving
+from sluice.lifecycle.evidence import annotations_of, evidence_of, labels_of, words
+from sluice.lifecycle.job import JobView
+from unit.controller.bodies import job_body
+from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
+
+Json = dict[str, Any]
+
+NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
+INTENT = Attempt(number=1, token=TOKEN, hash="hash", application=NAME, granted_at=NOW)
+GONE = object()
+INSTEAD: tuple[Any, ...] = (GONE, None, "text", 7, 0, [], {}, [None], ["text"], [[]], {"a": 1})
+BY_SERVER = {"metadata", "name", "namespace", "uid", "resourceVersion", "creationTimestamp"}
+"""What the API server itself holds to be so."""
+
+FAILED = {"phase": "Failed", "reason": "Evicted", "message": "the node was low on memory"}
+NO_NODE = {
+    "phase": "Pending",
+    "conditions": [
+        {"type": "Initialized", "status": "False", "message": "other"},
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"},
+    ],
+}
+SIDECAR = {"name": "istio-proxy", "state": {"terminated": {"exitCode": 1}}, "restartCount": 4}
+
+
+def _applications() -> Iterator[Json]:
+    for state in ("", "SUBMITTED", "RUNNING", "FAILED", "COMPLETED"):
+        yield application(state)
+    yield application("RUNNING", deletionTimestamp="2026-11-19T10:06:00Z")
+
+
+def _pods() -> Iterator[Json]:
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+    for state in (None, RUNNING, TERMINATED, waiting):
+        yield pod(state)
+        yield pod(state, deletionTimestamp="2026-11-19T10:06:00Z")
+    beside = pod(TERMINATED)
+    beside["status"]["containerStatuses"] = [SIDECAR, *beside["status"]["containerStatuses"], SIDECAR]
+    yield beside
+    yield pod() | {"status": FAILED}
+    yield pod() | {"status": NO_NODE, "spec": {}}
+    yield placeholder()
+
+
+def _paths(body: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    items = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
+    for key, value in items:
+        path = (*before, key)
+        if not (path[0] == "metadata" and path[-1] in BY_SERVER):
+            yield path
+        yield from _paths(value, path)
+
+
+def _changed(body: Json) -> Iterator[Json]:
+    """With anything else in each place, and at each end of a list."""
+    yield body
+    for path in _paths(body):
+        for instead in INSTEAD:
+            other = copy.deepcopy(body)
+            at = other
+            for key in path[:-1]:
+                at = at[key]
+            if instead is GONE:
+                del at[path[-1]]
+            else:
+                at[path[-1]] = copy.deepcopy(instead)
+            yield other
+        if isinstance(path[-1], int):
+            other = copy.deepcopy(body)
+            within: Any = other
+            for key in path[:-1]:
+                within = within[key]
+            within.insert(path[-1], "text")
+            yield other
+
+
+def _says(applications: list[Json], pods: list[Json], intent: bool) -> Any:
+    """All that is concluded from them, or how that fails."""
+    attempts = [INTENT.model_dump(mode="json", by_alias=True, exclude_none=True)] if intent else []
+    body = job_body("a") | {"status": {"attempts": attempts}}
+    job = JobView(body, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
+    try:
+        found = evidence_of(LEASE.uid, job, applications, pods)
+        each = [
+            (name, one.number, one.seen, one.holds, one.is_marked, one.declared_dead, one.told_beside)
+            for name, one in found.by_application.items()
+        ]
+        steps = [type(leaving(one, "etl")).__name__ for one in found.by_application.values()]
+        doubts = [(one.why, one.holds, words(one.body)) for one in found.doubts]
+        marks = [(annotations_of(one), labels_of(one), words(one)) for one in (*applications, *pods)]
+        return each, steps, doubts, marks, found.of(INTENT).beside
+    except Exception as error:  # noqa: BLE001 - the same one is to come of both
+        return type(error), str(error)
+
+
+def _same(whole: Json, kept: Json, *, is_pod: bool) -> None:
+    for intent in (True, False):
+        for beside in ([], [application("RUNNING")]):
+            if is_pod:
+                assert _says(beside, [kept], intent) == _says(beside, [whole], intent), whole
+            else:
+                assert _says([kept], [], intent) == _says([whole], [], intent), whole
+
+
+@pytest.mark.parametrize("body", list(_applications()))
+def test_of_an_application_all_is_kept_that_is_evidence(body: Json) -> None:
+    for whole in _changed(body):
+        _same(whole, keeping.of_application(whole), is_pod=False)
+
+
+@pytest.mark.parametrize("body", list(_pods()))
+def test_of_a_pod_all_is_kept_that_is_evidence(body: Json) -> None:
+    for whole in _changed(body):
+        _same(whole, keeping.of_pod(whole), is_pod=True)
+
+
+def test_of_what_nobody_should_write_all_is_kept_that_is_evidence() -> None:
+    victim = hostile.Victim("etl", LEASE.uid, INTENT.model_dump(mode="json", by_alias=True))
+    for one in hostile.objects(victim):
+        body = copy.deepcopy(one.body)
+        body["metadata"] = {"namespace": "etl", "uid": "u", "resourceVersion": "1"} | body["metadata"]
+        body["metadata"].setdefault("creationTimestamp", "2026-11-19T10:00:00Z")
+        keep = keeping.of_pod if one.is_pod else keeping.of_application
+        _same(body, keep(body), is_pod=one.is_pod)
+
+
+def test_of_a_job_all_is_kept_but_what_the_api_server_and_kubectl_note_for_themselves() -> None:
+    body = job_body("a")
+    body["metadata"] |= {
+        "managedFields": [{"manager": "kubectl"}],
+        "annotations": {keeping.LAST_APPLIED: "{}", "mine": "kept"},
+        "labels": {"team": "etl"},
+        "finalizers": ["other"],
+    }
+    kept = keeping.of_job(body | {"status": "text"})
+    assert kept["metadata"] == {
+        **{name: value for name, value in body["metadata"].items() if name != "managedFields"},
+        "annotations": {"mine": "kept"},
+    }
+    assert (kept["spec"], kept["status"]) == (body["spec"], "text")
+    assert keeping.of_job({"metadata": {"annotations": None}}) == {"metadata": {"annotations": None}}
+
+
+@pytest.mark.parametrize(
+    ("keep", "body"),
+    [
+        (keeping.of_application, application("RUNNING")),
+        (keeping.of_pod, pod(TERMINATED)),
+        (keeping.of_job, job_body("a")),
+    ],
+)
+def test_what_is_kept_is_kept_whole_when_it_is_seen_again(keep: Any, body: Json) -> None:
+    assert keep(keep(body)) == keep(body)
+
+
+def test_what_runs_is_not_kept_of_an_application_nor_of_a_pod() -> None:
+    assert "spec" not in keeping.of_application(
+        application("RUNNING") | {"spec": {"arguments": ["x" * 5000]}}
+    )
+    whole = pod(TERMINATED)
+    whole["spec"]["containers"] = [{"name": "spark-kubernetes-driver", "env": ["x" * 5000]}]
+    whole["status"]["containerStatuses"].append(SIDECAR)
+    kept = keeping.of_pod(whole)
+    assert kept["spec"] == {"nodeName": "node-1"}
+    assert [one["name"] for one in kept["status"]["containerStatuses"]] == ["spark-kubernetes-driver"]
