@@ -17,7 +17,7 @@ from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
-from sluice.controller.metrics import Metrics
+from sluice.controller.metrics import Metrics, Work
 from sluice.controller.relist import Relist
 from sluice.controller.revoking import Revoking
 from sluice.controller.run_commits import RunLogs
@@ -112,4 +112,9 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         workers=workers,
     )
     workers.serve(loop.step, loop.worker_done)
+    queue = admitting.queue
+    shared.metrics.count(Work.JOBS_LOOKED_AT, lambda: loop.looked_at)
+    shared.metrics.count(Work.WAITERS_JUDGED, lambda: queue.judged)
+    shared.metrics.count(Work.VERDICTS_ASKED_FOR, lambda: queue.compared)
+    shared.metrics.count(Work.VERDICTS_WORKED_OUT, lambda: queue.worked_out)
     return loop

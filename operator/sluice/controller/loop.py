@@ -69,6 +69,8 @@ class Loop:
     listed_at: float | None = None
     tidied_at: float = 0.0
     _listing: "asyncio.Task[None] | None" = None
+    looked_at: int = 0
+    """Jobs, since it leads."""
 
     async def run(self) -> None:
         """Until leadership is lost. What watches missed is repaired by full lists."""
@@ -156,6 +158,7 @@ class Loop:
         return time.monotonic()
 
     def _look_at(self, uid: str, *, is_read: bool = False) -> None:
+        self.looked_at += 1
         job = self.world.jobs.get(uid)
         if not self.leases.held_by(uid) and self.world.is_done_with(uid):
             self.admitting.forget(uid)
