@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from sluice.admission import Decision, Queue, Waiter
+from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.operator_status import OperatorConditionType
@@ -267,8 +267,9 @@ class Admitting:
         if grant is None:
             self.granting.forget(job.uid)  # nobody is granted anything now
             return
+        self.queue.hold(job.uid, (Holder(job.uid, job.key, job.footprint),))  # as it was decided on
+        self.holding.add(job.uid)
         self.queue.leave(job.uid)
-        self.holds(job.uid)
         self.workers.do(job.uid, partial(self._begin, job, grant))
 
     async def _begin(self, job: JobView, grant: Grant) -> None:

@@ -248,10 +248,19 @@ def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
             now = job.footprint
             before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
             before += [unknown_footprint(key) for key in granted if key not in now.keys]
-            return replace(now, tables=(*now.tables, *before), reads=together([now.reads, _read_by(lease)]))
+            reads = together([now.reads, _read_by(lease)])
+            if not before and _reads_the_same(reads, now.reads):
+                return now
+            return replace(now, tables=(*now.tables, *before), reads=reads)
     except NotUnderstoodError:
         pass
     return JobFootprint(tables=tuple(map(unknown_footprint, granted)), reads=ANY_SOURCES)
+
+
+def _reads_the_same(one: Sources, other: Sources) -> bool:
+    """Also of names that are bound otherwise."""
+    bound = [[(key, key.bound) for key in sources.tables] for sources in (one, other)]
+    return one.any_table == other.any_table and bound[0] == bound[1]
 
 
 def _read_by(lease: Lease) -> Sources:

@@ -346,7 +346,9 @@ async def test_a_lease_that_nothing_explains_is_held_if_the_api_server_went_back
     table.mistrust(ValueError("it forgot"))
     world.take_changes()
     await turn(table)
-    assert world.take_changes() == [A.uid], "also who left nothing else is looked at before anything is granted"
+    assert world.take_changes() == [A.uid], (
+        "also who left nothing else is looked at before anything is granted"
+    )
     assert written.grants == [Grant(A, Epochs.token(3, 7))]
     assert (store.beat, api.counts) == (8, True)
 
