@@ -81,6 +81,9 @@ class Attempts:
             case step:
                 assert_never(step)
 
+    def seconds_to_the_next_create(self, job: JobView, attempt: Attempt) -> float:
+        return self.applications.creates.seconds_left(job.namespace, attempt.application)
+
     def _is_too_early(self, job: JobView, attempt: Attempt, change: StatusChange) -> bool:
         """Mostly a driver starts sooner than it is worth to write that it does."""
         if job.phase is not change.phase or change.reason != "DriverStarting" or attempt.message is not None:

@@ -37,12 +37,12 @@ class CreateLog:
         self._of(namespace, name).unanswered += 1
 
     def answered(self, namespace: str, name: str, *, refusal: str | None = None) -> None:
-        """It made nothing. `refusal`: for certain, and asking again may help."""
+        """It made nothing; the next one is sent after a pause. `refusal`: for certain, and asking again may help."""
         known = self._of(namespace, name)
         known.unanswered -= 1
+        self._refused.tries((namespace, name))
         if refusal is not None:
             known.refusal = refusal
-            self._refused.tries((namespace, name))
 
     def forget(self, namespace: str, name: str) -> None:
         """The application is there, or its attempt is over."""

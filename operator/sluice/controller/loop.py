@@ -168,8 +168,9 @@ class Loop:
             self.unread.add(uid, job.namespace)
         elif not self._consider(uid) and self._is_anything(uid):
             self.workers.ask(uid, job.namespace if job is not None else "")
-            if job is None or job.is_deleted or self._is_to_be_seen_again(job):
-                self.timers.within(LOOK_AGAIN, uid)
+            left = self._seconds_to_the_next_look(uid, job)
+            if left is not None:
+                self.timers.within(left, uid)
 
     def _consider(self, uid: str) -> bool:
         """Whether nothing is to be done on it."""
@@ -183,13 +184,18 @@ class Loop:
     def _is_anything(self, uid: str) -> bool:
         return self.world.is_there(uid) or bool(self.leases.held_by(uid))
 
-    def _is_to_be_seen_again(self, job: JobView) -> bool:
-        if job.is_finished:
-            return True
+    def _seconds_to_the_next_look(self, uid: str, job: JobView | None) -> float | None:
+        """At what may change where no watch shows it; None: it is looked at when it changes."""
+        if job is None or job.is_deleted:
+            return LOOK_AGAIN
+        if job.unreadable is not None:
+            return None
         attempt = job.open_attempt
         if attempt is None:
-            return bool(job.status.attempts)
-        return self.world.applications.get(job.namespace, attempt.application) is None
+            return LOOK_AGAIN if self.leases.held_by(uid) or self.world.evidence(uid).holds_any else None
+        if self.world.applications.get(job.namespace, attempt.application) is not None:
+            return None
+        return max(LOOK_AGAIN, self.attempts.seconds_to_the_next_create(job, attempt))
 
     def _heed_end_of_life(self, uid: str) -> None:
         left = self.leftovers.seconds_to_live(uid)

@@ -47,10 +47,14 @@ def test_one_create_without_an_answer_leaves_it_unsure_whatever_comes_after() ->
     assert log.may_land(*PLACE)
 
 
-def test_what_was_answered_otherwise_is_no_refusal() -> None:
-    log = CreateLog(Clock())
+def test_what_was_answered_otherwise_is_no_refusal_and_is_not_sent_again_at_once_either() -> None:
+    """A name that is taken is taken by thousands, where somebody has copied a namespace."""
+    clock = Clock()
+    log = CreateLog(clock)
     log.begins(*PLACE)
     refuse(log, None)
+    assert log.of(*PLACE) == Creates(None, none_can_land=True, is_next_due=False)
+    clock.now += log.seconds_left(*PLACE)
     assert log.of(*PLACE) == Creates(None, none_can_land=True)
     assert not log.may_land(*PLACE)
 
