@@ -32,7 +32,7 @@ class Model(BaseModel):
     @classmethod
     def _null_is_left_out(cls, given: Any) -> Any:
         """As the API server reads it: `sql: null` is the same as no sql."""
-        if not isinstance(given, dict):
+        if not isinstance(given, dict) or None not in given.values():
             return given
         known = {name for field, info in cls.model_fields.items() for name in (field, info.alias)}
         return {name: value for name, value in given.items() if value is not None or name not in known}

@@ -16,9 +16,8 @@ from sluice.controller.objects import Owned
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
-from sluice.lifecycle import keeping
+from sluice.lifecycle import finished, keeping
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
-from sluice.lifecycle.finished import is_done_with, is_over
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.work import Works
@@ -42,7 +41,7 @@ class World:
         """Jobs that rest on tables, and have finished or are gone since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
-        self._job_bodies = Mirror(JOBS, self._job_changed, keep=keeping.of_job)
+        self._job_bodies = Mirror(JOBS, self._job_changed, keep=finished.kept)
         self.applications = Owned(APPLICATIONS, self.mark, keeping.of_application)
         self.pods = Owned(PODS, self.mark, keeping.of_pod)
         self.mirrors = (self.policies, self._job_bodies, self.applications, self.pods)
@@ -174,7 +173,9 @@ class World:
         """Whether the job is over, and nothing else of it that is there may write. Placeholders are to be put away."""
         job = self.jobs.get(uid)
         try:
-            return job is not None and is_done_with(job.body, self.applications.of(uid), self.pods.of(uid))
+            return job is not None and finished.is_done_with(
+                job.body, self.applications.of(uid), self.pods.of(uid)
+            )
         except Exception:  # noqa: BLE001 - told where all that there is of it is put together
             return False
 
@@ -235,7 +236,7 @@ class World:
                 self._ending_namespaces.discard(now["metadata"]["namespace"])  # another one of that name
             job = known.now(now, self.declarations.names) if known else self._arrived(now)
             self.jobs[uid] = job
-            if uid in self.resting and is_over(now):
+            if uid in self.resting and finished.is_over(now):
                 self.settled.add(uid)
             self.mark(uid)
             self.phases[_phase_in(now)] += 1

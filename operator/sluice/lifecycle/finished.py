@@ -10,13 +10,46 @@ from typing import Any
 
 from sluice.api.job_status import Outcome, Phase
 from sluice.engines import ENGINE, Stage, is_placeholder, observe
+from sluice.lifecycle import keeping
 from sluice.lifecycle.evidence import PROVED, is_marked
 
 Json = dict[str, Any]
 
 _TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
+_OF_METADATA = (
+    "namespace",
+    "name",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "annotations",
+)
+_OF_STATUS = ("phase", "observedGeneration", "finishedAt")
+_OF_OVER_ATTEMPT = ("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome")
+_OF_FOOTPRINT = ("table", "statement", "operation", "reads", "writes")
+"""Without one of these it couldn't be read any more."""
 _OF_ATTEMPT = {"number": int, "token": int, "hash": str, "application": str, "grantedAt": str, "outcome": str}
+
+
+def kept(job: Json) -> Json:
+    """What a mirror keeps: of a job that is over, what tells that it is, what its leftovers are told by, and when it goes."""
+    found = keeping.of_job(job)
+    if not is_over(found):
+        return found
+    status, spec = found["status"], found.get("spec")
+    attempts = [_only(attempt, _OF_OVER_ATTEMPT) for attempt in status.get("attempts", [])]
+    tables = [_only(table, _OF_FOOTPRINT) for table in status.get("footprint", [])]
+    return {
+        "metadata": _only(found["metadata"], _OF_METADATA),
+        "spec": _only(spec, ("ttlSecondsAfterFinished",)) if isinstance(spec, dict) else spec,
+        "status": _only(status, _OF_STATUS) | {"attempts": attempts, "footprint": tables},
+    }
+
+
+def _only(given: Json, wanted: Iterable[str]) -> Json:
+    return {name: given[name] for name in wanted if name in given}
 
 
 def is_done_with(job: Json, applications: Iterable[Json], pods: Iterable[Json]) -> bool:

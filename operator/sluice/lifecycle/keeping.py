@@ -5,6 +5,7 @@ A kind's own part is a list of what is kept: a reader of anything else has to ad
 """
 
 from collections.abc import Iterable
+from sys import intern
 from typing import Any
 
 from sluice.engines import ENGINE
@@ -16,7 +17,13 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def of_job(body: Json) -> Json:
-    return body | {"metadata": _metadata(body["metadata"])}
+    """Whom its status names as in its way is written and not read; that anybody is named stays, so that it can be taken out."""
+    kept = body | {"metadata": _metadata(body["metadata"])}
+    status = body.get("status")
+    if isinstance(status, dict) and isinstance(status.get("blockedBy"), list):
+        kept["status"] = status | {"blockedBy": []}
+    sharing: Json = _with_shared_names(kept)
+    return sharing
 
 
 def of_application(body: Json) -> Json:
@@ -52,6 +59,13 @@ def _status_of_pod(status: Any) -> Any:
         ),
         containerStatuses=lambda given: _listed(given, "name", ENGINE.driver_container, ("name", "state")),
     )
+
+
+def _with_shared_names(value: Any) -> Any:
+    """Each object comes with texts of its own for the names of its fields, which are the same in all."""
+    if isinstance(value, dict):
+        return {intern(name): _with_shared_names(inner) for name, inner in value.items()}
+    return [_with_shared_names(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _metadata(given: Json) -> Json:

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from sluice.lifecycle.evidence import evidence_of
-from sluice.lifecycle.finished import is_done_with, is_over, seconds_to_live
+from sluice.lifecycle.finished import is_done_with, is_over, kept, seconds_to_live
+from sluice.lifecycle.job import JobView
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, placeholder, pod
+from unit.lifecycle.test_holding import TOUCHED
 
 ATTEMPT = {
     "number": 1,
@@ -98,6 +100,7 @@ def test_what_took_a_drivers_name_is_to_be_put_away() -> None:
     assert not is_done_with(job(), [], [placeholder()])
 
 
+COMMIT = {"table": "file:/lake/orders", "version": 3, "statement": 1, "operation": "DELETE"}
 NOW = datetime(2026, 11, 19, 10, 6, tzinfo=UTC)
 
 
@@ -117,3 +120,32 @@ def test_of_which_nobody_knows_when_it_ended_it_stays(finished: Any) -> None:
     assert (
         seconds_to_live(job(finishedAt=finished) | {"spec": {"ttlSecondsAfterFinished": 1}}, 1, NOW) is None
     )
+
+
+def test_of_a_job_that_is_over_so_much_is_kept_that_it_still_is_and_its_leftovers_are_told_the_same() -> None:
+    body = job(
+        message="succeeded",
+        attempts=[ATTEMPT | {"commits": [COMMIT], "message": "well"}],
+        footprint=[TOUCHED | {"widened": ["a function" * 20]}],
+    )
+    body["spec"] = {"sql": "SELECT 1" * 1000, "ttlSecondsAfterFinished": 90}
+    body["metadata"]["managedFields"] = [{"manager": "kubectl"}]
+    left = kept(body)
+    assert is_over(left)
+    assert kept(left) == left
+    assert len(str(left)) < 900
+    assert seconds_to_live(left, None, NOW) == seconds_to_live(body, None, NOW)
+    (whole, slim) = (JobView(one, {}, NOW) for one in (body, left))
+    assert whole.unreadable is slim.unreadable is None
+    for state in ("RUNNING", "COMPLETED", "SUBMITTED"):
+        both = [evidence_of("uid-a", one, [application(state)], []) for one in (whole, slim)]
+        assert [one.holds_any for one in both] == [both[0].holds_any] * 2
+        assert both[0].by_application.keys() == both[1].by_application.keys()
+        assert [one.by_application["a-1"].seen for one in both] == [both[0].by_application["a-1"].seen] * 2
+
+
+def test_what_is_not_over_keeps_its_spec_and_its_status() -> None:
+    body = job(phase="Waiting", blockedBy=[{"job": "etl/b"}]) | {"spec": {"sql": "SELECT 1"}}
+    left = kept(body)
+    assert left["spec"] == body["spec"]
+    assert left["status"] == body["status"] | {"blockedBy": []}, "named so that it can be taken out"
