@@ -99,6 +99,9 @@ def test_a_redis_that_hangs_stops_grants_but_not_outcomes(
     redis.service.freeze()
     driver.succeeds("file:/lake/hang")
     cluster.reaches("runs", "Succeeded")
+    cluster.operator_tells(
+        "LeaseTableUsable", "False"
+    )  # who comes before that still waits for the lease that can't be released
     late = cluster.apply("late", rewrite("/lake/hang"))
     eventually(lambda: cluster.status("late").get("reason") == "LeasesUnavailable", "the status says so")
     assert cluster.applications_of(late) == []

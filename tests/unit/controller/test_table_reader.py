@@ -332,9 +332,7 @@ async def test_a_change_of_a_table_concerns_its_own_jobs_alone() -> None:
         assert seen.jobs["uid-a"].footprint is footprints["uid-a"]
 
 
-async def test_a_finished_job_rests_on_no_table_and_what_is_asked_of_it_later_rests_on_what_is_known_then() -> (
-    None
-):
+async def test_a_finished_job_rests_on_no_table_and_is_not_understood_any_more() -> None:
     seen, lake = world(), Lake()
     async with reading(seen, lake) as reader:
         seen.job_seen(job_body("a"))
@@ -344,9 +342,8 @@ async def test_a_finished_job_rests_on_no_table_and_what_is_asked_of_it_later_re
         reader.forget_unused()
         assert seen.facts == {}
         assert seen.resting.on(ORDERS) == ()
-        assert reads(seen.jobs["uid-a"]) == "true"
-        seen.table_seen(ORDERS, PARTITIONED)
-        assert reads(seen.jobs["uid-a"]) != "true"
+        with pytest.raises(NotUnderstoodError):
+            reads(seen.jobs["uid-a"])
 
 
 async def test_what_no_job_needs_is_found_by_those_that_left() -> None:
