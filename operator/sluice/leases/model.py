@@ -49,7 +49,7 @@ class Lease:
 def _are_texts(value: Any) -> bool:
     """Of a kind that can be written down: JSON's escapes can spell halves of characters."""
     return isinstance(value, list) and all(
-        isinstance(text, str) and not any("\ud800" <= character <= "\udfff" for character in text)
+        isinstance(text, str) and (text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text))
         for text in value
     )
 
