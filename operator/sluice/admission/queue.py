@@ -78,10 +78,9 @@ class Queue:
         entry = self._waiting.get(uid)
         return None if entry is None else entry.waiter
 
-    def holders(self) -> Iterator[Holder]:
-        for held in self._holding.values():
-            for holding in held:
-                yield holding.holder
+    def is_held_by(self, uid: str) -> bool:
+        """Whether anything is held for this job."""
+        return uid in self._holding
 
     def hold(self, uid: str, holders: Sequence[Holder]) -> None:
         """All that is held for this job, in place of what was."""

@@ -67,8 +67,6 @@ class Admitting:
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
     """Of jobs whose intents could not be written."""
-    holding: set[str] = field(default_factory=set)
-    """Jobs for which anything is held."""
     nobody_knows: Frozen | None = None
     """Somebody who may write, and nobody knows where: nothing is granted."""
 
@@ -80,14 +78,10 @@ class Admitting:
     def holds(self, uid: str) -> None:
         """What is held for the job, as it is now."""
         holders = self.holders.of(uid)
-        if holders:
-            self.holding.add(uid)
-        elif uid in self.holding:
-            self.holding.discard(uid)
-            self.retelling.gone(uid)
-        else:
-            return
-        self.queue.hold(uid, holders)
+        if holders or self.queue.is_held_by(uid):
+            self.queue.hold(uid, holders)
+            if not holders:
+                self.retelling.gone(uid)
 
     def consider(self, uid: str) -> bool:
         """What is held for the job, and whether it waits for others, as it is now. Whether it wants nothing else."""
@@ -98,7 +92,7 @@ class Admitting:
             self.queue.wait(waiter)
         elif uid in self.queue:
             self.queue.leave(uid)
-            if uid not in self.holding:
+            if not self.queue.is_held_by(uid):
                 self.retelling.gone(uid)
         return wants_nothing and not self.leases.held_by(uid)  # what it had before is to be released
 
@@ -268,7 +262,6 @@ class Admitting:
             self.granting.forget(job.uid)  # nobody is granted anything now
             return
         self.queue.hold(job.uid, (Holder(job.uid, job.key, job.footprint),))  # as it was decided on
-        self.holding.add(job.uid)
         self.queue.leave(job.uid)
         self.workers.do(job.uid, partial(self._begin, job, grant))
 
