@@ -25,7 +25,7 @@ from sluice.controller.relist import Relist
 from sluice.controller.revoking import Revoking
 from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
-from sluice.controller.unread import Unread
+from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
@@ -63,7 +63,8 @@ class Loop:
     pulse: Pulse
     timers: Timers
     workers: Workers
-    unread: Unread = field(default_factory=Unread)
+    unread: Turns = field(default_factory=Turns)
+    """Jobs whose specs nobody has read yet, which takes milliseconds each."""
     idle: dict[str, None] = field(default_factory=dict)
     """Jobs on which nothing is under way any more."""
     listed_at: float | None = None

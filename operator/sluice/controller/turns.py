@@ -1,23 +1,30 @@
-"""Jobs whose specs nobody has read yet: reading takes milliseconds of a task that has others to look after, so namespaces take
-turns, and nobody waits behind thousands that came before into another one."""
+"""Who comes next: namespaces take turns, so that nobody waits behind thousands that came before into another one."""
 
 
-class Unread:
+class Turns:
     def __init__(self) -> None:
-        self._turns: dict[str, dict[str, None]] = {}
-        """By namespace, in the order in which they came."""
+        self._waiting: dict[str, dict[str, None]] = {}
+        """Uids by namespace, in the order in which they came."""
 
     def __bool__(self) -> bool:
-        return bool(self._turns)
+        return bool(self._waiting)
 
     def add(self, uid: str, namespace: str) -> None:
-        self._turns.setdefault(namespace, {})[uid] = None
+        self._waiting.setdefault(namespace, {})[uid] = None
 
     def take(self) -> str:
-        namespace = next(iter(self._turns))
-        turns = self._turns.pop(namespace)
-        uid = next(iter(turns))
-        del turns[uid]
-        if turns:
-            self._turns[namespace] = turns  # behind the other namespaces
+        """One of those that there are."""
+        namespace = next(iter(self._waiting))
+        waiting = self._waiting.pop(namespace)
+        uid = next(iter(waiting))
+        del waiting[uid]
+        if waiting:
+            self._waiting[namespace] = waiting  # behind the other namespaces
         return uid
+
+    def drop(self, uid: str, namespace: str) -> None:
+        """If it has a turn to come."""
+        waiting = self._waiting.get(namespace, {})
+        waiting.pop(uid, None)
+        if not waiting:
+            self._waiting.pop(namespace, None)

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from sluice.controller.turns import Turns
+
 MOST = 64
 """At once: more than the API server answers at a time on small machines, and a bound where each answer takes seconds."""
 
@@ -22,8 +24,8 @@ class Workers:
         self._step: Callable[[str], Awaitable[None]] | None = None
         self._done: Callable[[str], None] = lambda _: None
         self._urgent: deque[str] = deque()
-        self._waiting: dict[str, dict[str, None]] = {}
-        """By namespace, in the order in which they were asked for."""
+        self._turns = Turns()
+        """Of steps."""
         self._decided: dict[str, deque[Work]] = {}
         self._wanting: dict[str, str] = {}
         """The namespaces of those that need a step."""
@@ -44,7 +46,7 @@ class Workers:
             return
         self._wanting[uid] = namespace
         if uid not in self._under_way and uid not in self._decided:
-            self._waiting.setdefault(namespace, {})[uid] = None
+            self._turns.add(uid, namespace)
         self._fill()
 
     def do(self, uid: str, work: Work) -> None:
@@ -52,7 +54,8 @@ class Workers:
         known = self._decided.setdefault(uid, deque())
         known.append(work)
         if len(known) == 1 and uid not in self._under_way:
-            self._forget_turn(uid)
+            if uid in self._wanting:
+                self._turns.drop(uid, self._wanting[uid])  # its step follows
             self._urgent.append(uid)
         self._fill()
 
@@ -80,7 +83,7 @@ class Workers:
         for uid in [uid for uid in self._decided if uid not in self._under_way]:
             del self._decided[uid]
             if uid in self._wanting:
-                self._waiting.setdefault(self._wanting[uid], {})[uid] = None
+                self._turns.add(uid, self._wanting[uid])
         self._urgent.clear()
 
     async def close(self) -> None:
@@ -101,15 +104,7 @@ class Workers:
     def _next(self) -> str | None:
         if self._urgent:
             return self._urgent.popleft()
-        if not self._waiting:
-            return None
-        namespace = next(iter(self._waiting))
-        turns = self._waiting.pop(namespace)
-        uid = next(iter(turns))
-        del turns[uid]
-        if turns:
-            self._waiting[namespace] = turns  # behind the other namespaces
-        return uid
+        return self._turns.take() if self._turns else None
 
     async def _run(self, uid: str) -> None:
         try:
@@ -125,18 +120,9 @@ class Workers:
         if uid in self._decided:
             self._urgent.append(uid)
         elif uid in self._wanting:
-            self._waiting.setdefault(self._wanting[uid], {})[uid] = None
+            self._turns.add(uid, self._wanting[uid])
         else:
             self._done(uid)
         if not self._under_way:
             self._idle.set()
         self._fill()
-
-    def _forget_turn(self, uid: str) -> None:
-        """It comes before that."""
-        namespace = self._wanting.get(uid)
-        turns = self._waiting.get(namespace) if namespace is not None else None
-        if namespace is not None and turns is not None and uid in turns:
-            del turns[uid]
-            if not turns:
-                del self._waiting[namespace]
