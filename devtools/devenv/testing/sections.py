@@ -43,7 +43,7 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
             about="modules by themselves",
-            cpu_minutes=3.2,
+            cpu_minutes=3.6,
         ),
         _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.8),
         _pytest(
@@ -64,7 +64,7 @@ def all_sections() -> tuple[Section, ...]:
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark"),
-            cpu_minutes=11,
+            cpu_minutes=13,
             lane=WAITING,
             runs_again=True,
         ),
