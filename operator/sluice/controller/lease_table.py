@@ -227,7 +227,10 @@ class LeaseTable:
 
     def _evidence(self) -> dict[str, JobEvidence]:
         """Of all of which anything may hold."""
-        return {uid: self._world.evidence(uid) for uid in self._world.awake_uids()}
+        return self._evidence_of(self._world.awake_uids())
+
+    def _evidence_of(self, uids: Iterable[str]) -> dict[str, JobEvidence]:
+        return {uid: self._world.evidence(uid) for uid in uids}
 
     def unsettled_due(self) -> list[str]:
         """Those that are to be asked for now. Where that fails for one job, its lease stays, and the others' don't wait for it:
@@ -261,11 +264,7 @@ class LeaseTable:
     async def _rebuild(self) -> None:
         """A new epoch, and in it every lease that Kubernetes knows of after the epoch was raised."""
         await self._store.check_settings()
-        await self._relist.everything()
-        former = await self._store.former()
-        epoch = await self._leadership.raise_epoch(max(former.epoch, self._epoch_on_objects(former.epoch)))
-        returns = self._world.returns
-        await self._relist.everything()
+        epoch, returns = await self._listed_under_a_new_epoch()
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()
@@ -282,18 +281,30 @@ class LeaseTable:
         self.trouble = None
         self._checked_at = time.monotonic()
         self._to_release.clear()
-        self._world.mark_all()
+        self._world.look_at_all()
         self._world.mark_these(self.uids)  # also of those of whom nothing else is left
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
+
+    async def _listed_under_a_new_epoch(self) -> tuple[int, int]:
+        """The epoch is raised first, so that the lists show all that was done under older ones; and once more if they show one
+        that is as high. With it how often the API server had gone back before they were taken."""
+        in_redis = seen = (await self._store.former()).epoch
+        while True:
+            epoch = await self._leadership.raise_epoch(seen)
+            returns = self._world.returns
+            await self._relist.everything()
+            seen = self._epoch_on_objects(in_redis)
+            if seen < epoch:
+                return epoch, returns
 
     def _epoch_on_objects(self, in_redis: int) -> int:
         """Epochs are few: whoever writes a very high one into a status would leave none for those to come."""
         ours = max(in_redis, self._leadership.epoch, _hours_of_epochs())
         plausible = min(ours + EPOCHS_AHEAD, Epochs.END - 1)
-        evidence = self._evidence()
-        for who in holding.made_up_epochs(self._world.jobs, evidence, plausible=plausible):
+        epochs = holding.epochs(self._world.jobs, self._evidence(), plausible=plausible)
+        for who in epochs.made_up:
             logger.warning("%s, which no operator has come to: it is not heeded", who)
-        return holding.highest_epoch(self._world.jobs, evidence, plausible=plausible)
+        return epochs.highest
 
     async def _hold_unexplained(self, former: Former, shown: Iterable[Grant]) -> list[Grant]:
         """That nothing stands for a lease any more proves its end, if the API server has told everything in its order. One
@@ -303,7 +314,9 @@ class LeaseTable:
         doubt = self._doubt(former)
         if doubt is not None:
             known |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
-        found = holding.unexplained(known.values(), self._evidence())
+        found = holding.unexplained(
+            known.values(), self._evidence_of({grant.lease.uid for grant in known.values()})
+        )
         await self._unexplained.write(found)
         if doubt is not None:
             logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
@@ -335,7 +348,8 @@ class LeaseTable:
 
     async def _review(self) -> None:
         """What an object explains by now needs no record of its own."""
-        left = holding.unexplained(self._held_unexplained.values(), self._evidence())
+        held = self._held_unexplained.values()
+        left = holding.unexplained(held, self._evidence_of({grant.lease.uid for grant in held}))
         if len(left) < len(self._held_unexplained):
             await self._unexplained.write(left)
             self._held_unexplained = {grant.lease.holder: grant for grant in left}

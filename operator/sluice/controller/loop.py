@@ -25,7 +25,6 @@ from sluice.controller.relist import Relist
 from sluice.controller.revoking import Revoking
 from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
-from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
@@ -63,13 +62,11 @@ class Loop:
     pulse: Pulse
     timers: Timers
     workers: Workers
-    unread: Turns = field(default_factory=Turns)
-    """Jobs whose specs nobody has read yet, which takes milliseconds each."""
     idle: dict[str, None] = field(default_factory=dict)
     """Jobs on which nothing is under way any more."""
-    listed_at: float | None = None
     tidied_at: float = 0.0
     _listing: "asyncio.Task[None] | None" = None
+    _list_failed_at: float = 0.0
     looked_at: int = 0
     """Jobs, since it leads."""
 
@@ -98,7 +95,7 @@ class Loop:
         self.world.wake()
 
     def _patience(self) -> float:
-        if self.unread:
+        if self.admitting.unread:
             return 0.0
         waits = (self.timers.seconds_left(), self.admitting.seconds_left(), self.leases.seconds_left)
         return min(TIDY_SECONDS, *(max(0.0, left) for left in waits if left is not None))
@@ -147,8 +144,11 @@ class Loop:
     async def _read(self) -> None:
         """For a while: who was read first is decided on first."""
         began = slice_began = time.monotonic()
-        while self.unread and time.monotonic() - began < READING_SECONDS:
-            self._look_at(self.unread.take(), is_read=True)
+        unread = self.admitting.unread
+        while unread and time.monotonic() - began < READING_SECONDS:
+            uid = unread.take()
+            self.admitting.read(uid)
+            self._look_at(uid, is_read=True)
             slice_began = await self._breathe(slice_began)
 
     async def _breathe(self, since: float) -> float:
@@ -166,7 +166,7 @@ class Loop:
             self._heed_end_of_life(uid)
         elif job is not None and not is_read and job.is_to_be_read:
             self.admitting.holds(uid)
-            self.unread.add(uid, job.namespace)
+            self.admitting.unread.add(uid, job.namespace)
         elif not self._consider(uid) and self._is_anything(uid):
             self.workers.ask(uid, job.namespace if job is not None else "")
             left = self._seconds_to_the_next_look(uid, job)
@@ -232,12 +232,24 @@ class Loop:
 
     async def _is_listed(self) -> bool:
         """Nothing is judged by what watches may not have brought yet. Later lists come in beside what is done meanwhile."""
-        if self.listed_at is None:
-            await self._list()
-        elif time.monotonic() - self.listed_at > LIST_SECONDS and self._listing is None:
+        if self.relist.listed_at is None:
+            await self._list_first()
+        elif self._is_list_due(self.relist.listed_at) and self._listing is None:
             self._listing = asyncio.create_task(self._list(), name="list")
             self._listing.add_done_callback(lambda _: setattr(self, "_listing", None))
-        return self.listed_at is not None
+        return self.relist.listed_at is not None
+
+    async def _list_first(self) -> None:
+        """A rebuild lists everything: it is listed for itself where Redis doesn't let it come so far."""
+        if self.leases.is_due:
+            await self._make_sure()
+        if self.relist.listed_at is None:
+            await self._list()
+        else:
+            self.conditions.holds(_LISTS_COMPLETE)
+
+    def _is_list_due(self, listed_at: float) -> bool:
+        return time.monotonic() >= max(listed_at + LIST_SECONDS, self._list_failed_at + TIDY_SECONDS)
 
     async def _list(self) -> None:
         try:
@@ -245,8 +257,6 @@ class Loop:
         except ApiError as error:
             logger.warning("cannot list what there is: %s; trying again", error)
             self.conditions.fails(_LISTS_COMPLETE, error.reason or "NoAnswer", str(error))
-            if self.listed_at is not None:
-                self.listed_at += TIDY_SECONDS
+            self._list_failed_at = time.monotonic()
         else:
             self.conditions.holds(_LISTS_COMPLETE)
-            self.listed_at = time.monotonic()

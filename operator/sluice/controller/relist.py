@@ -1,5 +1,6 @@
 """Full lists, straight from the API server: what a rebuild rests on, where watches may lag."""
 
+import time
 from typing import Any
 
 from sluice.controller.world import World
@@ -15,6 +16,8 @@ class Relist:
         self._kube = kube
         self._world = world
         self._namespaces = namespaces
+        self.listed_at: float | None = None
+        """When everything last was."""
 
     async def everything(self) -> None:
         while True:
@@ -22,8 +25,9 @@ class Relist:
             for namespace in self._namespaces:
                 for mirror in self._world.mirrors:
                     await list_into(mirror, self._kube, namespace)
-            if self._world.returns == returns:
-                return  # else what was listed before that was noticed was forgotten
+            if self._world.returns == returns:  # else what was listed before that was noticed was forgotten
+                self.listed_at = time.monotonic()
+                return
 
     async def job(self, namespace: str, name: str, uid: str) -> Json | None:
         """The job as it is now; None if it is gone, or another one bears its name."""

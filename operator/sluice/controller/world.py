@@ -154,6 +154,11 @@ class World:
         if self._marked_at is None:
             self._marked_at = time.monotonic()
 
+    def look_at_all(self) -> None:
+        """Though nothing of them is otherwise than before."""
+        self._dirty.update(dict.fromkeys(self.all_uids()))
+        self._changed.set()
+
     def mark_all(self) -> None:
         for uid in self.all_uids():
             self.mark(uid)

@@ -127,16 +127,23 @@ def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> li
     return found
 
 
-def highest_epoch(jobs: Jobs, evidence: AllEvidence, *, plausible: int = Epochs.END - 1) -> int:
-    """Of what an operator may have written. `plausible`: what is above it somebody made up."""
-    epochs = (epoch for epoch, _ in _claimed_epochs(jobs, evidence))
-    return max((epoch for epoch in epochs if epoch <= plausible), default=0)
-
-
-def made_up_epochs(jobs: Jobs, evidence: AllEvidence, *, plausible: int) -> list[str]:
+@dataclass(frozen=True)
+class ClaimedEpochs:
+    highest: int
+    """Of those that an operator may have written."""
+    made_up: list[str]
     """Who bears one that no operator has come to."""
-    claimed = _claimed_epochs(jobs, evidence)
-    return sorted({f"{who} bears epoch {epoch}" for epoch, who in claimed if epoch > plausible})
+
+
+def epochs(jobs: Jobs, evidence: AllEvidence, *, plausible: int = Epochs.END - 1) -> ClaimedEpochs:
+    """`plausible`: what is above it somebody made up."""
+    highest, made_up = 0, set[str]()
+    for epoch, who in _claimed_epochs(jobs, evidence):
+        if epoch > plausible:
+            made_up.add(f"{who} bears epoch {epoch}")
+        else:
+            highest = max(highest, epoch)
+    return ClaimedEpochs(highest, sorted(made_up))
 
 
 def _claimed_epochs(jobs: Jobs, evidence: AllEvidence) -> Iterator[tuple[int, str]]:

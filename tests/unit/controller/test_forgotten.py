@@ -6,6 +6,7 @@ from typing import Any
 
 from sluice.controller.loop import Loop
 from sluice.controller.timers import Timers
+from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from unit.lifecycle.objects import application
@@ -48,7 +49,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
     workers = Workers(on)
     loop = Loop(
         world=world,
-        relist=no(everything=nothing),
+        relist=no(everything=nothing, listed_at=1e12),
         leadership=no(leads=leader.leads),
         leases=no(
             make_sure=make_sure,
@@ -64,6 +65,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
             consider=lambda _: False,
             holds=lambda _: None,
             seconds_left=lambda: None,
+            unread=Turns(),
             forget_gone=lambda: None,
         ),
         revoking=no(heed=nothing),

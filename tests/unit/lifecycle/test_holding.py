@@ -51,7 +51,7 @@ def test_a_driver_alone_brings_its_leases_back() -> None:
     seen = world()
     seen.pods.seen(pod(RUNNING))
     assert grants(seen) == [Grant(LEASE, TOKEN)]
-    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3
+    assert holding.epochs(seen.jobs, evidence(seen)).highest == 3
 
 
 def test_a_driver_whose_finalizer_somebody_took_off_holds_its_leases_until_it_has_ended() -> None:
@@ -121,7 +121,7 @@ def test_an_epoch_that_no_operator_wrote_is_not_believed(text: str) -> None:
     body = application("RUNNING")
     body["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = text
     seen.applications.seen(body)
-    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3
+    assert holding.epochs(seen.jobs, evidence(seen)).highest == 3
     assert grants(seen) == [Grant(LEASE, TOKEN)]
 
 
@@ -132,7 +132,7 @@ def test_what_bears_our_label_and_nothing_else_of_ours_holds_nothing_and_says_no
     seen.applications.seen(foreign)
     assert grants(seen) == []
     assert frozen(seen) == []
-    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 0
+    assert holding.epochs(seen.jobs, evidence(seen)).highest == 0
 
 
 def test_a_status_that_cannot_be_read_freezes_the_tables_of_its_job() -> None:
@@ -199,13 +199,13 @@ def test_an_epoch_that_no_operator_has_come_to_is_told_and_not_heeded() -> None:
     seen = world(
         phase="Running", attempts=[INTENT, INTENT | {"number": 2, "token": largest, "application": "a-2"}]
     )
-    assert holding.highest_epoch(seen.jobs, evidence(seen), plausible=100) == 3
-    assert holding.made_up_epochs(seen.jobs, evidence(seen), plausible=100) == [
+    assert holding.epochs(seen.jobs, evidence(seen), plausible=100).highest == 3
+    assert holding.epochs(seen.jobs, evidence(seen), plausible=100).made_up == [
         f"etl/a bears epoch {Epochs.END - 1}"
     ]
-    assert holding.highest_epoch(seen.jobs, evidence(seen), plausible=Epochs.END) == Epochs.END - 1
+    assert holding.epochs(seen.jobs, evidence(seen), plausible=Epochs.END).highest == Epochs.END - 1
     beyond = world(phase="Running", attempts=[INTENT | {"token": 2**63 - 1}])
-    assert holding.highest_epoch(beyond.jobs, evidence(beyond)) == 0
+    assert holding.epochs(beyond.jobs, evidence(beyond)).highest == 0
 
 
 def test_what_nobody_marked_has_no_epoch_to_tell() -> None:
@@ -214,11 +214,11 @@ def test_what_nobody_marked_has_no_epoch_to_tell() -> None:
     seen = world()
     seen.applications.seen(copied)
     assert grants(seen) == [Grant(LEASE, TOKEN)]
-    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 0
+    assert holding.epochs(seen.jobs, evidence(seen)).highest == 0
     copied = application("SUBMITTED", resourceVersion="6")
     copied["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "99"
     seen.applications.seen(copied)
-    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 99
+    assert holding.epochs(seen.jobs, evidence(seen)).highest == 99
 
 
 def test_an_intent_holds_all_tables_of_its_spec_though_the_status_shows_only_so_many() -> None:
@@ -240,7 +240,7 @@ def test_an_epoch_with_many_zeros_is_none_that_an_operator_wrote() -> None:
     body = application("RUNNING")
     body["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = "0" * 8 + "262142"
     seen.applications.seen(body)
-    assert holding.highest_epoch(seen.jobs, evidence(seen)) == 3
+    assert holding.epochs(seen.jobs, evidence(seen)).highest == 3
 
 
 def test_two_witnesses_of_one_holder_hold_the_tables_of_both() -> None:
