@@ -27,6 +27,7 @@ from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import PATIENCE, TableReader
 from sluice.controller.timers import Timers
+from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.engines.attempt import application_name
@@ -63,6 +64,8 @@ class Admitting:
     timers: Timers
     queue: Queue = field(default_factory=Queue)
     retelling: Retelling = field(default_factory=Retelling)
+    unread: Turns = field(default_factory=Turns)
+    """Jobs whose specs nobody has read yet, which takes milliseconds each."""
     granting: Pauses[str] = field(
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
@@ -95,6 +98,19 @@ class Admitting:
             if not self.queue.is_held_by(uid):
                 self.retelling.gone(uid)
         return wants_nothing and not self.leases.held_by(uid)  # what it had before is to be released
+
+    def read(self, uid: str) -> None:
+        """The job's spec, and what the logs of its tables say."""
+        job = self.world.jobs.get(uid)
+        if job is None or job.unreadable is not None:
+            return
+        try:
+            self.tables.knows(job)
+        except NotUnderstoodError:
+            pass  # is told where it is considered
+        except Exception as failure:  # noqa: BLE001 - goes to the guard, which tells it on the job
+            self.holders.not_to_be_read(uid)
+            self.workers.do(uid, partial(failed, failure))
 
     def forget(self, uid: str) -> None:
         """It is over."""
@@ -200,6 +216,7 @@ class Admitting:
         began, before = time.monotonic(), self.queue.judged
         while self.queue.judge():
             await _others_have_their_turn()
+        self._read_who_is_in_the_way()
         if self.queue.judged > before:
             self.metrics.judged(time.monotonic() - began)
         while (decision := self.queue.take()) is not None:
@@ -218,6 +235,16 @@ class Admitting:
                 self._tell(uid)
         while (stale := self.retelling.take_due()) is not None:
             self._tell(stale)
+
+    def _read_who_is_in_the_way(self) -> None:
+        """Of those that hold since before this leader, only who is in somebody's way is read."""
+        for uid in self.queue.take_rough():
+            self._ask_to_read(uid)
+
+    def _ask_to_read(self, uid: str) -> None:
+        if uid in self.world.jobs:
+            self.unread.add(uid, self.world.jobs[uid].namespace)
+            self.world.wake()
 
     def _heed_frozen(self) -> None:
         frozen = self.holders.frozen
@@ -309,6 +336,12 @@ class Admitting:
             return
         decision = self.queue.explain(uid)
         if not decision.blocked_by:
+            return
+        rough = [one.by.uid for one in decision.blocked_by if one.by.is_rough]
+        if rough:
+            for other in rough:
+                self._ask_to_read(other)
+            self.retelling.again([uid])
             return
         if job.refusal is not None and not _may_change_before(job, decision):
             if self.tables.knows(job, for_grant=True):

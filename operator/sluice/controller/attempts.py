@@ -47,8 +47,7 @@ class Attempts:
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
         """One step on."""
-        with contextlib.suppress(NotUnderstoodError):
-            self.tables.knows(job)  # others are held against what it touches
+        self._follow_tables(job)
         evidence = self.world.evidence(job.uid).of(attempt)
         lease = self.leases.lease_of(job.uid, attempt.number)
         doubtful = lease is not None and self.leases.is_unexplained(lease)
@@ -80,6 +79,12 @@ class Attempts:
                 pass
             case step:
                 assert_never(step)
+
+    def _follow_tables(self, job: JobView) -> None:
+        """Others are held against what it touches: once anybody had to look."""
+        if job.is_read:
+            with contextlib.suppress(NotUnderstoodError):
+                self.tables.knows(job)
 
     def seconds_to_the_next_create(self, job: JobView, attempt: Attempt) -> float:
         return self.applications.creates.seconds_left(job.namespace, attempt.application)

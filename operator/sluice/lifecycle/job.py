@@ -18,7 +18,7 @@ from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
-_BY_SPEC = ("spec", "profile", "unaided", "spec_hash")
+_BY_SPEC = ("spec", "profile", "_unaided", "spec_hash")
 _BY_FACTS = ("_aided", "footprint", "recorded")
 _RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
 """Fields of the status that a later leader goes by."""
@@ -159,8 +159,15 @@ class JobView:
 
     @property
     def is_read(self) -> bool:
-        """Whether its spec was read, which takes a while."""
-        return "unaided" in self.__dict__
+        """Whether its spec was read, which takes a while; also if it can't be understood."""
+        return "_unaided" in self.__dict__
+
+    @property
+    def is_aided(self) -> bool:
+        """Whether its spec was read, and something is known of each table that it touches, be it that it can't be read."""
+        if not self.is_read or isinstance(self._unaided, NotUnderstoodError):
+            return self.is_read
+        return all(key in self.facts for key in (*self.tables, *self.sources))
 
     @property
     def is_to_be_read(self) -> bool:
@@ -184,10 +191,19 @@ class JobView:
     def profile(self) -> RuntimeProfile:
         return self._work.profile
 
-    @cached_property
+    @property
     def unaided(self) -> JobFootprint:
         """As far as its manifest tells, which names tables as it likes."""
-        return self._work.unaided
+        if isinstance(self._unaided, NotUnderstoodError):
+            raise self._unaided.with_traceback(None)
+        return self._unaided
+
+    @cached_property
+    def _unaided(self) -> JobFootprint | NotUnderstoodError:
+        try:
+            return self._work.unaided
+        except NotUnderstoodError as error:
+            return error
 
     @cached_property
     def tables(self) -> tuple[TableKey, ...]:

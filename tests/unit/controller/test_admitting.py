@@ -1,10 +1,13 @@
 """Who is granted, where the intent of one of them can't be written."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from sluice.api.job_status import Attempt, Phase
 from sluice.controller import admitting as module
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
@@ -19,8 +22,10 @@ from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs, Grant, Lease
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, plain, status_after
-from unit.controller.bodies import job_body
+from sluice.lifecycle.status import StatusChange, Understood, plain, status_after
+from sluice.tables import LogStore
+from unit.controller.bodies import PARTITIONED, job_body
+from unit.lifecycle.objects import TOKEN, application
 
 
 class Leases:
@@ -72,6 +77,18 @@ class Statuses:
     async def stall(self, job: JobView, reason: str, message: str) -> None: ...
 
 
+class Tables:
+    """All are partitioned by date, as is found when somebody asks."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def knows(self, job: JobView, **_: bool) -> bool:
+        for key in job.tables:
+            self._world.table_seen(key, replace(PARTITIONED, log_store=LogStore.SAFE))
+        return True
+
+
 class Clock:
     now = 1000.0
 
@@ -90,7 +107,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         return None
 
     no: Any = SimpleNamespace(tell=nothing, drive=nothing, job=job, leads=lambda: True)
-    tables: Any = SimpleNamespace(knows=lambda *_, **__: True)
+    tables: Any = Tables(world)
     leases: Any = Leases()
     statuses: Any = Statuses(world, refuses)
     guard = Guard(world, no, statuses, no)
@@ -166,3 +183,62 @@ async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_w
     message = asked.world.jobs["uid-e"].status.message or ""
     assert message.startswith("etl/c runs on file:/lake/orders: ")
     assert message.endswith(" (1 more in the way); starts when nothing conflicts with it any more")
+
+
+def held_since_before(asked: Admitting, leases: Leases) -> None:
+    """By a job that a leader before let in; this one has read nothing of it."""
+    body = job_body("held", sql="DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-20'")
+    asked.world.job_seen(body)
+    asked.tables.knows(asked.world.jobs["uid-held"])
+    job = asked.world.jobs["uid-held"]
+    attempt = Attempt(
+        number=1, token=TOKEN, hash=job.spec_hash, application="held-1", granted_at=datetime.now(UTC)
+    )
+    change = StatusChange(Phase.RUNNING, "Running", "its driver runs", Understood.of(job), attempt)
+    status = plain(status_after(job, change, job.arrived_at))
+    asked.world.job_gone("uid-held")
+    body["metadata"] |= {"uid": "uid-of-held", "resourceVersion": "2"}
+    asked.world.job_seen(body | {"status": status})
+    lease = Lease("uid-of-held", 1, attempt.hash, "etl/held", ("file:/lake/sales",), ())
+    asked.world.applications.seen(application("RUNNING", "held-1", lease=lease))
+    leases.held.append(lease)
+
+
+async def test_who_holds_since_before_this_leader_is_read_once_somebody_stands_behind_it() -> None:
+    leases, asked = admitting({})
+    held_since_before(asked, leases)
+    await turn(asked)
+    assert not asked.unread
+    assert not asked.world.jobs["uid-of-held"].is_read
+    for name, day in (("same", 20), ("next", 21)):
+        sql = f"DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-{day}'"
+        asked.world.job_seen(job_body(name, sql=sql))
+    await turn(asked)
+    assert [asked.world.jobs[f"uid-{name}"].phase for name in ("same", "next")] == [None, None]
+    uid = asked.unread.take()
+    asked.read(uid)
+    await turn(asked, uid)
+    assert uid == "uid-of-held"
+    assert [asked.world.jobs[f"uid-{name}"].phase for name in ("same", "next")] == [
+        "Waiting",
+        "Starting",
+    ]
+    assert (asked.world.jobs["uid-same"].status.message or "").startswith("etl/held runs on ")
+
+
+async def test_who_waits_is_told_of_a_holder_of_which_nothing_can_be_read() -> None:
+    leases, asked = admitting({})
+
+    def fails(*_: Any, **__: Any) -> bool:
+        raise RuntimeError("a mistake of ours")
+
+    held_since_before(asked, leases)
+    sql = "DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-21'"
+    asked.world.job_seen(job_body("next", sql=sql))
+    await turn(asked)
+    knows, asked.tables.knows = asked.tables.knows, fails  # type: ignore[method-assign]
+    asked.read("uid-of-held")
+    asked.tables.knows = knows  # type: ignore[method-assign]
+    await turn(asked, "uid-of-held")
+    await turn(asked)
+    assert asked.world.jobs["uid-next"].phase == "Waiting"
