@@ -17,6 +17,9 @@ GONE_SECONDS = 60.0
 """Longer than an answer can be under way that was given while a deleted object was still there."""
 
 
+_NOT_GONE = (0.0, 0)
+
+
 class Mirror:
     """Late news takes nothing back: of two versions of one object the newer one stays, and a uid that is gone never
     comes back."""
@@ -60,19 +63,21 @@ class Mirror:
         return None if uid is None else self._known[uid]
 
     def is_news(self, body: Json) -> bool:
-        known = self._known.get(uid_of(body))
-        _, end = self._gone.get(uid_of(body), (0.0, 0))
-        return (
-            end is not None
-            and version_of(body) > end
-            and (known is None or version_of(body) > version_of(known))
-        )
+        uid, version = uid_of(body), version_of(body)
+        known = self._known.get(uid)
+        if known is not None and version <= version_of(known):
+            return False
+        _, end = self._gone.get(uid, _NOT_GONE)
+        return end is not None and version > end
 
     def is_of_the_past(self, body: Json, listed: int) -> bool:
         """Whether a list of this version shows an object as it was before that version was known of it. Restored stores
         count on from above all versions that there were, while their objects keep older ones."""
         known = self._known.get(uid_of(body))
-        return known is not None and version_of(body) < version_of(known) <= listed
+        if known is None:
+            return False
+        version = version_of(known)
+        return version_of(body) < version <= listed
 
     def seen(self, body: Json) -> None:
         """Of two objects with one name the younger one proves that the other is gone."""

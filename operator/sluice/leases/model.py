@@ -1,10 +1,15 @@
 """What the lease table holds."""
 
 import json
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 _COUNTER_BITS = 32
+
+_REMEMBERED = 8_192
+_MOST_REMEMBERED = 2_048
+"""Characters of a record: longer ones are read each time, so that nobody fills the memory with them."""
 
 
 _TYPES = {"uid": str, "attempt": int, "hash": str, "job": str, "tables": list}
@@ -27,23 +32,30 @@ class Lease:
         return f"{self.uid}/{self.attempt}"
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+        return json.dumps(vars(self), separators=(",", ":"), sort_keys=True)
 
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """ValueError if it is no record of a lease."""
-        fields = json.loads(text)
-        if not isinstance(fields, dict) or {*fields} - {"reads"} != {*_TYPES}:
-            raise ValueError("not the fields of a lease")
-        if not all(type(fields[name]) is type_ for name, type_ in _TYPES.items()):
-            raise ValueError("not the types of a lease's fields")
-        reads = fields.get("reads")
-        own = [fields["uid"], fields["hash"], fields["job"]]
-        if not (_are_texts(own) and _are_texts(fields["tables"]) and (reads is None or _are_texts(reads))):
-            raise ValueError("not the texts of a lease's fields")
-        return cls(
-            **fields | {"tables": tuple(fields["tables"]), "reads": None if reads is None else tuple(reads)}
-        )
+    @staticmethod
+    def from_json(text: str) -> "Lease":
+        """ValueError if it is no record of a lease. The same few are read again whenever anything of their jobs changes."""
+        return _remembered(text) if len(text) <= _MOST_REMEMBERED else _read(text)
+
+
+def _read(text: str) -> Lease:
+    fields = json.loads(text)
+    if not isinstance(fields, dict) or {*fields} - {"reads"} != {*_TYPES}:
+        raise ValueError("not the fields of a lease")
+    if not all(type(fields[name]) is type_ for name, type_ in _TYPES.items()):
+        raise ValueError("not the types of a lease's fields")
+    reads = fields.get("reads")
+    own = [fields["uid"], fields["hash"], fields["job"]]
+    if not (_are_texts(own) and _are_texts(fields["tables"]) and (reads is None or _are_texts(reads))):
+        raise ValueError("not the texts of a lease's fields")
+    return Lease(
+        **fields | {"tables": tuple(fields["tables"]), "reads": None if reads is None else tuple(reads)}
+    )
+
+
+_remembered = lru_cache(_REMEMBERED)(_read)
 
 
 def _are_texts(value: Any) -> bool:
