@@ -21,6 +21,7 @@ Scenario = Callable[[Bench], Coroutine[None, None, None]]
 
 GROWTH: dict[str, Scenario] = {
     "admit": scenarios.admit,
+    "ceiling": scenarios.ceiling,
     "finish": scenarios.finish,
     "beside": scenarios.beside,
     "release": scenarios.release,

@@ -3,7 +3,7 @@
 import asyncio
 from time import monotonic
 
-from bench.admission.cluster import BenchError
+from bench.admission.cluster import NAMESPACE, BenchError
 from bench.admission.drivers import Play
 from bench.admission.figures import latencies
 from bench.admission.meter import Meter
@@ -11,7 +11,8 @@ from bench.admission.operator_process import LEADS
 from bench.admission.stage import READY_SECONDS, Bench, numbered
 from bench.admission.standing import Standing, holder_names, new_names, stand
 
-from sluice.kube.resources import JOBS
+from sluice.kube.client import Json
+from sluice.kube.resources import APPLICATIONS, JOBS
 
 IDLE_SECONDS = 12.0
 """Two of the operator's rounds and more."""
@@ -45,6 +46,35 @@ async def admit(bench: Bench) -> None:
         last = cluster.applied_at[admitted[-1]] if found.reached == bench.jobs else None
         await meter.end(found, units=found.reached, at=last)
     found.figures = {"admissions/s": found.reached / found.figures["seconds"]} | found.figures
+
+
+async def ceiling(bench: Bench) -> None:
+    """The writes of admit as fast as the API server takes them from the bench alone: no operator can do better."""
+    found, cluster = bench.found, bench.cluster
+    operator = await bench.leader()
+    await bench.create("sample")
+    if not await bench.until(cluster.has_application("sample"), operator, bench.limit):
+        raise BenchError(f"the sample has no SparkApplication: {operator.log}")
+    await operator.stop()
+    application = cluster.applications["sample"]
+    status = (await cluster.kube.get(JOBS, NAMESPACE, "sample"))["status"]
+    standing = Standing(new=bench.jobs)
+    await stand(bench, standing)
+    began = monotonic()
+    await cluster.all_of([_written_as(bench, name, status, application) for name in new_names(standing)])
+    found.wanted = found.reached = bench.jobs
+    found.figures["admissions/s"] = bench.jobs / (monotonic() - began)
+
+
+async def _written_as(bench: Bench, name: str, status: Json, application: Json) -> None:
+    await bench.cluster.patch(JOBS, name, {"status": status}, sub="status")
+    sample = application["metadata"]
+    metadata = {part: sample[part] for part in ("labels", "annotations", "finalizers")} | {
+        "name": f"{name}-by-hand",
+        "ownerReferences": [sample["ownerReferences"][0] | {"name": name}],
+    }
+    body = {part: application[part] for part in ("apiVersion", "kind", "spec")} | {"metadata": metadata}
+    await bench.cluster.create(APPLICATIONS, body)
 
 
 async def finish(bench: Bench) -> None:
