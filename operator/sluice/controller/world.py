@@ -20,6 +20,7 @@ from sluice.lifecycle import finished, keeping
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.resting import Resting
+from sluice.lifecycle.statuses import Statuses
 from sluice.lifecycle.work import Works
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
@@ -35,6 +36,7 @@ class World:
     def __init__(self, profiles: dict[str, RuntimeProfile]) -> None:
         self._profiles = profiles
         self._works = Works()
+        self._statuses = Statuses()
         self.resting = Resting()
         """Who is to be judged anew when a table turns out to be otherwise."""
         self.settled: set[str] = set()
@@ -261,7 +263,9 @@ class World:
     def _arrived(self, body: Json) -> JobView:
         now = datetime.now(UTC)
         names = self.declarations.names
-        return JobView(body, self._profiles, now, self.facts, names, self._works, self.resting)
+        return JobView(
+            body, self._profiles, now, self.facts, names, self._works, self._statuses, self.resting
+        )
 
 
 def _phase_in(body: Json) -> str:

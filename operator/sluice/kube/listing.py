@@ -47,7 +47,7 @@ async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
         news.sort(key=_age)
         for start in range(0, len(news), MERGED_AT_ONCE):
             for body in news[start : start + MERGED_AT_ONCE]:
-                mirror.seen(body)
+                mirror.seen_kept(body)
             await asyncio.sleep(0)
             _must_be_wanted(mirror, forgotten)
     mirror.highest = max(mirror.highest, int(version))

@@ -80,7 +80,11 @@ class Mirror:
         return version_of(body) < version <= listed
 
     def seen(self, body: Json) -> None:
-        """Of two objects with one name the younger one proves that the other is gone."""
+        if self.is_news(body):
+            self.seen_kept(self.keep(body))
+
+    def seen_kept(self, body: Json) -> None:
+        """What is to be kept of it. Of two objects with one name the younger one proves that the other is gone."""
         if not self.is_news(body):
             return
         uid, name = uid_of(body), _name(body)
@@ -89,7 +93,7 @@ class Mirror:
             if version_of(self._known[bearer]) > version_of(body):
                 return
             self.gone(bearer)
-        known, body = self._known.get(uid), self.keep(body)
+        known = self._known.get(uid)
         self._gone.pop(uid, None)
         self._known[uid], self._uids[name] = body, uid
         self.highest = max(self.highest, version_of(body))

@@ -6,22 +6,18 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from pydantic import ValidationError
-
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase, TableFootprint
-from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.lifecycle.recorded import recorded
 from sluice.lifecycle.resting import Resting
+from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "_unaided", "spec_hash")
 _BY_FACTS = ("_aided", "footprint", "recorded")
-_RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
-"""Fields of the status that a later leader goes by."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +34,8 @@ class JobView:
     """Where they lead, likewise."""
     works: Works = field(default_factory=Works)
     """What was read of all jobs' specs."""
+    statuses: Statuses = field(default_factory=Statuses)
+    """Those of all jobs that were read last."""
     resting: Resting = field(default_factory=Resting)
     """Told when something is concluded from what is known of its tables."""
 
@@ -115,7 +113,7 @@ class JobView:
     @property
     def status(self) -> DeltaWriteJobStatus:
         """As far as it can be read."""
-        return self._status[0]
+        return self._read_status[0]
 
     @property
     def can_tell(self) -> bool:
@@ -126,23 +124,11 @@ class JobView:
     @property
     def unreadable(self) -> str | None:
         """What of its status can't be read, if that is a part which tells what the job has done or holds."""
-        return self._status[1]
+        return self._read_status[1]
 
-    @cached_property
-    def _status(self) -> tuple[DeltaWriteJobStatus, str | None]:
-        """Fields that somebody wrote by hand may be anything that the schema lets through."""
-        given = self.body.get("status")
-        if given is None:
-            return DeltaWriteJobStatus(), None
-        if not isinstance(given, dict):
-            return DeltaWriteJobStatus(), f"status: it is {type(given).__name__} and no object"
-        try:
-            return DeltaWriteJobStatus.as_stored(given), None
-        except ValidationError as error:
-            wrong = {str(problem["loc"][0]) for problem in error.errors()}
-            rest = {name: value for name, value in given.items() if name not in wrong}
-            why = None if wrong.isdisjoint(_RECORD) else problems_of(error, "status", most=1)
-            return DeltaWriteJobStatus.as_stored(rest), why
+    @property
+    def _read_status(self) -> ReadStatus:
+        return self.statuses.of(self.uid, self.body)
 
     @property
     def phase(self) -> Phase | None:

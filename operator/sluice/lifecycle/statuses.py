@@ -1,0 +1,53 @@
+"""Statuses as they were read. A job's is asked for many times while something is done on it, and then for hours not at all: only
+those that were asked for last are kept, for as they were read they take several times what the object takes.
+"""
+
+from collections import OrderedDict
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.job_status import DeltaWriteJobStatus
+from sluice.api.problems import problems_of
+
+ReadStatus = tuple[DeltaWriteJobStatus, str | None]
+"""As far as it can be read, and what of it can't be, if that is a part which tells what the job has done or holds."""
+
+MOST = 1_024
+
+_RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
+"""Fields that a later leader goes by."""
+
+
+class Statuses:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, tuple[Any, ReadStatus]] = OrderedDict()
+        """By uid, with the object that it was read from."""
+
+    def of(self, uid: str, body: dict[str, Any]) -> ReadStatus:
+        known = self._kept.get(uid)
+        if known is not None and known[0] is body:
+            self._kept.move_to_end(uid)
+            return known[1]
+        found = _read(body.get("status"))
+        self._kept[uid] = body, found
+        self._kept.move_to_end(uid)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return found
+
+
+def _read(given: Any) -> ReadStatus:
+    """Fields that somebody wrote by hand may be anything that the schema lets through."""
+    if given is None:
+        return DeltaWriteJobStatus(), None
+    if not isinstance(given, dict):
+        return DeltaWriteJobStatus(), f"status: it is {type(given).__name__} and no object"
+    try:
+        return DeltaWriteJobStatus.as_stored(given), None
+    except ValidationError as error:
+        wrong = {str(problem["loc"][0]) for problem in error.errors()}
+        rest = {name: value for name, value in given.items() if name not in wrong}
+        why = None if wrong.isdisjoint(_RECORD) else problems_of(error, "status", most=1)
+        return DeltaWriteJobStatus.as_stored(rest), why
