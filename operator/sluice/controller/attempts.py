@@ -30,8 +30,6 @@ from sluice.lifecycle.status import StatusChange
 
 logger = logging.getLogger(__name__)
 
-SLOW_START_SECONDS = 5.0
-
 
 @dataclass(kw_only=True)
 class Attempts:
@@ -58,10 +56,11 @@ class Attempts:
                 await self._create(job, attempt, lease)
             case way.TakeBack(change):
                 await self._take_back(job, attempt, change)
+            case way.Tell(_, seconds) if seconds > 0:
+                self.timers.within(seconds, job.uid)
             case way.Tell(change):
-                if not self._is_too_early(job, attempt, change):
-                    await self.statuses.write(job, change)
-                    await self._tell_what_is_beside(job, evidence)
+                await self.statuses.write(job, change)
+                await self._tell_what_is_beside(job, evidence)
             case way.OccupyDriverName():
                 await self.applications.occupy_driver_name(
                     job.namespace, attempt.application, job.uid, attempt.number
@@ -88,15 +87,6 @@ class Attempts:
 
     def seconds_to_the_next_create(self, job: JobView, attempt: Attempt) -> float:
         return self.applications.creates.seconds_left(job.namespace, attempt.application)
-
-    def _is_too_early(self, job: JobView, attempt: Attempt, change: StatusChange) -> bool:
-        """Mostly a driver starts sooner than it is worth to write that it does."""
-        if job.phase is not change.phase or change.reason != "DriverStarting" or attempt.message is not None:
-            return False
-        left = SLOW_START_SECONDS - (datetime.now(UTC) - attempt.granted_at).total_seconds()
-        if left > 0:
-            self.timers.within(left, job.uid)
-        return left > 0
 
     async def restore(self, job: JobView) -> bool:
         """Whether an intent was missing, and is written again."""

@@ -20,6 +20,8 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import Creates, withdrawn
 
+SLOW_START_SECONDS = 5.0
+
 
 @dataclass(frozen=True)
 class Create:
@@ -40,6 +42,8 @@ class Tell:
     """What there is to know now; nothing else can be done."""
 
     change: StatusChange
+    seconds_until_worth_it: float = 0.0
+    """Mostly it is over before that."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         case Stage.STARTING:
             message = f"SparkApplication {attempt.application} is there; {seen.detail}{_beside(evidence)}"
             there = attempt.model_copy(update={"message": None})
-            step = Tell(StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there))
+            change = StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there)
+            step = Tell(change, _seconds_of_patience(job, attempt, now))
         case Stage.RUNNING:
             step = Tell(_running(attempt, evidence))
         case Stage.NO_DRIVER:
@@ -160,6 +165,13 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
         return Create(cover.lease) if creates.is_next_due else Wait()
     message = f"{obstacle}: nothing is created; put that right, or delete the job"
     return Tell(StatusChange(Phase.STARTING, "SpecChanged", message))
+
+
+def _seconds_of_patience(job: JobView, attempt: Attempt, now: datetime) -> float:
+    """Mostly a driver starts sooner than it is worth to write that it does; unless its job says anything else."""
+    if job.phase is not Phase.STARTING or attempt.message is not None:
+        return 0.0
+    return max(0.0, SLOW_START_SECONDS - (now - attempt.granted_at).total_seconds())
 
 
 def _obstacle(job: JobView, attempt: Attempt) -> str | None:

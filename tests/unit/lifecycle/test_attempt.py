@@ -113,6 +113,18 @@ def test_an_application_without_a_driver_is_waited_for(state: str) -> None:
     assert told(step(application(state))) == (Phase.STARTING, "DriverStarting")
 
 
+def test_that_a_driver_starts_is_told_of_those_that_take_a_while() -> None:
+    starting = intent()
+    view = job(starting)
+    view = replace(view, body=view.body | {"status": view.body["status"] | {"phase": "Starting"}})
+    seen = evidence_of(LEASE.uid, view, [application()], []).of(starting)
+    for seconds, left in ((1, way.SLOW_START_SECONDS - 1), (60, 0.0)):
+        now = NOW + timedelta(seconds=seconds)
+        found = way.next_step(view, seen, way.Cover(LEASE), Creates(), now)
+        assert isinstance(found, way.Tell)
+        assert found.seconds_until_worth_it == left
+
+
 def test_a_running_driver_is_told_with_the_time_of_its_start() -> None:
     found = step(application("RUNNING"), pod(RUNNING))
     assert told(found) == (Phase.RUNNING, "DriverRunning")
