@@ -2,7 +2,7 @@
 waits for ever behind latecomers. This is what the queue does, said as simply as it can be."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.api.job_status import MAX_BLOCKERS
@@ -19,8 +19,6 @@ class Holder:
     uid: str
     job: str
     footprint: JobFootprint
-    is_rough: bool = field(default=False, kw_only=True)
-    """Whether it may turn out to touch less, should somebody look."""
 
 
 @dataclass(frozen=True)

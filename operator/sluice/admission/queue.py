@@ -48,8 +48,6 @@ class Queue:
         self._offered: list[Rank] = []
         self._blocked: dict[str, None] = {}
         """Since somebody asked."""
-        self._rough: dict[str, None] = {}
-        """Those that somebody stands behind, since somebody asked."""
         self._ready = 0
         self._holds = 0
         self.judged = 0
@@ -193,11 +191,6 @@ class Queue:
         """All of them."""
         while (decision := self.take_blocked()) is not None:
             yield decision
-
-    def take_rough(self) -> list[str]:
-        """The uids of those that hold roughly what they touch, and are in somebody's way since they were last taken."""
-        found, self._rough = list(self._rough), {}
-        return found
 
     def explain(self, uid: str) -> Decision:
         """Who is in its way: the first of them by name. Of a job that waits."""
@@ -398,8 +391,6 @@ class Queue:
         entry.behind = party
         if party is not None:
             party.in_the_way_of.add(entry)
-            if isinstance(party, Holding) and party.holder.is_rough:
-                self._rough[party.holder.uid] = None
 
     def _again(self, entry: Waiting) -> None:
         if not entry.to_judge:

@@ -7,8 +7,9 @@ from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
 from sluice.tables import LogStore, TableKey
 
 _WEEK = 168.0
+"""Hours that a run may take: nobody ends one for its age."""
 _ALL = (EVERYTHING, EVERYTHING)
-_RETAIN = "retain longer (RETAIN 168 HOURS), or give the other job a shorter activeDeadlineSeconds"
+_RETAIN = "retain longer (RETAIN 168 HOURS)"
 
 
 def lost_commits(meeting: Meeting) -> Verdict | None:
@@ -69,18 +70,14 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
 def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:
     """VACUUM deletes files that no version within its retention needs, also those that a running writer has written but
     not committed, or reads. delta-conflicts A.4 (VACUUM) and E (#1470)."""
-    for one, other, job in (
-        (meeting.winner, meeting.loser, meeting.losing_job),
-        (meeting.loser, meeting.winner, meeting.winning_job),
-    ):
+    for one, other in ((meeting.winner, meeting.loser), (meeting.loser, meeting.winner)):
         if one.retention_hours is None or other.retention_hours is not None:
             continue
-        lifetime = _lifetime(job)
-        if one.retention_hours < lifetime:
+        if one.retention_hours < _WEEK:
             return Verdict(
                 Level.UNSAFE,
                 "vacuum-under-a-run",
-                f"{_kept(one)}, but the other may run for {lifetime:g}",
+                f"{_kept(one)}, but the other may run for {_WEEK:g}",
                 None,
                 _RETAIN,
                 _ALL,
@@ -91,9 +88,8 @@ def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:
 def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | None:
     """VACUUM deletes files of a table that a running job only reads, or may read: a query, a MERGE's source, a stream.
     delta-conflicts A.4 (VACUUM) and E ("retention > max runtime of any in-flight writer + stream lag")."""
-    lifetime = _lifetime(job)
     hours = vacuum.retention_hours
-    if hours is None or hours >= lifetime:
+    if hours is None or hours >= _WEEK:
         return None
     candidates = [key for key in job.reads.tables if vacuum.table.may_hold(key)]
     read = vacuum.table if vacuum.table in candidates else next(iter(candidates), None)
@@ -107,7 +103,7 @@ def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | 
     return Verdict(
         Level.MAY if read is None else Level.UNSAFE,
         "vacuum-under-a-run",
-        f"{_kept(vacuum)}, but the other, which {what}, may run for {lifetime:g}",
+        f"{_kept(vacuum)}, but the other, which {what}, may run for {_WEEK:g}",
         None,
         _RETAIN,
         _ALL,
@@ -115,6 +111,8 @@ def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | 
 
 
 def _kept(vacuum: TableFootprint) -> str:
+    if vacuum.is_guess:
+        return f"it may be a VACUUM of {vacuum.table} that keeps files of 0 hours"
     hours = f"VACUUM keeps files of {vacuum.retention_hours:g} hours"
     if vacuum.facts is not None or vacuum.retention_hours:
         return hours
@@ -159,11 +157,6 @@ def changed_source(told: TableFootprint, winner: TableFootprint) -> Verdict | No
         None,
         _ALL,
     )
-
-
-def _lifetime(job: JobFootprint) -> float:
-    """In hours; of what has no end, a week."""
-    return _WEEK if job.deadline_seconds is None else job.deadline_seconds / 3600
 
 
 def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool:

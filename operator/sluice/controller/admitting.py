@@ -43,6 +43,9 @@ from sluice.lifecycle.withdrawal import back_off_left, backs_off
 logger = logging.getLogger(__name__)
 
 SLOW_SECONDS = 1.0
+ASK_AGAIN = 1.0
+"""Seconds after which tables are asked for again: what some say leads to others."""
+NEVER = float("-inf")
 TURN_SECONDS = 0.1
 """Of granting, before what has changed meanwhile is looked at."""
 
@@ -70,11 +73,15 @@ class Admitting:
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
     """Of jobs whose intents could not be written."""
+    _asked_to_read: dict[str, float] = field(default_factory=dict)
+    """When, by uid, of those who hold and of whom it isn't known what they touch."""
     nobody_knows: Frozen | None = None
     """Somebody who may write, and nobody knows where: nothing is granted."""
 
     def seconds_left(self) -> float | None:
         """Until somebody is to be told anew who is in the way."""
+        if self._asked_to_read:
+            return ASK_AGAIN
         can_tell = self.leases.is_sure and self.nobody_knows is None
         return self.retelling.seconds_left() if can_tell else None
 
@@ -216,7 +223,8 @@ class Admitting:
         began, before = time.monotonic(), self.queue.judged
         while self.queue.judge():
             await _others_have_their_turn()
-        self._read_who_is_in_the_way()
+        if self._reads_who_holds():
+            return
         if self.queue.judged > before:
             self.metrics.judged(time.monotonic() - began)
         while (decision := self.queue.take()) is not None:
@@ -236,15 +244,21 @@ class Admitting:
         while (stale := self.retelling.take_due()) is not None:
             self._tell(stale)
 
-    def _read_who_is_in_the_way(self) -> None:
-        """Of those that hold since before this leader, only who is in somebody's way is read."""
-        for uid in self.queue.take_rough():
-            self._ask_to_read(uid)
-
-    def _ask_to_read(self, uid: str) -> None:
-        if uid in self.world.jobs:
+    def _reads_who_holds(self) -> bool:
+        """Whether it isn't known yet of all who hold what they touch: a new leader reads that before it grants anything."""
+        unread, now = self.holders.unread, time.monotonic()
+        if unread and not self._asked_to_read:
+            logger.info(
+                "what %d jobs touch that hold since before is read before anything is granted", len(unread)
+            )
+        elif self._asked_to_read and not unread:
+            logger.info("what all jobs touch that hold is read")
+        asked = {uid: self._asked_to_read.get(uid, NEVER) for uid in unread}
+        for uid in [uid for uid, at in asked.items() if now - at >= ASK_AGAIN]:
+            asked[uid] = now
             self.unread.add(uid, self.world.jobs[uid].namespace)
-            self.world.wake()
+        self._asked_to_read = asked
+        return bool(unread)
 
     def _heed_frozen(self) -> None:
         frozen = self.holders.frozen
@@ -337,10 +351,7 @@ class Admitting:
         decision = self.queue.explain(uid)
         if not decision.blocked_by:
             return
-        rough = [one.by.uid for one in decision.blocked_by if one.by.is_rough]
-        if rough:
-            for other in rough:
-                self._ask_to_read(other)
+        if self.holders.unread:
             self.retelling.again([uid])
             return
         if job.refusal is not None and not _may_change_before(job, decision):

@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument(
         "--config", type=Path, required=True, help="the operator's configuration, a YAML file"
     )
-    parser.add_argument("--verbose", action="store_true", help="log every decision")
+    parser.add_argument("--verbose", action="store_true", help="log what libraries say, too")
     arguments = parser.parse_args()
     logs.configure(verbose=arguments.verbose)
     gc.set_threshold(*COLLECTED_EACH)

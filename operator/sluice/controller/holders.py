@@ -1,7 +1,6 @@
 """Who may write, as far as this leader knows, job by job: with a lease, without one, and whom nobody can read."""
 
 import logging
-from dataclasses import replace
 
 from sluice.admission import Holder
 from sluice.controller.lease_table import LeaseTable
@@ -19,7 +18,11 @@ class Holders:
         self._leases = leases
         self._frozen: dict[str, list[Frozen]] = {}
         """Those of whom nobody can read what they may write, by uid, as they were last looked at."""
-        self._not_to_be_read: set[str] = set()
+        self.unread: set[str] = set()
+        """Those of whom it isn't known yet what they touch, as nobody has read their specs or their tables: a lease's record tells
+        which tables, and neither by what other names they go nor what else a job rests on."""
+        self._was_read: set[str] = set()
+        """Or won't be: once is enough, so that nobody holds up all by editing a job that runs."""
 
     def of(self, uid: str) -> tuple[Holder, ...]:
         """All that is held for the job with this uid."""
@@ -36,7 +39,8 @@ class Holders:
         held = self._leases.held_by(uid)
         if not held and self._world.holds_nothing(uid):
             self._frozen.pop(uid, None)
-            self._not_to_be_read.discard(uid)
+            self._was_read.discard(uid)
+            self.unread.discard(uid)
             return ()
         jobs, evidence = self._world.jobs, {uid: self._world.evidence(uid)}
         mine = {uid: jobs[uid]} if uid in jobs else {}
@@ -50,23 +54,28 @@ class Holders:
 
     def not_to_be_read(self, uid: str) -> None:
         """The operator failed on its spec: what it holds counts as touching all of its tables."""
-        self._not_to_be_read.add(uid)
+        self._was_read.add(uid)
 
     @property
     def frozen(self) -> list[Frozen]:
         return [one for of_job in self._frozen.values() for one in of_job]
 
     def _holder(self, lease: Lease) -> Holder:
-        """One whose job the operator fails on may do anything to its tables. So may one whose spec isn't read yet, of whom there
-        are many when a leader begins: most of them are in nobody's way."""
+        """One whose job the operator fails on may do anything to its tables."""
         job = self._world.jobs.get(lease.uid)
         if job is None or self._leases.is_unexplained(lease):
+            self.unread.discard(lease.uid)
             return holding.holder_of(lease, None)
-        may_be_read = job.unreadable is None and job.uid not in self._not_to_be_read
+        if job.is_aided or job.unreadable is not None:
+            self._was_read.add(job.uid)
+        if job.uid in self._was_read:
+            self.unread.discard(job.uid)
+        else:
+            self.unread.add(job.uid)
         if not job.is_read:
-            return replace(holding.holder_of(lease, None), is_rough=may_be_read)
+            return holding.holder_of(lease, None)
         try:
-            return replace(holding.holder_of(lease, job), is_rough=may_be_read and not job.is_aided)
+            return holding.holder_of(lease, job)
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching all", lease.job

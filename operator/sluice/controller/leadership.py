@@ -1,4 +1,4 @@
-"""One leader at a time, by a Lease object, which also keeps the epoch: it rises by one with every takeover.
+"""One leader at a time, by a Lease object, which also keeps the epoch, which rises with every rebuild.
 
 A leader that cannot renew in time stops acting before another one may start. Only this process's own clock is
 used, one that also counts while the machine is suspended: another's Lease is over when it has not changed for its whole

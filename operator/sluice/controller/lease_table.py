@@ -212,7 +212,7 @@ class LeaseTable:
         return sent
 
     def mistrust(self, error: Exception) -> None:
-        """All jobs are told, and the table is rebuilt, at once; and if that fails for the same reason, at the next sweep."""
+        """All jobs are told, and the table is rebuilt, at once; and if that fails for the same reason, after a pause."""
         said = str(error).rstrip(".")
         trouble = f"Redis: {said}" if isinstance(error, RedisError | OSError) else said
         if self.trouble != trouble:

@@ -1,4 +1,4 @@
-"""What was last seen of all objects. Watches write it, the admission loop reads it and marks what it wrote itself,
+"""What was last seen of all objects. Watches write it, the acting loop reads it and marks what it wrote itself,
 so that a late event never takes back what is already known."""
 
 import asyncio

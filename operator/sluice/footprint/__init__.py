@@ -10,7 +10,7 @@ from sluice.footprint.model import (
     Metadata,
     Protocol,
     TableFootprint,
-    unknown_footprint,
+    unknown_footprints,
 )
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
 from sluice.footprint.sql.statement import Statement, split
@@ -32,5 +32,5 @@ __all__ = [
     "footprint_of",
     "split",
     "texts_of",
-    "unknown_footprint",
+    "unknown_footprints",
 ]

@@ -89,7 +89,6 @@ def footprint_of(
         streams_surely=spec.stream is not None and is_delta(spec.stream.source),
         reads=reads,
         ids_of_sources=around.ids_of(read),
-        deadline_seconds=spec.active_deadline_seconds,
     )
     refuse_folders_elsewhere(
         spark_conf, (*found.keys, *found.streams_from, *found.reads.tables, *_checkpoints(spec))

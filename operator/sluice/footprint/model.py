@@ -20,7 +20,7 @@ __all__ = [
     "Metadata",
     "Protocol",
     "TableFootprint",
-    "unknown_footprint",
+    "unknown_footprints",
 ]
 
 
@@ -100,6 +100,8 @@ class TableFootprint:
     """Delta compacts small files after its commit."""
     retention_hours: float | None = None
     """VACUUM: files younger than this stay."""
+    is_guess: bool = False
+    """Of a job that can't be read: it may do this."""
     sources: Sources = NO_SOURCES
     """What it selects from, its own table perhaps among it."""
     told_by: tuple[TableKey, ...] = ()
@@ -179,8 +181,6 @@ class JobFootprint:
     """Tables that it reads but does not write."""
     ids_of_sources: Mapping[TableKey, str] = field(default_factory=dict, compare=False, repr=False)
     """By their logs, of those tables that it reads of which a log was read."""
-    deadline_seconds: int | None = None
-    """Longest time that the job may run."""
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -233,9 +233,10 @@ class JobFootprint:
         )
 
 
-def unknown_footprint(table: TableKey) -> TableFootprint:
-    """Of a job that cannot be read any more: it may do anything to the table."""
-    return TableFootprint(
+def unknown_footprints(table: TableKey) -> tuple[TableFootprint, TableFootprint]:
+    """Of a job that cannot be read any more: it may do anything to the table, which no single statement can. Two VACUUMs don't
+    hurt each other."""
+    anything = TableFootprint(
         table,
         statement=1,
         operation=Operation.REPLACE,
@@ -243,6 +244,9 @@ def unknown_footprint(table: TableKey) -> TableFootprint:
         protocol=Protocol.MAY_ADD,
         replaces=True,
         single_attempt=True,
+    )
+    return anything, TableFootprint(
+        table, statement=1, operation=Operation.VACUUM, retention_hours=0.0, is_guess=True
     )
 
 

@@ -6,12 +6,13 @@ What can't be read holds the tables that anybody knows of; where nobody knows an
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from sluice.admission import Holder
 from sluice.api import names
 from sluice.api.job_status import Attempt
-from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprint
+from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease
 from sluice.lifecycle.evidence import (
@@ -45,7 +46,7 @@ class Frozen:
     """Empty: nobody knows, so that they may be any."""
 
     def as_holder(self) -> Holder:
-        footprints = tuple(map(unknown_footprint, self.tables))
+        footprints = tuple(chain.from_iterable(map(unknown_footprints, self.tables)))
         return Holder(self.uid, self.who, JobFootprint(tables=footprints, reads=ANY_SOURCES))
 
 
@@ -254,14 +255,16 @@ def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
         if job is not None and job.spec_hash == lease.hash:
             now = job.footprint
             before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
-            before += [unknown_footprint(key) for key in granted if key not in now.keys]
+            before += chain.from_iterable(unknown_footprints(key) for key in granted if key not in now.keys)
             reads = together([now.reads, _read_by(lease)])
             if not before and _reads_the_same(reads, now.reads):
                 return now
             return replace(now, tables=(*now.tables, *before), reads=reads)
     except NotUnderstoodError:
         pass
-    return JobFootprint(tables=tuple(map(unknown_footprint, granted)), reads=ANY_SOURCES)
+    return JobFootprint(
+        tables=tuple(chain.from_iterable(map(unknown_footprints, granted))), reads=ANY_SOURCES
+    )
 
 
 def _reads_the_same(one: Sources, other: Sources) -> bool:

@@ -24,7 +24,9 @@ SILENT_AFTER = 30.0
 """Seconds: three times as long as a Lease is good for, because clocks differ."""
 
 _HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
-_STUCK = frozenset({"DriverLost", "HolderUnreadable", "OperatorFailed", "StatusUnreadable"})
+_STUCK = frozenset(
+    {"DriverLost", "HolderUnreadable", "NameTaken", "OperatorFailed", "SpecChanged", "StatusUnreadable"}
+)
 """Reasons of jobs that don't go on by themselves."""
 
 

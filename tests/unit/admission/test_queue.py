@@ -347,37 +347,3 @@ def test_where_very_many_shapes_are_met_the_count_of_those_in_the_way_says_at_le
     assert decision.at_least
     assert len(decision.blocked_by) == MOST_NAMED
     assert decision.others == f"at least {decision.count - 1} more in the way"
-
-
-def test_who_holds_roughly_is_named_once_somebody_stands_behind_it() -> None:
-    """So that of thousands whose specs a new leader hasn't read it reads those on whom anything hangs."""
-    queue = Queue()
-    rough = [
-        replace(holder(uid, on(table, DELETE)), is_rough=True) for uid, table in (("h", "/a"), ("far", "/b"))
-    ]
-    for one in rough:
-        queue.hold(one.uid, [one])
-    assert queue.take_rough() == []
-    queue.wait(waiter("w", on("/a", DELETE_2)))
-    queue.wait(waiter("v", on("/a", DELETE)))
-    settle(queue)
-    assert queue.take_rough() == ["h"]
-    assert queue.take_rough() == []
-
-
-def test_behind_who_holds_less_than_it_seemed_the_next_rough_one_is_named() -> None:
-    queue = Queue()
-    for uid in ("one", "two"):
-        queue.hold(uid, [replace(holder(uid, on("/a", MERGE)), is_rough=True)])
-    queue.wait(waiter("w", on("/a", DELETE_2)))
-    settle(queue)
-    asked = []
-    while found := queue.take_rough():
-        asked += found
-        for uid in found:
-            queue.hold(uid, [holder(uid, on("/a", DELETE))])
-        settle(queue)
-    assert sorted(asked) == ["one", "two"]
-    decision = queue.take()
-    assert decision is not None
-    assert decision.waiter.uid == "w"

@@ -78,7 +78,9 @@ def test_a_link_store_beside_another_is_unsafe() -> None:
 def test_vacuum_below_a_writers_lifetime_is_unsafe() -> None:
     vacuum = {"sql": "VACUUM orders RETAIN 2 HOURS"}
     assert asked(vacuum, APPEND)["secondLoses"]["verdict"] == "unsafe"
-    assert asked(vacuum, APPEND | {"activeDeadlineSeconds": 3600})["together"]
+    assert asked(vacuum, APPEND | {"activeDeadlineSeconds": 3600})["secondLoses"]["verdict"] == "unsafe", (
+        "nobody ends a run for its age"
+    )
 
 
 def test_vacuum_below_a_readers_lifetime_is_unsafe() -> None:

@@ -92,7 +92,6 @@ class Drawing:
             streams_surely=self._one_of([True, False]),
             reads=Sources(reads, any_table=self.seldom() and self.seldom()),
             ids_of_sources={key: self._one_of(IDS) for key in read if self.seldom()},
-            deadline_seconds=self._one_of([None, 60]),
         )
 
     def _some(self, texts: Sequence[str]) -> list[str]:

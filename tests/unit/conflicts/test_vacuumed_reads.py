@@ -9,7 +9,8 @@ import pytest
 from sluice.admission import Holder, Waiter, decide
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Level, Order, conflict_between, pair_of
-from sluice.footprint import JobFootprint, footprint_of
+from sluice.conflicts.places import places_of
+from sluice.footprint import ANY_SOURCES, JobFootprint, footprint_of, unknown_footprints
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path
 
@@ -92,9 +93,17 @@ def test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly(name: 
 def test_a_vacuum_that_keeps_files_longer_than_the_reader_runs_is_in_nobodys_way(name: str) -> None:
     for vacuum in ("VACUUM delta.`/lake/a`", "VACUUM delta.`/lake/a` RETAIN 168 HOURS", f"{SHORT} DRY RUN"):
         assert pair_of(job(READERS[name]), job(vacuum)).together
-    assert pair_of(
-        job(READERS[name], activeDeadlineSeconds=3600), job("VACUUM delta.`/lake/a` RETAIN 1 HOURS")
-    ).together
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_who_cannot_be_read_may_be_a_vacuum_of_its_tables(name: str) -> None:
+    table = key_of_path("/lake/a")
+    unknown = JobFootprint(unknown_footprints(table), reads=ANY_SOURCES)
+    for reader in (job(READERS[name]), job(SHORT)):
+        assert conflict_between(unknown, reader) is not None
+        assert conflict_between(reader, unknown) is not None
+        assert places_of(reader).may_meet(places_of(unknown))
+    assert conflict_between(unknown, job("DELETE FROM delta.`/elsewhere`")) is None
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name != "both"])
