@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from json import dumps
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
 
-from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job import DeltaWriteJobSpec, Retry
 from sluice.api.job_status import MAX_LOCATION
 from sluice.api.problems import problems_of
+from sluice.api.values import Risk
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
 from sluice.tables import Names, TableFacts, TableKey
@@ -32,6 +35,10 @@ _NOT_YET = {
     "every job that you create is a run of its own",
     "writes": "this version of Sluice doesn't check at the end of a run that it kept the promise; leave it out, and the job "
     "waits as if it wrote everywhere",
+    "retry": "this version of Sluice follows no failed attempt by another one; leave it out, or say limit: 0",
+    "active_deadline_seconds": "this version of Sluice ends no run for its age; leave it out",
+    "admission.start_timeout": "this version of Sluice waits for a driver as long as it takes to start; leave it out",
+    "admission.risk": "this version of Sluice lets jobs that may conflict wait for one another; leave it out, or say Strict",
 }
 """What the resource can say and no run would keep."""
 _MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
@@ -106,7 +113,7 @@ class Work:
     @cached_property
     def _unaided(self) -> JobFootprint | NotUnderstoodError:
         for name, why in _NOT_YET.items():
-            if getattr(self.spec, name) is not None:
+            if not _is_kept(attrgetter(name)(self.spec)):
                 return NotUnderstoodError(f"spec.{_alias(name)}: not yet: {why}")
         found = self._footprint(None, {}, {})
         for key in found.keys if isinstance(found, JobFootprint) else ():
@@ -169,5 +176,9 @@ def _told(found: _T | NotUnderstoodError) -> _T:
     return found
 
 
-def _alias(name: str) -> str:
-    return DeltaWriteJobSpec.model_fields[name].alias or name
+def _is_kept(value: object) -> bool:
+    return value is None or value is Risk.STRICT or (isinstance(value, Retry) and value.limit == 0)
+
+
+def _alias(path: str) -> str:
+    return ".".join(to_camel(name) for name in path.split("."))

@@ -168,13 +168,25 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
     [
         ("runKey", "nightly/2026-11-19"),
         ("writes", ["date = DATE '2026-11-19'"]),
+        ("retry", {"limit": 1}),
+        ("retry", {}),
+        ("activeDeadlineSeconds", 60),
+        ("admission.startTimeout", "5m"),
+        ("admission.risk", "Optimistic"),
     ],
 )
 def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> None:
     seen = world()
-    seen.job_seen(job_body("a", sql=UPDATE, **{field: value}))
+    outer, _, inner = field.partition(".")
+    seen.job_seen(job_body("a", sql=UPDATE, **{outer: {inner: value} if inner else value}))
     with pytest.raises(NotUnderstoodError, match=rf"^spec\.{field}: not yet: .*leave it out"):
         seen.jobs["uid-a"].unaided  # noqa: B018 - what is wrong in the spec alone is an error
+
+
+def test_what_says_what_is_done_anyway_is_taken() -> None:
+    seen = world()
+    seen.job_seen(job_body("a", sql=UPDATE, retry={"limit": 0}, admission={"risk": "Strict"}))
+    assert seen.jobs["uid-a"].unaided.keys
 
 
 @pytest.mark.parametrize("status", [[], [1], "", "text", 0, 7, False])
