@@ -123,6 +123,7 @@ class Admitting:
         """It is over."""
         self.holds(uid)
         self.queue.leave(uid)
+        self.retelling.gone(uid)
         self.granting.forget(uid)
 
     def forget_gone(self) -> None:
@@ -171,6 +172,10 @@ class Admitting:
         """What its status says of it is of another spec, or of other facts."""
         known, job = self.queue.waiter(waiter.uid), self.world.jobs[waiter.uid]
         if job.phase is not Phase.WAITING:
+            if known is not None:
+                self.retelling.again(
+                    [waiter.uid]
+                )  # its status could not be written, or another was written over it
             return
         if job.status.observed_generation != job.generation:
             self._tell(waiter.uid)
@@ -357,6 +362,8 @@ class Admitting:
         if job.refusal is not None and not _may_change_before(job, decision):
             if self.tables.knows(job, for_grant=True):
                 await self._refuse(job, job.refusal)
+            else:
+                self.retelling.again([uid])
             return
         self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
         first = decision.blocked_by[0]
@@ -373,7 +380,11 @@ class Admitting:
             blocked_by_count=decision.count,
         )
         new = phase is Phase.WAITING and job.phase is not Phase.WAITING
-        await self.statuses.write(job, change)
+        try:
+            await self.statuses.write(job, change)
+        except ApiError:
+            self.retelling.again([uid])
+            raise
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:

@@ -87,6 +87,8 @@ class LeaseTable:
         """What Redis held before the last rebuild, by uid: it may know what an object can't tell any more."""
         self._trying: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._checked_at = 0.0
+        self._mended: str | None = None
+        self._mended_at = 0.0
         self._to_release: dict[str, Lease] = {}
         """By holder, in the order in which they were asked for."""
 
@@ -147,6 +149,7 @@ class LeaseTable:
         """Before anything rests on it; nothing of this leader's is under way where it isn't sure. What failed is tried again
         after a while."""
         self._trying.tries(_ALL)
+        why = self.trouble
         try:
             if self.trouble is None and self._world.is_of_the_past:
                 self.mistrust(ForgottenError("the API server went back to an earlier state"))
@@ -155,11 +158,13 @@ class LeaseTable:
                 await self._note_beat()
                 await self._review()
                 self._checked_at = time.monotonic()
+                self._trying.forget(_ALL)
             else:
                 # The rebuild rests on what the jobs say.
                 due = self.unsettled_due()
                 await asyncio.gather(*(self._guard.on(uid, self.settle(uid)) for uid in due))
                 await self._rebuild()
+                self._heed_mending(why)
         except TROUBLE as error:
             self.mistrust(error)
         except (ApiError, LostLeadershipError) as error:
@@ -169,9 +174,15 @@ class LeaseTable:
             logger.exception("the operator failed on the lease table; trying again")
             self.mistrust(error)
         else:
-            self._trying.forget(_ALL)
             self._conditions.holds(_USABLE)
             self._tell_unexplained()
+
+    def _heed_mending(self, why: str | None) -> None:
+        """What a rebuild mends for good is mended at once the next time, too; what it didn't mend waits longer and longer."""
+        now = time.monotonic()
+        if why != self._mended or now - self._mended_at > LONGEST_PAUSE * 2:
+            self._trying.forget(_ALL)
+        self._mended, self._mended_at = why, now
 
     async def grant(self, lease: Lease) -> Grant | None:
         """None if Redis can't be trusted any more. Until `settled` it counts as not known to be written down."""

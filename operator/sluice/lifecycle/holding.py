@@ -197,10 +197,10 @@ def changed_tables(job: JobView, attempt: Attempt) -> tuple[TableKey, ...]:
 def _granted(one: Evidence, job: JobView | None) -> Grant | None:
     for body in (one.application, one.pod):
         if body is not None:
-            try:
-                return record_of(body)
-            except UnreadableRecordError:
-                continue  # another witness says it
+            with suppress(UnreadableRecordError):  # another witness says it
+                grant = record_of(body)
+                if grant.lease.attempt == one.number and grant.lease.tables:
+                    return grant
     if one.intent is None or job is None:
         return None
     return Grant(_lease_of(job, one.intent), one.intent.token)
