@@ -22,7 +22,7 @@ from sluice.controller.metrics import Metrics, Standing, Work
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
-from sluice.controller.stopping import heed_signals
+from sluice.controller.stopping import end, heed_signals
 from sluice.controller.table_reader import TableReader
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
@@ -103,9 +103,7 @@ async def run(config: OperatorConfig) -> None:
             for task in done - {stopping}:
                 task.result()  # a task that ends by itself has failed: say how
     finally:
-        for task in (*tasks, stopping):
-            task.cancel()
-        await asyncio.gather(*tasks, stopping, return_exceptions=True)
+        await end((*tasks, stopping))
         await leadership.release()
         await events.finish()
         await leadership.close()
@@ -138,8 +136,6 @@ async def _lead(
                 tasks.append(asyncio.create_task(beside(), name="policies"))
                 await loop(installation).run()
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end(tasks)
         conditions.leads_no_more()
         logger.warning("no longer leading; waiting to lead again")

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import kopf
 
 from sluice.api import names
-from sluice.controller.stopping import heed_signals
+from sluice.controller.stopping import end, heed_signals
 from sluice.controller.world import World
 from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, ApiError, Kube
 from sluice.kube.resources import POLICIES
@@ -86,9 +86,7 @@ async def _run_until(tasks: Collection["asyncio.Task[None]"], *ends: asyncio.Eve
         for task in done:
             task.result()  # one of kopf's that ends by itself has failed: say how
     finally:
-        for task in (*tasks, *ending):
-            task.cancel()
-        await asyncio.gather(*tasks, *ending, return_exceptions=True)
+        await end((*tasks, *ending))
 
 
 def settle(settings: kopf.OperatorSettings) -> None:

@@ -1,10 +1,31 @@
-"""What tells the operator to stop: SIGINT and SIGTERM, however often they come."""
+"""What tells the operator to stop: SIGINT and SIGTERM, however often they come. And how its tasks come to their end."""
 
 import asyncio
+import logging
 import signal
+from collections.abc import Iterable
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+ASK_AGAIN = 1.0
 
 
 def heed_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+
+
+async def end(tasks: Iterable["asyncio.Task[Any]"], *, ask_again: float = ASK_AGAIN) -> None:
+    """Cancels them, whatever came of them, until they have ended. One cancellation can get lost: of a hundred tasks that waited for
+    a silent Redis by redis-py, which waits by `asyncio.wait_for`, one went on under Python 3.11."""
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        done, left = await asyncio.wait(left, timeout=ask_again)
+        for task in done:
+            _ = task.cancelled() or task.exception()  # else asyncio would complain that nobody asked
+        for task in left:
+            logger.info("%s goes on though it was to end; it is told again", task.get_name())

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from sluice.controller.stopping import end
 from sluice.controller.turns import Turns
 
 MOST = 64
@@ -88,10 +89,7 @@ class Workers:
 
     async def close(self) -> None:
         self._paused = True
-        tasks = list(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(list(self._under_way.values()))
 
     def _fill(self) -> None:
         while self._step is not None and not self._paused and len(self._under_way) < self._most:

@@ -1,0 +1,46 @@
+"""Every task of the operator comes to its end when it is told to."""
+
+import asyncio
+from contextlib import suppress
+
+from sluice.controller.stopping import end
+
+
+async def test_a_task_that_loses_a_cancellation_is_told_again() -> None:
+    lost = []
+
+    async def go_on() -> None:
+        while len(lost) < 2:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                lost.append("as a library does whose answer came in the same moment")
+        await asyncio.sleep(60)
+
+    task = asyncio.create_task(go_on())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await end([task], ask_again=0.01)
+    assert task.cancelled()
+    assert len(lost) == 2
+
+
+async def test_tasks_that_failed_or_have_ended_before_hold_up_nothing() -> None:
+    async def fail() -> None:
+        raise ValueError("on its way")
+
+    async def fail_at_the_end() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise ValueError("while it tidied up")
+
+    tasks = [asyncio.create_task(coroutine) for coroutine in (fail(), fail_at_the_end())]
+    with suppress(ValueError):
+        await tasks[0]
+    await end(tasks)
+    assert all(task.done() for task in tasks)
+
+
+async def test_nothing_to_end_is_no_error() -> None:
+    await end([])
