@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -59,16 +60,40 @@ def explained(asked: Mapping[str, Any]) -> Json:
 
 def jobs_of(asked: Mapping[str, Any]) -> tuple[JobFootprint, JobFootprint]:
     """The two jobs of a line, on one table."""
-    facts = facts_of(_object(asked.get("table"), "table"))
-    specs = {name: _spec(asked.get(name), name) for name in ("first", "second")}
-    anywhere = _AnyTable(facts)
-    first, second = (_understood(spec, name, anywhere) for name, spec in specs.items())
+    table = json.dumps(_object(asked.get("table"), "table"))
+    _facts(table)  # what is wrong with the table is said first
+    specs = {name: json.dumps(_object(asked.get(name), name)) for name in ("first", "second")}
+    first, second = (_named(name, spec, table) for name, spec in specs.items())
     mine, theirs = _shared(first, second)
     if len(first.keys) > 1:
-        first = _understood(specs["first"], "first", {mine: facts})
+        first = _named("first", specs["first"], table, mine)
     if len(second.keys) > 1:
-        second = _understood(specs["second"], "second", {theirs: facts})
+        second = _named("second", specs["second"], table, theirs)
     return first, second.renamed(theirs, mine)
+
+
+def _named(name: str, spec: str, table: str, known: TableKey | None = None) -> JobFootprint:
+    try:
+        return _understood(spec, table, known)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(str(part) for part in (name, *problem["loc"]))
+        raise BadLineError(f"{place}: {problem['msg']}") from error
+    except NotUnderstoodError as error:
+        raise BadLineError(f"{name}: {error}") from error
+
+
+@lru_cache(maxsize=4096)
+def _understood(spec: str, table: str, known: TableKey | None) -> JobFootprint:
+    """A job on a table of which all that it touches is told, or one: in pairs of a few jobs each comes again and again."""
+    job, facts = DeltaWriteJobSpec.model_validate(json.loads(spec)), _facts(table)
+    conf = dict(job.runtime.spark_conf or {}) if job.runtime is not None else {}
+    return footprint_of(job, conf, facts=_AnyTable(facts) if known is None else {known: facts})
+
+
+@lru_cache(maxsize=256)
+def _facts(table: str) -> TableFacts:
+    return facts_of(json.loads(table))
 
 
 class _AnyTable(Mapping[TableKey, TableFacts]):
@@ -178,23 +203,6 @@ def _log_store(value: object) -> LogStore | None:
     if found is None:
         raise BadLineError(f"table.logStore must be S3DynamoDB, Safe or S3SingleDriver, not {value!r}")
     return found
-
-
-def _spec(value: object, name: str) -> DeltaWriteJobSpec:
-    try:
-        return DeltaWriteJobSpec.model_validate(_object(value, name))
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in (name, *problem["loc"]))
-        raise BadLineError(f"{place}: {problem['msg']}") from error
-
-
-def _understood(spec: DeltaWriteJobSpec, name: str, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
-    conf = dict(spec.runtime.spark_conf or {}) if spec.runtime is not None else {}
-    try:
-        return footprint_of(spec, conf, facts=facts)
-    except NotUnderstoodError as error:
-        raise BadLineError(f"{name}: {error}") from error
 
 
 def verdict_json(verdict: Verdict) -> Json:
