@@ -29,7 +29,8 @@ USUAL_LOOP_SECONDS = 0.0092
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a command cost. `slowness`: how much longer this machine computes than the one of the budgets, at least 1."""
+    """What a command cost. `slowness`: how much longer this machine computes than the one of the budgets, at least 1, as
+    a mean over the command's time: a machine whose cores are shared changes its pace while it runs."""
 
     code: int
     cpu_seconds: float
@@ -85,7 +86,7 @@ def measure(arguments: list[str], grace: float, patience: float) -> Measurement:
     return Measurement(
         code=command.code,
         cpu_seconds=used.ru_utime + used.ru_stime,
-        slowness=max(1.0, statistics.median(samples) / USUAL_LOOP_SECONDS) if samples else 1.0,
+        slowness=max(1.0, statistics.fmean(samples) / USUAL_LOOP_SECONDS) if samples else 1.0,
         left_behind=left_behind,
     )
 

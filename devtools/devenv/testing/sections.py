@@ -25,7 +25,7 @@ class Section:
     folder: Path | None = None
     about: str = ""
     cpu_minutes: float | None = None
-    """What it should cost on the machine on which budgets are set; a run that takes half again as much fails."""
+    """What it should cost on the machine on which budgets are set; a run that takes twice as much fails."""
     lane: str = COMPUTING
     """Sections of one lane run one after the other, lanes side by side: one computes while another waits."""
     runs_again: bool = False
