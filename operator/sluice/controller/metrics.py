@@ -70,7 +70,7 @@ class Metrics:
         )
         self._deciding = Histogram(
             "sluice_decision_seconds",
-            "How long it took after changes until it was known who may go.",
+            "How long a turn judged those whom its changes touch, until it was known who may go.",
             buckets=_SECONDS,
             registry=registry,
         )
