@@ -22,7 +22,10 @@ MAX_COMMITS = 64
 MAX_FOOTPRINTS = 64
 MAX_LOCATION = 1024
 
-Location = Annotated[str, Field(max_length=MAX_LOCATION), cut_to(MAX_LOCATION)]
+Location = Annotated[
+    str, Field(max_length=MAX_LOCATION, pattern=r"^[^\x00-\x1f\x7f]+$"), cut_to(MAX_LOCATION)
+]
+"""As no table's name or location is otherwise: what else somebody wrote there would be a name that may be any table."""
 
 
 class Phase(StrEnum):

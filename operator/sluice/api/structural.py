@@ -11,6 +11,7 @@ _KEPT = frozenset(
     {
         *("type", "format", "description", "properties", "required", "items", "enum"),
         *("minimum", "maximum", "maxLength", "minLength", "maxItems", "maxProperties", "minProperties"),
+        "pattern",
         *("x-kubernetes-validations", "x-kubernetes-preserve-unknown-fields"),
         *("x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
     }

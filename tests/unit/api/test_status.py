@@ -1,5 +1,8 @@
 """Whatever Sluice has to say fits into a status: too long, it is cut, and never stands in the way of the rest."""
 
+import pytest
+from pydantic import ValidationError
+
 from sluice.api.conditions import Condition
 from sluice.api.job_status import AttemptException, Phase, TableFootprint
 
@@ -17,6 +20,12 @@ def test_what_is_too_long_is_cut_and_says_so() -> None:
     assert shown.reads.endswith("…")
     assert len(shown.table) == 1024
     assert shown.widened == tuple(f"reason {number}" for number in range(16))
+
+
+@pytest.mark.parametrize("table", ["", "\0:// /\n", "sales\n", "file:/lake/\x7f"])
+def test_what_is_no_tables_name_is_none_in_a_status_either(table: str) -> None:
+    with pytest.raises(ValidationError, match="pattern"):
+        TableFootprint(table=table, statement=1, operation="Merge", reads="true", writes="true")
 
 
 def test_an_exception_of_any_length_can_be_told() -> None:

@@ -282,6 +282,17 @@ def test_a_table_is_created_at_no_relative_location(rest: str) -> None:
         footprint(f"CREATE TABLE a {rest}")
 
 
+@pytest.mark.parametrize(
+    "written", ["delta.`/a/\0b`", "delta.`/a/b\n`", "`a\x01b`", "`a\nb`.c", "``", "delta.``"]
+)
+@pytest.mark.parametrize("statement", ["INSERT INTO {} VALUES (1)", "DELETE FROM {}", "VACUUM {}"])
+def test_no_table_has_line_breaks_or_other_control_characters_in_its_name(
+    statement: str, written: str
+) -> None:
+    with pytest.raises(NotUnderstoodError, match="no table's name or location"):
+        footprint(statement.format(written))
+
+
 TEXTS = [
     "INSERT INTO t VALUES ('a;b')",
     'INSERT INTO t VALUES ("a;b")',

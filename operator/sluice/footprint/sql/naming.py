@@ -14,6 +14,7 @@ _UNQUOTED = re.compile(r"[A-Za-z0-9_]+")
 _TIME_TRAVEL = re.compile(r"@(v\d+|\d{17})$")
 _SPARKS_CATALOG = "spark_catalog"
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
+_WRITABLE = re.compile(r"[^\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def folder_at(tokens: tuple[Token, ...], position: int) -> Named | None:
 def key_of_parts(parts: list[str], *, is_source: bool = True) -> TableKey:
     """Raises NotUnderstoodError for a location that is another one on each machine. Of a source with a version behind its
     location the location alone counts."""
+    for part in parts:
+        _check_writable(part)
     format_and_location = in_sparks_catalog(parts)
     if len(format_and_location) == 2 and format_and_location[0].lower() == "delta":
         written = format_and_location[1]
@@ -92,7 +95,15 @@ def _not_of_a_version(key: TableKey) -> TableKey:
     return key
 
 
+def _check_writable(part: str) -> None:
+    if _WRITABLE.fullmatch(part) is None:
+        raise NotUnderstoodError(
+            f"{part!r} is no table's name or location: none is empty, or has line breaks or other control characters"
+        )
+
+
 def _absolute(location: str, written: str) -> str:
+    _check_writable(location)
     if _ABSOLUTE.match(location) is None:
         raise NotUnderstoodError(
             f"{written} is a relative location, which means another folder on each machine: write an absolute one"
