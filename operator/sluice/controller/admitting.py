@@ -88,7 +88,7 @@ class Admitting:
     def holds(self, uid: str) -> None:
         """What is held for the job, as it is now."""
         holders = self.holders.of(uid)
-        if holders or self.queue.is_held_by(uid):
+        if uid not in self.holders.unread and (holders or self.queue.is_held_by(uid)):
             self.queue.hold(uid, holders)
             if not holders:
                 self.retelling.gone(uid)
@@ -225,11 +225,11 @@ class Admitting:
         self._heed_frozen()
         if self.nobody_knows is not None:
             return
+        if self._reads_who_holds():
+            return
         began, before = time.monotonic(), self.queue.judged
         while self.queue.judge():
             await _others_have_their_turn()
-        if self._reads_who_holds():
-            return
         if self.queue.judged > before:
             self.metrics.judged(time.monotonic() - began)
         while (decision := self.queue.take()) is not None:

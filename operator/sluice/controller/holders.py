@@ -1,6 +1,7 @@
 """Who may write, as far as this leader knows, job by job: with a lease, without one, and whom nobody can read."""
 
 import logging
+from collections.abc import Iterable
 
 from sluice.admission import Holder
 from sluice.controller.lease_table import LeaseTable
@@ -25,7 +26,7 @@ class Holders:
         """Or won't be: once is enough, so that nobody holds up all by editing a job that runs."""
 
     def of(self, uid: str) -> tuple[Holder, ...]:
-        """All that is held for the job with this uid."""
+        """All that is held for the job with this uid. It isn't worked out while that is unread: nothing is granted meanwhile."""
         try:
             return self._of(uid)
         except Exception as error:
@@ -50,7 +51,20 @@ class Holders:
             self._frozen[uid] = frozen
         else:
             self._frozen.pop(uid, None)
-        return (*map(self._holder, (*held, *unleased)), *(one.as_holder() for one in frozen if one.tables))
+        leases = [*held, *unleased]
+        if self._is_unread(uid, leases):
+            self.unread.add(uid)
+            return ()
+        self.unread.discard(uid)
+        return (*map(self._holder, leases), *(one.as_holder() for one in frozen if one.tables))
+
+    def _is_unread(self, uid: str, leases: Iterable[Lease]) -> bool:
+        job = self._world.jobs.get(uid)
+        if job is None or all(map(self._leases.is_unexplained, leases)):
+            return False
+        if job.is_aided or job.unreadable is not None:
+            self._was_read.add(uid)
+        return uid not in self._was_read
 
     def not_to_be_read(self, uid: str) -> None:
         """The operator failed on its spec: what it holds counts as touching all of its tables."""
@@ -63,16 +77,7 @@ class Holders:
     def _holder(self, lease: Lease) -> Holder:
         """One whose job the operator fails on may do anything to its tables."""
         job = self._world.jobs.get(lease.uid)
-        if job is None or self._leases.is_unexplained(lease):
-            self.unread.discard(lease.uid)
-            return holding.holder_of(lease, None)
-        if job.is_aided or job.unreadable is not None:
-            self._was_read.add(job.uid)
-        if job.uid in self._was_read:
-            self.unread.discard(job.uid)
-        else:
-            self.unread.add(job.uid)
-        if not job.is_read:
+        if job is None or not job.is_read or self._leases.is_unexplained(lease):
             return holding.holder_of(lease, None)
         try:
             return holding.holder_of(lease, job)
