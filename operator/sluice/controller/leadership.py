@@ -2,7 +2,7 @@
 
 A leader that cannot renew in time stops acting before another one may start. Only this process's own clock is
 used, one that also counts while the machine is suspended: another's Lease is over when it has not changed for its whole
-duration since we saw it first.
+duration since we saw it first. How long that is the Lease says: longer, once the API server was seen to answer slowly.
 
 What is awaited belongs to one event loop; it may be another thread's than the one that acts. Whatever else is asked here is
 told from one immutable snapshot, so that any thread may ask.
@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import ceil
 from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
@@ -32,9 +33,14 @@ from sluice.leases import Epochs
 logger = logging.getLogger(__name__)
 
 DURATION = 10.0
+LONGEST_DURATION = 60.0
+_ANSWERS = 4.0
+"""So many of the slowest answers: between a renewal that counts and the end of the next one lie two of them."""
+_KEPT = 0.7
+"""The part of its duration for which a Lease is acted by; the rest makes sure that nobody else does yet."""
 RENEW_EVERY = 2.5
 RETRY_EVERY = 1.0
-GIVE_UP_AFTER = 7.0
+GIVE_UP_AFTER = _KEPT * DURATION
 HANGS_AFTER = 5.0
 """Seconds without a turn of the acting loop, after which its Lease isn't renewed any more."""
 
@@ -50,6 +56,8 @@ class _Seen:
     lease: dict[str, Any] = field(default_factory=dict)
     renewed: float = 0.0
     is_held: bool = False
+    duration: float = DURATION
+    """That the others wait by."""
 
 
 class Leadership:
@@ -72,6 +80,9 @@ class Leadership:
         self._turns = turns
         self._now = now
         self._seen = _Seen()
+        self._slowest_answer = 0.0
+        """Since it asked for the lead. A Lease is never made shorter while it is held: who knows only the shorter one would be
+        ahead of who acts by the longer one."""
         self._losing = threading.Lock()
         self._logged = ""
         self.pulse = Pulse()
@@ -81,7 +92,7 @@ class Leadership:
 
     def leads(self) -> bool:
         seen = self._seen
-        return seen.is_held and self._now() - seen.renewed < GIVE_UP_AFTER
+        return seen.is_held and self._now() - seen.renewed < _KEPT * seen.duration
 
     def rebuilt(self) -> None:
         """The lease table is: renewals are counted from now on. What Redis remembers of that count tells later whether the API
@@ -121,17 +132,21 @@ class Leadership:
         while True:
             self.pulse.beat()
             try:
+                asked = self._now()
                 lease = await self._read_or_create()
+                self._slowest_answer = self._now() - asked
                 self._was_answered()
                 holder = lease["spec"].get("holderIdentity") or ""
                 version = lease["metadata"]["resourceVersion"]
                 if version != seen_version:
                     if holder not in ("", self.identity):
                         logger.info(
-                            "%s leads; waiting until it lets go or is silent for %.0f s", holder, DURATION
+                            "%s leads; waiting until it lets go or is silent for %.0f s",
+                            holder,
+                            _duration_of(lease),
                         )
                     seen_version, seen_at = version, self._now()
-                if holder in ("", self.identity) or self._now() - seen_at > DURATION:
+                if holder in ("", self.identity) or self._now() - seen_at > _duration_of(lease):
                     self._counts = False
                     self._conditions.take_over(_conditions_in(lease))
                     self._seen = await self._write(lease, self.identity)
@@ -274,7 +289,7 @@ class Leadership:
             annotations = annotations | {names.ANNOTATION_EPOCH: str(epoch)}
         if self._conditions.all():
             annotations = annotations | {names.ANNOTATION_CONDITIONS: self._conditions.as_text()}
-        asked = self._now()
+        asked, duration = self._now(), self._duration()
         written = await self._kube.replace(
             LEASES,
             self._namespace,
@@ -285,12 +300,23 @@ class Leadership:
                 "spec": lease["spec"]
                 | {
                     "holderIdentity": holder,
-                    "leaseDurationSeconds": int(DURATION),
+                    "leaseDurationSeconds": duration,
                     "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
                 },
             },
         )
-        return _Seen(written, asked, is_held=True)
+        self._slowest_answer = max(self._slowest_answer, self._now() - asked)
+        return _Seen(written, asked, is_held=True, duration=duration)
+
+    def _duration(self) -> int:
+        """Long enough for answers that take as long as the slowest one has."""
+        return ceil(min(max(DURATION, _ANSWERS * self._slowest_answer), LONGEST_DURATION))
+
+
+def _duration_of(lease: dict[str, Any]) -> float:
+    """As its holder wrote it, who acts by no shorter one than the usual and by no longer one than the longest."""
+    given = lease["spec"].get("leaseDurationSeconds")
+    return min(max(DURATION, given), LONGEST_DURATION) if type(given) is int else LONGEST_DURATION
 
 
 def _annotations(lease: dict[str, Any]) -> dict[str, str]:

@@ -61,7 +61,16 @@ class Played:
         keeping = asyncio.create_task(self.leadership.keep())
         await asyncio.wait([keeping])
 
+    async def acquire(self) -> Leadership:
+        """Another process that waits for the lead, and the one that it is once it has it."""
+        self.ends_at = float("inf")
+        kube: Any = self
+        waiting = Leadership(kube, Conditions(), "sluice", "sluice", turns=self._turns, now=lambda: self.now)
+        await waiting.acquire()
+        return waiting
+
     async def get(self, *_: Any) -> Json:
+        self.now += self.answers_after
         return self.stored
 
     async def replace(self, _: Any, __: str, ___: str, body: Json) -> Json:
@@ -148,6 +157,44 @@ async def test_answers_that_take_three_seconds_cost_nobody_the_lead(played: Play
     assert all(played.led)
 
 
+@pytest.mark.parametrize("answers_after", [4.0, 5.0, 9.0, 14.0])
+async def test_answers_that_take_longer_cost_the_lead_once(played: Played, answers_after: float) -> None:
+    played.answers_after = answers_after
+    await played.keep(600)
+    assert not played.leadership.leads()
+    played.ends_at = float("inf")
+    await played.leadership.acquire()
+    played.led.clear()
+    await played.keep(1200)
+    assert played.now >= played.ends_at
+    assert len(played.led) > 50
+    assert all(played.led)
+
+
+async def test_a_lease_is_as_long_as_it_says_while_somebody_holds_it(played: Played) -> None:
+    played.answers_after = 5.0
+    await played.keep(600)
+    played.ends_at = float("inf")
+    await played.leadership.acquire()
+    played.answers_after = 0.0
+    await played.keep(60)
+    assert played.stored["spec"]["leaseDurationSeconds"] == 20
+    began = played.now
+    assert (await played.acquire()).leads()
+    assert began + 20 < played.renewed[-1] <= began + 21
+    assert played.stored["spec"]["leaseDurationSeconds"] == 10
+
+
+@pytest.mark.parametrize(("written", "waited"), [(1, 10), (10_000, 60), (None, 60), ("15", 60)])
+async def test_whatever_somebody_writes_into_a_lease_it_is_over_one_day(
+    played: Played, written: object, waited: float
+) -> None:
+    played.stored["spec"] = {"holderIdentity": "another", "leaseDurationSeconds": written}
+    began = played.now
+    await played.leadership.acquire()
+    assert began + waited < played.renewed[-1] <= began + waited + 1
+
+
 async def test_a_renewal_that_is_refused_is_tried_again_before_it_is_too_late(played: Played) -> None:
     played.refuses = [played.now, played.now, played.now]
     await played.keep(600)
@@ -176,7 +223,7 @@ async def test_what_is_written_while_the_lead_is_lost_does_not_bring_it_back(
 async def test_anothers_lease_is_over_when_it_was_seen_unchanged_for_its_whole_duration(
     played: Played,
 ) -> None:
-    played.stored["spec"]["holderIdentity"] = "another"
+    played.stored["spec"] |= {"holderIdentity": "another", "leaseDurationSeconds": int(DURATION)}
     began = played.now
     await played.leadership.acquire()
     assert began + DURATION < played.renewed[-1] <= began + DURATION + 1
