@@ -100,7 +100,7 @@ def _otherwise(
 def _rs(
     rule: Rule, loser: str | Mapping[str, Any], winner: str | Mapping[str, Any], *proof: str, **more: Any
 ) -> Example:
-    return Example(rule, loser, winner, proof, rust("1.0.0"), **more)
+    return Example(rule, loser, winner, proof, rust("1.3.0"), **more)
 
 
 def _dbx(

@@ -11,6 +11,7 @@ from sluice.conflicts.meeting import Meeting, Rule, decided
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.predicates import Region
+from sluice.tables import Dialect
 
 _FAILED = "CommitFailedError"
 _ALL = (EVERYTHING, EVERYTHING)
@@ -109,12 +110,13 @@ def added_files(meeting: Meeting) -> Verdict | None:
 
 def removed_files(meeting: Meeting) -> Verdict | None:
     """Files that the loser read and the winner removed. Whoever has no predicate, a plain append among them, counts as a
-    reader of all files. The files of a compaction don't count. conflicts C, read files when no predicate, and winner
-    removes with dataChange=false; conflicts B.2, X02, X10, X11, X12.
+    reader of all files. From 1.3.0 on those that a compaction removes don't count. conflicts C, read files when no predicate,
+    and winner removes with dataChange=false; conflicts B.2, X02, X10, X11, X12; delta-rs, pull request 3982.
     Differs: open-source Delta lets a blind append pass, and aborts at a compaction's files (conflicts A.3 #7)."""
     loser, winner = meeting.loser, meeting.winner
     read = _checked(loser)
-    if not winner.data_change or not meeting.meet(read, winner.removes):
+    counts = winner.data_change or not _spares_compactions(meeting.losing_job.dialect)
+    if not counts or not meeting.meet(read, winner.removes):
         return None
     return Verdict(
         Level.MAY,
@@ -184,6 +186,10 @@ def nothing_meets(meeting: Meeting) -> Verdict:
         "disjoint",
         f"{winner.operation} adds and removes no file that {loser.operation} looks at",
     )
+
+
+def _spares_compactions(dialect: Dialect | None) -> bool:
+    return dialect is not None and dialect.version is not None and dialect.version >= (1, 3)
 
 
 def _checked(loser: TableFootprint) -> Region:

@@ -9,7 +9,7 @@ from sluice.tables.identity import TableKey
 _LINK = "dev.sluice.delta.LinkLogStore"
 _SPELLED = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}
 """Schemes that lead to one store."""
-_SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs", "oci", "cos"})
+_SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs"})
 
 
 class LogStore(StrEnum):
@@ -20,6 +20,8 @@ class LogStore(StrEnum):
     """Delta's own on `file:`: looks whether the version exists, then renames over it."""
     S3_SINGLE_DRIVER = "s3-single-driver"
     S3_DYNAMODB = "s3-dynamodb"
+    CONDITIONAL = "conditional"
+    """Delta's own for the object stores of Oracle and IBM, which ask the store to write only what isn't there."""
     UNKNOWN = "unknown"
 
     def loses_beside(self, other: "LogStore") -> bool:
@@ -35,6 +37,11 @@ _OF_S3 = {
     frozenset({"io.delta.storage.S3SingleDriverLogStore"}): LogStore.S3_SINGLE_DRIVER,
 }
 """Without a setting it isn't known: the store itself, or what stands before it, may let one of two writers win."""
+_CONDITIONAL = {
+    "oci": "io.delta.storage.OracleCloudLogStore",
+    "cos": "io.delta.storage.IBMCOSLogStore",
+}
+"""Without a setting Delta commits there as on HDFS: by a rename, which object stores carry out as a copy over what is there."""
 _LOCK_SETTINGS = tuple(
     f"{prefix}io.delta.storage.S3DynamoDBLogStore." for prefix in ("spark.", "spark.hadoop.")
 )
@@ -53,6 +60,8 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
         return LogStore.LINK if classes == {_LINK} else LogStore.RENAME
     if scheme == "s3":
         return _OF_S3.get(frozenset(classes), LogStore.UNKNOWN)
+    if scheme in _CONDITIONAL:
+        return LogStore.CONDITIONAL if classes == {_CONDITIONAL[scheme]} else LogStore.UNKNOWN
     return LogStore.SAFE if scheme in _SAFE_BY_THEMSELVES and not classes else LogStore.UNKNOWN
 
 

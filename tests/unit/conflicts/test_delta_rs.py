@@ -9,7 +9,7 @@ from sluice.conflicts import Level, Pair, Verdict, pair_of
 from sluice.tables import declared_by, delta_rs
 from unit.conflicts import pairs as p
 
-RUST = delta_rs("1.0.0")
+RUST = delta_rs("1.3.0")
 CF = "CommitFailedError"
 REMOVES = [p.DELETE, p.DELETE_B, p.UPDATE_B, p.MERGE_B, p.OVERWRITE, p.REPLACE_WHERE_B, p.TRUNCATE]
 
@@ -92,6 +92,13 @@ def test_x12_a_compactions_files_are_no_deletes() -> None:
     assert loses(p.OPTIMIZE, p.APPEND).level is Level.NEVER
 
 
+@pytest.mark.parametrize("version", ["1.0.0", "1.2.1", None])
+def test_before_1_3_a_plain_append_loses_to_a_compaction_as_to_any_removal(version: str | None) -> None:
+    found = loses(p.APPEND, p.OPTIMIZE, dialect=delta_rs(version))
+    assert (found.level, found.rule, found.exception) == (Level.MAY, "removed-files", CF)
+    assert not pair(p.OPTIMIZE, p.APPEND, dialect=delta_rs(version)).together
+
+
 def test_x11_the_files_that_a_compaction_adds_may_be_in_the_way_of_a_predicate() -> None:
     assert loses(p.DELETE, p.OPTIMIZE).level is Level.MAY
     assert loses(p.DELETE, p.OPTIMIZE_B).level is Level.NEVER
@@ -153,6 +160,6 @@ def test_never_is_said_of_no_pair_that_the_jvm_may_abort_but_compaction_beside_a
 
 def test_a_policy_names_the_dialect() -> None:
     spec = DeltaTablePolicySpec.model_validate(
-        {"table": {"path": "/lake/t"}, "dialect": {"name": "delta-rs", "version": "1.0.0"}}
+        {"table": {"path": "/lake/t"}, "dialect": {"name": "delta-rs", "version": "1.3.0"}}
     )
     assert declared_by(spec).dialect == RUST

@@ -6,6 +6,8 @@ from sluice.tables import LogStore, key_of_name, key_of_path, lock_table_of, log
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 SINGLE_DRIVER = {"spark.delta.logStore.class": "io.delta.storage.S3SingleDriverLogStore"}
+ORACLES = {"spark.delta.logStore.oci.impl": "io.delta.storage.OracleCloudLogStore"}
+IBMS = {"spark.delta.logStore.cos.impl": "io.delta.storage.IBMCOSLogStore"}
 DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
 
 
@@ -25,6 +27,11 @@ DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStor
         ("abfss://c@account.dfs.core.windows.net/t", {}, LogStore.SAFE),
         ("gs://lake/t", {}, LogStore.SAFE),
         ("gs://lake/t", {"spark.delta.logStore.gs.impl": "com.example.Own"}, LogStore.UNKNOWN),
+        ("oci://lake@space/t", {}, LogStore.UNKNOWN),
+        ("oci://lake@space/t", ORACLES, LogStore.CONDITIONAL),
+        ("cos://lake.one/t", {}, LogStore.UNKNOWN),
+        ("cos://lake.one/t", ORACLES, LogStore.UNKNOWN),
+        ("cos://lake.one/t", IBMS, LogStore.CONDITIONAL),
         ("hdfs://lake/t", {"spark.delta.logStore.class": "com.example.Own"}, LogStore.UNKNOWN),
     ],
 )
@@ -38,7 +45,7 @@ def test_where_a_name_leads_is_not_known() -> None:
     assert log_store_of(key_of_name("sales.orders"), LINK) is LogStore.UNKNOWN
 
 
-@pytest.mark.parametrize("store", [LogStore.SAFE, LogStore.LINK, LogStore.S3_DYNAMODB])
+@pytest.mark.parametrize("store", [LogStore.SAFE, LogStore.LINK, LogStore.S3_DYNAMODB, LogStore.CONDITIONAL])
 def test_two_writers_through_one_store_are_safe(store: LogStore) -> None:
     assert not store.loses_beside(store)
 
