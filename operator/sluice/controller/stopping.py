@@ -21,11 +21,18 @@ async def end(tasks: Iterable["asyncio.Task[Any]"], *, ask_again: float = ASK_AG
     """Cancels them, whatever came of them, until they have ended. One cancellation can get lost: of a hundred tasks that waited for
     a silent Redis by redis-py, which waits by `asyncio.wait_for`, one went on under Python 3.11."""
     left = set(tasks)
+    is_told_to_end = False
     while left:
         for task in left:
             task.cancel()
-        done, left = await asyncio.wait(left, timeout=ask_again)
+        try:
+            done, left = await asyncio.wait(left, timeout=ask_again)
+        except asyncio.CancelledError:  # who ends others ends after them
+            is_told_to_end = True
+            continue
         for task in done:
             _ = task.cancelled() or task.exception()  # else asyncio would complain that nobody asked
         for task in left:
             logger.info("%s goes on though it was to end; it is told again", task.get_name())
+    if is_told_to_end:
+        raise asyncio.CancelledError

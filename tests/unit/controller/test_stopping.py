@@ -42,5 +42,32 @@ async def test_tasks_that_failed_or_have_ended_before_hold_up_nothing() -> None:
     assert all(task.done() for task in tasks)
 
 
+async def test_who_ends_others_when_it_is_told_to_end_ends_after_them() -> None:
+    lost = []
+
+    async def work() -> None:
+        while len(lost) < 2:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                lost.append("as a library does whose answer came in the same moment")
+        await asyncio.sleep(60)
+
+    worker = asyncio.create_task(work())
+
+    async def lead() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await end([worker], ask_again=0.05)
+
+    leader = asyncio.create_task(lead())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await end([leader], ask_again=0.01)
+    assert leader.cancelled()
+    assert worker.done()
+
+
 async def test_nothing_to_end_is_no_error() -> None:
     await end([])
