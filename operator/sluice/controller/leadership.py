@@ -129,6 +129,7 @@ class Leadership:
     async def acquire(self) -> None:
         """Returns when this process leads."""
         seen_version, seen_at = "", self._now()
+        whose, longest = "", 0.0
         while True:
             self.pulse.beat()
             try:
@@ -138,15 +139,18 @@ class Leadership:
                 self._was_answered()
                 holder = lease["spec"].get("holderIdentity") or ""
                 version = lease["metadata"]["resourceVersion"]
+                # Somebody may have written a shorter one over what the holder still acts by.
+                longest = max(longest if holder == whose else 0.0, _duration_of(lease))
+                whose = holder
                 if version != seen_version:
                     if holder not in ("", self.identity):
                         logger.info(
                             "%s leads; waiting until it lets go or is silent for %.0f s",
                             holder,
-                            _duration_of(lease),
+                            longest,
                         )
                     seen_version, seen_at = version, self._now()
-                if holder in ("", self.identity) or self._now() - seen_at > _duration_of(lease):
+                if holder in ("", self.identity) or self._now() - seen_at > longest:
                     self._counts = False
                     self._conditions.take_over(_conditions_in(lease))
                     self._seen = await self._write(lease, self.identity)

@@ -185,6 +185,23 @@ async def test_a_lease_is_as_long_as_it_says_while_somebody_holds_it(played: Pla
     assert played.stored["spec"]["leaseDurationSeconds"] == 10
 
 
+async def test_a_shorter_time_that_somebody_writes_over_the_holders_is_not_believed(
+    played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played.stored["spec"] |= {"holderIdentity": "another", "leaseDurationSeconds": 40}
+    began, sleep = played.now, played.sleep
+
+    async def edited_meanwhile(seconds: float) -> None:
+        monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=sleep))
+        played.now += 5
+        played.stored["spec"]["leaseDurationSeconds"] = 10
+        played.stored["metadata"]["resourceVersion"] = "77"
+
+    monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=edited_meanwhile))
+    await played.leadership.acquire()
+    assert began + 45 < played.renewed[-1] <= began + 46
+
+
 @pytest.mark.parametrize(("written", "waited"), [(1, 10), (10_000, 60), (None, 60), ("15", 60)])
 async def test_whatever_somebody_writes_into_a_lease_it_is_over_one_day(
     played: Played, written: object, waited: float
