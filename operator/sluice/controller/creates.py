@@ -65,5 +65,10 @@ class CreateLog:
         known = self._known.get((namespace, name))
         return known is not None and known.unanswered > 0
 
+    def is_one_unanswered(self, namespace: str, name: str) -> bool:
+        """Whether it is a single one: where its application is there, nothing else may land."""
+        known = self._known.get((namespace, name))
+        return known is not None and known.unanswered == 1
+
     def _of(self, namespace: str, name: str) -> _Known:
         return self._known.setdefault((namespace, name), _Known())

@@ -143,10 +143,18 @@ class Leftovers:
             self._told.pop(uid, None)
             self._applications.creates.forget(*place_of(lease))
 
+    def _has_landed(self, lease: Lease, name: str) -> bool:
+        """Whether the application that was to be created for it is there, or was, as its driver's pod tells."""
+        one = self._world.evidence(lease.uid).by_application.get(name)
+        return one is not None and (one.application is not None or one.pod is not None)
+
     async def _can_nothing_land(self, lease: Lease) -> bool:
         """A create without an answer may land yet: its driver's name is taken before its lease goes."""
         namespace, name = place_of(lease)
-        if not self._applications.creates.may_land(namespace, name):
+        creates = self._applications.creates
+        if not creates.may_land(namespace, name):
+            return True
+        if creates.is_one_unanswered(namespace, name) and self._has_landed(lease, name):
             return True
         pod = self._world.pods.get(namespace, driver_pod_name(name))
         if pod is not None and is_placeholder(pod):

@@ -3,6 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from sluice.api import names
 from sluice.controller.applications import Applications
 from sluice.controller.leftovers import Leftovers
@@ -111,3 +113,27 @@ async def test_what_is_over_keeps_nothing() -> None:
     api.there[f"{NAME}-driver"] = pod(TERMINATED, NAME, lease=LEASE, finalizers=None)
     await leftovers.retire("uid-a")
     assert released == [LEASE]
+
+
+@pytest.mark.parametrize("what_is_there", ["application", "pod"])
+async def test_a_create_without_an_answer_is_answered_by_what_it_made(what_is_there: str) -> None:
+    _, applications, leftovers, released = made()
+    applications.creates.begins("etl", NAME)
+    applications.creates.sends("etl", NAME)  # it lands, and its answer is lost
+    world = leftovers._world
+    if what_is_there == "application":
+        world.applications.seen(application("COMPLETED", name=NAME, lease=LEASE, finalizers=None))
+    world.pods.seen(pod(TERMINATED, NAME, lease=LEASE, finalizers=None))
+    assert not world.evidence("uid-a").holds(1)
+    await leftovers.retire("uid-a")
+    assert released == [LEASE]
+
+
+async def test_of_two_creates_without_an_answer_one_may_land_yet() -> None:
+    _, applications, leftovers, released = made()
+    applications.creates.begins("etl", NAME)
+    for _ in range(2):
+        applications.creates.sends("etl", NAME)
+    leftovers._world.applications.seen(application("COMPLETED", name=NAME, lease=LEASE, finalizers=None))
+    await leftovers.retire("uid-a")
+    assert released == []
