@@ -22,9 +22,9 @@ MAX_COMMITS = 64
 MAX_FOOTPRINTS = 64
 MAX_LOCATION = 1024
 
-Location = Annotated[
-    str, Field(max_length=MAX_LOCATION, pattern=r"^[^\x00-\x1f\x7f]+$"), cut_to(MAX_LOCATION)
-]
+LOCATION = r"^[^\x00-\x1f\x7f]+$"
+
+Location = Annotated[str, Field(max_length=MAX_LOCATION, pattern=LOCATION), cut_to(MAX_LOCATION)]
 """As no table's name or location is otherwise: what else somebody wrote there would be a name that may be any table."""
 
 

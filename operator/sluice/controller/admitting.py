@@ -261,7 +261,9 @@ class Admitting:
         asked = {uid: self._asked_to_read.get(uid, NEVER) for uid in unread}
         for uid in [uid for uid, at in asked.items() if now - at >= ASK_AGAIN]:
             asked[uid] = now
-            self.unread.add(uid, self.world.jobs[uid].namespace)
+            job = self.world.jobs.get(uid)
+            if job is not None:  # else it has gone since it was looked at, and is looked at again
+                self.unread.add(uid, job.namespace)
         self._asked_to_read = asked
         return bool(unread)
 

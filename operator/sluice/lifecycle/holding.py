@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
+from re import fullmatch
 from typing import Any
 
 from sluice.admission import Holder
 from sluice.api import names
-from sluice.api.job_status import Attempt
+from sluice.api.job_status import LOCATION, Attempt
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease
@@ -239,12 +240,13 @@ def _tables_in_record(body: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _texts_in_status(job: JobView) -> Iterator[str]:
-    """Also in a status that can't be read as a whole."""
+    """Also in a status that can't be read as a whole. What is no table's name there names none."""
     status = job.body.get("status")
     given = status.get("footprint") if isinstance(status, dict) else None
     for entry in given if isinstance(given, list) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("table"), str):
-            yield entry["table"]
+        table = entry.get("table") if isinstance(entry, dict) else None
+        if isinstance(table, str) and fullmatch(LOCATION, table) is not None:
+            yield table
 
 
 def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:

@@ -242,3 +242,24 @@ async def test_who_holds_and_cannot_be_read_holds_up_those_on_its_tables_only() 
     await turn(asked)
     assert asked.world.jobs["uid-next"].phase == "Waiting"
     assert asked.world.jobs["uid-a"].phase == "Starting"
+
+
+async def test_a_job_that_goes_while_it_is_to_be_read_ends_no_turn() -> None:
+    leases, asked = admitting({})
+    held_since_before(asked, leases)
+    for uid in asked.world.take_changes():
+        asked.consider(uid)
+    assert asked.holders.unread == {"uid-of-held"}
+    asked.world.job_gone("uid-of-held")
+    await asked.turn()
+
+
+@pytest.mark.parametrize("table", ["sales\n", "\0", ""])
+async def test_what_is_no_tables_name_in_a_status_holds_up_nobody(table: str) -> None:
+    _, asked = admitting({})
+    body = job_body("c", sql="INSERT INTO delta.`/lake/c` VALUES (1)")
+    one = {"table": table, "statement": 1, "operation": "Append", "reads": "false", "writes": "true"}
+    asked.world.job_seen(body | {"status": {"phase": "Pending", "observedGeneration": 1, "footprint": [one]}})
+    await turn(asked)
+    assert asked.world.jobs["uid-c"].unreadable is not None
+    assert asked.world.jobs["uid-a"].phase is Phase.STARTING
