@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
@@ -106,7 +106,7 @@ seeds = st.integers(0, 1 << 48)
 def test_jobs_with_a_conflict_look_where_the_other_stands(seed: int) -> None:
     drawing = Drawing(seed)
     apart = [pair for pair in ((drawing.job(), drawing.job()) for _ in range(60)) if not _may_meet(*pair)]
-    assert apart
+    assume(apart)  # which Hypothesis complains of where it mostly isn't so
     for one, other in apart:
         assert conflict_between(one, other) is None
 
