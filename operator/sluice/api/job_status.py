@@ -9,7 +9,7 @@ from pydantic import Field, StrictBool
 
 from sluice.api.base import Model
 from sluice.api.conditions import Conditions
-from sluice.api.values import Int32, Int64, ShortText, Text, cut_to
+from sluice.api.values import ONE_LINE, Int32, Int64, ShortText, Text, cut_to
 
 Predicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
 ObjectKey = Annotated[str, Field(max_length=320)]
@@ -22,10 +22,8 @@ MAX_COMMITS = 64
 MAX_FOOTPRINTS = 64
 MAX_LOCATION = 1024
 
-LOCATION = r"^[^\x00-\x1f\x7f]+$"
-
-Location = Annotated[str, Field(max_length=MAX_LOCATION, pattern=LOCATION), cut_to(MAX_LOCATION)]
-"""As no table's name or location is otherwise: what else somebody wrote there would be a name that may be any table."""
+Location = Annotated[str, Field(max_length=MAX_LOCATION, pattern=ONE_LINE), cut_to(MAX_LOCATION)]
+"""What else somebody wrote there would be a name that may be any table."""
 
 
 class Phase(StrEnum):

@@ -16,6 +16,8 @@ from pydantic_core import PydanticCustomError
 from sluice.api.rules import Checked, Rule, all_keys, matching, never_matching
 
 SQL_BYTES = 160 * 1024
+ONE_LINE = r"^[^\x00-\x1f\x7f]+$"
+"""As any table's name or location is: not empty, and without line breaks or other control characters."""
 
 NOT_BLANK = matching(r"[^\t-\r ]", "must not be empty: leave the field out or fill it in")
 NOT_EMPTY = Rule(

@@ -233,9 +233,13 @@ class JobFootprint:
         )
 
 
-def unknown_footprints(table: TableKey) -> tuple[TableFootprint, TableFootprint]:
-    """Of a job that cannot be read any more: it may do anything to the table, which no single statement can. Two VACUUMs don't
+def unknown_footprints(tables: Iterable[TableKey]) -> tuple[TableFootprint, ...]:
+    """Of a job that cannot be read any more: it may do anything to the tables, which no single statement can. Two VACUUMs don't
     hurt each other."""
+    return tuple(one for table in tables for one in _anything_to(table))
+
+
+def _anything_to(table: TableKey) -> tuple[TableFootprint, TableFootprint]:
     anything = TableFootprint(
         table,
         statement=1,

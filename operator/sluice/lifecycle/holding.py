@@ -6,13 +6,13 @@ What can't be read holds the tables that anybody knows of; where nobody knows an
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain
 from re import fullmatch
 from typing import Any
 
 from sluice.admission import Holder
 from sluice.api import names
-from sluice.api.job_status import LOCATION, Attempt
+from sluice.api.job_status import Attempt
+from sluice.api.values import ONE_LINE
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease
@@ -47,8 +47,7 @@ class Frozen:
     """Empty: nobody knows, so that they may be any."""
 
     def as_holder(self) -> Holder:
-        footprints = tuple(chain.from_iterable(map(unknown_footprints, self.tables)))
-        return Holder(self.uid, self.who, JobFootprint(tables=footprints, reads=ANY_SOURCES))
+        return Holder(self.uid, self.who, _anything_to(self.tables))
 
 
 def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
@@ -245,7 +244,7 @@ def _texts_in_status(job: JobView) -> Iterator[str]:
     given = status.get("footprint") if isinstance(status, dict) else None
     for entry in given if isinstance(given, list) else ():
         table = entry.get("table") if isinstance(entry, dict) else None
-        if isinstance(table, str) and fullmatch(LOCATION, table) is not None:
+        if isinstance(table, str) and fullmatch(ONE_LINE, table) is not None:
             yield table
 
 
@@ -257,16 +256,18 @@ def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
         if job is not None and job.spec_hash == lease.hash:
             now = job.footprint
             before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
-            before += chain.from_iterable(unknown_footprints(key) for key in granted if key not in now.keys)
+            before += unknown_footprints(key for key in granted if key not in now.keys)
             reads = together([now.reads, _read_by(lease)])
             if not before and _reads_the_same(reads, now.reads):
                 return now
             return replace(now, tables=(*now.tables, *before), reads=reads)
     except NotUnderstoodError:
         pass
-    return JobFootprint(
-        tables=tuple(chain.from_iterable(map(unknown_footprints, granted))), reads=ANY_SOURCES
-    )
+    return _anything_to(granted)
+
+
+def _anything_to(tables: Iterable[TableKey]) -> JobFootprint:
+    return JobFootprint(tables=unknown_footprints(tables), reads=ANY_SOURCES)
 
 
 def _reads_the_same(one: Sources, other: Sources) -> bool:

@@ -98,7 +98,7 @@ def test_a_vacuum_that_keeps_files_longer_than_the_reader_runs_is_in_nobodys_way
 @pytest.mark.parametrize("name", READERS)
 def test_who_cannot_be_read_may_be_a_vacuum_of_its_tables(name: str) -> None:
     table = key_of_path("/lake/a")
-    unknown = JobFootprint(unknown_footprints(table), reads=ANY_SOURCES)
+    unknown = JobFootprint(unknown_footprints([table]), reads=ANY_SOURCES)
     for reader in (job(READERS[name]), job(SHORT)):
         assert conflict_between(unknown, reader) is not None
         assert conflict_between(reader, unknown) is not None

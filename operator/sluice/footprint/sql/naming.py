@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.tables import TableRef
+from sluice.api.values import ONE_LINE
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.tables import TableKey, key_of_name, key_of_path
 
@@ -14,7 +15,6 @@ _UNQUOTED = re.compile(r"[A-Za-z0-9_]+")
 _TIME_TRAVEL = re.compile(r"@(v\d+|\d{17})$")
 _SPARKS_CATALOG = "spark_catalog"
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:/")
-_WRITABLE = re.compile(r"[^\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _not_of_a_version(key: TableKey) -> TableKey:
 
 
 def _check_writable(part: str) -> None:
-    if _WRITABLE.fullmatch(part) is None:
+    if re.fullmatch(ONE_LINE, part) is None:
         raise NotUnderstoodError(
             f"{part!r} is no table's name or location: none is empty, or has line breaks or other control characters"
         )
