@@ -172,10 +172,8 @@ class Admitting:
         """What its status says of it is of another spec, or of other facts."""
         known, job = self.queue.waiter(waiter.uid), self.world.jobs[waiter.uid]
         if job.phase is not Phase.WAITING:
-            if known is not None:
-                self.retelling.again(
-                    [waiter.uid]
-                )  # its status could not be written, or another was written over it
+            if known is not None:  # its status could not be written, or another was written over it
+                self.retelling.again([waiter.uid])
             return
         if job.status.observed_generation != job.generation:
             self._tell(waiter.uid)

@@ -60,15 +60,10 @@ class CreateLog:
         """Until the next one may be sent."""
         return self._refused.seconds_left((namespace, name))
 
-    def may_land(self, namespace: str, name: str) -> bool:
-        """Whether one that this leader sent had no answer."""
+    def unanswered(self, namespace: str, name: str) -> int:
+        """How many of those that this leader sent had no answer."""
         known = self._known.get((namespace, name))
-        return known is not None and known.unanswered > 0
-
-    def is_one_unanswered(self, namespace: str, name: str) -> bool:
-        """Whether it is a single one: where its application is there, nothing else may land."""
-        known = self._known.get((namespace, name))
-        return known is not None and known.unanswered == 1
+        return 0 if known is None else known.unanswered
 
     def _of(self, namespace: str, name: str) -> _Known:
         return self._known.setdefault((namespace, name), _Known())

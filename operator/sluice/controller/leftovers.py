@@ -151,10 +151,8 @@ class Leftovers:
     async def _can_nothing_land(self, lease: Lease) -> bool:
         """A create without an answer may land yet: its driver's name is taken before its lease goes."""
         namespace, name = place_of(lease)
-        creates = self._applications.creates
-        if not creates.may_land(namespace, name):
-            return True
-        if creates.is_one_unanswered(namespace, name) and self._has_landed(lease, name):
+        unanswered = self._applications.creates.unanswered(namespace, name)
+        if unanswered <= 0 or (unanswered == 1 and self._has_landed(lease, name)):
             return True
         pod = self._world.pods.get(namespace, driver_pod_name(name))
         if pod is not None and is_placeholder(pod):

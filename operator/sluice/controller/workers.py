@@ -89,7 +89,7 @@ class Workers:
 
     async def close(self) -> None:
         self._paused = True
-        await end(list(self._under_way.values()))
+        await end(self._under_way.values())
 
     def _fill(self) -> None:
         while self._step is not None and not self._paused and len(self._under_way) < self._most:

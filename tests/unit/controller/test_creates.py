@@ -42,9 +42,9 @@ def test_one_create_without_an_answer_leaves_it_unsure_whatever_comes_after() ->
     for _ in range(5):
         refuse(log)
     assert not log.of(*PLACE).none_can_land
-    assert log.may_land(*PLACE)
+    assert log.unanswered(*PLACE) > 0
     log.begins(*PLACE)
-    assert log.may_land(*PLACE)
+    assert log.unanswered(*PLACE) > 0
 
 
 def test_what_was_answered_otherwise_is_no_refusal_and_is_not_sent_again_at_once_either() -> None:
@@ -56,7 +56,7 @@ def test_what_was_answered_otherwise_is_no_refusal_and_is_not_sent_again_at_once
     assert log.of(*PLACE) == Creates(None, none_can_land=True, is_next_due=False)
     clock.now += log.seconds_left(*PLACE)
     assert log.of(*PLACE) == Creates(None, none_can_land=True)
-    assert not log.may_land(*PLACE)
+    assert not log.unanswered(*PLACE) > 0
 
 
 def test_tries_become_rarer_up_to_a_bound() -> None:
@@ -78,4 +78,4 @@ def test_an_application_that_is_there_makes_it_forget() -> None:
     log.forget(*PLACE)
     log.forget(*PLACE)
     assert log.of(*PLACE) == Creates()
-    assert not log.may_land(*PLACE)
+    assert not log.unanswered(*PLACE) > 0

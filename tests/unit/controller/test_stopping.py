@@ -6,18 +6,19 @@ from contextlib import suppress
 from sluice.controller.stopping import end
 
 
+async def losing_two(lost: list[str]) -> None:
+    """Cancellations, as a library does whose answer came in the same moment."""
+    while len(lost) < 2:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            lost.append("a cancellation")
+    await asyncio.sleep(60)
+
+
 async def test_a_task_that_loses_a_cancellation_is_told_again() -> None:
-    lost = []
-
-    async def go_on() -> None:
-        while len(lost) < 2:
-            try:
-                await asyncio.sleep(60)
-            except asyncio.CancelledError:
-                lost.append("as a library does whose answer came in the same moment")
-        await asyncio.sleep(60)
-
-    task = asyncio.create_task(go_on())
+    lost: list[str] = []
+    task = asyncio.create_task(losing_two(lost))
     await asyncio.sleep(0)
     async with asyncio.timeout(30):
         await end([task], ask_again=0.01)
@@ -43,17 +44,7 @@ async def test_tasks_that_failed_or_have_ended_before_hold_up_nothing() -> None:
 
 
 async def test_who_ends_others_when_it_is_told_to_end_ends_after_them() -> None:
-    lost = []
-
-    async def work() -> None:
-        while len(lost) < 2:
-            try:
-                await asyncio.sleep(60)
-            except asyncio.CancelledError:
-                lost.append("as a library does whose answer came in the same moment")
-        await asyncio.sleep(60)
-
-    worker = asyncio.create_task(work())
+    worker = asyncio.create_task(losing_two([]))
 
     async def lead() -> None:
         try:
