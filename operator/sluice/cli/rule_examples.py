@@ -7,8 +7,8 @@ from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import common, databricks, delta_rs, oss
-from sluice.conflicts.meeting import Meeting
 from sluice.conflicts.oracle import worst_for
+from sluice.conflicts.race import Race
 from sluice.conflicts.verdict import Verdict
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
@@ -64,9 +64,11 @@ class Example:
         return worst_for(*self.jobs)[1]
 
     @property
-    def meeting(self) -> Meeting:
+    def race(self) -> Race:
+        """On the table that the winner writes first."""
         loser, winner = self.jobs
-        return Meeting(loser.tables[0], winner.tables[0], loser, winner, on_one_table=True)
+        table = loser.streams_from[0] if loser.streams_from else winner.tables[0].table
+        return Race(loser.tables[0], winner.tables[0], loser, winner, table, on_one_table=True)
 
 
 def _job(spec: str | Mapping[str, Any], facts: TableFacts) -> JobFootprint:

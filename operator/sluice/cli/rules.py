@@ -15,6 +15,7 @@ from sluice.api.written import write
 from sluice.cli.rule_examples import EXAMPLES, Example, Rule
 from sluice.cli.rule_ids import ids_of
 from sluice.conflicts import Level, Verdict, common, databricks, delta_rs, oracle, oss, pair_of
+from sluice.conflicts.eras import ERAS
 from sluice.conflicts.row_level import SUPPORT
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev crds`: change the rules, not this file. -->
@@ -154,7 +155,7 @@ def _heading(rule: Rule) -> str:
 
 
 def _eras() -> Iterator[str]:
-    for era in (oss.E1, oss.E2, oss.E3):
+    for era in ERAS:
         same = "lets others commit" if era.compares_metadata else "aborts all the same"
         yield f"| {era.name} | {', '.join(sorted(era.survives_enabling))} | {same} |"
 

@@ -1,8 +1,8 @@
 """Rules of the table's store and of runs, whatever engine commits: asked before any of Delta's own."""
 
-from sluice.conflicts.meeting import Meeting, Rule
+from sluice.conflicts.race import Race, Rule
 from sluice.conflicts.verdict import Level, Verdict
-from sluice.footprint.model import EVERYTHING, Follows, JobFootprint, TableFootprint
+from sluice.footprint.model import EVERYTHING, Follows, TableFootprint
 from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
 from sluice.tables import LogStore, TableKey
 
@@ -12,15 +12,15 @@ _ALL = (EVERYTHING, EVERYTHING)
 _RETAIN = "retain longer (RETAIN 168 HOURS)"
 
 
-def lost_commits(meeting: Meeting) -> Verdict | None:
+def lost_commits(race: Race) -> Verdict | None:
     """Some stores let a commit overwrite another one of the same version, without any exception. delta-conflicts E,
     "Storage facts"."""
-    mine, theirs = meeting.loser.log_store, meeting.winner.log_store
-    apart = meeting.loser.lock_table, meeting.winner.lock_table
+    mine, theirs = race.loser.log_store, race.winner.log_store
+    apart = race.loser.lock_table, race.winner.lock_table
     if not mine.loses_beside(theirs):
         return None if apart[0] == apart[1] else _locked_apart(*apart)
     if LogStore.UNKNOWN in (mine, theirs):
-        table = meeting.loser.table if mine is LogStore.UNKNOWN else meeting.winner.table
+        table = race.loser.table if mine is LogStore.UNKNOWN else race.winner.table
         reason, advice = _unknown_store(table)
     elif LogStore.S3_SINGLE_DRIVER in (mine, theirs):
         advice = (
@@ -28,7 +28,7 @@ def lost_commits(meeting: Meeting) -> Verdict | None:
             "or run one at a time"
         )
         reason = "on S3 without S3DynamoDBLogStore one of two drivers can overwrite the other's commit"
-    elif meeting.loser.table.text.startswith("file:") or LogStore.RENAME in (mine, theirs):
+    elif race.loser.table.text.startswith("file:") or LogStore.RENAME in (mine, theirs):
         advice = "set spark.delta.logStore.file.impl to dev.sluice.delta.LinkLogStore in the runtime of both"
         reason = (
             "one of the two commits to a file: table with a LogStore that can overwrite the other's commit"
@@ -67,10 +67,10 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
     )
 
 
-def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:
+def vacuum_under_a_run(race: Race) -> Verdict | None:
     """VACUUM deletes files that no version within its retention needs, also those that a running writer has written but
     not committed, or reads. delta-conflicts A.4 (VACUUM) and E (#1470)."""
-    for one, other in ((meeting.winner, meeting.loser), (meeting.loser, meeting.winner)):
+    for one, other in ((race.winner, race.loser), (race.loser, race.winner)):
         if one.retention_hours is None or other.retention_hours is not None:
             continue
         if one.retention_hours < _WEEK:
@@ -85,15 +85,16 @@ def vacuum_under_a_run(meeting: Meeting) -> Verdict | None:
     return None
 
 
-def vacuum_under_a_read(job: JobFootprint, vacuum: TableFootprint) -> Verdict | None:
+def vacuum_under_a_read(race: Race) -> Verdict | None:
     """VACUUM deletes files of a table that a running job only reads, or may read: a query, a MERGE's source, a stream.
     delta-conflicts A.4 (VACUUM) and E ("retention > max runtime of any in-flight writer + stream lag")."""
+    vacuum, reads = race.winner, race.losing_job.reads
     hours = vacuum.retention_hours
     if hours is None or hours >= _WEEK:
         return None
-    candidates = [key for key in job.reads.tables if vacuum.table.may_hold(key)]
+    candidates = [key for key in reads.tables if vacuum.table.may_hold(key)]
     read = vacuum.table if vacuum.table in candidates else next(iter(candidates), None)
-    if read is None and not job.reads.any_table:
+    if read is None and not reads.any_table:
         return None
     what = (
         f"reads {read}"
@@ -119,16 +120,17 @@ def _kept(vacuum: TableFootprint) -> str:
     return f"{hours}, unless {vacuum.table}, of which nothing is known, says more"
 
 
-def streamed_rows(stream: JobFootprint, source: TableKey, winner: TableFootprint) -> Verdict | None:
+def streamed_rows(race: Race) -> Verdict | None:
     """A stream fails for good at a commit that rewrites or deletes rows of the table that it reads, unless its source's
     options say skipChangeCommits or ignoreChanges; ignoreDeletes only helps where no file is written again, and
     compaction and changes of the table's metadata touch no row. docs.delta.io, Table streaming reads and writes, Ignore
     updates and deletes."""
+    stream, source, winner = race.losing_job, race.table, race.winner
     if winner.operation in KEEPS_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
         return None
     if stream.follows is Follows.CHANGES or (stream.follows is Follows.DELETES and winner.adds.is_empty):
         return None
-    sure = source == winner.table and stream.streams_surely and winner.operation in CHANGES_SOME_ROWS
+    sure = race.on_one_table and stream.streams_surely and winner.operation in CHANGES_SOME_ROWS
     return Verdict(
         Level.WILL if sure else Level.MAY,
         "streamed-rows",
@@ -140,10 +142,11 @@ def streamed_rows(stream: JobFootprint, source: TableKey, winner: TableFootprint
     )
 
 
-def changed_source(told: TableFootprint, winner: TableFootprint) -> Verdict | None:
+def changed_source(race: Race) -> Verdict | None:
     """Where rows of a query land may have been told by the columns of the tables that it selects from, as they were when the job
     was judged: `SELECT *` by their order, `WHERE region = 'eu'` by their types. Who changes these columns before the query is
     read changes where its rows land, and whom that hurts. docs.delta.io, Table batch reads and writes, Update table schema."""
+    told, winner = race.loser, race.winner
     if not winner.may_change_table:
         return None
     source = next((key for key in told.told_by if key.may_equal(winner.table)), None)
@@ -165,10 +168,10 @@ def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool
     return TableKey(mine.checkpoint).may_equal(TableKey(theirs.checkpoint))
 
 
-def same_checkpoint(meeting: Meeting) -> Verdict | None:
+def same_checkpoint(race: Race) -> Verdict | None:
     """Two streams on one checkpoint: the second one to commit a batch aborts. delta-measured 16."""
-    mine, theirs = meeting.loser.checkpoint, meeting.winner.checkpoint
-    if not may_share_a_checkpoint(meeting.loser, meeting.winner):
+    mine, theirs = race.loser.checkpoint, race.winner.checkpoint
+    if not may_share_a_checkpoint(race.loser, race.winner):
         return None
     return Verdict(
         Level.WILL if mine == theirs else Level.MAY,
@@ -183,3 +186,4 @@ def same_checkpoint(meeting: Meeting) -> Verdict | None:
 
 
 RULES: tuple[Rule, ...] = (lost_commits, vacuum_under_a_run, same_checkpoint)
+RULES_OF_READERS: tuple[Rule, ...] = (vacuum_under_a_read, streamed_rows, changed_source)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sluice.conflicts import common, databricks, delta_rs, oss
-from sluice.conflicts.meeting import Meeting, decided
-from sluice.conflicts.verdict import Level, Verdict
+from sluice.conflicts.race import Race, decided
+from sluice.conflicts.readers import beside
+from sluice.conflicts.verdict import Level, Verdict, only_possible
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.tables import TableKey
 
@@ -69,80 +70,19 @@ def conflict_between(first: JobFootprint, second: JobFootprint) -> Conflict | No
 def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verdict]:
     """The worst that the winner's commits can do to the loser, over all their statements."""
     found, table = _APART, loser.tables[0].table
-    for meeting in _meetings(loser, winner):
-        verdict = judge(meeting)
+    for race in _races(loser, winner):
+        verdict = judge(race)
         if found is _APART or verdict.level > found.level:
-            found, table = verdict, meeting.loser.table
+            found, table = verdict, race.table
             if found.level is Level.UNSAFE:
                 break
-    for table_read, verdict in _beside(loser, winner):
+    for table_read, verdict in beside(loser, winner):
         if found is _APART or verdict.level > found.level:
             found, table = verdict, table_read
     return table, found
 
 
-def _beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
-    """Where the one writes what the other only reads."""
-    yield from _by_these_keys(loser, winner)
-    if loser.ids_of_sources or winner.ids_of_sources:
-        by_logs = _by_their_logs(*_by_their_logs(loser, winner))
-        if by_logs != (loser, winner):
-            yield from _by_these_keys(*by_logs)
-
-
-def _by_these_keys(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
-    if loser.vacuums or winner.vacuums:
-        yield from _vacuumed_reads(loser, winner)
-    if loser.streams_from:
-        yield from _streaming_reads(loser, winner)
-    for mine in loser.tables:
-        if mine.told_by:
-            yield from _changed_sources(mine, winner)
-
-
-def _by_their_logs(reader: JobFootprint, writer: JobFootprint) -> tuple[JobFootprint, JobFootprint]:
-    """Both with one key for each log that the one reads and the other writes; the writer first."""
-    for source, table_id in reader.ids_of_sources.items():
-        written = [footprint.table for footprint in writer.tables if footprint.table_id == table_id]
-        for other in written[1:]:
-            writer = writer.renamed(other, written[0])
-        if written:
-            reader = reader.reading(source, written[0])
-    return writer, reader
-
-
-def _changed_sources(mine: TableFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
-    for theirs in winner.tables:
-        verdict = common.changed_source(mine, theirs)
-        if verdict is not None:
-            yield theirs.table, verdict
-
-
-def _vacuumed_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
-    """Files that one of the two deletes and the other only reads; whoever commits first, it is the reader that is hurt."""
-    for one, other in ((loser, winner), (winner, loser)):
-        for vacuum in other.vacuums:
-            verdict = common.vacuum_under_a_read(one, vacuum)
-            if verdict is not None:
-                yield vacuum.table, verdict
-
-
-def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[tuple[TableKey, Verdict]]:
-    """What fails a stream where it only reads. Of an engine that is not open-source Delta only what its documents say is
-    sure."""
-    on_oss = loser.dialect is not None and loser.dialect.is_oss
-    is_documented = loser.dialect is not None and not loser.dialect.is_delta_rs
-    metadata = oss.streaming_read if on_oss else databricks.streaming_read
-    for source in loser.streams_from:
-        for theirs in winner.tables:
-            rows, changed = common.streamed_rows(loser, source, theirs), metadata(source, theirs)
-            if rows is not None:
-                yield source, rows if on_oss else _only_possible(rows)
-            if changed is not None:
-                yield source, changed if is_documented else _only_possible(changed)
-
-
-def _meetings(loser: JobFootprint, winner: JobFootprint) -> Iterator[Meeting]:
+def _races(loser: JobFootprint, winner: JobFootprint) -> Iterator[Race]:
     for mine in loser.tables:
         if mine.hook:
             continue
@@ -154,24 +94,24 @@ def _meetings(loser: JobFootprint, winner: JobFootprint) -> Iterator[Meeting]:
                 and not _may_change(winner, theirs.table)
             )
             if one_table or perhaps or common.may_share_a_checkpoint(mine, theirs):
-                yield Meeting(mine, theirs, loser, winner, one_table)
+                yield Race(mine, theirs, loser, winner, mine.table, one_table)
 
 
-def judge(meeting: Meeting) -> Verdict:
+def judge(race: Race) -> Verdict:
     """By the rules of the loser's engine: it is the one that checks. Of an unknown one only that is believed which all
     engines on Spark have in common: delta-rs runs no job unless somebody says so."""
-    by_store_or_run = decided(common.RULES, meeting)
+    by_store_or_run = decided(common.RULES, race)
     if by_store_or_run is not None:
         return by_store_or_run
-    dialect = meeting.losing_job.dialect
+    dialect = race.dialect
     if dialect is not None and dialect.is_databricks:
-        return databricks.verdict_of(meeting)
+        return databricks.verdict_of(race)
     if dialect is not None and dialect.is_delta_rs:
-        return delta_rs.verdict_of(meeting)
-    verdict = oss.verdict_of(meeting, oss.era_of(dialect))
+        return delta_rs.verdict_of(race)
+    verdict = oss.verdict_of(race)
     if dialect is not None:
         return verdict
-    return _only_possible(_perhaps_databricks(meeting) if verdict.level is Level.NEVER else verdict)
+    return only_possible(_perhaps_databricks(race) if verdict.level is Level.NEVER else verdict)
 
 
 _SAY_THE_ENGINE = (
@@ -180,24 +120,15 @@ _SAY_THE_ENGINE = (
 )
 
 
-def _perhaps_databricks(meeting: Meeting) -> Verdict:
+def _perhaps_databricks(race: Race) -> Verdict:
     """Where open-source Delta lets both commit, saying that it is the engine is all that is needed."""
-    verdict = databricks.verdict_of(meeting)
+    verdict = databricks.verdict_of(race)
     if verdict.level is Level.NEVER:
         return verdict
     return replace(
         verdict,
         reason=f"nothing says whether Databricks writes the table, under whose rules {verdict.reason}",
         advice=_SAY_THE_ENGINE,
-    )
-
-
-def _only_possible(verdict: Verdict) -> Verdict:
-    """What one engine would surely abort, another may let pass."""
-    if verdict.level is not Level.WILL:
-        return verdict
-    return Verdict(
-        Level.MAY, verdict.rule, verdict.reason, verdict.exception, verdict.advice, verdict.meeting
     )
 
 

@@ -2,16 +2,14 @@
 something to say decides.
 
 Sources: "conflicts A.3 #n" is the numbered check in the reference of the code, "measured n" a finding of real races. What
-differs by version is data (`Era`), not code.
+differs by version is data (`eras`), not code.
 """
 
-from dataclasses import dataclass
-
-from sluice.conflicts.meeting import Meeting
+from sluice.conflicts.eras import ANY_ENGINE
+from sluice.conflicts.race import Race, Rule, decided
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.advice import how_to_know
-from sluice.tables import Dialect, TableKey
 
 _APPEND = "ConcurrentAppendException"
 _DELETE_READ = "ConcurrentDeleteReadException"
@@ -26,51 +24,24 @@ _CHANGES_APART = (
 )
 
 
-@dataclass(frozen=True)
-class Era:
-    """What versions of Delta differ in."""
-
-    name: str
-    survives_enabling: frozenset[str]
-    """Features whose enabling lets others commit."""
-    compares_metadata: bool
-    """Whether metadata that is the same as before lets others commit."""
-
-
-_E2 = frozenset({"rowTracking", "deletionVectors", "columnMapping"})
-E1 = Era("3.3 and 4.0", frozenset({"rowTracking"}), compares_metadata=False)
-E2 = Era("4.1 and 4.2", _E2, compares_metadata=True)
-E3 = Era("4.3 and later", _E2 | {"v2Checkpoint", "inCommitTimestamp"}, compares_metadata=True)
-ANY_ENGINE = Era("an unknown engine", frozenset(), compares_metadata=False)
-"""Believes only what holds everywhere."""
-
-
-def era_of(dialect: Dialect | None) -> Era:
-    if dialect is None or not dialect.is_oss or dialect.version is None:
-        return ANY_ENGINE
-    if dialect.version < (4, 1):
-        return E1
-    return E2 if dialect.version < (4, 3) else E3
-
-
-def single_attempt(meeting: Meeting, _: Era) -> Verdict | None:
+def single_attempt(race: Race) -> Verdict | None:
     """RESTORE, CLONE and CONVERT try one version only: whatever was committed meanwhile is a conflict. conflicts A.3,
     "commitLarge"; measured: every cell of the row `restore` is CW.
     Differs: no document speaks of it (conflicts A.6 #8)."""
-    if not meeting.loser.single_attempt:
+    if not race.loser.single_attempt:
         return None
     return _verdict(
-        meeting,
+        race,
         "single-attempt",
-        f"{meeting.loser.operation} tries to commit once: after any other commit it fails",
+        f"{race.loser.operation} tries to commit once: after any other commit it fails",
         _WRITE,
     )
 
 
-def first_commit(meeting: Meeting, _: Era) -> Verdict | None:
+def first_commit(race: Race) -> Verdict | None:
     """Who begins on a path without a table and finds one at its commit fails. measured 10; matrices of first commits.
     Differs: seed 002, ProtocolChangedException, says the same of replacing a table, which fails with MetadataChanged."""
-    if not (meeting.loser.creates and meeting.winner.may_commit_first):
+    if not (race.loser.creates and race.winner.may_commit_first):
         return None
     return Verdict(
         Level.MAY,
@@ -82,11 +53,11 @@ def first_commit(meeting: Meeting, _: Era) -> Verdict | None:
     )
 
 
-def protocol_changed(meeting: Meeting, _: Era) -> Verdict | None:
+def protocol_changed(race: Race) -> Verdict | None:
     """A removed feature aborts everybody but OPTIMIZE; two commits with a Protocol action exclude each other.
     conflicts A.3 #1, #1b; measured 6, 11.
     Differs: seed 002, ProtocolChangedException, says that any upgrade of the protocol aborts."""
-    loser, winner = meeting.loser, meeting.winner
+    loser, winner = race.loser, race.winner
     if loser.protocol is Protocol.REMOVES:
         return Verdict(
             Level.MAY,
@@ -116,17 +87,17 @@ _IN_STEPS = frozenset({"rowTracking"})
 """Begun by several commits, of which the last one alone writes metadata: it may begin after the winner's."""
 
 
-def metadata_changed(meeting: Meeting, era: Era) -> Verdict | None:
+def metadata_changed(race: Race) -> Verdict | None:
     """A change of schema or properties aborts what began before it, with exceptions that grew with the versions.
     conflicts A.3 #2; measured 3, 4, 5, 13.
     Differs: seed 000, Importante, says that every change aborts every concurrent write; here OPTIMIZE, the enabling of some
     features and, from 4.1 on, changes that change nothing let others commit."""
-    loser, winner = meeting.loser, meeting.winner
+    loser, winner = race.loser, race.winner
     if winner.metadata is Metadata.NONE:
         return None
     if loser.retries_itself and not winner.replaces:
         return None
-    if loser.metadata is Metadata.NONE and _harmless(meeting, era):
+    if loser.metadata is Metadata.NONE and _harmless(race):
         return None
     both = loser.metadata is not Metadata.NONE
     sure = (
@@ -147,7 +118,7 @@ def metadata_changed(meeting: Meeting, era: Era) -> Verdict | None:
         reason = f"both {loser.operation} and {winner.operation} write the table's metadata"
     else:
         reason = f"{winner.operation} may change the metadata that {loser.operation} began with"
-    level = Level.WILL if sure and clear and meeting.sure else Level.MAY
+    level = Level.WILL if sure and clear and race.sure else Level.MAY
     return Verdict(level, "metadata-changed", reason, _METADATA, advice, _ALL)
 
 
@@ -155,8 +126,8 @@ def _may_have_identity_columns(statement: TableFootprint) -> bool:
     return statement.metadata is Metadata.IDENTITY and statement.facts is None
 
 
-def _harmless(meeting: Meeting, era: Era) -> bool:
-    winner = meeting.winner
+def _harmless(race: Race) -> bool:
+    winner, era = race.winner, race.era
     if winner.metadata is Metadata.IDENTITY:
         return era is not ANY_ENGINE
     if winner.metadata is Metadata.SAME:
@@ -164,12 +135,12 @@ def _harmless(meeting: Meeting, era: Era) -> bool:
     return winner.metadata is Metadata.ENABLES and winner.enables <= era.survives_enabling
 
 
-def same_domain(meeting: Meeting, _: Era) -> Verdict | None:
+def same_domain(race: Race) -> Verdict | None:
     """Two commits with the same metadata domain, such as the clustering columns. conflicts A.3 #3; measured 7.
     Differs: no document speaks of it (conflicts A.6 #8)."""
-    if not meeting.loser.domains & meeting.winner.domains:
+    if not race.loser.domains & race.winner.domains:
         return None
-    sure = meeting.sure and meeting.winner.adds.is_empty
+    sure = race.sure and race.winner.adds.is_empty
     return Verdict(
         Level.WILL if sure else Level.MAY,
         "same-domain",
@@ -180,27 +151,27 @@ def same_domain(meeting: Meeting, _: Era) -> Verdict | None:
     )
 
 
-def same_transaction_id(meeting: Meeting, _: Era) -> Verdict | None:
+def same_transaction_id(race: Race) -> Verdict | None:
     """Two writes under one txnAppId: whichever commits second aborts, whatever their versions. conflicts A.3 #4.
     Differs: the documents speak of streams on one checkpoint only."""
-    if meeting.loser.txn_app_id is None or meeting.loser.txn_app_id != meeting.winner.txn_app_id:
+    if race.loser.txn_app_id is None or race.loser.txn_app_id != race.winner.txn_app_id:
         return None
     return _verdict(
-        meeting,
+        race,
         "same-transaction-id",
-        f"both write under the txnAppId {meeting.loser.txn_app_id}",
+        f"both write under the txnAppId {race.loser.txn_app_id}",
         _TRANSACTION,
         "give each job a txnAppId of its own",
     )
 
 
-def added_files(meeting: Meeting, _: Era) -> Verdict | None:
+def added_files(race: Race) -> Verdict | None:
     """Files that were added where the loser read. Compared by partition only, never by rows; those of OPTIMIZE count, too.
     conflicts A.3 #6, A.2; measured: "ConcurrentAppend" in all matrices.
     Differs: seed 002 says that it depends on the set of files; seed 000 tells conflicts by rows where tables have deletion
     vectors, lets blind INSERTs through by default (WriteSerializable), and names no files of OPTIMIZE."""
-    loser, winner = meeting.loser, meeting.winner
-    if not loser.data_change or not meeting.meet(loser.reads, winner.adds):
+    loser, winner = race.loser, race.winner
+    if not loser.data_change or not race.meet(loser.reads, winner.adds):
         return None
     if (
         loser.write_serializable
@@ -209,59 +180,60 @@ def added_files(meeting: Meeting, _: Era) -> Verdict | None:
         and loser.metadata is Metadata.NONE
     ):
         return None  # the level that other engines store in the log lets losers ignore blind appends
-    sure = meeting.sure and winner.adds_surely and loser.keeps_no_row
+    sure = race.sure and winner.adds_surely and loser.keeps_no_row
     return Verdict(
         Level.WILL if sure else Level.MAY,
         "added-files",
         f"{winner.operation} may add files to partitions that {loser.operation} reads",
         _APPEND,
-        meeting.to_part,
+        race.to_part,
         (loser.reads, winner.adds),
     )
 
 
-def removed_files(meeting: Meeting, _: Era) -> Verdict | None:
+def removed_files(race: Race) -> Verdict | None:
     """Files that the loser read and the winner removed or rewrote. Which files that are depends on the rows.
     conflicts A.3 #7; measured 13 (OPTIMIZE against OPTIMIZE).
     Differs: seed 000, seed 001 and seed 002 say ConcurrentDeleteDelete of two compactions; seed 000 lets OPTIMIZE pass on
     tables with deletion vectors."""
-    loser, winner = meeting.loser, meeting.winner
-    if not meeting.meet(loser.reads_files, winner.removes):
+    loser, winner = race.loser, race.winner
+    if not race.meet(loser.reads_files, winner.removes):
         return None
     return Verdict(
         Level.MAY,
         "removed-files",
         f"{winner.operation} may remove files that {loser.operation} reads",
         _DELETE_READ,
-        meeting.to_part,
+        race.to_part,
         (loser.reads_files, winner.removes),
     )
 
 
-def removed_twice(meeting: Meeting, _: Era) -> Verdict | None:
+def removed_twice(race: Race) -> Verdict | None:
     """Files that both remove: only dynamic overwrite removes what it hasn't read. conflicts A.3 #8; measured 13.
     Differs: the documents give two compactions as the cause, which fail with ConcurrentDeleteRead."""
-    loser, winner = meeting.loser, meeting.winner
-    if not meeting.meet(loser.removes, winner.removes):
+    loser, winner = race.loser, race.winner
+    if not race.meet(loser.removes, winner.removes):
         return None
     return Verdict(
         Level.MAY,
         "removed-twice",
         f"{loser.operation} and {winner.operation} may remove the same files",
         _DELETE_DELETE,
-        meeting.to_part,
+        race.to_part,
         (loser.removes, winner.removes),
     )
 
 
-def streaming_read(source: TableKey, winner: TableFootprint) -> Verdict | None:
+def streaming_read(race: Race) -> Verdict | None:
     """A stream that reads a table fails at a commit that changes the table's schema, and goes on when it is started again.
     docs.delta.io, Table streaming reads and writes, Delta table as a source.
     Differs: seed 000, Importante, says so of every change of metadata; which of them leave the schema as it was, a
     footprint does not tell, so this is only `may`."""
-    if winner.metadata in (Metadata.NONE, Metadata.IDENTITY, Metadata.SAME) or not source.may_equal(
-        winner.table
-    ):
+    source, winner = race.table, race.winner
+    if winner.metadata in (Metadata.NONE, Metadata.IDENTITY, Metadata.SAME):
+        return None
+    if not source.may_equal(winner.table):
         return None
     return Verdict(
         Level.MAY,
@@ -273,8 +245,8 @@ def streaming_read(source: TableKey, winner: TableFootprint) -> Verdict | None:
     )
 
 
-RULES_OF_FILES = (added_files, removed_files, removed_twice)
-RULES = (
+RULES_OF_FILES: tuple[Rule, ...] = (added_files, removed_files, removed_twice)
+RULES: tuple[Rule, ...] = (
     single_attempt,
     first_commit,
     protocol_changed,
@@ -283,20 +255,17 @@ RULES = (
     same_transaction_id,
     *RULES_OF_FILES,
 )
+RULES_OF_READERS: tuple[Rule, ...] = (streaming_read,)
 
 
-def verdict_of(meeting: Meeting, era: Era) -> Verdict:
-    files_only = meeting.loser.only_files and meeting.winner.only_files
-    for rule in RULES_OF_FILES if files_only else RULES:
-        verdict = rule(meeting, era)
-        if verdict is not None:
-            return verdict
-    return nothing_meets(meeting)
+def verdict_of(race: Race) -> Verdict:
+    files_only = race.loser.only_files and race.winner.only_files
+    return decided(RULES_OF_FILES if files_only else RULES, race) or nothing_meets(race)
 
 
-def nothing_meets(meeting: Meeting) -> Verdict:
+def nothing_meets(race: Race) -> Verdict:
     """What no rule speaks against."""
-    loser, winner = meeting.loser, meeting.winner
+    loser, winner = race.loser, race.winner
     if loser.blind:
         return Verdict(Level.NEVER, "blind-append", f"{loser.operation} reads nothing of the table")
     if winner.adds.is_empty and winner.removes.is_empty:
@@ -306,5 +275,5 @@ def nothing_meets(meeting: Meeting) -> Verdict:
     )
 
 
-def _verdict(meeting: Meeting, rule: str, reason: str, exception: str, advice: str | None = None) -> Verdict:
-    return Verdict(Level.WILL if meeting.sure else Level.MAY, rule, reason, exception, advice, _ALL)
+def _verdict(race: Race, rule: str, reason: str, exception: str, advice: str | None = None) -> Verdict:
+    return Verdict(Level.WILL if race.sure else Level.MAY, rule, reason, exception, advice, _ALL)

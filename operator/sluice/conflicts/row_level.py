@@ -7,7 +7,7 @@ prioriza a latência em vez da resolução de conflitos").
 from dataclasses import dataclass
 
 from sluice.api.job import Operation
-from sluice.conflicts.meeting import Meeting
+from sluice.conflicts.race import Race
 from sluice.footprint.model import TableFootprint
 from sluice.footprint.operations import APPENDS, CHANGES_SOME_ROWS
 from sluice.tables import Dialect, TableFacts
@@ -40,10 +40,10 @@ SUPPORT = (
 )
 
 
-def why_not(meeting: Meeting) -> str | None:
+def why_not(race: Race) -> str | None:
     """Why the pair's conflicts are told by files; None if they are told by rows."""
-    loser, winner = meeting.loser, meeting.winner
-    return _why_not(loser, meeting.losing_job.dialect) or _why_not(winner, meeting.winning_job.dialect)
+    loser, winner = race.loser, race.winner
+    return _why_not(loser, race.dialect) or _why_not(winner, race.winning_job.dialect)
 
 
 def _why_not(statement: TableFootprint, dialect: Dialect | None) -> str | None:  # noqa: PLR0911 - one limit a line

@@ -37,3 +37,12 @@ class Verdict:
             return None
         text = to_sql(overlap(*self.meeting), shorten=True)
         return text.lower() if text in ("TRUE", "FALSE") else text
+
+
+def only_possible(verdict: Verdict) -> Verdict:
+    """What one engine would surely abort, another may let pass."""
+    if verdict.level is not Level.WILL:
+        return verdict
+    return Verdict(
+        Level.MAY, verdict.rule, verdict.reason, verdict.exception, verdict.advice, verdict.meeting
+    )

@@ -141,15 +141,7 @@ class TableFootprint:
     def only_files(self) -> bool:
         """It adds and removes files of a table that is there, and does nothing else that others could lose to, or it to them:
         nearly all footprints."""
-        return not (
-            self.metadata is not Metadata.NONE
-            or self.protocol is not Protocol.NONE
-            or self.creates
-            or self.replaces
-            or self.single_attempt
-            or self.domains
-            or self.txn_app_id is not None
-        )
+        return all(getattr(self, name) == plain for name, plain in _OF_PLAIN_WRITES)
 
     @property
     def may_commit_first(self) -> bool:
@@ -165,6 +157,15 @@ class TableFootprint:
     def writes_text(self) -> str:
         """Where it adds rows, as a condition for people."""
         return _text(self.adds)
+
+
+BESIDE_FILES = frozenset(
+    {"metadata", "protocol", "creates", "replaces", "single_attempt", "domains", "txn_app_id"}
+)
+"""What a commit does beside adding and removing files. Rules that look at nothing else are skipped where none of it is done."""
+_OF_PLAIN_WRITES = tuple(
+    (one.name, one.default) for one in fields(TableFootprint) if one.name in BESIDE_FILES
+)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Level, Pair, common, conflict_between, pair_of
+from sluice.conflicts.race import Race
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.tables import Dialect, databricks, key_of_path, oss
 from unit.conflicts import pairs as p
@@ -98,7 +99,10 @@ def test_of_other_engines_it_is_only_possible(dialect: Dialect | None) -> None:
 def test_a_name_that_may_be_the_table_may_break_the_stream() -> None:
     known = p.facts(dialect=DELTA)
     reader, changed = p.job(stream(), known), p.job("DELETE FROM sales.orders", known)
-    found = common.streamed_rows(reader, reader.streams_from[0], changed.tables[0])
+    race = Race(
+        reader.tables[0], changed.tables[0], reader, changed, reader.streams_from[0], on_one_table=False
+    )
+    found = common.streamed_rows(race)
     assert found is not None
     assert found.level is Level.MAY
 

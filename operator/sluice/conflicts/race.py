@@ -1,22 +1,34 @@
-"""What meets in one verdict: a loser's and a winner's statement on one table, or on two that may be one."""
+"""What one verdict is about: the loser began, then the winner committed to a table that the loser writes or reads."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from sluice.conflicts.eras import Era, era_of
 from sluice.conflicts.verdict import Verdict
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.predicates import Region, disjoint
+from sluice.tables import Dialect, TableKey
 
 
-class Meeting(NamedTuple):
-    """The loser began, then the winner committed."""
-
+class Race(NamedTuple):
     loser: TableFootprint
+    """What the losing job writes; its first statement, where the race is about a table that the job only reads."""
     winner: TableFootprint
     losing_job: JobFootprint
     winning_job: JobFootprint
+    table: TableKey
+    """What the loser calls the table."""
     on_one_table: bool
     """False for two that may be one."""
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """Of the engine that checks: the loser's."""
+        return self.losing_job.dialect
+
+    @property
+    def era(self) -> Era:
+        return era_of(self.losing_job.dialect)
 
     def meet(self, one: Region, other: Region) -> bool:
         """Whether the two have a partition in common; only of one and the same table can conditions be compared."""
@@ -37,13 +49,13 @@ class Meeting(NamedTuple):
         return loser.reads_advice or winner.writes_advice or winner.reads_advice
 
 
-Rule = Callable[[Meeting], Verdict | None]
+Rule = Callable[[Race], Verdict | None]
 
 
-def decided(rules: Iterable[Rule], meeting: Meeting) -> Verdict | None:
+def decided(rules: Iterable[Rule], race: Race) -> Verdict | None:
     """By the first rule that has something to say."""
     for rule in rules:
-        verdict = rule(meeting)
+        verdict = rule(race)
         if verdict is not None:
             return verdict
     return None
