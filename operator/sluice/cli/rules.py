@@ -1,22 +1,21 @@
 """Writes the page of all conflict rules: `python -m sluice.cli.rules FILE [--check]`.
 
-What a rule says comes from its own docstring, its example's verdict from the oracle, so that the page can't claim more.
+What a rule says comes from its own record, its example's verdict from the oracle, so that the page can't claim more.
 """
 
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 
 import yaml
 
 from sluice.api.written import write
-from sluice.cli.rule_examples import EXAMPLES, Example, Rule
-from sluice.cli.rule_ids import ids_of
-from sluice.conflicts import Level, Verdict, common, databricks, delta_rs, oracle, oss, pair_of
+from sluice.cli.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
+from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.eras import ERAS
+from sluice.conflicts.oracle import OTHER_TABLES
 from sluice.conflicts.row_level import SUPPORT
+from sluice.conflicts.rule import Example, Rule
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev crds`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -54,12 +53,12 @@ together.
 | id | said by |
 | --- | --- |
 """
-COMMON = """
+ON_EVERY_ENGINE = """
 ## Rules of every engine
 
 Asked first: they are about the store and about runs, not about Delta's check.
 """
-OPEN_SOURCE = """
+ON_OPEN_SOURCE = """
 ## Open-source Delta Lake
 
 Proved on real Delta: each rule is held against all recorded races (`tests/contract/truth`), which are raced again in part by
@@ -69,7 +68,7 @@ nothing is called `will`. Versions differ in this:
 | Delta Lake | features whose enabling lets others commit | metadata that stays the same |
 | --- | --- | --- |
 """
-DATABRICKS = """
+ON_DATABRICKS = """
 ## Databricks
 
 There is no code to read and no engine to race, so a pair passes only where a document says that it cannot conflict. These
@@ -82,24 +81,12 @@ That changes what `may` means, and never makes it `never`: Databricks promises f
 | runtime from | tables | without Photon | source |
 | --- | --- | --- | --- |
 """
-DELTA_RS = """
+ON_DELTA_RS = """
 ## delta-rs
 
 The `deltalake` package for Python and Rust, if a table's policy names it as the dialect. Its code was read, and none of it was
 raced: what it is not known to let pass waits. All its failures are of one class, CommitFailedError.
 """
-OF_ALL: tuple[Rule, ...] = (
-    *common.RULES,
-    common.vacuum_under_a_read,
-    common.streamed_rows,
-    common.changed_source,
-)
-OF_OSS: tuple[Rule, ...] = (*oss.RULES, oss.streaming_read, oss.nothing_meets)
-OF_DELTA_RS: tuple[Rule, ...] = (*delta_rs.RULES, delta_rs.nothing_meets)
-OF_DATABRICKS: tuple[Rule, ...] = (*databricks.RULES, databricks.streaming_read, databricks.undocumented)
-_SOURCES = re.compile(
-    r"[.;] (?=(?:seed \d|conflicts [A-Z]|measured\b|delta-conflicts|delta-measured|docs\.delta\.io))"
-)
 
 
 def render() -> str:
@@ -108,50 +95,37 @@ def render() -> str:
 
 def _lines() -> Iterator[str]:
     yield HEADER + IDS + "\n".join(_index())
-    yield COMMON
-    yield from _rules(OF_ALL)
-    yield OPEN_SOURCE + "\n".join(_eras())
+    yield ON_EVERY_ENGINE
+    yield from _rules(EVERY_ENGINE)
+    yield ON_OPEN_SOURCE + "\n".join(_eras())
     yield ""
-    yield from _rules(OF_OSS)
-    yield DATABRICKS
+    yield from _rules(OPEN_SOURCE)
+    yield ON_DATABRICKS
     yield from _matrices()
     yield ROWS + "\n".join(_support())
     yield ""
-    yield from _rules(OF_DATABRICKS)
-    yield DELTA_RS
-    yield from _rules(OF_DELTA_RS)
+    yield from _rules(DATABRICKS)
+    yield ON_DELTA_RS
+    yield from _rules(DELTA_RS)
 
 
 def _index() -> Iterator[str]:
     """Every id, with links to the sections of its rules."""
     said: dict[str, list[str]] = {}
     headings: Counter[str] = Counter()
-    sections: tuple[tuple[str, tuple[Rule, ...]], ...] = (
-        ("every engine", OF_ALL),
-        ("open source", OF_OSS),
-        ("Databricks", OF_DATABRICKS),
-        ("delta-rs", OF_DELTA_RS),
-    )
-    for engine, rules in sections:
-        for rule in rules:
+    for book in RULEBOOKS:
+        for rule in book.rules:
             slug = _heading(rule).lower().replace(" ", "-")
             anchor = f"{slug}-{headings[slug]}" if headings[slug] else slug
             headings[slug] += 1
-            for one in _ids(rule):
-                said.setdefault(one, []).append(f"[{_heading(rule)}](#{anchor}) ({engine})")
-    for one in ids_of(oracle)[""]:
-        said.setdefault(one, []).append("no rule is asked: they have no table in common")
+            said.setdefault(rule.id, []).append(f"[{_heading(rule)}](#{anchor}) ({book.engine})")
+    said[OTHER_TABLES.rule] = ["no rule is asked: they have no table in common"]
     for one, places in sorted(said.items()):
         yield f"| `{one}` | {', '.join(places)} |"
 
 
-def _ids(rule: Rule) -> tuple[str, ...]:
-    module = next(one for one in (common, oss, databricks, delta_rs) if one.__name__ == rule.__module__)
-    return ids_of(module)[rule.__name__]
-
-
 def _heading(rule: Rule) -> str:
-    return rule.__name__.replace("_", " ").capitalize()
+    return rule.name.replace("_", " ").capitalize()
 
 
 def _eras() -> Iterator[str]:
@@ -186,7 +160,6 @@ _KINDS = {
 
 
 def _matrices() -> Iterator[str]:
-    plain = next(example for example in EXAMPLES if example.dialect.is_databricks)
     vectors = {"properties": {"delta.enableDeletionVectors": "true"}}
     for title, partitioned, facts in (
         ("WriteSerializable, partitioned, without deletion vectors", True, {}),
@@ -197,52 +170,34 @@ def _matrices() -> Iterator[str]:
         yield f"**{title}**\n"
         yield "| | " + " | ".join(_KINDS) + " |"
         yield "| --- |" + " --- |" * len(_KINDS)
-        base = replace(plain, partitioned=partitioned, table=facts)
         for name, row in _KINDS.items():
-            cells = (_cell(base, row, column) for column in _KINDS.values())
+            cells = (_cell(Example(row, column, partitioned, facts)) for column in _KINDS.values())
             yield f"| **{name}** | " + " | ".join(cells) + " |"
         yield ""
 
 
-def _cell(base: Example, row: str, column: str) -> str:
-    pair = pair_of(*replace(base, loser=row, winner=column).jobs)
+def _cell(example: Example) -> str:
+    pair = pair_of(*DATABRICKS.jobs(example))
     worst = max(pair.first_loses, pair.second_loses, key=lambda verdict: verdict.level)
     return "can't" if worst.level is Level.NEVER else "may, by rows" if worst.rule == "same-rows" else "may"
 
 
-def _rules(rules: Iterable[Rule]) -> Iterator[str]:
-    by_rule = {example.rule: example for example in EXAMPLES}
-    for rule in rules:
-        yield from _rule(by_rule[rule])
-
-
-def _rule(example: Example) -> Iterator[str]:
-    says, source, differs = parts(example.rule.__doc__ or "")
-    yield f"### {_heading(example.rule)}\n"
-    yield f"{says}\n"
-    yield from _shown(example)
-    others = [f"`{one}`" for one in _ids(example.rule) if one != example.verdict.rule]
-    if others:
-        yield f"- Gives also: {', '.join(others)}"
-    yield f"- Where it comes from: {source or 'no rule above speaks of it'}"
-    if differs:
-        yield f"- Where documents and code disagree: {differs}"
-    yield f"- Proved by: {'; '.join(_named(name) for name in example.proof)}"
-    yield ""
-
-
-def parts(docstring: str) -> tuple[str, str, str]:
-    """What a rule says, where that comes from, and where documents and code disagree."""
-    text, _, differs = " ".join(docstring.split()).partition(" Differs: ")
-    found = _SOURCES.search(text)
-    if found is None:
-        return text, "", differs
-    return text[: found.start()] + ".", text[found.end() :], differs
+def _rules(book: Rulebook) -> Iterator[str]:
+    for rule in book.rules:
+        yield f"### {_heading(rule)}\n"
+        yield f"{rule.says}\n"
+        yield from _shown(rule.example)
+        yield f"{_told(book.verdict(rule.example))}\n"
+        yield f"- Where it comes from: {rule.sources or 'no rule above speaks of it'}"
+        if rule.differs:
+            yield f"- Where documents and code disagree: {rule.differs}"
+        yield f"- Proved by: {'; '.join(_named(name) for name in rule.proofs)}"
+        yield ""
 
 
 def _named(test: str) -> str:
     path, _, name = test.partition("::")
-    return f"[`{name}`](../{path})"
+    return f"[`{name}`](../tests/unit/{path})"
 
 
 def _shown(example: Example) -> Iterator[str]:
@@ -252,8 +207,6 @@ def _shown(example: Example) -> Iterator[str]:
     yield "-- committed in between:"
     yield _text(example.winner)
     yield "```"
-    yield ""
-    yield _told(example.verdict)
     yield ""
 
 

@@ -1,20 +1,32 @@
 """Rules of the table's store and of runs, whatever engine commits: asked before any of Delta's own."""
 
-from sluice.conflicts.race import Race, Rule
-from sluice.conflicts.verdict import Level, Verdict
+from sluice.conflicts import orders
+from sluice.conflicts.race import Race
+from sluice.conflicts.rule import Example, Rule, Ruling, rule
+from sluice.conflicts.verdict import Level
 from sluice.footprint.model import EVERYTHING, Follows, TableFootprint
 from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
 from sluice.tables import LogStore, TableKey
 
+_STREAMED = "conflicts/test_streamed_tables.py"
+_REPLAY = "conflicts/test_replay.py"
 _WEEK = 168.0
 """Hours that a run may take: nobody ends one for its age."""
 _ALL = (EVERYTHING, EVERYTHING)
 _RETAIN = "retain longer (RETAIN 168 HOURS)"
 
 
-def lost_commits(race: Race) -> Verdict | None:
-    """Some stores let a commit overwrite another one of the same version, without any exception. delta-conflicts E,
-    "Storage facts"."""
+@rule(
+    "lost-commits",
+    says="Some stores let a commit overwrite another one of the same version, without any exception.",
+    sources='delta-conflicts E, "Storage facts".',
+    example=Example(orders.APPEND, orders.APPEND, table={"log_store": LogStore.S3_SINGLE_DRIVER}),
+    proofs=(
+        "cli/test_batch.py::test_an_unsafe_store_is_unsafe_for_everything",
+        "cli/test_batch.py::test_a_link_store_beside_another_is_unsafe",
+    ),
+)
+def lost_commits(race: Race) -> Ruling | None:
     mine, theirs = race.loser.log_store, race.winner.log_store
     apart = race.loser.lock_table, race.winner.lock_table
     if not mine.loses_beside(theirs):
@@ -36,13 +48,13 @@ def lost_commits(race: Race) -> Verdict | None:
     else:
         advice = "let both commit through the same log store"
         reason = f"one commits through the log store {mine}, the other through {theirs}: neither sees the other's lock"
-    return Verdict(Level.UNSAFE, "lost-commits", reason, None, advice, _ALL)
+    return Ruling(Level.UNSAFE, reason, None, advice, _ALL)
 
 
-def _locked_apart(one: str, other: str) -> Verdict:
+def _locked_apart(one: str, other: str) -> Ruling:
     reason = f"one commits through the DynamoDB table {one}, the other through {other}: neither sees the other's commits"
     advice = "give both jobs the same spark.io.delta.storage.S3DynamoDBLogStore.ddb.region and .ddb.tableName"
-    return Verdict(Level.UNSAFE, "lost-commits", reason, None, advice, _ALL)
+    return Ruling(Level.UNSAFE, reason, None, advice, _ALL)
 
 
 def _unknown_store(table: TableKey) -> tuple[str, str]:
@@ -67,16 +79,26 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
     )
 
 
-def vacuum_under_a_run(race: Race) -> Verdict | None:
-    """VACUUM deletes files that no version within its retention needs, also those that a running writer has written but
-    not committed, or reads. delta-conflicts A.4 (VACUUM) and E (#1470)."""
+@rule(
+    "vacuum-under-a-run",
+    says=(
+        "VACUUM deletes files that no version within its retention needs, also those that a running writer "
+        "has written but not committed, or reads."
+    ),
+    sources="delta-conflicts A.4 (VACUUM) and E (#1470).",
+    example=Example(orders.APPEND, orders.VACUUM_TOO_SOON),
+    proofs=(
+        "cli/test_batch.py::test_vacuum_below_a_writers_lifetime_is_unsafe",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def vacuum_under_a_run(race: Race) -> Ruling | None:
     for one, other in ((race.winner, race.loser), (race.loser, race.winner)):
         if one.retention_hours is None or other.retention_hours is not None:
             continue
         if one.retention_hours < _WEEK:
-            return Verdict(
+            return Ruling(
                 Level.UNSAFE,
-                "vacuum-under-a-run",
                 f"{_kept(one)}, but the other may run for {_WEEK:g}",
                 None,
                 _RETAIN,
@@ -85,9 +107,23 @@ def vacuum_under_a_run(race: Race) -> Verdict | None:
     return None
 
 
-def vacuum_under_a_read(race: Race) -> Verdict | None:
-    """VACUUM deletes files of a table that a running job only reads, or may read: a query, a MERGE's source, a stream.
-    delta-conflicts A.4 (VACUUM) and E ("retention > max runtime of any in-flight writer + stream lag")."""
+@rule(
+    "vacuum-under-a-run",
+    says=(
+        "VACUUM deletes files of a table that a running job only reads, or may read: a query, a MERGE's "
+        "source, a stream."
+    ),
+    sources=(
+        'delta-conflicts A.4 (VACUUM) and E ("retention > max runtime of any in-flight writer + stream lag").'
+    ),
+    example=Example(
+        "INSERT INTO report SELECT date, SUM(amount) FROM orders GROUP BY date", orders.VACUUM_TOO_SOON
+    ),
+    proofs=(
+        "conflicts/test_vacuumed_reads.py::test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly",
+    ),
+)
+def vacuum_under_a_read(race: Race) -> Ruling | None:
     vacuum, reads = race.winner, race.losing_job.reads
     hours = vacuum.retention_hours
     if hours is None or hours >= _WEEK:
@@ -101,9 +137,8 @@ def vacuum_under_a_read(race: Race) -> Verdict | None:
         if read == vacuum.table
         else f"may read {vacuum.table}" + (f" as {read}" if read else "")
     )
-    return Verdict(
+    return Ruling(
         Level.MAY if read is None else Level.UNSAFE,
-        "vacuum-under-a-run",
         f"{_kept(vacuum)}, but the other, which {what}, may run for {_WEEK:g}",
         None,
         _RETAIN,
@@ -120,20 +155,29 @@ def _kept(vacuum: TableFootprint) -> str:
     return f"{hours}, unless {vacuum.table}, of which nothing is known, says more"
 
 
-def streamed_rows(race: Race) -> Verdict | None:
-    """A stream fails for good at a commit that rewrites or deletes rows of the table that it reads, unless its source's
-    options say skipChangeCommits or ignoreChanges; ignoreDeletes only helps where no file is written again, and
-    compaction and changes of the table's metadata touch no row. docs.delta.io, Table streaming reads and writes, Ignore
-    updates and deletes."""
+@rule(
+    "streamed-rows",
+    says=(
+        "A stream fails for good at a commit that rewrites or deletes rows of the table that it reads, "
+        "unless its source's options say skipChangeCommits or ignoreChanges; ignoreDeletes only helps where "
+        "no file is written again, and compaction and changes of the table's metadata touch no row."
+    ),
+    sources="docs.delta.io, Table streaming reads and writes, Ignore updates and deletes.",
+    example=Example(orders.STREAM_FROM_ORDERS, orders.DELETE),
+    proofs=(
+        f"{_STREAMED}::test_a_change_of_rows_breaks_a_stream_that_reads_them",
+        f"{_STREAMED}::test_options_of_the_source_let_changes_pass",
+    ),
+)
+def streamed_rows(race: Race) -> Ruling | None:
     stream, source, winner = race.losing_job, race.table, race.winner
     if winner.operation in KEEPS_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
         return None
     if stream.follows is Follows.CHANGES or (stream.follows is Follows.DELETES and winner.adds.is_empty):
         return None
     sure = race.on_one_table and stream.streams_surely and winner.operation in CHANGES_SOME_ROWS
-    return Verdict(
+    return Ruling(
         Level.WILL if sure else Level.MAY,
-        "streamed-rows",
         f"{winner.operation} may rewrite or delete rows of {source}, which the stream reads: a stream takes appends only, "
         "and starting it again does not help",
         None,
@@ -142,19 +186,33 @@ def streamed_rows(race: Race) -> Verdict | None:
     )
 
 
-def changed_source(race: Race) -> Verdict | None:
-    """Where rows of a query land may have been told by the columns of the tables that it selects from, as they were when the job
-    was judged: `SELECT *` by their order, `WHERE region = 'eu'` by their types. Who changes these columns before the query is
-    read changes where its rows land, and whom that hurts. docs.delta.io, Table batch reads and writes, Update table schema."""
+@rule(
+    "changed-source",
+    says=(
+        "Where rows of a query land may have been told by the columns of the tables that it selects from, "
+        "as they were when the job was judged: `SELECT *` by their order, `WHERE region = 'eu'` by their "
+        "types. Who changes these columns before the query is read changes where its rows land, and whom "
+        "that hurts."
+    ),
+    sources="docs.delta.io, Table batch reads and writes, Update table schema.",
+    example=Example(
+        "INSERT INTO archive SELECT * FROM orders WHERE date = DATE '2026-11-18'",
+        "ALTER TABLE orders ADD COLUMNS (note STRING FIRST)",
+    ),
+    proofs=(
+        "conflicts/test_changed_sources.py::test_what_may_change_the_source_s_columns_waits",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_after_a_third_job_was_let_run_beside_it",
+    ),
+)
+def changed_source(race: Race) -> Ruling | None:
     told, winner = race.loser, race.winner
     if not winner.may_change_table:
         return None
     source = next((key for key in told.told_by if key.may_equal(winner.table)), None)
     if source is None:
         return None
-    return Verdict(
+    return Ruling(
         Level.MAY,
-        "changed-source",
         f"{winner.operation} may change the columns of {source}, which tell where the rows of {told.operation} land",
         None,
         None,
@@ -168,14 +226,21 @@ def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool
     return TableKey(mine.checkpoint).may_equal(TableKey(theirs.checkpoint))
 
 
-def same_checkpoint(race: Race) -> Verdict | None:
-    """Two streams on one checkpoint: the second one to commit a batch aborts. delta-measured 16."""
+@rule(
+    "same-checkpoint",
+    says="Two streams on one checkpoint: the second one to commit a batch aborts.",
+    sources="delta-measured 16.",
+    example=Example(orders.STREAM_TO_ORDERS, orders.STREAM_TO_ORDERS),
+    proofs=(
+        "conflicts/test_databricks_rules.py::test_seed_000_ConcurrentTransactionException_the_same_checkpoint_twice",
+    ),
+)
+def same_checkpoint(race: Race) -> Ruling | None:
     mine, theirs = race.loser.checkpoint, race.winner.checkpoint
     if not may_share_a_checkpoint(race.loser, race.winner):
         return None
-    return Verdict(
+    return Ruling(
         Level.WILL if mine == theirs else Level.MAY,
-        "same-checkpoint",
         f"both streams use the checkpoint {mine}"
         if mine == theirs
         else f"the streams' checkpoints {mine} and {theirs} may be one",

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from sluice.conflicts import common, databricks, delta_rs, oss
-from sluice.conflicts.race import Race, decided
+from sluice.conflicts.race import Race
 from sluice.conflicts.readers import beside
+from sluice.conflicts.rule import decided
 from sluice.conflicts.verdict import Level, Verdict, only_possible
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.tables import TableKey
 
-_APART = Verdict(Level.NEVER, "other-tables", "they have no table in common")
+OTHER_TABLES = Verdict(Level.NEVER, "other-tables", "they have no table in common")
 
 
 class Order(StrEnum):
@@ -69,15 +70,15 @@ def conflict_between(first: JobFootprint, second: JobFootprint) -> Conflict | No
 
 def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verdict]:
     """The worst that the winner's commits can do to the loser, over all their statements."""
-    found, table = _APART, loser.tables[0].table
+    found, table = OTHER_TABLES, loser.tables[0].table
     for race in _races(loser, winner):
         verdict = judge(race)
-        if found is _APART or verdict.level > found.level:
+        if found is OTHER_TABLES or verdict.level > found.level:
             found, table = verdict, race.table
             if found.level is Level.UNSAFE:
                 break
     for table_read, verdict in beside(loser, winner):
-        if found is _APART or verdict.level > found.level:
+        if found is OTHER_TABLES or verdict.level > found.level:
             found, table = verdict, table_read
     return table, found
 

@@ -5,12 +5,18 @@ Sources: "conflicts A.3 #n" is the numbered check in the reference of the code, 
 differs by version is data (`eras`), not code.
 """
 
+from sluice.conflicts import orders
 from sluice.conflicts.eras import ANY_ENGINE
-from sluice.conflicts.race import Race, Rule, decided
+from sluice.conflicts.race import Race
+from sluice.conflicts.rule import Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.advice import how_to_know
 
+_REPLAY = "conflicts/test_replay.py"
+_MATRICES = "conflicts/test_matrices.py"
+_DIFFER = "conflicts/test_documents_differ.py"
+_TOGETHER = "conflicts/test_why_two_may_run_together.py"
 _APPEND = "ConcurrentAppendException"
 _DELETE_READ = "ConcurrentDeleteReadException"
 _DELETE_DELETE = "ConcurrentDeleteDeleteException"
@@ -24,28 +30,49 @@ _CHANGES_APART = (
 )
 
 
-def single_attempt(race: Race) -> Verdict | None:
-    """RESTORE, CLONE and CONVERT try one version only: whatever was committed meanwhile is a conflict. conflicts A.3,
-    "commitLarge"; measured: every cell of the row `restore` is CW.
-    Differs: no document speaks of it (conflicts A.6 #8)."""
+@rule(
+    "single-attempt",
+    says="RESTORE, CLONE and CONVERT try one version only: whatever was committed meanwhile is a conflict.",
+    sources='conflicts A.3, "commitLarge"; measured: every cell of the row `restore` is CW.',
+    differs="no document speaks of it (conflicts A.6 #8).",
+    example=Example(orders.RESTORE, orders.APPEND),
+    proofs=(
+        f"{_MATRICES}::test_a_restore_commits_in_one_attempt",
+        f"{_DIFFER}::test_no_document_speaks_of_restore_in_the_code_it_has_one_attempt",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def single_attempt(race: Race) -> Ruling | None:
     if not race.loser.single_attempt:
         return None
-    return _verdict(
-        race,
-        "single-attempt",
+    return Ruling(
+        Level.WILL if race.sure else Level.MAY,
         f"{race.loser.operation} tries to commit once: after any other commit it fails",
         _WRITE,
+        None,
+        _ALL,
     )
 
 
-def first_commit(race: Race) -> Verdict | None:
-    """Who begins on a path without a table and finds one at its commit fails. measured 10; matrices of first commits.
-    Differs: seed 002, ProtocolChangedException, says the same of replacing a table, which fails with MetadataChanged."""
+@rule(
+    "first-commit",
+    says="Who begins on a path without a table and finds one at its commit fails.",
+    sources="measured 10; matrices of first commits.",
+    differs=(
+        "seed 002, ProtocolChangedException, says the same of replacing a table, which fails with "
+        "MetadataChanged."
+    ),
+    example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
+    proofs=(
+        f"{_MATRICES}::test_first_commits_exclude_each_other",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def first_commit(race: Race) -> Ruling | None:
     if not (race.loser.creates and race.winner.may_commit_first):
         return None
-    return Verdict(
+    return Ruling(
         Level.MAY,
-        "first-commit",
         "both may make the table's first commit",
         _PROTOCOL,
         "create the table before: CREATE TABLE IF NOT EXISTS in a job of its own",
@@ -53,45 +80,90 @@ def first_commit(race: Race) -> Verdict | None:
     )
 
 
-def protocol_changed(race: Race) -> Verdict | None:
-    """A removed feature aborts everybody but OPTIMIZE; two commits with a Protocol action exclude each other.
-    conflicts A.3 #1, #1b; measured 6, 11.
-    Differs: seed 002, ProtocolChangedException, says that any upgrade of the protocol aborts."""
-    loser, winner = race.loser, race.winner
-    if loser.protocol is Protocol.REMOVES:
-        return Verdict(
-            Level.MAY,
-            "feature-dropped-under-writers",
-            "DROP FEATURE checks again whether what was committed meanwhile still uses the feature",
-            None,
-            _CHANGES_APART,
-            _ALL,
-        )
-    if winner.protocol is Protocol.REMOVES and not loser.retries_itself:
-        return Verdict(
-            Level.MAY,
-            "feature-removed",
-            f"a feature that {loser.operation} began with is removed from the table",
-            _PROTOCOL,
-            _CHANGES_APART,
-            _ALL,
-        )
-    if Protocol.NONE in (loser.protocol, winner.protocol):
+_PROTOCOLS = "conflicts A.3 #1, #1b; measured 6, 11."
+_ANY_UPGRADE = "seed 002, ProtocolChangedException, says that any upgrade of the protocol aborts."
+
+
+@rule(
+    "feature-dropped-under-writers",
+    says="DROP FEATURE looks again at what was committed meanwhile, and fails if that still uses the feature.",
+    sources=_PROTOCOLS,
+    example=Example(orders.DROP_FEATURE, orders.APPEND),
+    proofs=("conflicts/test_two_protocols.py::test_who_drops_a_feature_may_lose_to_whoever_uses_it",),
+)
+def feature_dropped_under_writers(race: Race) -> Ruling | None:
+    if race.loser.protocol is not Protocol.REMOVES:
         return None
-    return Verdict(
-        Level.MAY, "two-protocols", "both may change the table's protocol", _PROTOCOL, _CHANGES_APART, _ALL
+    return Ruling(
+        Level.MAY,
+        "DROP FEATURE checks again whether what was committed meanwhile still uses the feature",
+        None,
+        _CHANGES_APART,
+        _ALL,
     )
+
+
+@rule(
+    "feature-removed",
+    says="A removed feature aborts everybody but OPTIMIZE.",
+    sources=_PROTOCOLS,
+    differs=_ANY_UPGRADE,
+    example=Example(orders.APPEND, orders.DROP_FEATURE),
+    proofs=("conflicts/test_two_protocols.py::test_a_dropped_feature_may_abort_all_but_compaction",),
+)
+def feature_removed(race: Race) -> Ruling | None:
+    loser, winner = race.loser, race.winner
+    if winner.protocol is not Protocol.REMOVES or loser.retries_itself:
+        return None
+    return Ruling(
+        Level.MAY,
+        f"a feature that {loser.operation} began with is removed from the table",
+        _PROTOCOL,
+        _CHANGES_APART,
+        _ALL,
+    )
+
+
+@rule(
+    "two-protocols",
+    says="Two commits with a Protocol action exclude each other.",
+    sources=_PROTOCOLS,
+    differs=_ANY_UPGRADE,
+    example=Example(orders.ENABLE_TIMESTAMPS, orders.ENABLE_VECTORS),
+    proofs=(
+        f"{_MATRICES}::test_changes_of_metadata_exclude_each_other_but_not_writers",
+        f"{_REPLAY}::test_a_change_of_the_protocol_that_aborted_was_told_as_one",
+    ),
+)
+def two_protocols(race: Race) -> Ruling | None:
+    if Protocol.NONE in (race.loser.protocol, race.winner.protocol):
+        return None
+    return Ruling(Level.MAY, "both may change the table's protocol", _PROTOCOL, _CHANGES_APART, _ALL)
 
 
 _IN_STEPS = frozenset({"rowTracking"})
 """Begun by several commits, of which the last one alone writes metadata: it may begin after the winner's."""
 
 
-def metadata_changed(race: Race) -> Verdict | None:
-    """A change of schema or properties aborts what began before it, with exceptions that grew with the versions.
-    conflicts A.3 #2; measured 3, 4, 5, 13.
-    Differs: seed 000, Importante, says that every change aborts every concurrent write; here OPTIMIZE, the enabling of some
-    features and, from 4.1 on, changes that change nothing let others commit."""
+@rule(
+    "metadata-changed",
+    says=(
+        "A change of schema or properties aborts what began before it, with exceptions that grew with the "
+        "versions."
+    ),
+    sources="conflicts A.3 #2; measured 3, 4, 5, 13.",
+    differs=(
+        "seed 000, Importante, says that every change aborts every concurrent write; here OPTIMIZE, the "
+        "enabling of some features and, from 4.1 on, changes that change nothing let others commit."
+    ),
+    example=Example(orders.APPEND, orders.SET),
+    proofs=(
+        f"{_MATRICES}::test_a_change_of_metadata_will_abort_what_surely_commits",
+        f"{_MATRICES}::test_enabling_a_feature_lets_others_commit_from_a_version_on",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def metadata_changed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
     if winner.metadata is Metadata.NONE:
         return None
@@ -119,7 +191,7 @@ def metadata_changed(race: Race) -> Verdict | None:
     else:
         reason = f"{winner.operation} may change the metadata that {loser.operation} began with"
     level = Level.WILL if sure and clear and race.sure else Level.MAY
-    return Verdict(level, "metadata-changed", reason, _METADATA, advice, _ALL)
+    return Ruling(level, reason, _METADATA, advice, _ALL)
 
 
 def _may_have_identity_columns(statement: TableFootprint) -> bool:
@@ -135,15 +207,28 @@ def _harmless(race: Race) -> bool:
     return winner.metadata is Metadata.ENABLES and winner.enables <= era.survives_enabling
 
 
-def same_domain(race: Race) -> Verdict | None:
-    """Two commits with the same metadata domain, such as the clustering columns. conflicts A.3 #3; measured 7.
-    Differs: no document speaks of it (conflicts A.6 #8)."""
+@rule(
+    "same-domain",
+    says="Two commits with the same metadata domain, such as the clustering columns.",
+    sources="conflicts A.3 #3; measured 7.",
+    differs="no document speaks of it (conflicts A.6 #8).",
+    example=Example(
+        orders.OVERWRITE,
+        "ALTER TABLE orders CLUSTER BY (amount)",
+        partitioned=False,
+        table={"clustering_columns": ("id",)},
+    ),
+    proofs=(
+        f"{_MATRICES}::test_clustering_columns_are_a_domain_of_their_own",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def same_domain(race: Race) -> Ruling | None:
     if not race.loser.domains & race.winner.domains:
         return None
     sure = race.sure and race.winner.adds.is_empty
-    return Verdict(
+    return Ruling(
         Level.WILL if sure else Level.MAY,
-        "same-domain",
         "both write the table's clustering columns, an overwrite as well as CLUSTER BY",
         _TRANSACTION,
         None,
@@ -151,25 +236,50 @@ def same_domain(race: Race) -> Verdict | None:
     )
 
 
-def same_transaction_id(race: Race) -> Verdict | None:
-    """Two writes under one txnAppId: whichever commits second aborts, whatever their versions. conflicts A.3 #4.
-    Differs: the documents speak of streams on one checkpoint only."""
+@rule(
+    "same-transaction-id",
+    says="Two writes under one txnAppId: whichever commits second aborts, whatever their versions.",
+    sources="conflicts A.3 #4.",
+    differs="the documents speak of streams on one checkpoint only.",
+    example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
+    proofs=(
+        f"{_MATRICES}::test_one_transaction_id_lets_one_of_two_writes_commit",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def same_transaction_id(race: Race) -> Ruling | None:
     if race.loser.txn_app_id is None or race.loser.txn_app_id != race.winner.txn_app_id:
         return None
-    return _verdict(
-        race,
-        "same-transaction-id",
+    return Ruling(
+        Level.WILL if race.sure else Level.MAY,
         f"both write under the txnAppId {race.loser.txn_app_id}",
         _TRANSACTION,
         "give each job a txnAppId of its own",
+        _ALL,
     )
 
 
-def added_files(race: Race) -> Verdict | None:
-    """Files that were added where the loser read. Compared by partition only, never by rows; those of OPTIMIZE count, too.
-    conflicts A.3 #6, A.2; measured: "ConcurrentAppend" in all matrices.
-    Differs: seed 002 says that it depends on the set of files; seed 000 tells conflicts by rows where tables have deletion
-    vectors, lets blind INSERTs through by default (WriteSerializable), and names no files of OPTIMIZE."""
+@rule(
+    "added-files",
+    says=(
+        "Files that were added where the loser read. Compared by partition only, never by rows; those of "
+        "OPTIMIZE count, too."
+    ),
+    sources='conflicts A.3 #6, A.2; measured: "ConcurrentAppend" in all matrices.',
+    differs=(
+        "seed 002 says that it depends on the set of files; seed 000 tells conflicts by rows where tables "
+        "have deletion vectors, lets blind INSERTs through by default (WriteSerializable), and names no "
+        "files of OPTIMIZE."
+    ),
+    example=Example(orders.DELETE, orders.APPEND),
+    proofs=(
+        f"{_MATRICES}::test_who_reads_a_partition_may_lose_to_files_added_there",
+        f"{_DIFFER}::test_seed_000_defaults_to_WriteSerializable_the_code_to_Serializable",
+        f"{_DIFFER}::test_seed_000_tells_conflicts_by_rows_the_code_never",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def added_files(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
     if not loser.data_change or not race.meet(loser.reads, winner.adds):
         return None
@@ -181,9 +291,8 @@ def added_files(race: Race) -> Verdict | None:
     ):
         return None  # the level that other engines store in the log lets losers ignore blind appends
     sure = race.sure and winner.adds_surely and loser.keeps_no_row
-    return Verdict(
+    return Ruling(
         Level.WILL if sure else Level.MAY,
-        "added-files",
         f"{winner.operation} may add files to partitions that {loser.operation} reads",
         _APPEND,
         race.to_part,
@@ -191,17 +300,30 @@ def added_files(race: Race) -> Verdict | None:
     )
 
 
-def removed_files(race: Race) -> Verdict | None:
-    """Files that the loser read and the winner removed or rewrote. Which files that are depends on the rows.
-    conflicts A.3 #7; measured 13 (OPTIMIZE against OPTIMIZE).
-    Differs: seed 000, seed 001 and seed 002 say ConcurrentDeleteDelete of two compactions; seed 000 lets OPTIMIZE pass on
-    tables with deletion vectors."""
+@rule(
+    "removed-files",
+    says=(
+        "Files that the loser read and the winner removed or rewrote. Which files that are depends on the "
+        "rows."
+    ),
+    sources="conflicts A.3 #7; measured 13 (OPTIMIZE against OPTIMIZE).",
+    differs=(
+        "seed 000, seed 001 and seed 002 say ConcurrentDeleteDelete of two compactions; seed 000 lets "
+        "OPTIMIZE pass on tables with deletion vectors."
+    ),
+    example=Example(orders.OPTIMIZE, orders.DELETE),
+    proofs=(
+        f"{_MATRICES}::test_compaction_may_lose_its_files",
+        f"{_DIFFER}::test_seed_000_two_compactions_ConcurrentDeleteDelete_the_code_ConcurrentDeleteRead",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def removed_files(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
     if not race.meet(loser.reads_files, winner.removes):
         return None
-    return Verdict(
+    return Ruling(
         Level.MAY,
-        "removed-files",
         f"{winner.operation} may remove files that {loser.operation} reads",
         _DELETE_READ,
         race.to_part,
@@ -209,15 +331,23 @@ def removed_files(race: Race) -> Verdict | None:
     )
 
 
-def removed_twice(race: Race) -> Verdict | None:
-    """Files that both remove: only dynamic overwrite removes what it hasn't read. conflicts A.3 #8; measured 13.
-    Differs: the documents give two compactions as the cause, which fail with ConcurrentDeleteRead."""
+@rule(
+    "removed-twice",
+    says="Files that both remove: only dynamic overwrite removes what it hasn't read.",
+    sources="conflicts A.3 #8; measured 13.",
+    differs="the documents give two compactions as the cause, which fail with ConcurrentDeleteRead.",
+    example=Example(orders.DYNAMIC_OVERWRITE, orders.DELETE_DAY),
+    proofs=(
+        f"{_MATRICES}::test_dynamic_overwrite_is_the_way_to_delete_twice",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
+    ),
+)
+def removed_twice(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
     if not race.meet(loser.removes, winner.removes):
         return None
-    return Verdict(
+    return Ruling(
         Level.MAY,
-        "removed-twice",
         f"{loser.operation} and {winner.operation} may remove the same files",
         _DELETE_DELETE,
         race.to_part,
@@ -225,19 +355,30 @@ def removed_twice(race: Race) -> Verdict | None:
     )
 
 
-def streaming_read(race: Race) -> Verdict | None:
-    """A stream that reads a table fails at a commit that changes the table's schema, and goes on when it is started again.
-    docs.delta.io, Table streaming reads and writes, Delta table as a source.
-    Differs: seed 000, Importante, says so of every change of metadata; which of them leave the schema as it was, a
-    footprint does not tell, so this is only `may`."""
+@rule(
+    "streaming-read",
+    says=(
+        "A stream that reads a table fails at a commit that changes the table's schema, and goes on when it "
+        "is started again."
+    ),
+    sources="docs.delta.io, Table streaming reads and writes, Delta table as a source.",
+    differs=(
+        "seed 000, Importante, says so of every change of metadata; which of them leave the schema as it "
+        "was, a footprint does not tell, so this is only `may`."
+    ),
+    example=Example(orders.STREAM_THAT_LOOKS_INTO_ORDERS, orders.ADD_COLUMN),
+    proofs=(
+        "conflicts/test_streamed_tables.py::test_a_change_of_the_schema_may_break_a_stream_until_it_starts_again",
+    ),
+)
+def streaming_read(race: Race) -> Ruling | None:
     source, winner = race.table, race.winner
     if winner.metadata in (Metadata.NONE, Metadata.IDENTITY, Metadata.SAME):
         return None
     if not source.may_equal(winner.table):
         return None
-    return Verdict(
+    return Ruling(
         Level.MAY,
-        "streaming-read",
         f"{winner.operation} may change the schema of {source}, which the stream reads",
         None,
         "pause the stream for it (spec.stream.yield: Metadata)",
@@ -245,11 +386,60 @@ def streaming_read(race: Race) -> Verdict | None:
     )
 
 
-RULES_OF_FILES: tuple[Rule, ...] = (added_files, removed_files, removed_twice)
+@rule(
+    "blind-append",
+    says="A commit that adds files and reads nothing of the table loses to nobody else's files.",
+    example=Example(orders.APPEND, orders.DELETE),
+    proofs=(f"{_TOGETHER}::test_an_append_reads_nothing",),
+)
+def blind_append(race: Race) -> Ruling | None:
+    if not race.loser.blind:
+        return None
+    return Ruling(Level.NEVER, f"{race.loser.operation} reads nothing of the table")
+
+
+@rule(
+    "changes-no-files",
+    says="A commit that adds and removes no files is in nobody's way.",
+    example=Example(orders.DELETE, orders.VACUUM),
+    proofs=(f"{_TOGETHER}::test_vacuum_changes_no_files",),
+)
+def changes_no_files(race: Race) -> Ruling | None:
+    winner = race.winner
+    if not (winner.adds.is_empty and winner.removes.is_empty):
+        return None
+    return Ruling(Level.NEVER, f"{winner.operation} changes no files")
+
+
+@rule(
+    "disjoint",
+    says="What no rule speaks against.",
+    example=Example(orders.DELETE, orders.APPEND_ELSEWHERE),
+    proofs=(
+        f"{_MATRICES}::test_writers_of_other_partitions_pass_each_other",
+        f"{_REPLAY}::test_hardly_any_pair_waits_needlessly",
+    ),
+)
+def disjoint(race: Race) -> Ruling:
+    loser, winner = race.loser, race.winner
+    return Ruling(Level.NEVER, f"{winner.operation} touches no partition that {loser.operation} reads")
+
+
+RULES_OF_FILES: tuple[Rule, ...] = (
+    added_files,
+    removed_files,
+    removed_twice,
+    blind_append,
+    changes_no_files,
+    disjoint,
+)
+"""All that is asked of two that add and remove files, and do nothing else: nearly all."""
 RULES: tuple[Rule, ...] = (
     single_attempt,
     first_commit,
-    protocol_changed,
+    feature_dropped_under_writers,
+    feature_removed,
+    two_protocols,
     metadata_changed,
     same_domain,
     same_transaction_id,
@@ -260,20 +450,4 @@ RULES_OF_READERS: tuple[Rule, ...] = (streaming_read,)
 
 def verdict_of(race: Race) -> Verdict:
     files_only = race.loser.only_files and race.winner.only_files
-    return decided(RULES_OF_FILES if files_only else RULES, race) or nothing_meets(race)
-
-
-def nothing_meets(race: Race) -> Verdict:
-    """What no rule speaks against."""
-    loser, winner = race.loser, race.winner
-    if loser.blind:
-        return Verdict(Level.NEVER, "blind-append", f"{loser.operation} reads nothing of the table")
-    if winner.adds.is_empty and winner.removes.is_empty:
-        return Verdict(Level.NEVER, "changes-no-files", f"{winner.operation} changes no files")
-    return Verdict(
-        Level.NEVER, "disjoint", f"{winner.operation} touches no partition that {loser.operation} reads"
-    )
-
-
-def _verdict(race: Race, rule: str, reason: str, exception: str, advice: str | None = None) -> Verdict:
-    return Verdict(Level.WILL if race.sure else Level.MAY, rule, reason, exception, advice, _ALL)
+    return verdict_by(RULES_OF_FILES if files_only else RULES, race)

@@ -1,10 +1,8 @@
 """What one verdict is about: the loser began, then the winner committed to a table that the loser writes or reads."""
 
-from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from sluice.conflicts.eras import Era, era_of
-from sluice.conflicts.verdict import Verdict
 from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.predicates import Region, disjoint
 from sluice.tables import Dialect, TableKey
@@ -47,15 +45,3 @@ class Race(NamedTuple):
         if not self.on_one_table:
             return f"{loser.table} and {winner.table} may be one table: bind the name to its path in a DeltaTablePolicy"
         return loser.reads_advice or winner.writes_advice or winner.reads_advice
-
-
-Rule = Callable[[Race], Verdict | None]
-
-
-def decided(rules: Iterable[Rule], race: Race) -> Verdict | None:
-    """By the first rule that has something to say."""
-    for rule in rules:
-        verdict = rule(race)
-        if verdict is not None:
-            return verdict
-    return None

@@ -46,7 +46,7 @@ def _vacuumed_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Told]
     for reader, other in ((loser, winner), (winner, loser)):
         for vacuum in other.vacuums:
             race = Race(reader.tables[0], vacuum, reader, other, vacuum.table, on_one_table=True)
-            verdict = common.vacuum_under_a_read(race)
+            verdict = common.vacuum_under_a_read.verdict(race)
             if verdict is not None:
                 yield vacuum.table, verdict
 
@@ -60,7 +60,7 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Told
     for source in loser.streams_from:
         for theirs in winner.tables:
             race = Race(loser.tables[0], theirs, loser, winner, source, source == theirs.table)
-            rows, changed = common.streamed_rows(race), streaming_read(race)
+            rows, changed = common.streamed_rows.verdict(race), streaming_read.verdict(race)
             if rows is not None:
                 yield source, rows if on_oss else only_possible(rows)
             if changed is not None:
@@ -69,6 +69,8 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Told
 
 def _changed_sources(mine: TableFootprint, loser: JobFootprint, winner: JobFootprint) -> Iterator[Told]:
     for theirs in winner.tables:
-        verdict = common.changed_source(Race(mine, theirs, loser, winner, theirs.table, on_one_table=True))
+        verdict = common.changed_source.verdict(
+            Race(mine, theirs, loser, winner, theirs.table, on_one_table=True)
+        )
         if verdict is not None:
             yield theirs.table, verdict

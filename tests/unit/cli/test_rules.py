@@ -1,27 +1,30 @@
 """The page of all conflict rules says what the rules do: each has an example that it decides itself, and tests that exist."""
 
-import linecache
 import re
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
 
 import pytest
 
 import sluice.conflicts
 from sluice.api.job_status import Blocker
 from sluice.cli import rules
-from sluice.cli.rule_examples import EXAMPLES, Example
-from sluice.cli.rule_ids import ids_of
-from sluice.conflicts import databricks, oss
+from sluice.cli.rulebooks import RULEBOOKS, Rulebook
+from sluice.conflicts import databricks, delta_rs, oss
+from sluice.conflicts.oracle import OTHER_TABLES
+from sluice.conflicts.rule import Rule
 
 ROOT = Path(__file__).parents[3]
-
-
-def named(example: Example) -> str:
-    return f"{example.rule.__module__.rpartition('.')[2]}.{example.rule.__name__}"
+LAST_RESORTS = (oss.disjoint, databricks.undocumented, delta_rs.disjoint)
+UNPROVOKED = (oss.blind_append, oss.changes_no_files, oss.disjoint, databricks.undocumented)
+"""What is said where no source speaks of a conflict."""
+ALL = [
+    pytest.param(book, rule, id=f"{book.engine}-{rule.name}".replace(" ", "-"))
+    for book in RULEBOOKS
+    for rule in book.rules
+]
 
 
 def test_the_committed_page_is_that_of_the_rules() -> None:
@@ -29,14 +32,16 @@ def test_the_committed_page_is_that_of_the_rules() -> None:
     assert committed == rules.render(), "stale: run ./dev crds and commit docs/conflict-rules.md"
 
 
-def test_the_page_lists_every_id_that_a_verdict_can_carry() -> None:
-    page = rules.render()
+def test_the_page_tells_of_every_rule_and_lists_every_id() -> None:
     modules = [
         import_module(f"sluice.conflicts.{one.name}") for one in iter_modules(sluice.conflicts.__path__)
     ]
-    ids = {one for module in modules for found in ids_of(module).values() for one in found}
-    assert {"other-tables", "feature-removed", "optimize-beside-insert", "same-rows"} < ids
-    assert {one for one in ids if f"| `{one}` |" not in page} == set()
+    made = {one for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    assert made == {rule for book in RULEBOOKS for rule in book.rules}
+    page = rules.render()
+    assert {
+        one for one in (OTHER_TABLES.rule, *(rule.id for rule in made)) if f"| `{one}` |" not in page
+    } == set()
 
 
 def test_every_link_of_the_page_to_a_rule_leads_to_its_heading() -> None:
@@ -49,54 +54,34 @@ def test_every_link_of_the_page_to_a_rule_leads_to_its_heading() -> None:
     assert set(re.findall(r"\]\(#([^)]+)\)", rules.render())) <= anchors
 
 
-def test_an_id_that_is_put_together_is_refused_because_no_page_could_list_it() -> None:
-    module = ModuleType("rules")
-    source = 'def rule(x):\n    return Verdict(1, f"rule-{x}", "")\n'
-    linecache.cache["rules.py"] = (len(source), None, source.splitlines(keepends=True), "rules.py")
-    module.__file__ = "rules.py"
-    with pytest.raises(TypeError, match="line 2"):
-        ids_of(module)
-
-
 def test_the_status_says_where_its_rules_are_explained() -> None:
     assert "docs/conflict-rules.md" in (Blocker.model_fields["rule"].description or "")
 
 
-def test_every_rule_has_one_example() -> None:
-    assert len({example.rule for example in EXAMPLES}) == len(EXAMPLES)
-    assert {example.rule for example in EXAMPLES} == {
-        *rules.OF_ALL,
-        *rules.OF_OSS,
-        *rules.OF_DATABRICKS,
-        *rules.OF_DELTA_RS,
-    }
+@pytest.mark.parametrize(("book", "rule"), ALL)
+def test_an_example_is_decided_by_its_rule(
+    book: Rulebook, rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = book.verdict(rule.example)
+    assert verdict.rule == rule.id
+    monkeypatch.setitem(vars(rule), "decide", lambda _: None)
+    if rule in LAST_RESORTS:
+        with pytest.raises(LookupError):
+            book.verdict(rule.example)
+    else:
+        assert book.verdict(rule.example) != verdict
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=named)
-def test_an_example_is_decided_by_its_rule(example: Example) -> None:
-    found = example.rule(example.race)
-    assert found is not None
-    assert found == example.verdict
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=named)
-def test_what_proves_a_rule_exists(example: Example) -> None:
-    for test in example.proof:
+@pytest.mark.parametrize(("book", "rule"), ALL)
+def test_what_proves_a_rule_exists(book: Rulebook, rule: Rule) -> None:
+    assert rule.proofs
+    for test in rule.proofs:
         path, _, name = test.partition("::")
-        assert re.search(rf"^def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), test
+        source = (ROOT / "tests" / "unit" / path).read_text(encoding="utf-8")
+        assert re.search(rf"^def {name}\(", source, re.MULTILINE), test
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=named)
-def test_a_rule_says_where_it_comes_from(example: Example) -> None:
-    says, source, _ = rules.parts(example.rule.__doc__ or "")
-    assert says
-    assert source or example.rule in (databricks.undocumented, oss.nothing_meets)
-
-
-def test_a_docstring_has_three_parts() -> None:
-    assert rules.parts("Says. seed 000, Place; measured 5.\n    Differs: the code.") == (
-        "Says.",
-        "seed 000, Place; measured 5.",
-        "the code.",
-    )
-    assert rules.parts("Says only.") == ("Says only.", "", "")
+@pytest.mark.parametrize(("book", "rule"), ALL)
+def test_a_rule_says_where_it_comes_from(book: Rulebook, rule: Rule) -> None:
+    assert rule.says
+    assert rule.sources or rule in UNPROVOKED

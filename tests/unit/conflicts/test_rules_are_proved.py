@@ -9,25 +9,21 @@ from typing import Any
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from sluice.cli.rule_examples import EXAMPLES, Example, Rule
-from sluice.conflicts import Level, Verdict, common, databricks, delta_rs, oss
+from sluice.cli.rulebooks import RULEBOOKS
+from sluice.conflicts import Level, databricks, delta_rs, oss
+from sluice.conflicts.rule import Rule, Ruling
 
-_MODULES = {module.__name__: module for module in (common, oss, databricks, delta_rs)}
 _LAST_RESORTS: dict[Rule, Level] = {
-    oss.nothing_meets: Level.MAY,
-    delta_rs.nothing_meets: Level.MAY,
+    oss.disjoint: Level.MAY,
+    delta_rs.disjoint: Level.MAY,
     databricks.undocumented: Level.NEVER,
 }
 """What is said where no rule has anything to say; without them it is the opposite."""
 
 
 def take_out(rule: Rule, patch: pytest.MonkeyPatch) -> None:
-    module = _MODULES[rule.__module__]
-    for listed in ("RULES", "RULES_OF_FILES"):
-        if rule in getattr(module, listed, ()):
-            patch.setattr(module, listed, tuple(one for one in getattr(module, listed) if one is not rule))
-    opposite = Verdict(_LAST_RESORTS[rule], "taken-out", "") if rule in _LAST_RESORTS else None
-    patch.setattr(module, rule.__name__, lambda *_: opposite)
+    opposite = Ruling(_LAST_RESORTS[rule], "taken out") if rule in _LAST_RESORTS else None
+    patch.setitem(vars(rule), "decide", lambda _: opposite)
 
 
 def cases(test: Callable[..., None]) -> Iterator[dict[str, Any]]:
@@ -45,7 +41,7 @@ def _arguments(names: str | Sequence[str], values: Iterable[object]) -> list[dic
 
 def fails(proof: str) -> bool:
     path, _, name = proof.partition("::")
-    module = import_module(".".join(PurePosixPath(path).with_suffix("").parts[1:]))
+    module = import_module(".".join(("unit", *PurePosixPath(path).with_suffix("").parts)))
     test: Callable[..., None] = getattr(module, name)
     for arguments in cases(test):
         try:
@@ -55,18 +51,15 @@ def fails(proof: str) -> bool:
     return False
 
 
-def named(example: Example, proof: str) -> str:
-    return f"{example.rule.__module__.rpartition('.')[2]}.{example.rule.__name__}-{proof.rpartition('::')[2]}"
-
-
 PROOFS = [
-    pytest.param(example, proof, id=named(example, proof)) for example in EXAMPLES for proof in example.proof
+    pytest.param(rule, proof, id=f"{book.engine}-{rule.name}-{proof.rpartition('::')[2]}")
+    for book in RULEBOOKS
+    for rule in book.rules
+    for proof in rule.proofs
 ]
 
 
-@pytest.mark.parametrize(("example", "proof"), PROOFS)
-def test_a_proof_fails_without_its_rule(
-    example: Example, proof: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    take_out(example.rule, monkeypatch)
-    assert fails(proof), f"{proof} passes without the rule {example.rule.__name__}: it does not prove it"
+@pytest.mark.parametrize(("rule", "proof"), PROOFS)
+def test_a_proof_fails_without_its_rule(rule: Rule, proof: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    take_out(rule, monkeypatch)
+    assert fails(proof), f"{proof} passes without the rule {rule.name}: it does not prove it"

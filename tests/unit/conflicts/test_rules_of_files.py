@@ -7,6 +7,7 @@ import pytest
 
 from sluice.conflicts import oss
 from sluice.conflicts.race import Race
+from sluice.conflicts.rule import Rule
 from sluice.footprint.model import BESIDE_FILES, JobFootprint, Metadata, Protocol, TableFootprint
 from sluice.tables import Dialect
 from sluice.tables import oss as delta
@@ -44,9 +45,9 @@ class Watched:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=str)
-@pytest.mark.parametrize("rule", SKIPPED, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", SKIPPED, ids=lambda rule: rule.name)
 def test_a_skipped_rule_looks_at_nothing_but_what_is_the_same_in_all_that_only_touches_files(
-    rule: Any, dialect: Dialect | None
+    rule: Rule, dialect: Dialect | None
 ) -> None:
     """Since it says nothing of one such pair, it says nothing of any, whatever fields a footprint will have."""
     statement = p.job(p.DELETE, p.facts()).tables[0]
@@ -55,7 +56,7 @@ def test_a_skipped_rule_looks_at_nothing_but_what_is_the_same_in_all_that_only_t
     side = cast("TableFootprint", Watched(statement, fields))
     job = JobFootprint((statement,), dialect)
     race = Race(side, side, job, job, statement.table, on_one_table=True)
-    assert rule(cast("Race", Watched(race, sides))) is None
+    assert rule.decide(cast("Race", Watched(race, sides))) is None
     assert fields - PROPERTIES <= BESIDE_FILES
     assert sides <= {"loser", "winner"}
 

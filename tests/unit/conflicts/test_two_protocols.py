@@ -5,6 +5,7 @@ import pytest
 from sluice.conflicts import Level
 from unit.conflicts import pairs as p
 
+DROP_FEATURE = "ALTER TABLE {t} DROP FEATURE deletionVectors"
 PC, MC = "ProtocolChangedException", "MetadataChangedException"
 
 
@@ -49,3 +50,16 @@ def test_columns_of_plain_types_need_none(columns: str) -> None:
 
 def test_a_table_that_is_made_anew_will_lose_to_a_change_of_properties_all_the_same() -> None:
     assert told(p.REPLACE_TABLE, p.SET) == (Level.WILL, MC)
+
+
+@pytest.mark.parametrize("winner", [p.APPEND, p.MERGE, p.OPTIMIZE, p.SET])
+def test_who_drops_a_feature_may_lose_to_whoever_uses_it(winner: str) -> None:
+    verdict = p.pair(DROP_FEATURE, winner).first_loses
+    assert (verdict.level, verdict.rule) == (Level.MAY, "feature-dropped-under-writers")
+
+
+def test_a_dropped_feature_may_abort_all_but_compaction() -> None:
+    for loser in (p.APPEND, p.MERGE, p.SET):
+        verdict = p.pair(loser, DROP_FEATURE).first_loses
+        assert (verdict.level, verdict.rule, verdict.exception) == (Level.MAY, "feature-removed", PC)
+    assert p.pair(p.OPTIMIZE, DROP_FEATURE).first_loses.rule != "feature-removed"

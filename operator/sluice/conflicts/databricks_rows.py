@@ -1,0 +1,319 @@
+"""Databricks' rules on what writers of rows, and compaction, do to each other's files.
+
+A pair that meets in no partition passes; one that does passes where a document says so, and else waits.
+"""
+
+from sluice.api.job import Operation
+from sluice.conflicts import orders, row_level
+from sluice.conflicts.race import Race
+from sluice.conflicts.rule import Example, Rule, Ruling, rule
+from sluice.conflicts.verdict import Level
+from sluice.footprint.model import Metadata, TableFootprint
+from sluice.footprint.operations import APPENDS, CHANGES_SOME_ROWS, WRITES_ROWS
+from sluice.predicates import Region
+from sluice.tables import Dialect
+
+_DIFFER = "conflicts/test_documents_differ.py"
+_RULES = "conflicts/test_databricks_rules.py"
+_CELLS = "conflicts/test_databricks_matrices.py"
+_APPEND = "ConcurrentAppendException"
+_DELETE_READ = "ConcurrentDeleteReadException"
+_DELETE_DELETE = "ConcurrentDeleteDeleteException"
+_PINS = (
+    "open-source Delta has no row-level concurrency (conflicts A.3), and takes pins also from OR, and from the "
+    "conditions of a MERGE's clauses (measured 1), of which no document speaks: here only conditions that stand beside "
+    "the others, and of a MERGE only the ON condition, count."
+)
+
+
+@rule(
+    "blind-insert",
+    says="An INSERT that reads nothing of its table never fails because of other writes of rows.",
+    sources=(
+        "seed 000, Quando o Delta Lake confirma sem ler a tabela?; cells INSERT x INSERT of both matrices; "
+        "seed 001, INSERT x INSERT."
+    ),
+    differs=(
+        "seed 000 counts a self-read of an older version (VERSION AS OF) as a read, open-source Delta does "
+        "not (measured 8); here it is one."
+    ),
+    example=Example(orders.APPEND, orders.DELETE),
+    proofs=(f"{_RULES}::test_seed_000_quando_confirma_sem_ler_a_tabela_not_with_subqueries_on_the_target",),
+)
+def blind_insert(race: Race) -> Ruling | None:
+    loser, winner = race.loser, race.winner
+    if not _is_blind_insert(loser) or winner.operation not in (*WRITES_ROWS, Operation.OPTIMIZE):
+        return None
+    return Ruling(Level.NEVER, f"{loser.operation} reads nothing of the table before it commits")
+
+
+@rule(
+    "write-serializable",
+    says=(
+        "Under WriteSerializable, the default, files that a blind INSERT adds conflict with no operation; "
+        "readers may then see what the history says never existed."
+    ),
+    sources=(
+        "seed 000, ConcurrentAppendException, and UPDATE, DELETE, MERGE INTO x INSERT of both matrices; "
+        "seed 001, the same cell; seed 003, txn1 and txn2."
+    ),
+    differs=(
+        "open-source Delta is Serializable by default and refuses to set anything else (conflicts A.2), and "
+        "seed 002 knows no levels: there the pair can conflict. Operations that change metadata, too, still "
+        'lose to blind appends in the code (measured 13), against the document\'s "no operation": they wait.'
+    ),
+    example=Example(orders.DELETE, orders.APPEND),
+    proofs=(
+        f"{_CELLS}::test_a_cell",
+        f"{_RULES}::test_seed_000_seed_003_txn1_txn2_readers_may_see_what_the_history_says_never_existed",
+        f"{_DIFFER}::test_seed_000_defaults_to_WriteSerializable_the_code_to_Serializable",
+    ),
+)
+def write_serializable(race: Race) -> Ruling | None:
+    loser, winner = race.loser, race.winner
+    if loser.operation not in WRITES_ROWS or loser.metadata is not Metadata.NONE:
+        return None
+    if not (_is_blind_insert(winner) and _says_that_it_is_blind(race) and _is_weak(race)):
+        return None
+    reason = "under WriteSerializable a blind INSERT conflicts with no other write"
+    if not race.meet(loser.reads, winner.adds):
+        return Ruling(Level.NEVER, reason)
+    readers = (
+        f"the history lists {winner.operation} before {loser.operation}, but its rows stay as if it came after: "
+        "delta.isolationLevel = Serializable forbids that"
+    )
+    reason += ", but readers may see a table that by its history never existed"
+    return Ruling(Level.NEVER, reason, readers=readers)
+
+
+@rule(
+    "optimize-beside-insert",
+    says="OPTIMIZE does not conflict with INSERT.",
+    sources="seed 000, OPTIMIZE rows of both matrices.",
+    differs="in open-source Delta its INSERT must be blind (conflicts A.6 #7).",
+    example=Example(orders.OPTIMIZE, orders.APPEND),
+    proofs=(f"{_CELLS}::test_a_cell",),
+)
+def optimize_beside_insert(race: Race) -> Ruling | None:
+    if not (_compacts(race.loser) and _is_blind_insert(race.winner)):
+        return None
+    return Ruling(Level.NEVER, "OPTIMIZE takes no notice of files that are added")
+
+
+@rule(
+    "disjoint",
+    says=(
+        "UPDATE, DELETE and MERGE, INSERTs that read their own table, overwrites, and OPTIMIZE pass each other where the "
+        "table is partitioned by columns that both pin explicitly."
+    ),
+    sources="seed 000, Evitar conflitos usando particionamento; seed 001 and seed 002, the same heading.",
+    differs=_PINS,
+    example=Example(orders.DELETE, "UPDATE orders SET amount = 0 WHERE date = DATE '2026-11-19'"),
+    proofs=(
+        f"{_RULES}::test_seed_000_evitar_conflitos_usando_particionamento_the_two_statements_of_the_document",
+        f"{_RULES}::test_seed_000_ConcurrentAppendException_a_merge_condition_must_pin_explicitly",
+    ),
+)
+def disjoint(race: Race) -> Ruling | None:
+    loser, winner = race.loser, race.winner
+    if _is_about_compaction(race):
+        meets = _compacts(loser) and race.meet(loser.reads_files, winner.adds)
+    elif _both_write_rows(race):
+        meets = loser.metadata is not Metadata.NONE
+    else:
+        return None
+    if meets or _where_they_meet(race) is not None:
+        return None
+    return Ruling(Level.NEVER, f"{winner.operation} touches no partition that {loser.operation} reads")
+
+
+@rule(
+    "optimize-with-vectors",
+    says="On tables with deletion vectors OPTIMIZE does not conflict with UPDATE, DELETE, MERGE and OPTIMIZE.",
+    sources="seed 000, OPTIMIZE rows of both matrices.",
+    differs=(
+        "seed 001 and seed 002 know no deletion vectors: OPTIMIZE can conflict with everything but INSERT. In open-source "
+        "Delta deletion vectors change nothing (conflicts A.6 #2)."
+    ),
+    example=Example(orders.OPTIMIZE, orders.DELETE, table=orders.WITH_VECTORS),
+    proofs=(
+        f"{_CELLS}::test_a_cell",
+        f"{_DIFFER}::test_seed_000_optimize_cannot_conflict_with_deletion_vectors_in_the_code_it_does_both_ways",
+    ),
+)
+def optimize_with_vectors(race: Race) -> Ruling | None:
+    if not _is_about_compaction(race) or _no_help_of_vectors(race) is not None:
+        return None
+    return Ruling(Level.NEVER, "on a table with deletion vectors OPTIMIZE conflicts with no change of rows")
+
+
+@rule(
+    "optimize",
+    says="Without deletion vectors, and with ZORDER BY, OPTIMIZE can conflict with changes of rows and with OPTIMIZE.",
+    sources="seed 000, OPTIMIZE rows of both matrices; Limitações de simultaneidade no nível de linha.",
+    differs=(
+        "in open-source Delta two compactions fail with ConcurrentDeleteReadException (measured 13), where all documents say "
+        "ConcurrentDeleteDeleteException."
+    ),
+    example=Example(orders.OPTIMIZE, orders.DELETE),
+    proofs=(
+        f"{_CELLS}::test_a_cell",
+        f"{_RULES}::test_seed_000_limits_optimize_with_zorder_is_not_helped_by_deletion_vectors",
+    ),
+)
+def optimize(race: Race) -> Ruling | None:
+    if not _is_about_compaction(race):
+        return None
+    loser, winner = race.loser, race.winner
+    why_not = _no_help_of_vectors(race)
+    if why_not is None:
+        return None
+    both = _compacts(loser) and _compacts(winner)
+    return Ruling(
+        Level.MAY,
+        f"{loser.operation} and {winner.operation} may rewrite the same files, because {why_not}",
+        _DELETE_DELETE if both else _DELETE_READ,
+        "compact other partitions (OPTIMIZE table WHERE ...), or enable deletion vectors and leave ZORDER BY out",
+        (loser.reads_files, winner.removes),
+    )
+
+
+@rule(
+    "same-rows",
+    says="With row-level concurrency only a change of the same row conflicts, but its limits leave it at `may`.",
+    sources="seed 000, Limitações de simultaneidade no nível de linha.",
+    differs="open-source Delta has no row-level concurrency (conflicts A.3).",
+    example=Example(orders.DELETE, orders.UPDATE, partitioned=False, table=orders.WITH_VECTORS),
+    proofs=(
+        f"{_CELLS}::test_a_cell",
+        f"{_RULES}::test_where_conflicts_are_told_by_rows",
+        f"{_DIFFER}::test_seed_000_tells_conflicts_by_rows_the_code_never",
+    ),
+)
+def same_rows(race: Race) -> Ruling | None:
+    if not _both_write_rows(race) or row_level.why_not(race) is not None:
+        return None
+    found = _where_they_meet(race)
+    if found is None:
+        return None
+    where, exception, _ = found
+    return Ruling(
+        Level.MAY,
+        f"{race.loser.operation} and {race.winner.operation} may change the same rows; conflicts are told by rows",
+        exception,
+        "only pairs that never meet in a row pass, and Databricks does not promise even that",
+        where,
+    )
+
+
+@rule(
+    "same-files",
+    says=(
+        "UPDATE, DELETE and MERGE, INSERTs that read their own table, and overwrites can conflict unless the table is "
+        "partitioned by columns that both pin explicitly."
+    ),
+    sources=(
+        "seed 000, both matrices with their note (1), Evitar conflitos usando particionamento, ConcurrentAppendException, "
+        "ConcurrentDeleteReadException; seed 001 and seed 002, the same headings."
+    ),
+    differs=_PINS,
+    example=Example(orders.DELETE, orders.UPDATE),
+    proofs=(
+        f"{_CELLS}::test_a_cell",
+        f"{_RULES}::test_seed_000_ConcurrentAppendException_a_merge_condition_must_pin_explicitly",
+        f"{_RULES}::test_where_conflicts_are_told_by_rows",
+        f"{_DIFFER}::test_seed_000_pins_by_the_merge_condition_the_code_by_conditions_of_clauses_too",
+    ),
+)
+def same_files(race: Race) -> Ruling | None:
+    if not _both_write_rows(race):
+        return None
+    why_not = row_level.why_not(race)
+    found = None if why_not is None else _where_they_meet(race)
+    if found is None:
+        return None
+    where, exception, does = found
+    return Ruling(
+        Level.MAY,
+        f"{race.winner.operation} may {does.format(race.loser.operation)}; conflicts are told by files: {why_not}",
+        exception,
+        race.to_part,
+        where,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    blind_insert,
+    write_serializable,
+    optimize_beside_insert,
+    disjoint,
+    optimize_with_vectors,
+    optimize,
+    same_rows,
+    same_files,
+)
+
+
+def _both_write_rows(race: Race) -> bool:
+    return race.loser.operation in WRITES_ROWS and race.winner.operation in WRITES_ROWS
+
+
+def _is_about_compaction(race: Race) -> bool:
+    """Whether one compacts, and the other does, too, or writes rows."""
+    loser, winner = race.loser, race.winner
+    if not (_compacts(loser) or _compacts(winner)):
+        return False
+    return all(side.operation in WRITES_ROWS or _compacts(side) for side in (loser, winner))
+
+
+def _where_they_meet(race: Race) -> tuple[tuple[Region, Region], str, str] | None:
+    loser, winner = race.loser, race.winner
+    for mine, theirs, exception, does in (
+        (loser.reads, winner.adds, _APPEND, "add files to partitions that {} reads"),
+        (loser.reads_files, winner.removes, _DELETE_READ, "remove files that {} reads"),
+        (loser.removes, winner.removes, _DELETE_DELETE, "remove files that {} removes, too"),
+    ):
+        if race.meet(mine, theirs):
+            return (mine, theirs), exception, does
+    return None
+
+
+def _is_blind_insert(statement: TableFootprint) -> bool:
+    return statement.operation in APPENDS and statement.blind and statement.metadata is Metadata.NONE
+
+
+def _says_that_it_is_blind(race: Race) -> bool:
+    """Whether the log will call the winner's commit a blind append: not every engine writes that."""
+    return race.winning_job.dialect is not None
+
+
+def _is_weak(race: Race) -> bool:
+    """Whether the loser commits under WriteSerializable: a table whose log names no level has it on Databricks."""
+    dialect = race.dialect
+    return all(
+        side.facts is not None and side.facts.is_write_serializable(dialect)
+        for side in (race.loser, race.winner)
+    )
+
+
+def _compacts(statement: TableFootprint) -> bool:
+    return statement.operation is Operation.OPTIMIZE and not statement.data_change
+
+
+def _no_help_of_vectors(race: Race) -> str | None:
+    """Why deletion vectors don't keep the two apart; None if they do."""
+    return _no_help_to(race.loser, race.dialect) or _no_help_to(race.winner, race.winning_job.dialect)
+
+
+def _no_help_to(statement: TableFootprint, dialect: Dialect | None) -> str | None:
+    if dialect is None or not dialect.is_databricks:
+        return f"{statement.operation} does not run on Databricks"
+    if not row_level.has_deletion_vectors(statement):
+        return "the table is not known to have deletion vectors"
+    if _compacts(statement):
+        return "auto-compaction is not OPTIMIZE" if statement.hook else statement.not_by_row
+    return (
+        None
+        if statement.operation in APPENDS | CHANGES_SOME_ROWS
+        else f"{statement.operation} replaces whole files"
+    )

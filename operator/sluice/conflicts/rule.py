@@ -1,0 +1,98 @@
+"""A conflict rule as one record: what it decides and what it says, where that comes from, what shows it and what proves it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sluice.conflicts.race import Race
+from sluice.conflicts.verdict import Level, Verdict
+from sluice.predicates import Region
+
+
+class Ruling(NamedTuple):
+    """What a rule finds in one race: a verdict, but for the rule's id."""
+
+    level: Level
+    reason: str
+    exception: str | None = None
+    advice: str | None = None
+    meeting: tuple[Region, Region] | None = None
+    """Partitions of the two that meet."""
+    readers: str | None = None
+    """What readers may see that the table's history says never existed, though nobody aborts."""
+
+    def by(self, rule: str) -> Verdict:
+        level, reason, exception, advice, meeting, readers = self
+        return Verdict(level, rule, reason, exception, advice, meeting, readers)
+
+
+Job = str | Mapping[str, Any]
+"""SQL, or the spec of a job."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Two jobs on one table that the rule decides about: data, which is read where rules are explained or tested."""
+
+    loser: Job
+    winner: Job
+    partitioned: bool = True
+    table: Mapping[str, Any] = field(default_factory=dict)
+    """Facts of the table beside its columns."""
+
+
+Decide = Callable[[Race], Ruling | None]
+"""None where the rule has nothing to say."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    id: str
+    """As a job's status, `sluice explain` and `-o json` name it."""
+    name: str
+    decide: Decide
+    says: str
+    sources: str
+    differs: str
+    """Where documents, or documents and code, disagree, and what is made of it."""
+    example: Example
+    proofs: tuple[str, ...]
+    """Tests in tests/unit that fail without the rule."""
+
+    def verdict(self, race: Race) -> Verdict | None:
+        ruling = self.decide(race)
+        return None if ruling is None else ruling.by(self.id)
+
+
+def rule(
+    given_id: str,
+    *,
+    says: str,
+    example: Example,
+    proofs: tuple[str, ...],
+    sources: str = "",
+    differs: str = "",
+) -> Callable[[Decide], Rule]:
+    """Makes a rule of the function that decides for it."""
+
+    def made(decide: Decide) -> Rule:
+        return Rule(given_id, decide.__name__, decide, says, sources, differs, example, proofs)
+
+    return made
+
+
+def decided(rules: Iterable[Rule], race: Race) -> Verdict | None:
+    """By the first rule that has something to say."""
+    for one in rules:
+        ruling = one.decide(race)
+        if ruling is not None:
+            return ruling.by(one.id)
+    return None
+
+
+def verdict_by(rules: Iterable[Rule], race: Race) -> Verdict:
+    """By rules of which the last one always has something to say."""
+    verdict = decided(rules, race)
+    if verdict is None:
+        raise LookupError("none of the rules decides: the last one must decide every race")
+    return verdict
