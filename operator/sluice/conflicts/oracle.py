@@ -1,7 +1,7 @@
 """Whether two jobs may run together: only if neither can lose to the other, on any table, in any order."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.conflicts import common, databricks, delta_rs, oss
@@ -126,8 +126,7 @@ def _perhaps_databricks(race: Race) -> Verdict:
     verdict = databricks.verdict_of(race)
     if verdict.level is Level.NEVER:
         return verdict
-    return replace(
-        verdict,
+    return verdict._replace(
         reason=f"nothing says whether Databricks writes the table, under whose rules {verdict.reason}",
         advice=_SAY_THE_ENGINE,
     )

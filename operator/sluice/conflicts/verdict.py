@@ -1,7 +1,7 @@
 """What an oracle says of an ordered pair: the loser began, then the winner committed, then the loser tries to."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from sluice.predicates import Region, overlap, to_sql
 
@@ -18,8 +18,7 @@ class Level(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     level: Level
     rule: str
     reason: str
@@ -43,6 +42,4 @@ def only_possible(verdict: Verdict) -> Verdict:
     """What one engine would surely abort, another may let pass."""
     if verdict.level is not Level.WILL:
         return verdict
-    return Verdict(
-        Level.MAY, verdict.rule, verdict.reason, verdict.exception, verdict.advice, verdict.meeting
-    )
+    return verdict._replace(level=Level.MAY)
