@@ -19,9 +19,6 @@ from sluice.footprint.operations import WRITES_ROWS
 
 _DIFFER = "conflicts/test_documents_differ.py"
 _RULES = "conflicts/test_databricks_rules.py"
-_APPEND = "ConcurrentAppendException"
-_DELETE_READ = "ConcurrentDeleteReadException"
-_DELETE_DELETE = "ConcurrentDeleteDeleteException"
 _TRANSACTION = "ConcurrentTransactionException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"

@@ -7,7 +7,7 @@ import pytest
 
 from sluice.conflicts import oss
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Rule
+from sluice.conflicts.rule import Rule, verdict_by
 from sluice.footprint.model import BESIDE_FILES, JobFootprint, Metadata, Protocol, TableFootprint
 from sluice.tables import Dialect
 from sluice.tables import oss as delta
@@ -16,7 +16,7 @@ from unit.conflicts import pairs as p
 SKIPPED = [rule for rule in oss.RULES if rule not in oss.RULES_OF_FILES]
 DIALECTS = [delta("3.3.3"), delta("4.2.0"), delta("4.4.0"), None]
 PROPERTIES = {name for name, value in vars(TableFootprint).items() if isinstance(value, property)}
-OTHERWISE = {
+OTHERWISE: dict[str, Any] = {
     "metadata": Metadata.IDENTITY,
     "protocol": Protocol.MAY_ADD,
     "creates": True,
@@ -41,7 +41,9 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         self._looked_at.add(name)
         value = getattr(type(self._record), name, None)
-        return value.fget(self) if isinstance(value, property) else getattr(self._record, name)
+        if isinstance(value, property) and value.fget is not None:
+            return value.fget(self)
+        return getattr(self._record, name)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=str)
@@ -59,6 +61,20 @@ def test_a_skipped_rule_looks_at_nothing_but_what_is_the_same_in_all_that_only_t
     assert rule.decide(cast("Race", Watched(race, sides))) is None
     assert fields - PROPERTIES <= BESIDE_FILES
     assert sides <= {"loser", "winner"}
+
+
+def test_nearly_all_that_writes_rows_only_touches_files_and_is_judged_as_by_all_rules() -> None:
+    jobs = [
+        p.job(statement, p.facts(partitioned=partitioned))
+        for statement in STATEMENTS.values()
+        for partitioned in (True, False)
+    ]
+    found = [(job, footprint) for job in jobs for footprint in job.tables if footprint.only_files]
+    assert len(found) > 20
+    for losing_job, loser in found:
+        for winning_job, winner in found:
+            race = Race(loser, winner, losing_job, winning_job, loser.table, on_one_table=True)
+            assert verdict_by(oss.RULES, race) == oss.verdict_of(race)
 
 
 @pytest.mark.parametrize("field", sorted(BESIDE_FILES))
