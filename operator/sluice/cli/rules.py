@@ -5,7 +5,7 @@ What a rule says comes from its own record, its example's verdict from the oracl
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import yaml
 
@@ -15,7 +15,7 @@ from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.eras import ERAS
 from sluice.conflicts.oracle import OTHER_TABLES
 from sluice.conflicts.row_level import SUPPORT
-from sluice.conflicts.rule import Example, Rule
+from sluice.conflicts.rule import Difference, Example, Rule
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev crds`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -28,17 +28,8 @@ against what the winner did, by the rules of the loser's own engine. The first r
 - **will**: it surely aborts, with the exception named;
 - **unsafe**: no exception comes, but data is lost.
 
-Where rules come from:
-
-| source | what it is |
-| --- | --- |
-| seed 000 | Databricks' page on isolation levels and write conflicts, with row-level concurrency (in Portuguese) |
-| seed 001 | the same page of 2019 (in Japanese and English) |
-| seed 002 | open-source Delta Lake's page on concurrency control, of version 3.3.1 |
-| seed 003 | Databricks' page on isolation levels (in Chinese and English) |
-| docs.delta.io | open-source Delta Lake's pages of today, by page and heading |
-| conflicts, delta-conflicts | what the code of open-source Delta, and of delta-rs, does, by section |
-| measured, delta-measured | what real Delta did when two real operations met, by finding; [proof.md](proof.md) tells how |
+Where a rule comes from is told by ids of [sources.md](sources.md): `D` is what a document says, `C` what Delta's code
+checks, `M` what was seen when two real writes met, `S` what a store guarantees.
 
 What a rule is proved by fails as soon as that rule is taken out: `tests/unit/conflicts/test_rules_are_proved.py` holds it.
 
@@ -142,7 +133,7 @@ def _support() -> Iterator[str]:
                 ", or also unpartitioned ones with `spark.databricks.delta.rowLevelConcurrencyPreview`"
             )
         verbs = ", ".join(sorted(operation.value.upper() for operation in row.without_photon))
-        yield f"| {row.since[0]}.{row.since[1]} | {unpartitioned} | {verbs} only | {row.place} |"
+        yield f"| {row.since[0]}.{row.since[1]} | {unpartitioned} | {verbs} only | {_cited((row.finding,))} |"
 
 
 _KINDS = {
@@ -188,11 +179,19 @@ def _rules(book: Rulebook) -> Iterator[str]:
         yield f"{rule.says}\n"
         yield from _shown(rule.example)
         yield f"{_told(book.verdict(rule.example))}\n"
-        yield f"- Where it comes from: {rule.sources or 'no rule above speaks of it'}"
-        if rule.differs:
-            yield f"- Where documents and code disagree: {rule.differs}"
+        yield f"- Where it comes from: {_cited(rule.sources) or 'no rule above speaks of it'}"
+        if rule.differs is not None:
+            yield f"- Where documents and code disagree: {_disagreement(rule.differs)}"
         yield f"- Proved by: {'; '.join(_named(name) for name in rule.proofs)}"
         yield ""
+
+
+def _cited(findings: Iterable[str]) -> str:
+    return ", ".join(f"[{one}](sources.md#{one.lower()})" for one in findings)
+
+
+def _disagreement(differs: Difference) -> str:
+    return f"{differs.text} See {_cited(differs.findings)}." if differs.findings else differs.text
 
 
 def _named(test: str) -> str:

@@ -19,7 +19,7 @@ _RETAIN = "retain longer (RETAIN 168 HOURS)"
 @rule(
     "lost-commits",
     says="Some stores let a commit overwrite another one of the same version, without any exception.",
-    sources='delta-conflicts E, "Storage facts".',
+    sources=("S1", "S2", "S3", "S4", "S5", "S6"),
     example=Example(orders.APPEND, orders.APPEND, table={"log_store": LogStore.S3_SINGLE_DRIVER}),
     proofs=(
         "cli/test_batch.py::test_an_unsafe_store_is_unsafe_for_everything",
@@ -85,7 +85,7 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
         "VACUUM deletes files that no version within its retention needs, also those that a running writer "
         "has written but not committed, or reads."
     ),
-    sources="delta-conflicts A.4 (VACUUM) and E (#1470).",
+    sources=("D31", "C14"),
     example=Example(orders.APPEND, orders.VACUUM_TOO_SOON),
     proofs=(
         "cli/test_batch.py::test_vacuum_below_a_writers_lifetime_is_unsafe",
@@ -113,9 +113,7 @@ def vacuum_under_a_run(race: Race) -> Ruling | None:
         "VACUUM deletes files of a table that a running job only reads, or may read: a query, a MERGE's "
         "source, a stream."
     ),
-    sources=(
-        'delta-conflicts A.4 (VACUUM) and E ("retention > max runtime of any in-flight writer + stream lag").'
-    ),
+    sources=("D31", "C14"),
     example=Example(
         "INSERT INTO report SELECT date, SUM(amount) FROM orders GROUP BY date", orders.VACUUM_TOO_SOON
     ),
@@ -162,7 +160,7 @@ def _kept(vacuum: TableFootprint) -> str:
         "unless its source's options say skipChangeCommits or ignoreChanges; ignoreDeletes only helps where "
         "no file is written again, and compaction and changes of the table's metadata touch no row."
     ),
-    sources="docs.delta.io, Table streaming reads and writes, Ignore updates and deletes.",
+    sources=("D29", "D33"),
     example=Example(orders.STREAM_FROM_ORDERS, orders.DELETE),
     proofs=(
         f"{_STREAMED}::test_a_change_of_rows_breaks_a_stream_that_reads_them",
@@ -194,7 +192,7 @@ def streamed_rows(race: Race) -> Ruling | None:
         "types. Who changes these columns before the query is read changes where its rows land, and whom "
         "that hurts."
     ),
-    sources="docs.delta.io, Table batch reads and writes, Update table schema.",
+    sources=("D30",),
     example=Example(
         "INSERT INTO archive SELECT * FROM orders WHERE date = DATE '2026-11-18'",
         "ALTER TABLE orders ADD COLUMNS (note STRING FIRST)",
@@ -229,11 +227,9 @@ def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool
 @rule(
     "same-checkpoint",
     says="Two streams on one checkpoint: the second one to commit a batch aborts.",
-    sources="delta-measured 16.",
+    sources=("M18", "D17", "C7"),
     example=Example(orders.STREAM_TO_ORDERS, orders.STREAM_TO_ORDERS),
-    proofs=(
-        "conflicts/test_databricks_rules.py::test_seed_000_ConcurrentTransactionException_the_same_checkpoint_twice",
-    ),
+    proofs=("conflicts/test_databricks_rules.py::test_d17_the_same_checkpoint_twice",),
 )
 def same_checkpoint(race: Race) -> Ruling | None:
     mine, theirs = race.loser.checkpoint, race.winner.checkpoint

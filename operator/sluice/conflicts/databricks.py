@@ -3,16 +3,12 @@
 There is no code to read and no engine to measure, so the burden of proof is turned round: a pair is let through only where a
 document says that it cannot conflict, and what no document speaks of waits. `will` is said only where a document and
 open-source Delta's code agree.
-
-Sources: "seed 000" is Databricks' page of today, "seed 001" that of 2019, "seed 002" open-source Delta's page, "seed 003"
-Databricks' page on isolation levels; after the comma comes the heading. `differs` says where documents, or a document and
-the code of open-source Delta, disagree, and what is made of it.
 """
 
 from sluice.api.job import Operation
 from sluice.conflicts import databricks_rows, orders
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol
 from sluice.footprint.operations import WRITES_ROWS
@@ -29,16 +25,20 @@ _ALONE = "run it when nobody else writes the table"
 @rule(
     "identity-columns",
     says="A table with identity columns takes one transaction at a time.",
-    sources="seed 000, notes above both matrices.",
-    differs="open-source Delta lets rows with explicit values pass (conflicts B.2, I03); here they wait.",
+    sources=("D3",),
+    differs=Difference(
+        "open-source Delta's documents say the same, but its code lets rows with explicit values pass; here they "
+        "wait.",
+        ("D32", "C15"),
+    ),
     example=Example(
         "INSERT INTO orders (amount, date) VALUES (10, CURRENT_DATE())",
         orders.APPEND,
         table={"identity_columns": frozenset({"id"})},
     ),
     proofs=(
-        f"{_RULES}::test_seed_000_notes_on_both_matrices_identity_columns_allow_no_concurrent_transactions",
-        f"{_DIFFER}::test_seed_000_identity_columns_allow_no_two_transactions_the_code_lets_explicit_values_through",
+        f"{_RULES}::test_d3_identity_columns_allow_no_concurrent_transactions",
+        f"{_DIFFER}::test_d3_identity_columns_allow_no_two_transactions_c15_lets_explicit_values_through",
     ),
 )
 def identity_columns(race: Race) -> Ruling | None:
@@ -62,17 +62,17 @@ def identity_columns(race: Race) -> Ruling | None:
 @rule(
     "first-commit",
     says="Several writers into an empty path, or that create or replace a table at the same time.",
-    sources="seed 000, ProtocolChangedException; seed 002, ProtocolChangedException.",
-    differs=(
-        "seed 001 lists neither cause; in open-source Delta only creating fails so, and replacing a table "
-        'that is there fails with MetadataChangedException (measured, "Findings against the four seed '
-        'documents").'
+    sources=("D18", "D28"),
+    differs=Difference(
+        "the documents of 2019 list neither cause; in open-source Delta only creating fails so, and replacing a "
+        "table that is there fails with MetadataChangedException.",
+        ("D23", "M8", "M17"),
     ),
     example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
     proofs=(
-        f"{_RULES}::test_seed_000_seed_002_ProtocolChangedException_several_write_into_an_empty_path",
-        f"{_RULES}::test_seed_000_seed_002_ProtocolChangedException_several_create_or_replace",
-        f"{_DIFFER}::test_seed_000_seed_002_replacing_fails_with_ProtocolChanged_in_the_code_with_MetadataChanged",
+        f"{_RULES}::test_d18_d28_several_write_into_an_empty_path",
+        f"{_RULES}::test_d18_d28_several_create_or_replace",
+        f"{_DIFFER}::test_d18_d28_replacing_fails_with_ProtocolChanged_m17_with_MetadataChanged",
     ),
 )
 def first_commit(race: Race) -> Ruling | None:
@@ -94,19 +94,17 @@ def first_commit(race: Race) -> Ruling | None:
 @rule(
     "protocol-changed",
     says="Features that are enabled or dropped change the protocol, and all concurrent writes fail.",
-    sources=(
-        "seed 000, Importante (enableDeletionVectors, DROP FEATURE, REORG UPGRADE UNIFORM) and "
-        "ProtocolChangedException; seed 001, ProtocolChangedException."
-    ),
-    differs=(
-        "open-source Delta lets data writers through the enabling of some features (conflicts A.3 #2), and "
-        "fails others with MetadataChangedException; so this is only `may`."
+    sources=("D1", "D18", "D23"),
+    differs=Difference(
+        "open-source Delta lets data writers through the enabling of some features, and fails others with "
+        "MetadataChangedException; so this is only `may`.",
+        ("C3", "C5", "M14"),
     ),
     example=Example(orders.APPEND, orders.ENABLE_VECTORS),
     proofs=(
-        f"{_RULES}::test_seed_000_importante_a_metadata_change_fails_every_concurrent_write",
-        f"{_RULES}::test_seed_000_seed_001_ProtocolChangedException_a_new_version_of_the_protocol",
-        f"{_DIFFER}::test_seed_000_enabling_a_feature_fails_every_write_the_code_lets_data_through",
+        f"{_RULES}::test_d1_a_metadata_change_fails_every_concurrent_write",
+        f"{_RULES}::test_d18_d23_a_new_version_of_the_protocol",
+        f"{_DIFFER}::test_d1_enabling_a_feature_fails_every_write_m14_lets_data_through",
     ),
 )
 def protocol_changed(race: Race) -> Ruling | None:
@@ -129,19 +127,17 @@ def protocol_changed(race: Race) -> Ruling | None:
 @rule(
     "metadata-changed",
     says="A change of schema or properties fails all concurrent writes.",
-    sources=(
-        "seed 000, Importante (SET TBLPROPERTIES, ADD COLUMNS) and MetadataChangedException; seed 001 and "
-        "seed 002, MetadataChangedException."
-    ),
-    differs=(
-        "open-source Delta lets OPTIMIZE, and from 4.1 on everybody if nothing really changed, commit "
-        "(measured 4, 13); there it is `may` instead of `will`."
+    sources=("D1", "D16", "D22", "D27"),
+    differs=Difference(
+        "open-source Delta lets OPTIMIZE, and from 4.1 on everybody if nothing really changed, commit; there it is "
+        "`may` instead of `will`.",
+        ("C5", "C12", "M4", "M13"),
     ),
     example=Example(orders.APPEND, orders.SET),
     proofs=(
-        f"{_RULES}::test_seed_000_importante_a_change_of_schema_or_properties_will_fail_what_surely_commits",
-        f"{_RULES}::test_seed_000_MetadataChangedException_alter_table",
-        f"{_DIFFER}::test_seed_000_a_change_of_metadata_fails_every_write_the_code_spares_optimize",
+        f"{_RULES}::test_d1_a_change_of_schema_or_properties_will_fail_what_surely_commits",
+        f"{_RULES}::test_d16_alter_table_changes_metadata",
+        f"{_DIFFER}::test_d1_a_change_of_metadata_fails_every_write_m13_spares_optimize",
     ),
 )
 def metadata_changed(race: Race) -> Ruling | None:
@@ -165,9 +161,9 @@ def metadata_changed(race: Race) -> Ruling | None:
         "A stream that reads a table fails at a commit that changes the table's metadata, and must be "
         "started again."
     ),
-    sources="seed 000, Importante.",
+    sources=("D2",),
     example=Example(orders.STREAM_THAT_LOOKS_INTO_ORDERS, orders.ADD_COLUMN),
-    proofs=(f"{_RULES}::test_seed_000_importante_streaming_reads_fail_at_a_metadata_change",),
+    proofs=(f"{_RULES}::test_d2_streaming_reads_fail_at_a_metadata_change",),
 )
 def streaming_read(race: Race) -> Ruling | None:
     source, winner = race.table, race.winner
@@ -186,7 +182,7 @@ def streaming_read(race: Race) -> Ruling | None:
 @rule(
     "same-transaction-id",
     says="Two writes under one txnAppId, of which no document speaks.",
-    sources="conflicts A.3 #4: open-source Delta aborts the second.",
+    sources=("C7",),
     example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
     proofs=(f"{_RULES}::test_two_writes_under_one_transaction_id_wait_though_no_document_says_so",),
 )
@@ -204,12 +200,10 @@ def same_transaction_id(race: Race) -> Ruling | None:
 
 @rule(
     "vacuum",
-    says="VACUUM touches no file of the current version, and no document speaks of it.",
-    sources=(
-        "measured 5: in open-source Delta it hurts nobody but RESTORE, and loses to changes of metadata only."
-    ),
+    says="VACUUM touches no file of the current version, and no document on write conflicts speaks of it.",
+    sources=("C14", "M5"),
     example=Example(orders.VACUUM, orders.DELETE),
-    proofs=(f"{_RULES}::test_vacuum_is_spoken_of_in_no_document_so_it_goes_by_the_code",),
+    proofs=(f"{_RULES}::test_no_document_on_write_conflicts_speaks_of_vacuum_so_it_goes_by_m5",),
 )
 def vacuum(race: Race) -> Ruling | None:
     if Operation.VACUUM not in (race.loser.operation, race.winner.operation) or (

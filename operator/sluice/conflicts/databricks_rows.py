@@ -6,7 +6,7 @@ A pair that meets in no partition passes; one that does passes where a document 
 from sluice.api.job import Operation
 from sluice.conflicts import orders, row_level
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Example, Rule, Ruling, rule
+from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
 from sluice.footprint.model import Metadata, TableFootprint
 from sluice.footprint.operations import APPENDS, CHANGES_SOME_ROWS, WRITES_ROWS
@@ -19,26 +19,25 @@ _CELLS = "conflicts/test_databricks_matrices.py"
 _APPEND = "ConcurrentAppendException"
 _DELETE_READ = "ConcurrentDeleteReadException"
 _DELETE_DELETE = "ConcurrentDeleteDeleteException"
-_PINS = (
-    "open-source Delta has no row-level concurrency (conflicts A.3), and takes pins also from OR, and from the "
-    "conditions of a MERGE's clauses (measured 1), of which no document speaks: here only conditions that stand beside "
-    "the others, and of a MERGE only the ON condition, count."
+_PINS = Difference(
+    "open-source Delta has no row-level concurrency, and takes pins also from OR, and from the conditions of a MERGE's "
+    "clauses, of which no document speaks: here only conditions that stand beside the others, and of a MERGE only the "
+    "ON condition, count.",
+    ("C13", "M1"),
 )
 
 
 @rule(
     "blind-insert",
     says="An INSERT that reads nothing of its table never fails because of other writes of rows.",
-    sources=(
-        "seed 000, Quando o Delta Lake confirma sem ler a tabela?; cells INSERT x INSERT of both matrices; "
-        "seed 001, INSERT x INSERT."
-    ),
-    differs=(
-        "seed 000 counts a self-read of an older version (VERSION AS OF) as a read, open-source Delta does "
-        "not (measured 8); here it is one."
+    sources=("D4", "D8", "D9", "D19"),
+    differs=Difference(
+        "a self-read of an older version (VERSION AS OF) counts as a read in Databricks' documents, and not in "
+        "open-source Delta; here it is one.",
+        ("D9", "M2"),
     ),
     example=Example(orders.APPEND, orders.DELETE),
-    proofs=(f"{_RULES}::test_seed_000_quando_confirma_sem_ler_a_tabela_not_with_subqueries_on_the_target",),
+    proofs=(f"{_RULES}::test_d9_who_selects_from_the_target_reads_it",),
 )
 def blind_insert(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
@@ -53,20 +52,18 @@ def blind_insert(race: Race) -> Ruling | None:
         "Under WriteSerializable, the default, files that a blind INSERT adds conflict with no operation; "
         "readers may then see what the history says never existed."
     ),
-    sources=(
-        "seed 000, ConcurrentAppendException, and UPDATE, DELETE, MERGE INTO x INSERT of both matrices; "
-        "seed 001, the same cell; seed 003, txn1 and txn2."
-    ),
-    differs=(
-        "open-source Delta is Serializable by default and refuses to set anything else (conflicts A.2), and "
-        "seed 002 knows no levels: there the pair can conflict. Operations that change metadata, too, still "
-        'lose to blind appends in the code (measured 13), against the document\'s "no operation": they wait.'
+    sources=("D4", "D8", "D10", "D11", "D13", "D19", "D20"),
+    differs=Difference(
+        "open-source Delta is Serializable by default and refuses to set anything else, and its documents know no "
+        "levels: there the pair can conflict. Operations that change metadata, too, still lose to blind appends in "
+        'the code, against Databricks\' "no operation": they wait.',
+        ("D24", "C2", "M10"),
     ),
     example=Example(orders.DELETE, orders.APPEND),
     proofs=(
         f"{_CELLS}::test_a_cell",
-        f"{_RULES}::test_seed_000_seed_003_txn1_txn2_readers_may_see_what_the_history_says_never_existed",
-        f"{_DIFFER}::test_seed_000_defaults_to_WriteSerializable_the_code_to_Serializable",
+        f"{_RULES}::test_d11_readers_may_see_what_the_history_says_never_existed",
+        f"{_DIFFER}::test_d10_defaults_to_WriteSerializable_c2_to_Serializable",
     ),
 )
 def write_serializable(race: Race) -> Ruling | None:
@@ -89,8 +86,8 @@ def write_serializable(race: Race) -> Ruling | None:
 @rule(
     "optimize-beside-insert",
     says="OPTIMIZE does not conflict with INSERT.",
-    sources="seed 000, OPTIMIZE rows of both matrices.",
-    differs="in open-source Delta its INSERT must be blind (conflicts A.6 #7).",
+    sources=("D4", "D8", "D19", "D24"),
+    differs=Difference("in open-source Delta its INSERT must be blind.", ("C8",)),
     example=Example(orders.OPTIMIZE, orders.APPEND),
     proofs=(f"{_CELLS}::test_a_cell",),
 )
@@ -106,12 +103,12 @@ def optimize_beside_insert(race: Race) -> Ruling | None:
         "UPDATE, DELETE and MERGE, INSERTs that read their own table, overwrites, and OPTIMIZE pass each other where the "
         "table is partitioned by columns that both pin explicitly."
     ),
-    sources="seed 000, Evitar conflitos usando particionamento; seed 001 and seed 002, the same heading.",
+    sources=("D12", "D20", "D25"),
     differs=_PINS,
     example=Example(orders.DELETE, "UPDATE orders SET amount = 0 WHERE date = DATE '2026-11-19'"),
     proofs=(
-        f"{_RULES}::test_seed_000_evitar_conflitos_usando_particionamento_the_two_statements_of_the_document",
-        f"{_RULES}::test_seed_000_ConcurrentAppendException_a_merge_condition_must_pin_explicitly",
+        f"{_RULES}::test_d12_the_two_statements_of_the_document",
+        f"{_RULES}::test_d13_a_merge_condition_must_pin_explicitly",
     ),
 )
 def disjoint(race: Race) -> Ruling | None:
@@ -130,15 +127,16 @@ def disjoint(race: Race) -> Ruling | None:
 @rule(
     "optimize-with-vectors",
     says="On tables with deletion vectors OPTIMIZE does not conflict with UPDATE, DELETE, MERGE and OPTIMIZE.",
-    sources="seed 000, OPTIMIZE rows of both matrices.",
-    differs=(
-        "seed 001 and seed 002 know no deletion vectors: OPTIMIZE can conflict with everything but INSERT. In open-source "
-        "Delta deletion vectors change nothing (conflicts A.6 #2)."
+    sources=("D4", "D5", "D8"),
+    differs=Difference(
+        "the documents of 2019 and open-source Delta's know no deletion vectors: OPTIMIZE can conflict with "
+        "everything but INSERT. In open-source Delta's code deletion vectors change nothing.",
+        ("D19", "D24", "C13", "M11"),
     ),
     example=Example(orders.OPTIMIZE, orders.DELETE, table=orders.WITH_VECTORS),
     proofs=(
         f"{_CELLS}::test_a_cell",
-        f"{_DIFFER}::test_seed_000_optimize_cannot_conflict_with_deletion_vectors_in_the_code_it_does_both_ways",
+        f"{_DIFFER}::test_d8_optimize_cannot_conflict_with_deletion_vectors_m11_it_does_both_ways",
     ),
 )
 def optimize_with_vectors(race: Race) -> Ruling | None:
@@ -150,15 +148,16 @@ def optimize_with_vectors(race: Race) -> Ruling | None:
 @rule(
     "optimize",
     says="Without deletion vectors, and with ZORDER BY, OPTIMIZE can conflict with changes of rows and with OPTIMIZE.",
-    sources="seed 000, OPTIMIZE rows of both matrices; Limitações de simultaneidade no nível de linha.",
-    differs=(
-        "in open-source Delta two compactions fail with ConcurrentDeleteReadException (measured 13), where all documents say "
-        "ConcurrentDeleteDeleteException."
+    sources=("D4", "D6", "D8"),
+    differs=Difference(
+        "in open-source Delta two compactions fail with ConcurrentDeleteReadException, where all documents say "
+        "ConcurrentDeleteDeleteException.",
+        ("D15", "D21", "D26", "M11"),
     ),
     example=Example(orders.OPTIMIZE, orders.DELETE),
     proofs=(
         f"{_CELLS}::test_a_cell",
-        f"{_RULES}::test_seed_000_limits_optimize_with_zorder_is_not_helped_by_deletion_vectors",
+        f"{_RULES}::test_d6_optimize_with_zorder_is_not_helped_by_deletion_vectors",
     ),
 )
 def optimize(race: Race) -> Ruling | None:
@@ -181,13 +180,13 @@ def optimize(race: Race) -> Ruling | None:
 @rule(
     "same-rows",
     says="With row-level concurrency only a change of the same row conflicts, but its limits leave it at `may`.",
-    sources="seed 000, Limitações de simultaneidade no nível de linha.",
-    differs="open-source Delta has no row-level concurrency (conflicts A.3).",
+    sources=("D4", "D5", "D6", "D7"),
+    differs=Difference("open-source Delta has no row-level concurrency.", ("C13",)),
     example=Example(orders.DELETE, orders.UPDATE, partitioned=False, table=orders.WITH_VECTORS),
     proofs=(
         f"{_CELLS}::test_a_cell",
         f"{_RULES}::test_where_conflicts_are_told_by_rows",
-        f"{_DIFFER}::test_seed_000_tells_conflicts_by_rows_the_code_never",
+        f"{_DIFFER}::test_d4_tells_conflicts_by_rows_c13_never",
     ),
 )
 def same_rows(race: Race) -> Ruling | None:
@@ -212,17 +211,14 @@ def same_rows(race: Race) -> Ruling | None:
         "UPDATE, DELETE and MERGE, INSERTs that read their own table, and overwrites can conflict unless the table is "
         "partitioned by columns that both pin explicitly."
     ),
-    sources=(
-        "seed 000, both matrices with their note (1), Evitar conflitos usando particionamento, ConcurrentAppendException, "
-        "ConcurrentDeleteReadException; seed 001 and seed 002, the same headings."
-    ),
+    sources=("D4", "D8", "D9", "D12", "D13", "D14", "D19", "D20", "D21", "D24", "D25", "D26"),
     differs=_PINS,
     example=Example(orders.DELETE, orders.UPDATE),
     proofs=(
         f"{_CELLS}::test_a_cell",
-        f"{_RULES}::test_seed_000_ConcurrentAppendException_a_merge_condition_must_pin_explicitly",
+        f"{_RULES}::test_d13_a_merge_condition_must_pin_explicitly",
         f"{_RULES}::test_where_conflicts_are_told_by_rows",
-        f"{_DIFFER}::test_seed_000_pins_by_the_merge_condition_the_code_by_conditions_of_clauses_too",
+        f"{_DIFFER}::test_d12_pins_by_the_merge_condition_m1_by_conditions_of_clauses_too",
     ),
 )
 def same_files(race: Race) -> Ruling | None:

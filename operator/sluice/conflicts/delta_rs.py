@@ -9,7 +9,7 @@ failures are one class, CommitFailedError, and it tries a commit 15 times at mos
 from sluice.api.job import Operation
 from sluice.conflicts import orders
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.predicates import Region
@@ -28,7 +28,7 @@ _ALONE = "run it when nobody else writes the table"
     says=(
         "What tries one version only, and of which nothing is known in delta-rs: RESTORE, CLONE and CONVERT."
     ),
-    sources='conflicts A.3, "commitLarge".',
+    sources=("C24", "C11"),
     example=Example(orders.RESTORE, orders.APPEND),
     proofs=(f"{_TESTS}::test_what_tries_once_may_lose_to_everything",),
 )
@@ -47,7 +47,7 @@ def single_attempt(race: Race) -> Ruling | None:
 @rule(
     "first-commit",
     says='Who begins without a table and finds one at its commit, "version 0 exists".',
-    sources="conflicts E.",
+    sources=("C23",),
     example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
     proofs=(f"{_TESTS}::test_first_commits_exclude_each_other",),
 )
@@ -73,12 +73,12 @@ def first_commit(race: Race) -> Ruling | None:
         "Two commits with a Protocol action exclude each other, and a newer protocol may abort everybody: "
         "versions are compared in a way of its own."
     ),
-    sources="conflicts C, protocol; conflicts B.2, X08.",
-    differs=(
-        "open-source Delta lets everybody but a second change of the protocol commit (conflicts A.3 #1)."
+    sources=("C17",),
+    differs=Difference(
+        "open-source Delta lets everybody but a second change of the protocol commit.", ("C3",)
     ),
     example=Example(orders.APPEND, orders.ENABLE_VECTORS),
-    proofs=(f"{_TESTS}::test_x08_two_changes_of_the_protocol",),
+    proofs=(f"{_TESTS}::test_c17_two_changes_of_the_protocol",),
 )
 def protocol_changed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
@@ -96,10 +96,12 @@ def protocol_changed(race: Race) -> Ruling | None:
 @rule(
     "metadata-changed",
     says="Any Metadata action aborts everybody, compactions among them, also if it changes nothing.",
-    sources="conflicts C, metadata change; conflicts B.2, X07.",
-    differs="open-source Delta spares OPTIMIZE, and from 4.1 on lets some changes pass (conflicts A.3 #2).",
+    sources=("C18",),
+    differs=Difference(
+        "open-source Delta spares OPTIMIZE, and from 4.1 on lets some changes pass.", ("C5", "C12")
+    ),
     example=Example(orders.APPEND, orders.SET),
-    proofs=(f"{_TESTS}::test_x07_any_metadata_action_aborts_everything",),
+    proofs=(f"{_TESTS}::test_c18_any_metadata_action_aborts_everything",),
 )
 def metadata_changed(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
@@ -121,14 +123,15 @@ def metadata_changed(race: Race) -> Ruling | None:
         "Files that were added where the loser's predicate may match, by partition values and statistics; "
         "those of a compaction count, too."
     ),
-    sources="conflicts C, append granularity; conflicts B.2, X03, X05, X09, X15, X16, X20, X21.",
-    differs=(
-        "open-source Delta compares partitions only (conflicts A.3 #6). An overwrite or a DELETE without a "
-        "predicate, and an append that reads its own table, are not checked at all (issue #3622): both "
-        "commit, as if the one had not seen the other, so they wait as well."
+    sources=("C19",),
+    differs=Difference(
+        "open-source Delta compares partitions only. An overwrite or a DELETE without a predicate, and an append "
+        "that reads its own table, are not checked at all: both commit, as if the one had not seen the other, so "
+        "they wait as well.",
+        ("C8", "C19"),
     ),
     example=Example(orders.DELETE, orders.APPEND),
-    proofs=(f"{_TESTS}::test_x05_x15_files_added_where_the_predicate_may_match",),
+    proofs=(f"{_TESTS}::test_c19_files_added_where_the_predicate_may_match",),
 )
 def added_files(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
@@ -150,15 +153,12 @@ def added_files(race: Race) -> Ruling | None:
         "Files that the loser read and the winner removed. Whoever has no predicate, a plain append among "
         "them, counts as a reader of all files. From 1.3.0 on those that a compaction removes don't count."
     ),
-    sources=(
-        "conflicts C, read files when no predicate, and winner removes with dataChange=false; conflicts "
-        "B.2, X02, X10, X11, X12; delta-rs, pull request 3982."
-    ),
-    differs=(
-        "open-source Delta lets a blind append pass, and aborts at a compaction's files (conflicts A.3 #7)."
+    sources=("C20",),
+    differs=Difference(
+        "open-source Delta lets a blind append pass, and aborts at a compaction's files.", ("C8", "C9")
     ),
     example=Example(orders.APPEND, orders.DELETE),
-    proofs=(f"{_TESTS}::test_x10_a_plain_append_loses_to_any_removal",),
+    proofs=(f"{_TESTS}::test_c20_a_plain_append_loses_to_any_removal",),
 )
 def removed_files(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
@@ -178,9 +178,9 @@ def removed_files(race: Race) -> Ruling | None:
 @rule(
     "removed-twice",
     says="Files that both remove, compactions' among them.",
-    sources="conflicts C, winner removes with dataChange=false; conflicts B.2, X04, X14.",
+    sources=("C21",),
     example=Example(orders.OPTIMIZE, orders.OPTIMIZE),
-    proofs=(f"{_TESTS}::test_x14_two_compactions_may_remove_the_same_files",),
+    proofs=(f"{_TESTS}::test_c21_two_compactions_may_remove_the_same_files",),
 )
 def removed_twice(race: Race) -> Ruling | None:
     loser, winner = race.loser, race.winner
@@ -198,9 +198,9 @@ def removed_twice(race: Race) -> Ruling | None:
 @rule(
     "same-transaction-id",
     says="Two writes under one txnAppId, whatever their versions: the second aborts. It is looked at last.",
-    sources="conflicts C, order; conflicts B.2, X17.",
+    sources=("C22",),
     example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
-    proofs=(f"{_TESTS}::test_x17_one_transaction_id_twice",),
+    proofs=(f"{_TESTS}::test_c22_one_transaction_id_twice",),
 )
 def same_transaction_id(race: Race) -> Ruling | None:
     if race.loser.txn_app_id is None or race.loser.txn_app_id != race.winner.txn_app_id:
@@ -217,7 +217,7 @@ def same_transaction_id(race: Race) -> Ruling | None:
 @rule(
     "changes-no-files",
     says="A commit that adds and removes no files is in nobody's way.",
-    sources="conflicts C, which ops carry predicate, and commit retries.",
+    sources=("C19", "C20", "C21"),
     example=Example(orders.DELETE, orders.VACUUM),
     proofs=("conflicts/test_why_two_may_run_together.py::test_to_delta_rs_vacuum_changes_no_files",),
 )
@@ -234,9 +234,9 @@ def changes_no_files(race: Race) -> Ruling | None:
         "What no rule speaks against. A plain append passes whoever removes no file; after 15 lost races for a version it "
         "fails all the same, which is no matter of two jobs."
     ),
-    sources="conflicts C, which ops carry predicate, and commit retries.",
+    sources=("C16", "C19", "C20"),
     example=Example(orders.APPEND, orders.OPTIMIZE),
-    proofs=(f"{_TESTS}::test_x12_a_compactions_files_are_no_deletes",),
+    proofs=(f"{_TESTS}::test_c20_a_compactions_files_are_no_deletes",),
 )
 def disjoint(race: Race) -> Ruling:
     loser, winner = race.loser, race.winner

@@ -1,14 +1,13 @@
 """Open-source Delta's conflict check (ConflictChecker), as a list of rules in its own order: the first that has
 something to say decides.
 
-Sources: "conflicts A.3 #n" is the numbered check in the reference of the code, "measured n" a finding of real races. What
-differs by version is data (`eras`), not code.
+What differs by version is data (`eras`), not code.
 """
 
 from sluice.conflicts import orders
 from sluice.conflicts.eras import ANY_ENGINE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.advice import how_to_know
@@ -33,12 +32,12 @@ _CHANGES_APART = (
 @rule(
     "single-attempt",
     says="RESTORE, CLONE and CONVERT try one version only: whatever was committed meanwhile is a conflict.",
-    sources='conflicts A.3, "commitLarge"; measured: every cell of the row `restore` is CW.',
-    differs="no document speaks of it (conflicts A.6 #8).",
+    sources=("C11", "M15"),
+    differs=Difference("no document speaks of it."),
     example=Example(orders.RESTORE, orders.APPEND),
     proofs=(
         f"{_MATRICES}::test_a_restore_commits_in_one_attempt",
-        f"{_DIFFER}::test_no_document_speaks_of_restore_in_the_code_it_has_one_attempt",
+        f"{_DIFFER}::test_no_document_speaks_of_restore_c11_it_has_one_attempt",
         f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
     ),
 )
@@ -57,10 +56,11 @@ def single_attempt(race: Race) -> Ruling | None:
 @rule(
     "first-commit",
     says="Who begins on a path without a table and finds one at its commit fails.",
-    sources="measured 10; matrices of first commits.",
-    differs=(
-        "seed 002, ProtocolChangedException, says the same of replacing a table, which fails with "
-        "MetadataChanged."
+    sources=("M8",),
+    differs=Difference(
+        "documents name the same exception for replacing a table that is there, which fails with "
+        "MetadataChangedException.",
+        ("D18", "D28", "M17"),
     ),
     example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
     proofs=(
@@ -80,14 +80,13 @@ def first_commit(race: Race) -> Ruling | None:
     )
 
 
-_PROTOCOLS = "conflicts A.3 #1, #1b; measured 6, 11."
-_ANY_UPGRADE = "seed 002, ProtocolChangedException, says that any upgrade of the protocol aborts."
+_ANY_UPGRADE = Difference("documents say that any upgrade of the protocol aborts.", ("D18", "D23", "D28"))
 
 
 @rule(
     "feature-dropped-under-writers",
     says="DROP FEATURE looks again at what was committed meanwhile, and fails if that still uses the feature.",
-    sources=_PROTOCOLS,
+    sources=("C4",),
     example=Example(orders.DROP_FEATURE, orders.APPEND),
     proofs=("conflicts/test_two_protocols.py::test_who_drops_a_feature_may_lose_to_whoever_uses_it",),
 )
@@ -106,7 +105,7 @@ def feature_dropped_under_writers(race: Race) -> Ruling | None:
 @rule(
     "feature-removed",
     says="A removed feature aborts everybody but OPTIMIZE.",
-    sources=_PROTOCOLS,
+    sources=("C3", "C12", "M6"),
     differs=_ANY_UPGRADE,
     example=Example(orders.APPEND, orders.DROP_FEATURE),
     proofs=("conflicts/test_two_protocols.py::test_a_dropped_feature_may_abort_all_but_compaction",),
@@ -127,7 +126,7 @@ def feature_removed(race: Race) -> Ruling | None:
 @rule(
     "two-protocols",
     says="Two commits with a Protocol action exclude each other.",
-    sources=_PROTOCOLS,
+    sources=("C3", "M9"),
     differs=_ANY_UPGRADE,
     example=Example(orders.ENABLE_TIMESTAMPS, orders.ENABLE_VECTORS),
     proofs=(
@@ -151,10 +150,12 @@ _IN_STEPS = frozenset({"rowTracking"})
         "A change of schema or properties aborts what began before it, with exceptions that grew with the "
         "versions."
     ),
-    sources="conflicts A.3 #2; measured 3, 4, 5, 13.",
-    differs=(
-        "seed 000, Importante, says that every change aborts every concurrent write; here OPTIMIZE, the "
-        "enabling of some features and, from 4.1 on, changes that change nothing let others commit."
+    sources=("C5", "C12", "C15", "M3", "M4", "M5", "M13", "M14", "M17"),
+    differs=Difference(
+        "Databricks' documents say that every change aborts every concurrent write, and open-source Delta's name no "
+        "exceptions; here OPTIMIZE, the enabling of some features and, from 4.1 on, changes that change nothing let "
+        "others commit.",
+        ("D1", "D16", "D27"),
     ),
     example=Example(orders.APPEND, orders.SET),
     proofs=(
@@ -210,8 +211,8 @@ def _harmless(race: Race) -> bool:
 @rule(
     "same-domain",
     says="Two commits with the same metadata domain, such as the clustering columns.",
-    sources="conflicts A.3 #3; measured 7.",
-    differs="no document speaks of it (conflicts A.6 #8).",
+    sources=("C6", "D33", "M7"),
+    differs=Difference("the documents on write conflicts don't speak of it; the protocol asks for it."),
     example=Example(
         orders.OVERWRITE,
         "ALTER TABLE orders CLUSTER BY (amount)",
@@ -239,8 +240,8 @@ def same_domain(race: Race) -> Ruling | None:
 @rule(
     "same-transaction-id",
     says="Two writes under one txnAppId: whichever commits second aborts, whatever their versions.",
-    sources="conflicts A.3 #4.",
-    differs="the documents speak of streams on one checkpoint only.",
+    sources=("C7",),
+    differs=Difference("documents speak of streams on one checkpoint only.", ("D17",)),
     example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
     proofs=(
         f"{_MATRICES}::test_one_transaction_id_lets_one_of_two_writes_commit",
@@ -265,17 +266,18 @@ def same_transaction_id(race: Race) -> Ruling | None:
         "Files that were added where the loser read. Compared by partition only, never by rows; those of "
         "OPTIMIZE count, too."
     ),
-    sources='conflicts A.3 #6, A.2; measured: "ConcurrentAppend" in all matrices.',
-    differs=(
-        "seed 002 says that it depends on the set of files; seed 000 tells conflicts by rows where tables "
-        "have deletion vectors, lets blind INSERTs through by default (WriteSerializable), and names no "
-        "files of OPTIMIZE."
+    sources=("C1", "C2", "C8", "M1", "M10", "M16"),
+    differs=Difference(
+        "open-source Delta's documents say that it depends on the set of files; Databricks' tell conflicts by rows "
+        "where tables have deletion vectors, let blind INSERTs through by default (WriteSerializable), and name no "
+        "files of OPTIMIZE.",
+        ("D4", "D10", "D13", "D25"),
     ),
     example=Example(orders.DELETE, orders.APPEND),
     proofs=(
         f"{_MATRICES}::test_who_reads_a_partition_may_lose_to_files_added_there",
-        f"{_DIFFER}::test_seed_000_defaults_to_WriteSerializable_the_code_to_Serializable",
-        f"{_DIFFER}::test_seed_000_tells_conflicts_by_rows_the_code_never",
+        f"{_DIFFER}::test_d10_defaults_to_WriteSerializable_c2_to_Serializable",
+        f"{_DIFFER}::test_d4_tells_conflicts_by_rows_c13_never",
         f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
     ),
 )
@@ -306,15 +308,16 @@ def added_files(race: Race) -> Ruling | None:
         "Files that the loser read and the winner removed or rewrote. Which files that are depends on the "
         "rows."
     ),
-    sources="conflicts A.3 #7; measured 13 (OPTIMIZE against OPTIMIZE).",
-    differs=(
-        "seed 000, seed 001 and seed 002 say ConcurrentDeleteDelete of two compactions; seed 000 lets "
-        "OPTIMIZE pass on tables with deletion vectors."
+    sources=("C9", "M11"),
+    differs=Difference(
+        "all documents say ConcurrentDeleteDelete of two compactions; Databricks' of today let OPTIMIZE pass on "
+        "tables with deletion vectors.",
+        ("D5", "D8", "D15", "D21", "D26"),
     ),
     example=Example(orders.OPTIMIZE, orders.DELETE),
     proofs=(
         f"{_MATRICES}::test_compaction_may_lose_its_files",
-        f"{_DIFFER}::test_seed_000_two_compactions_ConcurrentDeleteDelete_the_code_ConcurrentDeleteRead",
+        f"{_DIFFER}::test_d15_two_compactions_ConcurrentDeleteDelete_m11_ConcurrentDeleteRead",
         f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
     ),
 )
@@ -334,8 +337,11 @@ def removed_files(race: Race) -> Ruling | None:
 @rule(
     "removed-twice",
     says="Files that both remove: only dynamic overwrite removes what it hasn't read.",
-    sources="conflicts A.3 #8; measured 13.",
-    differs="the documents give two compactions as the cause, which fail with ConcurrentDeleteRead.",
+    sources=("C10", "M12"),
+    differs=Difference(
+        "documents give two compactions as the cause, which fail with ConcurrentDeleteRead.",
+        ("D15", "D21", "D26", "M11"),
+    ),
     example=Example(orders.DYNAMIC_OVERWRITE, orders.DELETE_DAY),
     proofs=(
         f"{_MATRICES}::test_dynamic_overwrite_is_the_way_to_delete_twice",
@@ -361,10 +367,11 @@ def removed_twice(race: Race) -> Ruling | None:
         "A stream that reads a table fails at a commit that changes the table's schema, and goes on when it "
         "is started again."
     ),
-    sources="docs.delta.io, Table streaming reads and writes, Delta table as a source.",
-    differs=(
-        "seed 000, Importante, says so of every change of metadata; which of them leave the schema as it "
-        "was, a footprint does not tell, so this is only `may`."
+    sources=("D30",),
+    differs=Difference(
+        "Databricks' documents say so of every change of metadata; which of them leave the schema as it was, a "
+        "footprint does not tell, so this is only `may`.",
+        ("D2",),
     ),
     example=Example(orders.STREAM_THAT_LOOKS_INTO_ORDERS, orders.ADD_COLUMN),
     proofs=(
@@ -389,6 +396,7 @@ def streaming_read(race: Race) -> Ruling | None:
 @rule(
     "blind-append",
     says="A commit that adds files and reads nothing of the table loses to nobody else's files.",
+    sources=("C1", "C8", "M2"),
     example=Example(orders.APPEND, orders.DELETE),
     proofs=(f"{_TOGETHER}::test_an_append_reads_nothing",),
 )
@@ -401,6 +409,7 @@ def blind_append(race: Race) -> Ruling | None:
 @rule(
     "changes-no-files",
     says="A commit that adds and removes no files is in nobody's way.",
+    sources=("C8", "C9", "M5"),
     example=Example(orders.DELETE, orders.VACUUM),
     proofs=(f"{_TOGETHER}::test_vacuum_changes_no_files",),
 )
@@ -414,6 +423,7 @@ def changes_no_files(race: Race) -> Ruling | None:
 @rule(
     "disjoint",
     says="What no rule speaks against.",
+    sources=("C1", "M16"),
     example=Example(orders.DELETE, orders.APPEND_ELSEWHERE),
     proofs=(
         f"{_MATRICES}::test_writers_of_other_partitions_pass_each_other",

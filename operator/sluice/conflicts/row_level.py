@@ -1,7 +1,7 @@
 """When Databricks tells conflicts row by row, as a table of its runtimes.
 
-It decides what a verdict says, never that it is `never`: the documents promise less conflicts, not none ("o gravador
-prioriza a latência em vez da resolução de conflitos").
+It decides what a verdict says, never that it is `never`: the documents promise fewer conflicts, not none: a writer may
+prefer to be quick.
 """
 
 from dataclasses import dataclass
@@ -28,15 +28,14 @@ class Support:
     preview: bool
     """There, too, if the session asks for the preview."""
     without_photon: frozenset[Operation]
-    place: str
+    finding: str
+    """In docs/sources.md."""
 
 
-_HEAD = "seed 000, Gravar conflitos com simultaneidade no nível de linha"
-_LEGACY = "seed 000, Comportamento de pré-visualização (herdado)"
 SUPPORT = (
-    Support((14, 2), True, False, _BY_ROW - _MERGES, _HEAD),
-    Support((14, 0), False, True, frozenset({Operation.DELETE}), _LEGACY),
-    Support((13, 3), False, False, frozenset({Operation.DELETE}), _LEGACY),
+    Support((14, 2), True, False, _BY_ROW - _MERGES, "D5"),
+    Support((14, 0), False, True, frozenset({Operation.DELETE}), "D7"),
+    Support((13, 3), False, False, frozenset({Operation.DELETE}), "D7"),
 )
 
 

@@ -41,6 +41,14 @@ class Example:
     """Facts of the table beside its columns."""
 
 
+class Difference(NamedTuple):
+    """Where documents, or documents and code, disagree, and what is made of it."""
+
+    text: str
+    findings: tuple[str, ...] = ()
+    """That disagree with the rule's own."""
+
+
 Decide = Callable[[Race], Ruling | None]
 """None where the rule has nothing to say."""
 
@@ -52,9 +60,9 @@ class Rule:
     name: str
     decide: Decide
     says: str
-    sources: str
-    differs: str
-    """Where documents, or documents and code, disagree, and what is made of it."""
+    sources: tuple[str, ...]
+    """Ids of findings in docs/sources.md."""
+    differs: Difference | None
     example: Example
     proofs: tuple[str, ...]
     """Tests in tests/unit that fail without the rule."""
@@ -70,8 +78,8 @@ def rule(
     says: str,
     example: Example,
     proofs: tuple[str, ...],
-    sources: str = "",
-    differs: str = "",
+    sources: tuple[str, ...] = (),
+    differs: Difference | None = None,
 ) -> Callable[[Decide], Rule]:
     """Makes a rule of the function that decides for it."""
 

@@ -1,4 +1,4 @@
-"""Every cell of the matrices of the four documents, by document, heading and cell; X x Y is X's row and Y's column.
+"""Every cell of the documents' matrices, by finding of docs/sources.md and cell; X x Y is X's row and Y's column.
 
 Cells are about pairs, so both directions are asked. "Can conflict" is `may`: the documents never say that it will.
 """
@@ -16,14 +16,14 @@ Cell = tuple[str, list[str], list[str], dict[str, Any], bool]
 INSERTS = [p.APPEND, p.APPEND.replace("VALUES", "SELECT * FROM VALUES")]
 CHANGES = [d.UPDATE_ROW, d.DELETE_ROW, d.MERGE_ROW]
 READING = [d.READING_INSERT]
-BY_ROW = "seed 000, Gravar conflitos com simultaneidade no nível de linha"
-BY_FILE = "seed 000, Conflitos de gravação sem simultaneidade no nível de linha"
-YEAR_2019 = "seed 001, Write conflicts"
-OPEN_SOURCE = "seed 002, Write conflicts"
+BY_ROW = "D4"
+BY_FILE = "D8"
+YEAR_2019 = "D19"
+OPEN_SOURCE = "D24"
 
 
 def _matrix(name: str, table: dict[str, Any], *, optimize_conflicts: bool) -> list[Cell]:
-    """Both matrices of seed 000 have the same cells, but for OPTIMIZE's, which hang on deletion vectors."""
+    """D4 and D8 have the same cells, but for OPTIMIZE's, which hang on deletion vectors."""
     found: list[Cell] = []
     for level, known in (("WriteSerializable", table), ("Serializable", {**table, **d.SERIALIZABLE})):
         strict = level == "Serializable"
@@ -134,7 +134,7 @@ def test_a_cell(rows: list[str], columns: list[str], table: dict[str, Any], can_
 @pytest.mark.parametrize("table", [d.CLUSTERED | d.VECTORS, d.UNPARTITIONED | d.VECTORS])
 @pytest.mark.parametrize("row", CHANGES)
 @pytest.mark.parametrize("column", CHANGES)
-def test_seed_000_by_row_only_the_same_row_conflicts_and_the_verdict_is_may_at_best(
+def test_d4_d6_by_row_only_the_same_row_conflicts_and_the_verdict_is_may_at_best(
     row: str, column: str, table: dict[str, Any], level: dict[str, Any]
 ) -> None:
     verdict = d.loses(row, column, **table, **level)

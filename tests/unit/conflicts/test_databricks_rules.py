@@ -1,4 +1,4 @@
-"""Every rule that the documents state beside their matrices, by document and heading."""
+"""Every rule that the documents state beside their matrices, by finding of docs/sources.md."""
 
 from typing import Any
 
@@ -30,15 +30,13 @@ IDENTITY = {"identity_columns": frozenset({"id"})}
     ids=["SET TBLPROPERTIES", "a feature", "DROP FEATURE", "UPGRADE UNIFORM", "ADD COLUMNS"],
 )
 @pytest.mark.parametrize("writer", [*WRITERS, d.OPTIMIZE, p.RESTORE, p.SET])
-def test_seed_000_importante_a_metadata_change_fails_every_concurrent_write(
-    writer: str, change: str, exception: str
-) -> None:
+def test_d1_a_metadata_change_fails_every_concurrent_write(writer: str, change: str, exception: str) -> None:
     verdict = d.loses(writer, change)
     assert (verdict.level >= Level.MAY, verdict.exception) == (True, exception)
 
 
 @pytest.mark.parametrize("change", [LEVEL, p.ADD_COLUMN])
-def test_seed_000_importante_a_change_of_schema_or_properties_will_fail_what_surely_commits(
+def test_d1_a_change_of_schema_or_properties_will_fail_what_surely_commits(
     change: str,
 ) -> None:
     assert d.loses(p.APPEND, change).level is Level.WILL
@@ -46,7 +44,7 @@ def test_seed_000_importante_a_change_of_schema_or_properties_will_fail_what_sur
 
 
 @pytest.mark.parametrize("change", [LEVEL, p.VECTORS, DROP_FEATURE, UNIFORM, p.ADD_COLUMN])
-def test_seed_000_importante_streaming_reads_fail_at_a_metadata_change(change: str) -> None:
+def test_d2_streaming_reads_fail_at_a_metadata_change(change: str) -> None:
     stream = {
         "stream": {
             "source": {"format": "delta", "path": "/lake/t"},
@@ -62,7 +60,7 @@ def test_seed_000_importante_streaming_reads_fail_at_a_metadata_change(change: s
     assert pair_of(p.job(stream, known), p.job(p.APPEND, known)).together
 
 
-def test_seed_000_importante_tables_that_a_stream_reads_in_its_queries_count_too() -> None:
+def test_d2_tables_that_a_stream_reads_in_its_queries_count_too() -> None:
     stream = {
         "stream": {
             "source": {"format": "rate"},
@@ -90,9 +88,7 @@ def test_what_others_do_to_a_metadata_change_no_document_says_so_it_waits(loser:
 
 @pytest.mark.parametrize("place", ["with", "without"])
 @pytest.mark.parametrize("writer", [*WRITERS, GENERATES, d.OPTIMIZE])
-def test_seed_000_notes_on_both_matrices_identity_columns_allow_no_concurrent_transactions(
-    writer: str, place: str
-) -> None:
+def test_d3_identity_columns_allow_no_concurrent_transactions(writer: str, place: str) -> None:
     table: dict[str, Any] = {**d.UNPARTITIONED, **d.VECTORS} if place == "with" else {}
     for found in (
         d.loses(writer, p.APPEND_B, **IDENTITY, **table),
@@ -101,11 +97,11 @@ def test_seed_000_notes_on_both_matrices_identity_columns_allow_no_concurrent_tr
         assert (found.level >= Level.MAY, found.exception) == (True, MC)
 
 
-def test_seed_000_identity_columns_two_that_generate_will_fail_as_in_the_code() -> None:
+def test_d3_two_that_generate_identity_values_will_fail_as_in_c15() -> None:
     assert d.loses(GENERATES, GENERATES, **IDENTITY).level is Level.WILL
 
 
-def test_seed_000_identity_columns_a_table_that_was_not_read_may_have_some() -> None:
+def test_d3_a_table_that_was_not_read_may_have_identity_columns() -> None:
     unread = TableFacts(columns=Table.of([]), dialect=d.CURRENT, log_store=LogStore.SAFE, unread="no answer")
     found = pair_of(p.job(p.APPEND, unread), p.job(p.APPEND, unread)).first_loses
     assert (found.level, found.rule) == (Level.MAY, "identity-columns")
@@ -115,12 +111,12 @@ def test_seed_000_identity_columns_a_table_that_was_not_read_may_have_some() -> 
 
 
 @pytest.mark.parametrize("level", [{}, {"write_serializable": True}], ids=["no property", "property"])
-def test_seed_000_seed_001_seed_003_write_serializable_is_the_default(level: dict[str, Any]) -> None:
+def test_d10_d19_write_serializable_is_the_default(level: dict[str, Any]) -> None:
     assert d.pair(p.DELETE, p.APPEND, **level).together
     assert d.pair(p.DELETE, p.APPEND, **d.SERIALIZABLE).order == "first-then-second"
 
 
-def test_seed_000_seed_003_txn1_txn2_readers_may_see_what_the_history_says_never_existed() -> None:
+def test_d11_readers_may_see_what_the_history_says_never_existed() -> None:
     long_delete, insert = p.DELETE, p.APPEND
     told = d.loses(long_delete, insert)
     assert told.level is Level.NEVER
@@ -131,7 +127,7 @@ def test_seed_000_seed_003_txn1_txn2_readers_may_see_what_the_history_says_never
     assert d.loses(long_delete, p.APPEND_B).readers is None
 
 
-def test_seed_000_seed_003_only_reordered_pairs_are_let_through_not_lost_writes() -> None:
+def test_d10_only_reordered_pairs_are_let_through_not_lost_writes() -> None:
     """Stronger than snapshot isolation: two changes of the same rows conflict at both levels."""
     assert d.loses(p.UPDATE, p.DELETE).level is Level.MAY
     assert d.loses(p.UPDATE, p.DELETE, **d.SERIALIZABLE).level is Level.MAY
@@ -140,28 +136,28 @@ def test_seed_000_seed_003_only_reordered_pairs_are_let_through_not_lost_writes(
 # ---------------------------------------------------------------------------------------------------- row-level concurrency
 
 RUNTIMES = [
-    ("15.4", True, "unpartitioned", p.DELETE, True, "Disponibilidade geral no 14.2"),
-    ("14.2", True, "unpartitioned", p.DELETE, True, "Disponibilidade geral no 14.2"),
-    ("14.2", True, "clustered", p.DELETE, True, "Tabelas com clustering líquido"),
-    ("14.2", True, "partitioned", p.DELETE, False, "Tabelas com partições não dão suporte"),
-    ("14.2", True, "no vectors", p.DELETE, False, "não tiverem vetores de exclusão habilitados"),
-    ("14.2", True, "clustered, vectors disabled", p.DELETE, False, "a menos que você tenha desativado"),
-    ("14.2", False, "unpartitioned", d.MERGE_ROW, False, "MERGE INTO requer o Photon"),
-    ("14.2", None, "unpartitioned", d.MERGE_ROW, False, "MERGE INTO requer o Photon (unknown)"),
-    ("14.2", False, "unpartitioned", d.READING_INSERT, False, "note (1): INSERT that reads as MERGE"),
-    ("14.2", True, "unpartitioned", d.MERGE_ROW, True, "MERGE INTO requer o Photon"),
-    ("14.2", False, "unpartitioned", d.UPDATE_ROW, True, "MERGE INTO alone requer o Photon"),
-    ("14.1", True, "unpartitioned", p.DELETE, False, "14.0 e 14.1 without the preview"),
-    ("14.1", True, "preview", p.DELETE, True, "14.0 e 14.1, rowLevelConcurrencyPreview"),
-    ("14.0", True, "preview", p.DELETE, True, "14.0 e 14.1, rowLevelConcurrencyPreview"),
-    ("14.1", True, "clustered", p.DELETE, True, "13.3 LTS e posteriores, clustering"),
-    ("14.1", False, "preview", d.UPDATE_ROW, False, "14.1 e anteriores, não Photon"),
-    ("14.1", False, "preview", p.DELETE, True, "14.1 e anteriores, não Photon: DELETE"),
-    ("13.3", True, "clustered", d.UPDATE_ROW, True, "13.3 LTS e posteriores, clustering"),
-    ("13.3", False, "clustered", d.UPDATE_ROW, False, "14.1 e anteriores, não Photon"),
-    ("13.3", False, "clustered", p.DELETE, True, "14.1 e anteriores, não Photon: DELETE"),
-    ("13.3", True, "preview", p.DELETE, False, "the preview is of 14.0 e 14.1"),
-    ("12.2", True, "clustered", p.DELETE, False, "before 13.3"),
+    ("15.4", True, "unpartitioned", p.DELETE, True, "D5, from 14.2 on"),
+    ("14.2", True, "unpartitioned", p.DELETE, True, "D5, from 14.2 on"),
+    ("14.2", True, "clustered", p.DELETE, True, "D5, liquid clustering"),
+    ("14.2", True, "partitioned", p.DELETE, False, "D5, never with partitions"),
+    ("14.2", True, "no vectors", p.DELETE, False, "D5, not without deletion vectors"),
+    ("14.2", True, "clustered, vectors disabled", p.DELETE, False, "D5, not if they are disabled"),
+    ("14.2", False, "unpartitioned", d.MERGE_ROW, False, "D5, MERGE needs Photon"),
+    ("14.2", None, "unpartitioned", d.MERGE_ROW, False, "D5, MERGE needs Photon, which may be missing"),
+    ("14.2", False, "unpartitioned", d.READING_INSERT, False, "D9, an INSERT that reads is as a MERGE"),
+    ("14.2", True, "unpartitioned", d.MERGE_ROW, True, "D5, MERGE needs Photon"),
+    ("14.2", False, "unpartitioned", d.UPDATE_ROW, True, "D5, MERGE alone needs Photon"),
+    ("14.1", True, "unpartitioned", p.DELETE, False, "D7, 14.0 and 14.1 without the preview"),
+    ("14.1", True, "preview", p.DELETE, True, "D7, 14.0 and 14.1 with the preview"),
+    ("14.0", True, "preview", p.DELETE, True, "D7, 14.0 and 14.1 with the preview"),
+    ("14.1", True, "clustered", p.DELETE, True, "D7, liquid clustering from 13.3 on"),
+    ("14.1", False, "preview", d.UPDATE_ROW, False, "D7, no Photon up to 14.1"),
+    ("14.1", False, "preview", p.DELETE, True, "D7, no Photon up to 14.1, DELETE"),
+    ("13.3", True, "clustered", d.UPDATE_ROW, True, "D7, liquid clustering from 13.3 on"),
+    ("13.3", False, "clustered", d.UPDATE_ROW, False, "D7, no Photon up to 14.1"),
+    ("13.3", False, "clustered", p.DELETE, True, "D7, no Photon up to 14.1, DELETE"),
+    ("13.3", True, "preview", p.DELETE, False, "D7, the preview is of 14.0 and 14.1"),
+    ("12.2", True, "clustered", p.DELETE, False, "D7, before 13.3"),
     (None, True, "unpartitioned", p.DELETE, False, "an unknown runtime"),
 ]
 TABLES: dict[str, dict[str, Any]] = {
@@ -177,7 +173,7 @@ TABLES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("runtime", "photon", "table", "statement", "by_row"),
     [row[:5] for row in RUNTIMES],
-    ids=[f"seed 000, {row[5]}: {row[0]}, photon {row[1]}, {row[2]}" for row in RUNTIMES],
+    ids=[f"{row[5]}: {row[0]}, photon {row[1]}, {row[2]}" for row in RUNTIMES],
 )
 def test_where_conflicts_are_told_by_rows(
     runtime: str | None, photon: bool | None, table: str, statement: str, by_row: bool
@@ -200,7 +196,7 @@ COMPLEX = {
 
 
 @pytest.mark.parametrize("limit", COMPLEX)
-def test_seed_000_limits_of_row_level_concurrency(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_d6_the_limits_of_row_level_concurrency(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         p, "COLUMNS", {**p.COLUMNS, "s": "struct<a:int>", "xs": "array<int>", "m": "map<string,int>"}
     )
@@ -211,14 +207,12 @@ def test_seed_000_limits_of_row_level_concurrency(limit: str, monkeypatch: pytes
 
 @pytest.mark.parametrize("other", [d.UPDATE_ROW, d.DELETE_ROW, d.MERGE_ROW, d.OPTIMIZE, d.ZORDER])
 @pytest.mark.parametrize("table", ["unpartitioned", "clustered", "partitioned"])
-def test_seed_000_limits_optimize_with_zorder_is_not_helped_by_deletion_vectors(
-    other: str, table: str
-) -> None:
+def test_d6_optimize_with_zorder_is_not_helped_by_deletion_vectors(other: str, table: str) -> None:
     for verdict in (d.loses(d.ZORDER, other, **TABLES[table]), d.loses(other, d.ZORDER, **TABLES[table])):
         assert (verdict.level, verdict.rule) == (Level.MAY, "optimize")
 
 
-def test_seed_000_clustering_without_the_property_the_documents_disagree_so_optimize_waits() -> None:
+def test_d5_d8_clustering_without_the_property_the_documents_disagree_so_optimize_waits() -> None:
     """By rows "unless you have disabled deletion vectors", and "not without deletion vectors enabled"."""
     assert d.loses(d.OPTIMIZE, p.UPDATE, **d.CLUSTERED).level is Level.MAY
     assert d.loses(d.OPTIMIZE, p.UPDATE, **d.CLUSTERED, **d.VECTORS).level is Level.NEVER
@@ -253,12 +247,12 @@ READS = [
 
 
 @pytest.mark.parametrize("insert", READS)
-def test_seed_000_quando_confirma_sem_ler_a_tabela_not_with_subqueries_on_the_target(insert: str) -> None:
+def test_d9_who_selects_from_the_target_reads_it(insert: str) -> None:
     assert d.loses(insert, p.DELETE).level is Level.MAY
     assert d.loses(p.APPEND, p.DELETE).rule == "blind-insert"
 
 
-def test_seed_000_quando_confirma_sem_ler_a_tabela_append_mode() -> None:
+def test_d9_append_mode_reads_nothing() -> None:
     write = {"write": {"source": {"sql": p.row(p.A)}, "table": {"path": "/lake/t"}, "mode": "Append"}}
     assert d.pair(write, p.MERGE).together
 
@@ -266,7 +260,7 @@ def test_seed_000_quando_confirma_sem_ler_a_tabela_append_mode() -> None:
 # ---------------------------------------------------------------------------------------------------- partitions
 
 
-def test_seed_000_evitar_conflitos_usando_particionamento_the_two_statements_of_the_document() -> None:
+def test_d12_the_two_statements_of_the_document() -> None:
     update = "UPDATE {t} SET v = 'x' WHERE date > '2010-01-01'"
     delete = "DELETE FROM {t} WHERE date < '2010-01-01'"
     assert d.pair(update, delete).together
@@ -277,18 +271,18 @@ def test_seed_000_evitar_conflitos_usando_particionamento_the_two_statements_of_
 MERGE_BY_COLUMN = p.MERGE.replace(f"t.date = {p.A}", "s.date = t.date")
 
 
-def test_seed_000_ConcurrentAppendException_a_merge_condition_must_pin_explicitly() -> None:  # noqa: N802
+def test_d13_a_merge_condition_must_pin_explicitly() -> None:
     other = p.MERGE_B
     assert d.loses(MERGE_BY_COLUMN, other).exception == CA
     pinned = MERGE_BY_COLUMN.replace("s.date = t.date", f"s.date = t.date AND t.date = {p.A}")
     assert d.pair(pinned, other).together
 
 
-def test_seed_001_ConcurrentAppendException_the_literal_instead_of_the_columns() -> None:  # noqa: N802
+def test_d20_the_literal_instead_of_the_columns() -> None:
     assert d.pair(p.MERGE, p.MERGE_B).together
 
 
-def test_seed_002_ConcurrentAppendException_a_merge_condition_must_pin_explicitly() -> None:  # noqa: N802
+def test_d25_a_merge_condition_must_pin_explicitly() -> None:
     pinned = MERGE_BY_COLUMN.replace("s.date = t.date", f"s.date = t.date AND t.date = {p.A}")
     known = {"dialect": p.oss("3.3.1")}
     assert d.loses(MERGE_BY_COLUMN, p.MERGE_B, **known).exception == CA
@@ -299,13 +293,13 @@ def test_seed_002_ConcurrentAppendException_a_merge_condition_must_pin_explicitl
 
 
 @pytest.mark.parametrize("winner", [p.APPEND, p.UPDATE, p.MERGE, "DELETE FROM {t} WHERE id = 1"])
-def test_seed_000_ConcurrentAppendException_files_added_where_it_reads(winner: str) -> None:  # noqa: N802
+def test_d13_files_added_where_it_reads(winner: str) -> None:
     assert d.loses(p.MERGE, winner, **d.SERIALIZABLE).exception == CA
     assert d.loses("DELETE FROM {t} WHERE k = 1", winner, **d.UNPARTITIONED, **d.SERIALIZABLE).exception == CA
 
 
 @pytest.mark.parametrize("winner", [p.UPDATE, p.MERGE, "DELETE FROM {t} WHERE id = 1"])
-def test_seed_001_ConcurrentAppendException_write_serializable_only_after_files_were_rewritten(  # noqa: N802
+def test_d20_under_write_serializable_only_rewritten_files_count(
     winner: str,
 ) -> None:
     assert d.loses(p.MERGE, winner).exception == CA
@@ -313,33 +307,33 @@ def test_seed_001_ConcurrentAppendException_write_serializable_only_after_files_
 
 
 @pytest.mark.parametrize("loser", WRITERS)
-def test_seed_000_ConcurrentAppendException_write_serializable_blind_inserts_conflict_with_no_operation(  # noqa: N802
+def test_d13_under_write_serializable_blind_inserts_conflict_with_no_operation(
     loser: str,
 ) -> None:
     assert d.loses(loser, p.APPEND).level is Level.NEVER
     assert d.loses(loser, p.APPEND, **d.UNPARTITIONED).level is Level.NEVER
 
 
-def test_seed_000_ConcurrentDeleteReadException_a_file_that_was_read_is_gone() -> None:  # noqa: N802
+def test_d14_a_file_that_was_read_is_gone() -> None:
     assert d.loses(p.MERGE, p.DELETE_PARTITION).exception == CDR
     assert d.loses(p.MERGE, p.TRUNCATE).exception == CDR
 
 
-def test_seed_000_seed_001_ConcurrentDeleteDeleteException_two_compactions() -> None:  # noqa: N802
+def test_d15_d21_two_compactions_remove_the_same_file() -> None:
     assert d.loses(p.OPTIMIZE, p.OPTIMIZE).exception == CDD
 
 
 @pytest.mark.parametrize("change", [p.ADD_COLUMN, p.SET, p.ADD_CONSTRAINT])
-def test_seed_000_MetadataChangedException_alter_table(change: str) -> None:  # noqa: N802
+def test_d16_alter_table_changes_metadata(change: str) -> None:
     assert d.loses(p.MERGE, change).exception == MC
 
 
-def test_seed_000_MetadataChangedException_a_write_that_updates_the_schema() -> None:  # noqa: N802
+def test_d16_a_write_that_updates_the_schema_changes_metadata() -> None:
     evolves = p.APPEND.replace("INSERT INTO", "INSERT WITH SCHEMA EVOLUTION INTO")
     assert d.loses(p.MERGE, evolves).exception == MC
 
 
-def test_seed_000_ConcurrentTransactionException_the_same_checkpoint_twice() -> None:  # noqa: N802
+def test_d17_the_same_checkpoint_twice() -> None:
     stream = {
         "stream": {
             "source": {"format": "rate"},
@@ -354,7 +348,7 @@ def test_seed_000_ConcurrentTransactionException_the_same_checkpoint_twice() -> 
     assert d.pair(stream, other).together
 
 
-def test_seed_000_seed_001_ProtocolChangedException_a_new_version_of_the_protocol() -> None:  # noqa: N802
+def test_d18_d23_a_new_version_of_the_protocol() -> None:
     upgrade = (
         "ALTER TABLE {t} SET TBLPROPERTIES ('delta.minReaderVersion' = '3', 'delta.minWriterVersion' = '7')"
     )
@@ -362,13 +356,13 @@ def test_seed_000_seed_001_ProtocolChangedException_a_new_version_of_the_protoco
 
 
 @pytest.mark.parametrize("writer", ["CREATE TABLE {t} (id BIGINT) USING delta", p.REPLACE_TABLE])
-def test_seed_000_seed_002_ProtocolChangedException_several_create_or_replace(writer: str) -> None:  # noqa: N802
+def test_d18_d28_several_create_or_replace(writer: str) -> None:
     for exists in (True, False):
         assert d.loses(writer, p.REPLACE_TABLE, exists=exists).exception == PC
 
 
 @pytest.mark.parametrize("writer", [p.APPEND, p.OVERWRITE])
-def test_seed_000_seed_002_ProtocolChangedException_several_write_into_an_empty_path(writer: str) -> None:  # noqa: N802
+def test_d18_d28_several_write_into_an_empty_path(writer: str) -> None:
     found = d.loses(writer, p.APPEND, exists=False)
     assert (found.level, found.exception) == (Level.MAY, PC)
 
@@ -376,7 +370,7 @@ def test_seed_000_seed_002_ProtocolChangedException_several_write_into_an_empty_
 # ---------------------------------------------------------------------------------------------------- what no document says
 
 
-def test_vacuum_is_spoken_of_in_no_document_so_it_goes_by_the_code() -> None:
+def test_no_document_on_write_conflicts_speaks_of_vacuum_so_it_goes_by_m5() -> None:
     for writer in WRITERS:
         assert d.pair(p.VACUUM, writer).together
     assert d.loses(p.VACUUM, p.ADD_COLUMN).level is Level.MAY

@@ -1,4 +1,4 @@
-"""Writers of delta-rs, by the rows of its own conflict checker's tests (X..), as far as statements can say them."""
+"""Writers of delta-rs, by what its conflict checker does (C16-C24 in docs/sources.md), as far as statements can say it."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_two_plain_appends_pass_each_other() -> None:
 
 
 @pytest.mark.parametrize("winner", REMOVES)
-def test_x10_a_plain_append_loses_to_any_removal(winner: str) -> None:
+def test_c20_a_plain_append_loses_to_any_removal(winner: str) -> None:
     """No predicate: it counts as a reader of all files, of other partitions, too."""
     found = loses(p.APPEND, winner)
     assert (found.level, found.rule, found.exception) == (Level.MAY, "removed-files", CF)
@@ -42,18 +42,18 @@ def test_x10_a_plain_append_loses_to_any_removal(winner: str) -> None:
         ("UPDATE {t} SET v = 'x' WHERE k > 10", p.APPEND),
     ],
 )
-def test_x02_x03_x16_what_statistics_may_tell_apart_waits(loser: str, winner: str) -> None:
+def test_c19_c20_what_statistics_may_tell_apart_waits(loser: str, winner: str) -> None:
     for partitioned in (True, False):
         assert loses(loser, winner, partitioned=partitioned).level is Level.MAY
 
 
-def test_x04_the_same_file_removed_twice() -> None:
+def test_c21_the_same_file_removed_twice() -> None:
     assert loses(p.DELETE, p.DELETE).level is Level.MAY
     assert loses(p.OPTIMIZE, p.DELETE).exception == CF
 
 
 @pytest.mark.parametrize("loser", [p.DELETE, p.UPDATE, p.REPLACE_WHERE, p.MERGE])
-def test_x05_x15_files_added_where_the_predicate_may_match(loser: str) -> None:
+def test_c19_files_added_where_the_predicate_may_match(loser: str) -> None:
     found = loses(loser, p.APPEND)
     assert (found.level, found.rule, found.exception) == (Level.MAY, "added-files", CF)
 
@@ -65,7 +65,7 @@ def test_a_predicate_on_other_partitions_sees_nothing(loser: str) -> None:
 
 
 @pytest.mark.parametrize("winner", [p.SET, p.ADD_COLUMN, p.CHANGE_FEED])
-def test_x07_any_metadata_action_aborts_everything(winner: str) -> None:
+def test_c18_any_metadata_action_aborts_everything(winner: str) -> None:
     found = loses(p.APPEND, winner)
     assert (found.level, found.rule, found.exception) in (
         (Level.WILL, "metadata-changed", CF),
@@ -77,17 +77,17 @@ def test_x07_any_metadata_action_aborts_everything(winner: str) -> None:
         assert loses(loser, winner).level is Level.MAY
 
 
-def test_x08_two_changes_of_the_protocol() -> None:
+def test_c17_two_changes_of_the_protocol() -> None:
     found = loses(p.VECTORS, p.TIMESTAMPS)
     assert (found.level, found.rule, found.exception) == (Level.MAY, "protocol-changed", CF)
 
 
 @pytest.mark.parametrize("winner", [p.APPEND_B, p.DELETE_B, p.MERGE_B])
-def test_x09_x21_of_a_merge_nobody_knows_the_predicate_before(winner: str) -> None:
+def test_c19_nobody_knows_the_predicate_of_a_merge_before(winner: str) -> None:
     assert loses(p.MERGE, winner).level is Level.MAY
 
 
-def test_x12_a_compactions_files_are_no_deletes() -> None:
+def test_c20_a_compactions_files_are_no_deletes() -> None:
     assert loses(p.APPEND, p.OPTIMIZE).level is Level.NEVER
     assert loses(p.OPTIMIZE, p.APPEND).level is Level.NEVER
 
@@ -99,18 +99,18 @@ def test_before_1_3_a_plain_append_loses_to_a_compaction_as_to_any_removal(versi
     assert not pair(p.OPTIMIZE, p.APPEND, dialect=delta_rs(version)).together
 
 
-def test_x11_the_files_that_a_compaction_adds_may_be_in_the_way_of_a_predicate() -> None:
+def test_c19_the_files_that_a_compaction_adds_may_be_in_the_way_of_a_predicate() -> None:
     assert loses(p.DELETE, p.OPTIMIZE).level is Level.MAY
     assert loses(p.DELETE, p.OPTIMIZE_B).level is Level.NEVER
 
 
-def test_x14_two_compactions_may_remove_the_same_files() -> None:
+def test_c21_two_compactions_may_remove_the_same_files() -> None:
     found = loses(p.OPTIMIZE, p.OPTIMIZE)
     assert (found.level, found.rule, found.exception) == (Level.MAY, "removed-twice", CF)
     assert loses(p.OPTIMIZE, p.OPTIMIZE_B).level is Level.NEVER
 
 
-def test_x17_one_transaction_id_twice() -> None:
+def test_c22_one_transaction_id_twice() -> None:
     write = {
         "write": {
             "source": {"sql": p.row(p.A)},
@@ -126,7 +126,7 @@ def test_x17_one_transaction_id_twice() -> None:
 
 @pytest.mark.parametrize("loser", [p.OVERWRITE, p.TRUNCATE, p.SELF_READ, p.DYNAMIC])
 def test_what_is_not_checked_against_appends_waits_for_them(loser: str) -> None:
-    """Issue #3622: it would commit as if the append had not been there."""
+    """C19: it would commit as if the append had not been there."""
     for winner in (p.APPEND, p.APPEND_B):
         assert loses(loser, winner).level is Level.MAY
 

@@ -1,4 +1,7 @@
-"""Where the documents differ from one another, and from what open-source Delta's code does: both sides of each."""
+"""Where the documents differ from one another, and from what open-source Delta's code does: both sides of each.
+
+The findings that a test is named after are those of docs/sources.md.
+"""
 
 import pytest
 
@@ -12,32 +15,32 @@ MC, PC = "MetadataChangedException", "ProtocolChangedException"
 OSS = {"dialect": p.oss("4.4.0")}
 OSS_OF_THE_DOCUMENT = {"dialect": p.oss("3.3.1")}
 OLD = databricks("6.4")
-"""A runtime of the time of seed 001."""
+"""A runtime of 2019."""
 
 
 # ---------------------------------------------------------------------------------------------------- document, document
 
 
-def test_seed_001_has_levels_where_seed_002_has_none_update_delete_merge_x_insert() -> None:
+def test_d19_has_levels_where_d24_has_none_update_delete_merge_x_insert() -> None:
     assert d.loses(p.DELETE, p.APPEND, OLD).level is Level.NEVER
     assert d.loses(p.DELETE, p.APPEND, OLD, **d.SERIALIZABLE).level is Level.MAY
     assert d.loses(p.DELETE, p.APPEND, **OSS_OF_THE_DOCUMENT).level is Level.MAY
 
 
-def test_seed_001_only_rewritten_files_make_a_ConcurrentAppendException_seed_002_inserted_ones_too() -> None:  # noqa: N802
+def test_d20_only_rewritten_files_make_a_ConcurrentAppendException_d25_inserted_ones_too() -> None:  # noqa: N802
     assert d.loses(p.MERGE, p.UPDATE, OLD).exception == CA
     assert d.loses(p.MERGE, p.APPEND, OLD).exception is None
     assert d.loses(p.MERGE, p.APPEND, **OSS_OF_THE_DOCUMENT).exception == CA
 
 
-def test_seed_001_names_no_create_replace_or_empty_path_for_ProtocolChangedException_seed_002_does() -> None:  # noqa: N802
-    """Nothing says that seed 001's runtimes let them through, so they wait there, too."""
+def test_d23_names_no_create_replace_or_empty_path_for_ProtocolChangedException_d28_does() -> None:  # noqa: N802
+    """Nothing says that the runtimes of 2019 let them through, so they wait there, too."""
     for known in ({"dialect": OLD}, OSS_OF_THE_DOCUMENT):
         assert d.loses(p.APPEND, p.APPEND, **known, exists=False).exception == PC
     assert d.loses(p.REPLACE_TABLE, p.REPLACE_TABLE, OLD).exception == PC
 
 
-def test_seed_001_speaks_of_optimize_seed_002_of_compaction_with_data_change_false() -> None:
+def test_d19_speaks_of_optimize_d24_of_compaction_with_data_change_false() -> None:
     rewrite = {
         "footprint": [{"table": {"path": "/lake/t"}, "operation": "Optimize"}],
         "application": {
@@ -54,20 +57,20 @@ def test_seed_001_speaks_of_optimize_seed_002_of_compaction_with_data_change_fal
         assert d.pair(rewrite, p.UPDATE, **known).first_loses.level is Level.MAY
 
 
-def test_seed_001_replaces_the_join_on_partition_columns_by_literals_seed_002_keeps_it_beside_them() -> None:
+def test_d20_replaces_the_join_on_partition_columns_by_literals_d25_keeps_it_beside_them() -> None:
     kept = p.MERGE.replace(f"t.date = {p.A}", f"s.date = t.date AND t.date = {p.A}")
     for merge in (kept, p.MERGE):
         assert d.pair(merge, p.MERGE_B, OLD).together
         assert d.pair(merge, p.MERGE_B, **OSS_OF_THE_DOCUMENT).together
 
 
-def test_seed_000_optimize_passes_with_deletion_vectors_of_which_seed_001_and_seed_002_know_nothing() -> None:
+def test_d4_d8_optimize_passes_with_deletion_vectors_of_which_d19_and_d24_know_nothing() -> None:
     assert d.pair(p.OPTIMIZE, p.UPDATE, **d.VECTORS).together
     assert d.loses(p.OPTIMIZE, p.UPDATE).level is Level.MAY
     assert d.loses(p.OPTIMIZE, p.UPDATE, **OSS_OF_THE_DOCUMENT, **d.VECTORS).exception == CDR
 
 
-def test_seed_000_seed_003_reads_are_snapshots_seed_001_does_not_say_what_readers_may_see() -> None:
+def test_d11_reads_are_snapshots_d19_does_not_say_what_readers_may_see() -> None:
     for dialect in (d.CURRENT, OLD):
         assert "readers" in d.loses(p.DELETE, p.APPEND, dialect).reason
 
@@ -75,119 +78,116 @@ def test_seed_000_seed_003_reads_are_snapshots_seed_001_does_not_say_what_reader
 # ---------------------------------------------------------------------------------------------------- document, code
 
 
-def test_seed_000_defaults_to_WriteSerializable_the_code_to_Serializable() -> None:  # noqa: N802
+def test_d10_defaults_to_WriteSerializable_c2_to_Serializable() -> None:  # noqa: N802
     assert d.pair(p.DELETE, p.APPEND).together
     assert d.loses(p.DELETE, p.APPEND, **OSS).exception == CA
     assert d.pair(p.DELETE, p.APPEND, **OSS, write_serializable=True).together
 
 
 @pytest.mark.parametrize("loser", [p.REPLACE_TABLE, p.ADD_CONSTRAINT])
-def test_seed_000_no_operation_loses_to_a_blind_insert_the_code_lets_changes_of_metadata_lose(
+def test_d13_no_operation_loses_to_a_blind_insert_m10_changes_of_metadata_do(
     loser: str,
 ) -> None:
-    """measured 13."""
     assert d.loses(loser, p.APPEND).level is Level.MAY
     assert d.loses(loser, p.APPEND, **OSS, write_serializable=True).exception == CA
 
 
-def test_seed_000_tells_conflicts_by_rows_the_code_never() -> None:
+def test_d4_tells_conflicts_by_rows_c13_never() -> None:
     table = {**d.UNPARTITIONED, **d.VECTORS}
     assert d.loses(d.UPDATE_ROW, d.DELETE_ROW, **table).rule == "same-rows"
     assert d.loses(d.UPDATE_ROW, d.DELETE_ROW, **table, **OSS).rule == "added-files"
 
 
-def test_seed_000_optimize_cannot_conflict_with_deletion_vectors_in_the_code_it_does_both_ways() -> None:
-    """conflicts B.2, O01."""
+def test_d8_optimize_cannot_conflict_with_deletion_vectors_m11_it_does_both_ways() -> None:
     assert d.pair(p.OPTIMIZE, p.DELETE, **d.VECTORS).together
     found = d.pair(p.OPTIMIZE, p.DELETE, **d.VECTORS, **OSS)
     assert (found.first_loses.exception, found.second_loses.exception) == (CDR, CA)
 
 
-def test_seed_000_two_compactions_ConcurrentDeleteDelete_the_code_ConcurrentDeleteRead() -> None:  # noqa: N802
+def test_d15_two_compactions_ConcurrentDeleteDelete_m11_ConcurrentDeleteRead() -> None:  # noqa: N802
     assert d.loses(p.OPTIMIZE, p.OPTIMIZE).exception == CDD
     assert d.loses(p.OPTIMIZE, p.OPTIMIZE, **OSS).exception == CDR
 
 
-def test_seed_000_only_dml_adds_files_in_the_code_those_of_optimize_count_too() -> None:
+def test_d13_only_dml_adds_files_c8_those_of_optimize_count_too() -> None:
     assert d.loses(p.DELETE, p.OPTIMIZE).exception == CDR
     assert d.loses(p.DELETE, p.OPTIMIZE, **OSS).exception == CA
 
 
 @pytest.mark.parametrize("change", [p.VECTORS, p.TRACKING, p.TIMESTAMPS])
-def test_seed_000_enabling_a_feature_fails_every_write_the_code_lets_data_through(change: str) -> None:
+def test_d1_enabling_a_feature_fails_every_write_m14_lets_data_through(change: str) -> None:
     verdict = d.loses(p.APPEND, change)
     assert (verdict.level, verdict.exception) == (Level.MAY, PC)
     assert d.loses(p.APPEND, change, **OSS).level is Level.NEVER
 
 
-def test_seed_000_any_change_of_metadata_fails_every_write_the_code_spares_those_that_change_nothing() -> (
-    None
-):
+def test_d1_any_change_of_metadata_fails_every_write_m4_not_those_that_change_nothing() -> None:
     same = {"properties": {"owner": "ops"}}
     assert d.loses(p.APPEND, p.SET, **same).level is Level.MAY
     assert d.loses(p.APPEND, p.SET, **same, **OSS).level is Level.NEVER
 
 
-def test_seed_000_a_change_of_metadata_fails_every_write_the_code_spares_optimize() -> None:
+def test_d1_a_change_of_metadata_fails_every_write_m13_spares_optimize() -> None:
     verdict = d.loses(p.OPTIMIZE, p.ADD_COLUMN)
     assert (verdict.level, verdict.exception) == (Level.MAY, MC)
     assert d.loses(p.OPTIMIZE, p.ADD_COLUMN, **OSS).level is Level.NEVER
 
 
-def test_seed_000_seed_002_replacing_fails_with_ProtocolChanged_in_the_code_with_MetadataChanged() -> None:  # noqa: N802
+def test_d18_d28_replacing_fails_with_ProtocolChanged_m17_with_MetadataChanged() -> None:  # noqa: N802
     assert d.loses(p.REPLACE_TABLE, p.REPLACE_TABLE).exception == PC
     assert d.loses(p.REPLACE_TABLE, p.REPLACE_TABLE, **OSS).exception == MC
 
 
-def test_seed_002_the_same_set_of_files_in_the_code_the_same_partition() -> None:
-    """measured, "Findings against the four seed documents": added files are never compared by statistics."""
+def test_d25_the_same_set_of_files_m16_the_same_partition() -> None:
+    """Added files are never compared by statistics."""
     update, delete = "UPDATE {t} SET v = 'x' WHERE id > 10", "DELETE FROM {t} WHERE id < 10"
     assert d.loses(update, delete, **OSS_OF_THE_DOCUMENT).exception == CA
     assert d.loses(update, delete).exception == CA
 
 
-def test_seed_002_compaction_x_insert_cannot_conflict_in_the_code_it_does_with_inserts_that_read() -> None:
+def test_d24_compaction_x_insert_cannot_conflict_c8_it_does_with_inserts_that_read() -> None:
     assert d.loses(d.READING_INSERT, d.OPTIMIZE, **OSS_OF_THE_DOCUMENT).exception == CA
     assert d.loses(d.READING_INSERT, d.OPTIMIZE).level is Level.MAY
 
 
-def test_seed_000_identity_columns_allow_no_two_transactions_the_code_lets_explicit_values_through() -> None:
+def test_d3_identity_columns_allow_no_two_transactions_c15_lets_explicit_values_through() -> None:
     known = {"identity_columns": frozenset({"id"})}
     assert d.loses(p.APPEND, p.APPEND, **known).exception == MC
     assert d.pair(p.APPEND, p.APPEND, **known, **OSS).together
 
 
-def test_seed_000_subqueries_on_the_target_are_reads_in_the_code_not_of_an_older_version() -> None:
+def test_d9_subqueries_on_the_target_are_reads_m2_not_of_an_older_version() -> None:
     insert = "INSERT INTO {t} SELECT * FROM {t} VERSION AS OF 1"
     assert d.loses(insert, p.DELETE).level is Level.MAY
     assert d.loses(insert, p.DELETE, **OSS).level is Level.NEVER
 
 
-def test_seed_000_pins_by_the_merge_condition_the_code_by_conditions_of_clauses_too() -> None:
+def test_d12_pins_by_the_merge_condition_m1_by_conditions_of_clauses_too() -> None:
     merge = f"MERGE INTO {{t}} t USING ({p.row(p.A)}) s ON t.id = s.id WHEN MATCHED AND t.date = {p.A} THEN DELETE"
     assert d.loses(merge, p.DELETE_B).exception == CA
     assert d.loses(merge, p.DELETE_B, **OSS).level is Level.NEVER
 
 
-def test_seed_000_pins_by_conditions_the_code_also_by_an_or_of_them() -> None:
-    """measured 1."""
+def test_d12_pins_by_conditions_m1_also_by_an_or_of_them() -> None:
     delete = f"DELETE FROM {{t}} WHERE (date = {p.A} AND k = 1) OR (date = DATE '2026-01-01' AND k = 2)"
     assert d.loses(delete, p.UPDATE_B).exception == CA
     assert d.loses(delete, p.UPDATE_B, **OSS).level is Level.NEVER
 
 
 @pytest.mark.parametrize("winner", [p.APPEND, p.VACUUM, p.MERGE])
-def test_no_document_speaks_of_restore_in_the_code_it_has_one_attempt(winner: str) -> None:
+def test_no_document_speaks_of_restore_c11_it_has_one_attempt(winner: str) -> None:
     assert d.loses(p.RESTORE, winner).level is Level.MAY
     assert d.loses(p.RESTORE, winner, **OSS).exception == "ConcurrentWriteException"
 
 
-def test_no_document_speaks_of_add_constraint_in_the_code_it_reads_everything() -> None:
+def test_no_document_speaks_of_add_constraint_m17_it_reads_everything() -> None:
     assert d.loses(p.ADD_CONSTRAINT, p.MERGE).rule == "undocumented"
     assert d.loses(p.ADD_CONSTRAINT, p.MERGE, **OSS).exception == CA
 
 
-def test_no_document_speaks_of_clustering_columns_in_the_code_they_are_a_domain_of_their_own() -> None:
+def test_no_document_on_write_conflicts_speaks_of_clustering_columns_c6_they_are_a_domain_of_their_own() -> (
+    None
+):
     cluster = "ALTER TABLE {t} CLUSTER BY (k)"
     assert d.loses(p.OVERWRITE, cluster, **d.CLUSTERED).rule == "undocumented"
     assert d.loses(p.OVERWRITE, cluster, **d.CLUSTERED, **OSS).rule == "same-domain"

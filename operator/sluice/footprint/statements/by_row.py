@@ -1,6 +1,6 @@
 """Which statements an engine that tells conflicts row by row does so for: those with plain conditions.
 
-The limits are those that Databricks documents (seed 000, "Limitações de simultaneidade no nível de linha").
+The limits are those that Databricks documents (D6 in docs/sources.md).
 """
 
 from collections.abc import Collection, Iterable
