@@ -183,7 +183,7 @@ def _cluster_is_needed() -> Iterator[None]:
         raise typer.Exit(Exit.REFUSED) from error
     except ModuleNotFoundError as error:
         typer.echo(
-            f'{error.name} is not installed, and commands against a cluster need it: pip install "sluice[operator]"',
+            f'{error.name} is not installed, and commands against a cluster need it: pip install "sluice-operator[operator]"',
             err=True,
         )
         raise typer.Exit(Exit.REFUSED) from error

@@ -72,6 +72,6 @@ class Claiming:
 
 def _version() -> str:
     try:
-        return metadata.version("sluice")
+        return metadata.version("sluice-operator")
     except metadata.PackageNotFoundError:
         return "not installed as a package"

@@ -31,7 +31,7 @@ _FACTS = (
     *("path", "name", "schema", "partitionColumns", "clusteringColumns", "properties", "identityColumns"),
     *("generatedColumns", "isolationLevel", "dialect", "logStore"),
 )
-NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install "sluice[tables]"'
+NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install "sluice-operator[tables]"'
 
 
 @dataclass
