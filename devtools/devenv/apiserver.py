@@ -96,7 +96,7 @@ def install_crds(call: Call, files: Sequence[Path]) -> None:
         manifest = file.read_text(encoding="utf-8")
         found = _NAME.search(manifest)
         if found is None:
-            raise DevError(f"The CRD {file} has no metadata.name: write it anew with ./dev crds.")
+            raise DevError(f"The CRD {file} has no metadata.name: write it anew with ./dev generate.")
         paths.append(f"{DEFINITIONS}/{found[1]}")
         apply(call, paths[-1], manifest)
     for path in paths:

@@ -33,7 +33,7 @@ HELP = """\
   ./dev run CMD...                            run a command in the project's environment
   ./dev up [NAME]                             start a local Kubernetes API and Redis, with our CRDs
   ./dev down [NAME]                           stop them
-  ./dev crds                                  write CRDs, docs/api.md and docs/conflict-rules.md anew from the code
+  ./dev generate                              write CRDs, docs/api.md and docs/conflict-rules.md anew from the code
   ./dev lock                                  lock the newest Python packages that pyproject.toml allows
   ./dev setup [NEED...]                       only install: python spark spark35 control-plane stack cluster image
   ./dev help                                  this page
@@ -74,10 +74,9 @@ def show_demo(arguments: Sequence[str]) -> int:
     return demo(cache(), arguments)
 
 
-def crds(arguments: Sequence[str]) -> int:
-    _takes_nothing("crds", arguments)
-    variables = python_variables(cache())
-    return max(spawn(command, environment=variables, folder=ROOT).wait() for command in sections.generators())
+def generate(arguments: Sequence[str]) -> int:
+    _takes_nothing("generate", arguments)
+    return spawn(sections.GENERATOR, environment=python_variables(cache()), folder=ROOT).wait()
 
 
 def lock(arguments: Sequence[str]) -> int:
@@ -109,7 +108,7 @@ COMMANDS: Mapping[str, Callable[[Sequence[str]], int]] = {
     "up": up,
     "down": down,
     "demo": show_demo,
-    "crds": crds,
+    "generate": generate,
     "lock": lock,
     "setup": setup,
     "help": show_help,

@@ -11,6 +11,9 @@ SPARK = ("spark", "spark35")
 TYPED_TOO = ("protocol", "bench")
 """Folders that no import root has, and whose types are checked, too: they are programs of their own."""
 
+GENERATOR = ("python", "-m", "generate")
+"""Writes the files that are made from the models of the two resources, and from the conflict rules."""
+
 COMPUTING = "computing"
 WAITING = "waiting"
 
@@ -86,8 +89,8 @@ def remedy(command: Sequence[str]) -> str:
             return ": ./dev run ruff format . mends it"
         case ("ruff", "check", *_):
             return ": ./dev run ruff check --fix . mends some of it"
-        case (*generator, "--check") if tuple(generator) in generators():
-            return ": ./dev crds writes anew what differs"
+        case (*generator, "--check") if tuple(generator) == GENERATOR:
+            return ": ./dev generate writes anew what differs"
         case _:
             return ""
 
@@ -103,21 +106,6 @@ def choose(names: Sequence[str]) -> list[Section]:
     if unknown:
         raise DevError(f"There is no section {', '.join(unknown)}: the sections are {', '.join(sections)}.")
     return [section for name, section in sections.items() if not names or name in names]
-
-
-def crd_folders() -> tuple[str, ...]:
-    """Where the CRDs are written: for people who apply them, and into the chart."""
-    chart = Path("charts/sluice/crds")
-    return ("crds", *([str(chart)] if (ROOT / chart).is_dir() else []))
-
-
-def generators() -> tuple[tuple[str, ...], ...]:
-    """What writes the files that are made from the models of the two resources, and from the conflict rules."""
-    return (
-        ("python", "-m", "sluice.api.crds", *crd_folders()),
-        ("python", "-m", "sluice.api.reference", "docs/api.md"),
-        ("python", "-m", "sluice.cli.rules", "docs/conflict-rules.md"),
-    )
 
 
 def _pytest(
@@ -141,7 +129,7 @@ def _lint() -> Section:
         ("ruff", "format", "--check", "."),
         ("mypy", *packages),
         ("lint-imports", "--no-cache"),
-        *((*command, "--check") for command in generators()),
+        (*GENERATOR, "--check"),
     )
     return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=1)
 

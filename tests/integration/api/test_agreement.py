@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from kubernetes import client
 
+from generate.crds import RESOURCES
 from integration.api.manifest_tables import bad_manifests, good_manifests
 from integration.api.server import Refusal, Server
-from sluice.api.crds import RESOURCES
 from sluice.api.manifests import InvalidManifest, parse
 from unit.api.schemas import rules_in
 

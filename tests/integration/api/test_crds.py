@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from generate.crds import RESOURCES, Resource, definition
 from integration.conftest import Kubectl
-from sluice.api.crds import RESOURCES, Resource, definition
 
 BOUNDS = ("maxLength", "maxItems", "maxProperties")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from sluice.api.crds import Resource, definition
+from generate.crds import Resource, definition
 
 Schema = dict[str, Any]
 

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from generate.crds import RESOURCES
 from integration.api.manifest_tables import BadManifest, bad_manifests
-from sluice.api.crds import RESOURCES
 from sluice.api.manifests import InvalidManifest, parse
 from unit.api.schemas import rules_in
 

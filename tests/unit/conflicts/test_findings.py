@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from sluice.cli.rulebooks import RULEBOOKS
+from generate.rulebooks import RULEBOOKS
 from sluice.conflicts.row_level import SUPPORT
 
 ROOT = Path(__file__).parents[3]

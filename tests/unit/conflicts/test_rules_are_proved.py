@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from _pytest.mark.structures import ParameterSet
 
-from sluice.cli.rulebooks import RULEBOOKS
+from generate.rulebooks import RULEBOOKS
 from sluice.conflicts import Level, databricks, delta_rs, oss
 from sluice.conflicts.rule import Rule, Ruling
 

@@ -1,18 +1,16 @@
-"""Writes the reference of both resources: `python -m sluice.api.reference FILE [--check]`.
+"""The reference of both resources.
 
 It says what `kubectl explain` says, from the same schemas, for people who have no cluster at hand.
 """
 
-import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from generate.crds import RESOURCES, Resource, definition
 from sluice.api import names
-from sluice.api.crds import RESOURCES, Resource, definition
-from sluice.api.written import write
 
-HEADER = f"""<!-- Generated from operator/sluice/api by `./dev crds`: change the models, not this file. -->
+HEADER = f"""<!-- Generated from operator/sluice/api by `./dev generate`: change the models, not this file. -->
 # The resources of `{names.API_VERSION}`
 
 What each field means, its bounds, its default, and which fields go together; required ones are bold. `kubectl explain`
@@ -104,11 +102,3 @@ def _rules(schema: dict[str, Any]) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
-
-
-def main(arguments: list[str]) -> int:
-    return write("sluice.api.reference", render, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

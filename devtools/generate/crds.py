@@ -1,19 +1,17 @@
-"""Writes the CustomResourceDefinitions: `python -m sluice.api.crds DIRECTORY [--check]`."""
+"""The CustomResourceDefinitions."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from generate.structural import structural
 from sluice.api import DeltaTablePolicy, DeltaWriteJob, names
 from sluice.api.base import Model
-from sluice.api.structural import structural
 
-HEADER = "# Generated from operator/sluice/api by `./dev crds`: change the models, not this file.\n"
+HEADER = "# Generated from operator/sluice/api by `./dev generate`: change the models, not this file.\n"
 
 
 @dataclass(frozen=True)
@@ -148,31 +146,3 @@ def render(resource: Resource) -> str:
     return HEADER + yaml.dump(
         definition(resource), Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True
     )
-
-
-def main(arguments: list[str]) -> int:
-    check = "--check" in arguments
-    directories = [Path(argument) for argument in arguments if argument != "--check"]
-    if not directories:
-        print("usage: python -m sluice.api.crds DIRECTORY... [--check]", file=sys.stderr)
-        return 2
-    stale = []
-    for directory in directories:
-        for resource in RESOURCES:
-            path = directory / resource.file_name
-            text = render(resource)
-            if path.is_file() and path.read_text(encoding="utf-8") == text:
-                continue
-            stale.append(path)
-            if not check:
-                directory.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-    for path in stale:
-        print(
-            f"{'stale' if check else 'written'}: {path}" + ("; run ./dev crds and commit it" if check else "")
-        )
-    return 1 if check and stale else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -5,9 +5,9 @@ import re
 import pytest
 from pydantic import Field
 
+from generate.crds import RESOURCES, Resource
+from generate.structural import structural
 from sluice.api.base import Model
-from sluice.api.crds import RESOURCES, Resource
-from sluice.api.structural import structural
 from unit.api.schemas import Schema, root_of, rules_in, walk
 
 ANY_TEMPLATE = ".spec.application.template"

@@ -1,23 +1,21 @@
-"""Writes the page of all conflict rules: `python -m sluice.cli.rules FILE [--check]`.
+"""The page of all conflict rules.
 
 What a rule says comes from its own record, its example's verdict from the oracle, so that the page can't claim more.
 """
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 import yaml
 
-from sluice.api.written import write
-from sluice.cli.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
+from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
 from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.eras import ERAS
 from sluice.conflicts.oracle import OTHER_TABLES
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
 
-HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev crds`: change the rules, not this file. -->
+HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
 
 Two jobs read the table as it was when they began. The first to commit wins; the other one, here the *loser*, is checked
@@ -242,11 +240,3 @@ def _told(verdict: Verdict) -> str:
     if verdict.advice is not None:
         told += f" Advice: {verdict.advice}."
     return told
-
-
-def main(arguments: list[str]) -> int:
-    return write("sluice.cli.rules", render, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
