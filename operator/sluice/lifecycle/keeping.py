@@ -1,19 +1,30 @@
 """What is kept of an object that is followed: all that is read of it, and no more. Thousands of them stay in memory.
 
 What has another shape than it should have is kept as it is, so that whoever reads it finds the same fault as in the whole object.
-A kind's own part is a list of what is kept: a reader of anything else has to add it here, which a test holds for all evidence.
+There is a list of what is kept: a reader of anything else has to add it here, which a test holds for all evidence.
 """
 
 from collections.abc import Iterable
 from sys import intern
 from typing import Any
 
+from sluice.api import names
 from sluice.engines import ENGINE
 
 Json = dict[str, Any]
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""The whole object once more, as somebody applied it."""
+_OF_METADATA = (
+    "namespace",
+    "name",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "finalizers",
+)
+_OURS = f"{names.GROUP}/"
+"""How the names of those labels and annotations begin that mean anything here."""
 
 
 def of_job(body: Json) -> Json:
@@ -22,30 +33,32 @@ def of_job(body: Json) -> Json:
     status = body.get("status")
     if isinstance(status, dict) and isinstance(status.get("blockedBy"), list):
         kept["status"] = status | {"blockedBy": []}
-    sharing: Json = _with_shared_names(kept)
-    return sharing
+    return _sharing_texts(kept)
 
 
 def of_application(body: Json) -> Json:
     """Of its spec nothing is read: what it runs is told by the job, and what it holds by its annotations."""
-    return {
-        **_each(body, apiVersion=_whole, kind=_whole),
-        "metadata": _metadata(body["metadata"]),
-        **_each(body, status=lambda status: _only(status, ("applicationState",))),
-    }
+    return _sharing_texts(
+        {
+            **_only(body, ("apiVersion", "kind")),
+            "metadata": _metadata(body["metadata"]),
+            **_each(body, status=lambda status: _only(status, ("applicationState",))),
+        }
+    )
 
 
 def of_pod(body: Json) -> Json:
-    return {
-        "metadata": _metadata(body["metadata"]),
-        **_each(
-            body,
-            apiVersion=_whole,
-            kind=_whole,
-            spec=lambda spec: _only(spec, ("schedulingGates", "nodeName")),
-            status=_status_of_pod,
-        ),
-    }
+    return _sharing_texts(
+        {
+            **_only(body, ("apiVersion", "kind")),
+            "metadata": _metadata(body["metadata"]),
+            **_each(
+                body,
+                spec=lambda spec: _only(spec, ("schedulingGates", "nodeName")),
+                status=_status_of_pod,
+            ),
+        }
+    )
 
 
 def _status_of_pod(status: Any) -> Any:
@@ -61,19 +74,27 @@ def _status_of_pod(status: Any) -> Any:
     )
 
 
-def _with_shared_names(value: Any) -> Any:
-    """Each object comes with texts of its own for the names of its fields, which are the same in all."""
+def _sharing_texts(body: Json) -> Json:
+    """Each object comes with texts of its own, most of which stand in others, too, or elsewhere in it."""
+    return {intern(name): _shared(inner) for name, inner in body.items()}
+
+
+def _shared(value: Any) -> Any:
+    if isinstance(value, str):
+        return intern(value)
     if isinstance(value, dict):
-        return {intern(name): _with_shared_names(inner) for name, inner in value.items()}
-    return [_with_shared_names(inner) for inner in value] if isinstance(value, list) else value
+        return _sharing_texts(value)
+    return [_shared(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _metadata(given: Json) -> Json:
-    kept = {name: value for name, value in given.items() if name != "managedFields"}
-    annotations = given.get("annotations")
-    if isinstance(annotations, dict) and LAST_APPLIED in annotations:
-        kept["annotations"] = {name: text for name, text in annotations.items() if name != LAST_APPLIED}
-    return kept
+    return {**_only(given, _OF_METADATA), **_each(given, labels=_ours, annotations=_ours)}
+
+
+def _ours(given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    return {name: text for name, text in given.items() if name.startswith(_OURS)}
 
 
 def _each(body: Json, **kept: Any) -> Json:
@@ -81,16 +102,12 @@ def _each(body: Json, **kept: Any) -> Json:
     return {name: keep(body[name]) for name, keep in kept.items() if name in body}
 
 
-def _whole(given: Any) -> Any:
-    return given
+def _only(given: Any, wanted: Iterable[str]) -> Any:
+    return {name: given[name] for name in wanted if name in given} if isinstance(given, dict) else given
 
 
-def _only(given: Any, names: Iterable[str]) -> Any:
-    return {name: given[name] for name in names if name in given} if isinstance(given, dict) else given
-
-
-def _listed(given: Any, field: str, value: str, names: Iterable[str]) -> Any:
+def _listed(given: Any, field: str, value: str, wanted: Iterable[str]) -> Any:
     """Those entries of a list whose field says so, and what isn't an entry."""
     if not isinstance(given, list):
         return given
-    return [_only(one, names) for one in given if not isinstance(one, dict) or one.get(field) == value]
+    return [_only(one, wanted) for one in given if not isinstance(one, dict) or one.get(field) == value]

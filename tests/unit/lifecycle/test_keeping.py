@@ -1,6 +1,7 @@
 """What is kept of an object says the same as all of it, whatever somebody made of it."""
 
 import copy
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from integration.operator import hostile
+from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle import keeping
@@ -101,10 +103,16 @@ def _says(applications: list[Json], pods: list[Json], intent: bool) -> Any:
         ]
         steps = [type(leaving(one, "etl")).__name__ for one in found.by_application.values()]
         doubts = [(one.why, one.holds, words(one.body)) for one in found.doubts]
-        marks = [(annotations_of(one), labels_of(one), words(one)) for one in (*applications, *pods)]
+        marks = [
+            (_ours(annotations_of(one)), _ours(labels_of(one)), words(one)) for one in (*applications, *pods)
+        ]
         return each, steps, doubts, marks, found.of(INTENT).beside
     except Exception as error:  # noqa: BLE001 - the same one is to come of both
         return type(error), str(error)
+
+
+def _ours(given: Json) -> Json:
+    return {name: text for name, text in given.items() if name.startswith(names.GROUP)}
 
 
 def _same(whole: Json, kept: Json, *, is_pod: bool) -> None:
@@ -138,21 +146,43 @@ def test_of_what_nobody_should_write_all_is_kept_that_is_evidence() -> None:
         _same(body, keep(body), is_pod=one.is_pod)
 
 
-def test_of_a_job_all_is_kept_but_what_the_api_server_and_kubectl_note_for_themselves() -> None:
+def test_of_a_job_spec_and_status_are_kept_and_of_its_metadata_what_is_read() -> None:
     body = job_body("a")
-    body["metadata"] |= {
+    read = body["metadata"] | {"annotations": {names.ANNOTATION_DRIVER_DEAD: "a-1"}, "labels": {}}
+    written = {
         "managedFields": [{"manager": "kubectl"}],
-        "annotations": {keeping.LAST_APPLIED: "{}", "mine": "kept"},
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", **read["annotations"]},
         "labels": {"team": "etl"},
-        "finalizers": ["other"],
+        "ownerReferences": [{"kind": "Workflow"}],
     }
-    kept = keeping.of_job(body | {"status": "text"})
-    assert kept["metadata"] == {
-        **{name: value for name, value in body["metadata"].items() if name != "managedFields"},
-        "annotations": {"mine": "kept"},
-    }
-    assert (kept["spec"], kept["status"]) == (body["spec"], "text")
-    assert keeping.of_job({"metadata": {"annotations": None}}) == {"metadata": {"annotations": None}}
+    kept = keeping.of_job(body | {"metadata": body["metadata"] | written, "status": "text"})
+    assert kept == body | {"metadata": read, "status": "text"}
+    nothing = {"metadata": {"annotations": None, "labels": "none"}}
+    assert keeping.of_job(nothing) == nothing
+
+
+@pytest.mark.parametrize(
+    ("keep", "body"),
+    [
+        (keeping.of_application, application("RUNNING")),
+        (keeping.of_pod, pod(TERMINATED)),
+        (keeping.of_job, job_body("a") | {"status": {"phase": "Waiting", "tables": "Waiting"}}),
+    ],
+)
+def test_a_text_that_stands_in_many_objects_or_many_times_in_one_is_kept_once(keep: Any, body: Json) -> None:
+    one, other = (keep(json.loads(json.dumps(body))) for _ in range(2))
+    kept = [*_texts(one), *_texts(other)]
+    assert len(kept) > len(set(kept))
+    assert len({id(text) for text in kept}) == len(set(kept))
+
+
+def _texts(body: Any) -> Iterator[str]:
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict):
+        yield from (text for item in body.items() for inner in item for text in _texts(inner))
+    elif isinstance(body, list):
+        yield from (text for inner in body for text in _texts(inner))
 
 
 @pytest.mark.parametrize(
@@ -177,3 +207,14 @@ def test_what_runs_is_not_kept_of_an_application_nor_of_a_pod() -> None:
     kept = keeping.of_pod(whole)
     assert kept["spec"] == {"nodeName": "node-1"}
     assert [one["name"] for one in kept["status"]["containerStatuses"]] == ["spark-kubernetes-driver"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "body"), [(keeping.of_application, application("RUNNING")), (keeping.of_pod, pod(TERMINATED))]
+)
+def test_what_others_note_on_an_object_is_not_kept(keep: Any, body: Json) -> None:
+    noted = copy.deepcopy(body)
+    noted["metadata"]["labels"]["spark-app-selector"] = "spark-1"
+    noted["metadata"]["annotations"]["cni.projectcalico.org/podIP"] = "10.0.0.1/32"
+    noted["metadata"] |= {"ownerReferences": [{"kind": "SparkApplication"}], "generateName": "a-"}
+    assert keep(noted) == keep(body)
