@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sluice.api import names
-from sluice.kube.mirror import Keep, Mirror, uid_of
+from sluice.kube.mirror import Keep, Mirror
 from sluice.kube.resources import Resource
 
 Json = dict[str, Any]
@@ -15,12 +15,12 @@ class Owned(Mirror):
 
     def __init__(self, resource: Resource, changed: Callable[[str], None], keep: Keep) -> None:
         super().__init__(resource, self._moved, selector=names.LABEL_JOB_UID, keep=keep)
-        self._of: dict[str, dict[str, Json]] = {}
+        self._of: dict[str, tuple[Json, ...]] = {}
         self._job_changed = changed
         """Is told the uid of the job."""
 
     def of(self, job_uid: str) -> list[Json]:
-        return list(self._of.get(job_uid, {}).values())
+        return list(self._of.get(job_uid, ()))
 
     @property
     def uids(self) -> set[str]:
@@ -30,13 +30,14 @@ class Owned(Mirror):
     def _moved(self, before: Json | None, now: Json | None) -> None:
         if before is not None:
             uid = _job_uid(before)
-            del self._of[uid][uid_of(before)]
-            if not self._of[uid]:
-                del self._of[uid]
+            others = tuple(one for one in self._of.pop(uid) if one is not before)
+            if others:
+                self._of[uid] = others
             self._job_changed(uid)
         if now is not None:
-            self._of.setdefault(_job_uid(now), {})[uid_of(now)] = now
-            self._job_changed(_job_uid(now))
+            uid = _job_uid(now)
+            self._of[uid] = (*self._of.get(uid, ()), now)
+            self._job_changed(uid)
 
 
 def _job_uid(body: Json) -> str:

@@ -9,7 +9,7 @@ class Resting:
     def __init__(self) -> None:
         self._jobs: dict[TableKey, set[str]] = {}
         """Their uids."""
-        self._tables: dict[str, set[TableKey]] = {}
+        self._tables: dict[str, tuple[TableKey, ...]] = {}
         self._left: set[TableKey] = set()
 
     def __contains__(self, uid: str) -> bool:
@@ -17,11 +17,12 @@ class Resting:
 
     def rests(self, uid: str, tables: Iterable[TableKey]) -> None:
         """Until it is forgotten: what it rested on before counts, too."""
-        known = self._tables.setdefault(uid, set())
-        for table in tables:
-            if table not in known:
-                known.add(table)
-                self._jobs.setdefault(table, set()).add(uid)
+        known = self._tables.get(uid, ())
+        new = dict.fromkeys(tables).keys() - known
+        if new or not known:
+            self._tables[uid] = (*known, *new)
+        for table in new:
+            self._jobs.setdefault(table, set()).add(uid)
 
     def on(self, table: TableKey) -> tuple[str, ...]:
         return tuple(self._jobs.get(table, ()))
