@@ -25,12 +25,3 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if report:
         lines = [f"{item.nodeid}: takes long; --long runs it\n" for item in long]
         Path(report).write_text("".join(lines), encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def shared_folder() -> Path:
-    """Reference data that lies beside some checkouts, and that the project doesn't need at a user's place."""
-    named = os.environ.get("SLUICE_SHARED")
-    if not named:
-        pytest.skip("needs SLUICE_SHARED, the folder of reference data")
-    return Path(named)

@@ -15,7 +15,7 @@ from devenv.jars import SPARK35
 from devenv.kubernetes_binaries import KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
-from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS, shared_folder
+from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS
 from devenv.spark_image import ensure_image
 from devenv.toolchain import (
     ensure_control_plane_tools,
@@ -34,9 +34,6 @@ def python_variables(cache: Cache) -> Variables:
     values["PATH"] = os.pathsep.join([str(PROGRAMS), values["PATH"]])
     values["PYTHONPATH"] = os.pathsep.join(map(str, (*IMPORT_ROOTS, TESTS)))
     values["SLUICE_CACHE"] = str(cache.folder)
-    shared = shared_folder()
-    if shared is not None:
-        values["SLUICE_SHARED"] = str(shared)
     # What a stack of `./dev up` says about itself is for people, not for tests: those bring their own.
     for name in ("KUBECONFIG", "SLUICE_REDIS_URL"):
         values.pop(name, None)

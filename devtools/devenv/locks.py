@@ -14,7 +14,18 @@ OLDEST_PYTHON = "3.11"
 PYPROJECT = str(ROOT / "pyproject.toml")
 # What each environment takes from pyproject.toml.
 ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
-    "main": (PYPROJECT, "--all-extras", "--group", "lint", "--group", "tools", "--group", "test", "--group", "spark42"),
+    "main": (
+        PYPROJECT,
+        "--all-extras",
+        "--group",
+        "lint",
+        "--group",
+        "tools",
+        "--group",
+        "test",
+        "--group",
+        "spark42",
+    ),
     "spark35": (PYPROJECT, "--group", "test", "--group", "spark35"),
 }
 # Wheels that carry a program.

@@ -1,4 +1,4 @@
-"""Where things are: the checkout, the cache folder, and the folder shared beside the checkout."""
+"""Where things are: the checkout, and the cache folder."""
 
 import hashlib
 import os
@@ -18,12 +18,6 @@ def cache_folder() -> Path:
         return Path(named).expanduser().resolve()
     caches = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     return caches.absolute() / "sluice"
-
-
-def shared_folder() -> Path | None:
-    """Reference data that only some checkouts have beside them; tests that want it say so when it's absent."""
-    beside = ROOT.parent / "shared"
-    return beside if beside.is_dir() else None
 
 
 def checkout_name() -> str:

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ALLOWED_SKIPS = (
-    re.compile(r"^needs SLUICE_SHARED\b"),
-    re.compile(r"^needs (root|apt)\b"),
-)
+ALLOWED_SKIPS = (re.compile(r"^needs (root|apt)\b"),)
 """What no set-up of ours can bring onto a machine."""
 PHASES = ("setup", "call", "teardown")
 

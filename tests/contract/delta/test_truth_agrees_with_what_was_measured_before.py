@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from contract.harness import truth
@@ -45,12 +43,11 @@ EXPLAINED: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("version", truth.VERSIONS)
-def test_no_outcome_is_unknown_to_the_matrices(
-    version: str, shared_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    compared, found = differences(truth.recorded(version), version, shared_folder)
+def test_no_outcome_is_unknown_to_the_matrices(version: str, capsys: pytest.CaptureFixture[str]) -> None:
+    compared, found = differences(truth.recorded(version), version)
     with capsys.disabled():
         print(f"\n{version}: {compared} outcomes compared, {len(found)} differ")
         for difference in found:
             print(f"  {difference}")
+    assert compared > 500
     assert [str(difference) for difference in found if difference.row not in EXPLAINED[version]] == []

@@ -1,19 +1,20 @@
 """Matrices of an earlier measurement, which our truth must agree with where both say something.
 
-They lie outside the repository (SLUICE_SHARED/reference/delta-measured.md): for two kinds of operations the outcomes that
-were seen, without the statements. Kinds hide variants, so agreement means that what was recorded here is among what was
-seen there.
+truth/earlier.tsv has for two kinds of operations the outcomes that were seen, without the statements. Kinds hide variants,
+so agreement means that what was recorded here is among what was seen there.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+import csv
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from contract.harness.layouts import LAYOUTS
 from contract.harness.rows import Row
+from contract.harness.truth import FOLDER
+
+MATRICES = FOLDER / "earlier.tsv"
 
 SHORT = {
     "ok": "ok",
@@ -105,16 +106,14 @@ class Difference:
         return f"{self.row}: {self.loser} lost to {self.winner} with {self.recorded}, measured {'/'.join(sorted(self.measured))}"
 
 
-def matrices(shared: Path) -> dict[tuple[str, str], Matrix]:
-    """By version and the title's topic, such as "partitioned tables, same partition"."""
-    text = (shared / "reference" / "delta-measured.md").read_text(encoding="utf-8")
-    found: dict[tuple[str, str], Matrix] = {}
-    for section in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
-        title, _, body = section.partition("\n")
-        topic = re.match(r"(4\.4\.0|3\.3\.3), (.*?) \(", title)
-        if topic is not None:
-            found[topic.group(1), topic.group(2)] = dict(_cells(body))
-    return found
+def matrices() -> dict[tuple[str, str], Matrix]:
+    """By version and topic, such as "partitioned tables, same partition"."""
+    found: dict[tuple[str, str], dict[tuple[str, str], frozenset[str]]] = {}
+    with MATRICES.open(encoding="utf-8", newline="") as lines:
+        for cell in csv.DictReader(lines, delimiter="\t"):
+            matrix = found.setdefault((cell["version"], cell["topic"]), {})
+            matrix[cell["loser"], cell["winner"]] = frozenset(cell["outcomes"].split())
+    return {**found}
 
 
 def topic_of(row: Row) -> str | None:
@@ -134,9 +133,9 @@ def topic_of(row: Row) -> str | None:
     return None
 
 
-def differences(rows: Iterable[Row], version: str, shared: Path) -> tuple[int, list[Difference]]:
+def differences(rows: Iterable[Row], version: str) -> tuple[int, list[Difference]]:
     """How many outcomes were compared, and those that the matrices don't have."""
-    measured = matrices(shared)
+    measured = matrices()
     compared, found = 0, []
     for row in rows:
         matrix = measured.get((version, topic_of(row) or ""))
@@ -154,17 +153,3 @@ def differences(rows: Iterable[Row], version: str, shared: Path) -> tuple[int, l
             if short not in cell:
                 found.append(Difference(row.id, row.kinds[loser], row.kinds[winner], short, cell))
     return compared, found
-
-
-def _cells(body: str) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    lines = [line for line in body.splitlines() if line.startswith("|")]
-    winners = _parts(lines[0])[1:]
-    for line in lines[2:]:
-        loser, *outcomes = _parts(line)
-        for winner, text in zip(winners, outcomes, strict=True):
-            if text:
-                yield (loser.strip("*"), winner), frozenset(re.sub(r"\d+", "", word) for word in text.split())
-
-
-def _parts(line: str) -> list[str]:
-    return [part.strip() for part in line.strip().strip("|").split("|")]

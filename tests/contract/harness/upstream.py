@@ -2,26 +2,24 @@
 
     ./dev run python -m contract.harness.upstream      # writes tests/contract/truth/upstream.jsonl and -left-out.tsv
 
-The cases come as data (SLUICE_SHARED/reference/delta-cases.json): what transactions read, add and remove by file, or in
-words what two statements do. The former become jobs with declared footprints; the latter are the same races as rows
+truth/upstream-cases.jsonl has them: of some what their transactions read, add and remove by file, of the others, which are
+told in statements, what is expected. The former become jobs with declared footprints; the latter are the same races as rows
 that were recorded here, and are named by them. Whatever becomes neither is listed with the reason.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from contract.harness.truth import FOLDER
 
+GIVEN = FOLDER / "upstream-cases.jsonl"
 CASES = FOLDER / "upstream.jsonl"
 LEFT_OUT = FOLDER / "upstream-left-out.tsv"
 
@@ -221,11 +219,8 @@ def _covers(losing: Mapping[str, Any], files: _Files) -> bool:
     return True
 
 
-def read_cases(shared: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
-        (shared / "reference" / "delta-cases.json").read_text(encoding="utf-8")
-    )
-    return found
+def read_cases() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in GIVEN.read_text(encoding="utf-8").splitlines()]
 
 
 def as_texts(cases: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
@@ -236,16 +231,11 @@ def as_texts(cases: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
     return "\n".join(lines) + "\n", "\n".join(table) + "\n"
 
 
-def main() -> int:
-    shared = os.environ.get("SLUICE_SHARED")
-    if not shared:
-        sys.stdout.write("needs SLUICE_SHARED, the folder of reference data\n")
-        return 2
-    cases, left_out = as_texts(read_cases(Path(shared)))
+def main() -> None:
+    cases, left_out = as_texts(read_cases())
     CASES.write_text(cases, encoding="utf-8")
     LEFT_OUT.write_text(left_out, encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
