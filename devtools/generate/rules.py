@@ -11,7 +11,7 @@ import yaml
 from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
 from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.eras import ERAS
-from sluice.conflicts.oracle import OTHER_TABLES
+from sluice.conflicts.oracle import NOT_KNOWN, OTHER_TABLES
 from sluice.conflicts.row_level import SUPPORT
 from sluice.conflicts.rule import Difference, Example, Rule
 
@@ -109,6 +109,9 @@ def _index() -> Iterator[str]:
             headings[slug] += 1
             said.setdefault(rule.id, []).append(f"[{_heading(rule)}](#{anchor}) ({book.engine})")
     said[OTHER_TABLES.rule] = ["no rule is asked: they have no table in common"]
+    said[NOT_KNOWN.rule] = [
+        "no rule is asked: one of them was edited or deleted while it ran, and they may meet"
+    ]
     for one, places in sorted(said.items()):
         yield f"| `{one}` | {', '.join(places)} |"
 

@@ -2,11 +2,12 @@
 waits for ever behind latecomers. This is what the queue does, said as simply as it can be."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sluice.api.job_status import MAX_BLOCKERS
-from sluice.conflicts import Conflict, conflict_between
+from sluice.conflicts import Conflict, conflict_between, conflict_where_met
+from sluice.conflicts.places import Places
 from sluice.footprint.model import JobFootprint
 
 MOST_NAMED = MAX_BLOCKERS
@@ -19,6 +20,8 @@ class Holder:
     uid: str
     job: str
     footprint: JobFootprint
+    places: Places | None = field(default=None, kw_only=True)
+    """Of one whose footprint may not tell all that it does: whoever may meet it there waits."""
 
 
 @dataclass(frozen=True)
@@ -88,5 +91,7 @@ def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decisio
 def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterable[Blocking]:
     for other in others:
         conflict = conflict_between(waiter.footprint, other.footprint)
+        if conflict is None and other.places is not None:
+            conflict = conflict_where_met(waiter.footprint, other.places)
         if conflict is not None:
             yield Blocking(other, conflict, holds)

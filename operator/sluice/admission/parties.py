@@ -83,8 +83,8 @@ class Meetings:
 
     def __init__(self) -> None:
         self._alike: dict[Shape, Alike] = {}
-        self._asking: dict[str, dict[Alike, None]] = {}
-        self._standing: dict[str, dict[Alike, None]] = {}
+        self._asking: dict[int, dict[Alike, None]] = {}
+        self._standing: dict[int, dict[Alike, None]] = {}
 
     def join(self, shape: Shape) -> Alike:
         alike = self._alike.get(shape)
@@ -121,5 +121,5 @@ class Meetings:
                     found.update(there)
         return found
 
-    def _places(self, shape: Shape) -> tuple[tuple[frozenset[str], dict[str, dict[Alike, None]]], ...]:
+    def _places(self, shape: Shape) -> tuple[tuple[frozenset[int], dict[int, dict[Alike, None]]], ...]:
         return (shape.places.asks, self._asking), (shape.places.stands, self._standing)

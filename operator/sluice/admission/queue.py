@@ -88,7 +88,7 @@ class Queue:
         first = before[0].order[0] if before else self._holds
         self._holds += not before
         after: list[Holding] = []
-        shapes = [self._shapes.of(holder.footprint) for holder in holders]
+        shapes = [self._shapes.of(holder.footprint, holder.places) for holder in holders]
         for number, (holder, shape) in enumerate(zip(holders, shapes, strict=True)):
             if number < len(before) and before[number].alike.shape is shape:
                 kept = before[number]

@@ -4,7 +4,7 @@ other is worked out once, and kept as long as both are needed."""
 from typing import Final
 from weakref import WeakValueDictionary, finalize
 
-from sluice.conflicts import Conflict, conflict_between
+from sluice.conflicts import Conflict, conflict_between, conflict_where_met
 from sluice.conflicts.places import EVERYWHERE, Places, places_of
 from sluice.footprint.model import JobFootprint
 
@@ -15,19 +15,21 @@ _MOST_TOLD = 4_096
 class Shape:
     """Kept by those who have it."""
 
-    __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places")
+    __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places", "unsure")
 
-    def __init__(self, number: int, footprint: JobFootprint, places: Places) -> None:
+    def __init__(self, number: int, footprint: JobFootprint, places: Places, unsure: Places | None) -> None:
         self.number: Final = number
         self.footprint: Final = footprint
-        self.places: Final = places
+        self.places: Final = places if unsure is None else places | unsure
+        self.unsure: Final = unsure
+        """Where nobody is to meet it, whatever its footprint says."""
         self.conflicts: dict[int, bool] = {}
         """With those that were there before it, by their numbers. Only whether there is one: there may be millions of pairs."""
 
 
 class Shapes:
     def __init__(self) -> None:
-        self._by_fingerprint: WeakValueDictionary[bytes, Shape] = WeakValueDictionary()
+        self._known: WeakValueDictionary[tuple[bytes, Places | None], Shape] = WeakValueDictionary()
         self._living: WeakValueDictionary[int, Shape] = WeakValueDictionary()
         self._told: dict[tuple[int, int], Conflict] = {}
         """In words, as they were last asked for."""
@@ -46,17 +48,16 @@ class Shapes:
         """Pairs of which it is known whether they conflict."""
         return sum(len(shape.conflicts) for shape in self._living.values())
 
-    def of(self, footprint: JobFootprint) -> Shape:
+    def of(self, footprint: JobFootprint, unsure: Places | None = None) -> Shape:
         """Of one that cannot be told from others, or of which nobody can say where it meets others: a shape of its own, which
         is compared with all."""
         try:
-            known = self._by_fingerprint.get(footprint.fingerprint)
+            key = footprint.fingerprint, unsure
+            known = self._known.get(key)
             if known is None:
-                known = self._by_fingerprint[footprint.fingerprint] = self._new(
-                    footprint, places_of(footprint)
-                )
+                known = self._known[key] = self._new(footprint, places_of(footprint), unsure)
         except Exception:  # noqa: BLE001 - what is wrong with it is told by the comparison
-            return self._new(footprint, EVERYWHERE)
+            return self._new(footprint, EVERYWHERE, unsure)
         return known
 
     def conflict(self, one: Shape, other: Shape) -> bool:
@@ -75,14 +76,17 @@ class Shapes:
     def _work_out(self, one: Shape, other: Shape) -> Conflict | None:
         self.worked_out += 1
         found = conflict_between(one.footprint, other.footprint)
+        for mine, theirs in ((one, other), (other, one)):
+            if found is None and theirs.unsure is not None:
+                found = conflict_where_met(mine.footprint, theirs.unsure)
         if found is not None:
             if len(self._told) >= _MOST_TOLD:
                 self._told.clear()
             self._told[one.number, other.number] = found
         return found
 
-    def _new(self, footprint: JobFootprint, places: Places) -> Shape:
-        shape = Shape(self._numbers, footprint, places)
+    def _new(self, footprint: JobFootprint, places: Places, unsure: Places | None) -> Shape:
+        shape = Shape(self._numbers, footprint, places, unsure)
         self._numbers += 1
         self._living[shape.number] = shape
         finalize(shape, self._end, shape.number).atexit = False

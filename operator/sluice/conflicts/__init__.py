@@ -1,6 +1,15 @@
 """Delta's conflict rules: a pair of footprints and the tables' facts -> verdicts, each with its reason."""
 
-from sluice.conflicts.oracle import Conflict, Order, Pair, conflict_between, pair_of
+from sluice.conflicts.oracle import Conflict, Order, Pair, conflict_between, conflict_where_met, pair_of
 from sluice.conflicts.verdict import Level, Verdict
 
-__all__ = ["Conflict", "Level", "Order", "Pair", "Verdict", "conflict_between", "pair_of"]
+__all__ = [
+    "Conflict",
+    "Level",
+    "Order",
+    "Pair",
+    "Verdict",
+    "conflict_between",
+    "conflict_where_met",
+    "pair_of",
+]

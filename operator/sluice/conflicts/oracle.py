@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.conflicts import common, databricks, delta_rs, oss
+from sluice.conflicts.places import Places, places_of
 from sluice.conflicts.race import Race
 from sluice.conflicts.readers import beside
 from sluice.conflicts.rule import decided
@@ -13,6 +14,9 @@ from sluice.footprint.model import JobFootprint, TableFootprint
 from sluice.tables import TableKey
 
 OTHER_TABLES = Verdict(Level.NEVER, "other-tables", "they have no table in common")
+NOT_KNOWN = Verdict(
+    Level.MAY, "not-known", "what it does is not known any more: it was edited or deleted after it had begun"
+)
 
 
 class Order(StrEnum):
@@ -66,6 +70,11 @@ def conflict_between(first: JobFootprint, second: JobFootprint) -> Conflict | No
         if verdict.level > (worst[1].level if worst else Level.NEVER):
             worst = (table, verdict)
     return Conflict(*worst) if worst else None
+
+
+def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
+    """With one of whom nothing is sure but that it meets nobody elsewhere."""
+    return Conflict(job.tables[0].table, NOT_KNOWN) if places_of(job).may_meet(places) else None
 
 
 def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verdict]:

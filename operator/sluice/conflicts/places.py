@@ -2,16 +2,23 @@
 So those that a job must be compared with are looked up, and not searched for among all.
 
 A place says more than that two meet there: those that look for changes of a table find its changes there, and not each
-other.
+other. It is a number made of words, so that it stays short where it is written down; two places of one number only have
+jobs compared that can't meet.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 from operator import attrgetter
 
 from sluice.footprint.model import JobFootprint, Metadata, TableFootprint
 from sluice.tables import TableKey
 from sluice.tables.identity import Seen
+
+EDITION = 1
+"""Of what the numbers mean: another one for each change of them, as leaders of other versions have written some down."""
+_BYTES = 6
+"""Of a number."""
 
 _ALL_JOBS = "all"
 _ALL_VACUUMS = "all vacuums"
@@ -19,14 +26,24 @@ _ALL_VACUUMS = "all vacuums"
 
 @dataclass(frozen=True)
 class Places:
-    asks: frozenset[str]
-    stands: frozenset[str]
+    asks: frozenset[int]
+    stands: frozenset[int]
 
     def may_meet(self, other: "Places") -> bool:
         return not (self.asks.isdisjoint(other.stands) and other.asks.isdisjoint(self.stands))
 
+    def __or__(self, other: "Places") -> "Places":
+        return Places(self.asks | other.asks, self.stands | other.stands)
 
-EVERYWHERE = Places(frozenset({_ALL_JOBS}), frozenset({_ALL_JOBS}))
+
+def _numbered(places: Iterable[str]) -> frozenset[int]:
+    return frozenset(
+        int.from_bytes(blake2b(place.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest())
+        for place in places
+    )
+
+
+EVERYWHERE = Places(_numbered([_ALL_JOBS]), _numbered([_ALL_JOBS]))
 """Of a job that is compared with all others."""
 
 
@@ -39,7 +56,7 @@ def places_of(job: JobFootprint) -> Places:
         for looks_there, stands_there in found:
             asks |= looks_there
             stands |= stands_there
-    return Places(frozenset(asks), frozenset(stands))
+    return Places(_numbered(asks), _numbered(stands))
 
 
 def _written(job: JobFootprint) -> Iterator[Seen]:

@@ -35,7 +35,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Grant
 from sluice.lifecycle.durations import seconds
-from sluice.lifecycle.holding import Frozen, lease_for
+from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, Understood
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
@@ -248,15 +248,18 @@ class Admitting:
             self._tell(stale)
 
     def _reads_who_holds(self) -> bool:
-        """Whether it isn't known yet of all who hold what they touch: a new leader reads that before it grants anything."""
-        unread, now = self.holders.unread, time.monotonic()
-        if unread and not self._asked_to_read:
+        """What isn't known yet of those who hold. Whether it has to be before anything is granted: of some nothing was written
+        down that is enough until then."""
+        to_read, unread, now = self.holders.to_read, self.holders.unread, time.monotonic()
+        if to_read and not self._asked_to_read:
             logger.info(
-                "what %d jobs touch that hold since before is read before anything is granted", len(unread)
+                "what %d jobs touch that hold since before is read, of %d of them before anything is granted",
+                len(to_read),
+                len(unread),
             )
-        elif self._asked_to_read and not unread:
+        elif self._asked_to_read and not to_read:
             logger.info("what all jobs touch that hold is read")
-        asked = {uid: self._asked_to_read.get(uid, NEVER) for uid in unread}
+        asked = {uid: self._asked_to_read.get(uid, NEVER) for uid in to_read}
         for uid in [uid for uid, at in asked.items() if now - at >= ASK_AGAIN]:
             asked[uid] = now
             job = self.world.jobs.get(uid)
@@ -303,7 +306,7 @@ class Admitting:
         number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
         lease = lease_for(job, number, job.spec_hash)
         self.granting.tries(job.uid)
-        grant = await self.leases.grant(lease)
+        grant = await self.leases.grant(lease, reach_of(job))
         if grant is None:
             self.granting.forget(job.uid)  # nobody is granted anything now
             return
@@ -356,8 +359,8 @@ class Admitting:
         decision = self.queue.explain(uid)
         if not decision.blocked_by:
             return
-        if self.holders.unread:
-            self.retelling.again([uid])
+        if any(one.by.uid in self.holders.to_read for one in decision.blocked_by):
+            self.retelling.again([uid])  # it may not be in the way once it is read
             return
         if job.refusal is not None and not _may_change_before(job, decision):
             if self.tables.knows(job, for_grant=True):

@@ -9,6 +9,7 @@ from sluice.controller.world import World
 from sluice.leases import Lease
 from sluice.lifecycle import holding
 from sluice.lifecycle.holding import Frozen
+from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)
 
@@ -20,10 +21,18 @@ class Holders:
         self._frozen: dict[str, list[Frozen]] = {}
         """Those of whom nobody can read what they may write, by uid, as they were last looked at."""
         self.unread: set[str] = set()
-        """Those of whom it isn't known yet what they touch, as nobody has read their specs or their tables: a lease's record tells
+        """Those of whom it isn't known what they touch, as nobody has read their specs or their tables: a lease's record tells
         which tables, and neither by what other names they go nor what else a job rests on."""
+        self.behind: set[str] = set()
+        """Those that are unread, too, and held as far as they reached when they were granted."""
         self._was_read: set[str] = set()
-        """Or won't be: once is enough, so that nobody holds up all by editing a job that runs."""
+        """Once is enough, so that nobody holds up all by editing a job that runs."""
+        self._fails: set[str] = set()
+        """Those that the operator fails to read."""
+
+    @property
+    def to_read(self) -> set[str]:
+        return self.unread | self.behind
 
     def of(self, uid: str) -> tuple[Holder, ...]:
         """All that is held for the job with this uid. It isn't worked out while that is unread: nothing is granted meanwhile."""
@@ -40,8 +49,8 @@ class Holders:
         held = self._leases.held_by(uid)
         if not held and self._world.holds_nothing(uid):
             self._frozen.pop(uid, None)
-            self._was_read.discard(uid)
-            self.unread.discard(uid)
+            for uids in (self._was_read, self._fails, self.unread, self.behind):
+                uids.discard(uid)
             return ()
         jobs, evidence = self._world.jobs, {uid: self._world.evidence(uid)}
         mine = {uid: jobs[uid]} if uid in jobs else {}
@@ -52,23 +61,32 @@ class Holders:
         else:
             self._frozen.pop(uid, None)
         leases = [*held, *unleased]
-        if self._is_unread(uid, leases):
-            self.unread.add(uid)
-            return ()
         self.unread.discard(uid)
+        self.behind.discard(uid)
+        if self._is_unread(uid, leases):
+            if uid not in self._was_read and not all(map(self._is_enough, leases)):
+                self.unread.add(uid)
+                return ()
+            self.behind.add(uid)
         return (*map(self._holder, leases), *(one.as_holder() for one in frozen if one.tables))
 
     def _is_unread(self, uid: str, leases: Iterable[Lease]) -> bool:
         job = self._world.jobs.get(uid)
-        if job is None or all(map(self._leases.is_unexplained, leases)):
+        if job is None or uid in self._fails or all(map(self._leases.is_unexplained, leases)):
             return False
-        if job.is_aided or job.unreadable is not None:
+        if job.is_aided or job.unreadable is not None or _is_another(job, leases):
             self._was_read.add(uid)
-        return uid not in self._was_read
+            return False
+        return True
+
+    def _is_enough(self, lease: Lease) -> bool:
+        """What was known when it was granted: to read its job tells of nothing else that could be in others' way."""
+        reach = self._leases.reach_of(lease)
+        return reach is not None and reach.lasts
 
     def not_to_be_read(self, uid: str) -> None:
         """The operator failed on its spec: what it holds counts as touching all of its tables."""
-        self._was_read.add(uid)
+        self._fails.add(uid)
 
     @property
     def frozen(self) -> list[Frozen]:
@@ -76,13 +94,22 @@ class Holders:
 
     def _holder(self, lease: Lease) -> Holder:
         """One whose job the operator fails on may do anything to its tables."""
-        job = self._world.jobs.get(lease.uid)
-        if job is None or not job.is_read or self._leases.is_unexplained(lease):
-            return holding.holder_of(lease, None)
+        job, reach = self._world.jobs.get(lease.uid), self._leases.reach_of(lease)
+        if job is None or self._leases.is_unexplained(lease):
+            return holding.holder_of(lease, None, reach)
+        if not job.is_aided and (reach is not None or not job.is_read):
+            return holding.holder_of(lease, None, reach)
         try:
-            return holding.holder_of(lease, job)
+            if reach is None and job.is_aided and holding.is_of(lease, job):
+                self._leases.learn(lease, holding.reach_of(job))
+            return holding.holder_of(lease, job, reach)
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching all", lease.job
             )
-            return holding.holder_of(lease, None)
+            return holding.holder_of(lease, None, reach)
+
+
+def _is_another(job: JobView, leases: Iterable[Lease]) -> bool:
+    """It was edited since: whatever its spec says now doesn't tell what they were granted for."""
+    return job.is_read and not any(holding.is_of(lease, job) for lease in leases)

@@ -5,13 +5,15 @@ all of it must be made anew.
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from redis.exceptions import RedisError
 
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
+from sluice.conflicts.places import EDITION
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership, LostLeadershipError
@@ -28,6 +30,7 @@ from sluice.leases import (
     Lease,
     LeaseStore,
     OtherInstallationError,
+    Reach,
     RefusedError,
 )
 from sluice.leases.former import Former
@@ -156,6 +159,7 @@ class LeaseTable:
             if self.is_sure:
                 await self._store.check_memory()
                 await self._note_beat()
+                await self._store.note_learned()
                 await self._review()
                 self._checked_at = time.monotonic()
                 self._trying.forget(_ALL)
@@ -184,10 +188,20 @@ class LeaseTable:
             self._trying.forget(_ALL)
         self._mended, self._mended_at = why, now
 
-    async def grant(self, lease: Lease) -> Grant | None:
+    def reach_of(self, lease: Lease) -> Reach | None:
+        """Of who holds it, as it was when it was granted; None if that isn't known."""
+        granted = self._store.granted(lease)
+        return granted.reach if granted is not None else None
+
+    def learn(self, lease: Lease, reach: Reach) -> None:
+        """By who has read its job, where nothing was known of it."""
+        if self._store.granted(lease) is not None:
+            self._store.learn(lease, reach)
+
+    async def grant(self, lease: Lease, reach: Reach) -> Grant | None:
         """None if Redis can't be trusted any more. Until `settled` it counts as not known to be written down."""
         try:
-            grant = await self._store.grant(lease)
+            grant = await self._store.grant(lease, reach)
         except UnicodeError:
             raise  # the job's own, which can't be written down: nothing was sent
         except TROUBLE as error:
@@ -285,7 +299,9 @@ class LeaseTable:
         unexplained = await self._hold_unexplained(former, grants)
         explained = {grant.lease.holder for grant in grants}
         grants += [grant for grant in unexplained if grant.lease.holder not in explained]
-        await self._store.rebuild(epoch, grants, beat=self._leadership.beat)
+        in_redis = former.readable
+        reaching = [self._reaching(grant, in_redis) for grant in grants]
+        await self._store.rebuild(epoch, reaching, beat=self._leadership.beat)
         self._held_unexplained = {grant.lease.holder: grant for grant in unexplained}
         self._world.returns_heeded = returns
         self._leadership.rebuilt()
@@ -295,6 +311,15 @@ class LeaseTable:
         self._world.look_at_all()
         self._world.mark_these(self.uids)  # also of those of whom nothing else is left
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
+
+    def _reaching(self, grant: Grant, in_redis: Mapping[str, Grant]) -> Grant:
+        """With how far it reaches, as this leader or the one that granted it has known it: objects, which others can write to,
+        don't tell."""
+        for known in (self._store.granted(grant.lease), in_redis.get(grant.lease.holder)):
+            reach = known.reach if known is not None and known.is_the_same_as(grant) else None
+            if reach is not None and reach.edition == EDITION:
+                return replace(grant, reach=reach)
+        return replace(grant, reach=None)
 
     async def _listed_under_a_new_epoch(self) -> tuple[int, int]:
         """The epoch is raised first, so that the lists show all that was done under older ones; and once more if they show one

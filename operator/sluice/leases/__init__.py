@@ -1,6 +1,7 @@
 """The lease table in Redis: it fences former leaders, and is rebuilt from Kubernetes whenever it may have forgotten."""
 
 from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.reach import Reach
 from sluice.leases.store import (
     ForgottenError,
     LeaseStore,
@@ -16,6 +17,7 @@ __all__ = [
     "Lease",
     "LeaseStore",
     "OtherInstallationError",
+    "Reach",
     "RefusedError",
     "StaleError",
 ]

@@ -9,6 +9,7 @@ from redis.exceptions import ResponseError
 
 from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.reach import Reach
 
 _LONGEST = 18
 _MOST_BEATS = 10**_LONGEST - 1
@@ -40,7 +41,16 @@ class Former:
         found = []
         for value in self.values.values():
             with contextlib.suppress(ValueError, RecursionError):
-                found.append(Lease.from_json(value.split("\n", 2)[-1]))
+                found.append(Lease.from_json(value.split("\n", 2)[-1].partition("\n")[0]))
+        return found
+
+    @property
+    def readable(self) -> dict[str, Grant]:
+        """Those of the grants that can be read, by their holders."""
+        found = {}
+        for holder, value in self.values.items():
+            with contextlib.suppress(ValueError):
+                found[holder] = _grant(holder, value)
         return found
 
 
@@ -86,7 +96,7 @@ def token_in(text: str) -> int:
 
 def _grant(holder: str, value: str) -> Grant:
     try:
-        token, _, record = value.split("\n", 2)
-        return Grant(Lease.from_json(record), token_in(token))
+        token, _, record, *reach = value.split("\n", 3)
+        return Grant(Lease.from_json(record), token_in(token), Reach.from_json(reach[0]) if reach else None)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the lease of {holder} can't be read: {error}") from error

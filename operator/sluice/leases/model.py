@@ -1,9 +1,11 @@
 """What the lease table holds."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from sluice.leases.reach import Reach
 
 _COUNTER_BITS = 32
 
@@ -72,6 +74,13 @@ class Grant:
 
     lease: Lease
     token: int
+    reach: Reach | None = field(default=None, compare=False)
+    """Kept where only operators write. None if it isn't known."""
+
+    def is_the_same_as(self, other: "Grant") -> bool:
+        """Whatever became of what somebody else can write to."""
+        mine, theirs = self.lease, other.lease
+        return (mine.holder, mine.hash, self.token) == (theirs.holder, theirs.hash, other.token)
 
 
 class Epochs:

@@ -8,7 +8,8 @@ A table's version is a hash of its history: each grant and each release makes a 
 request. So two versions that are alike have the same history, and the leader can tell beforehand what it will leave.
 
 KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted.
-A lease is kept as three lines: its token as epoch and counter, the request that it was granted to, its record.
+A lease is kept as lines: its token as epoch and counter, the request that it was granted to, its record; and how far its holder
+reaches, if that is known.
 """
 
 _INSTALLATION_IS_MINE = """
@@ -99,6 +100,21 @@ redis.call('SET', KEYS[6], ARGV[2])
 redis.call('SET', KEYS[7], ARGV[4])
 redis.call('SET', KEYS[1], ARGV[1])
 return {'REBUILT'}
+"""
+)
+
+# ARGV: epoch, installation, then holder, token and how far it reaches, and so on.
+REACH = (
+    _EPOCH_IS_MINE
+    + """
+for i = 3, #ARGV, 3 do
+  local held = redis.call('HGET', KEYS[4], ARGV[i]) or ''
+  local token, request, record = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n([^\\n]*)')
+  if token == ARGV[i + 1] then
+    redis.call('HSET', KEYS[4], ARGV[i], table.concat({token, request, record, ARGV[i + 2]}, '\\n'))
+  end
+end
+return {'NOTED'}
 """
 )
 

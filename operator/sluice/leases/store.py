@@ -8,8 +8,9 @@ Nothing here has a time to live: a lease ends when the end of its holder is prov
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha1, sha256
+from itertools import islice
 from uuid import uuid4
 
 from redis.asyncio import Redis
@@ -19,6 +20,10 @@ from sluice.leases import scripts
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.reach import Reach
+
+_AT_ONCE = 200
+"""Holders of which Redis is told in one request."""
 
 
 class ForgottenError(Exception):
@@ -48,6 +53,11 @@ def _token_text(token: int) -> str:
     return f"{Epochs.of(token)} {Epochs.counter_of(token)}"
 
 
+def _record(lease: Lease, reach: Reach | None) -> str:
+    """As scripts keep it."""
+    return lease.to_json() if reach is None else f"{lease.to_json()}\n{reach.to_json()}"
+
+
 def _version_after(version: str, request: str) -> str:
     """As the scripts make it."""
     return sha1(f"{version} {request}".encode(), usedforsecurity=False).hexdigest()
@@ -61,6 +71,7 @@ class LeaseStore:
         self._keys = Keys(deployment)
         self._grant = redis.register_script(scripts.GRANT)
         self._beat = redis.register_script(scripts.BEAT)
+        self._reach = redis.register_script(scripts.REACH)
         self._release = redis.register_script(scripts.RELEASE)
         self._rebuild = redis.register_script(scripts.REBUILD)
         self._epoch = 0
@@ -70,6 +81,8 @@ class LeaseStore:
         self._held: dict[str, _Held] = {}
         self._holders: dict[str, dict[str, Lease]] = {}
         """The same leases by their jobs' uids."""
+        self._learned: dict[str, None] = {}
+        """Holders of which Redis isn't told yet how far they reach."""
         self._run_id = ""
 
     @property
@@ -88,6 +101,11 @@ class LeaseStore:
         held = self._held.get(f"{uid}/{attempt}")
         return held.grant.lease if held is not None else None
 
+    def granted(self, lease: Lease) -> Grant | None:
+        """To its holder, as this leader knows it."""
+        held = self._held.get(lease.holder)
+        return held.grant if held is not None else None
+
     def held_by(self, uid: str) -> list[Lease]:
         return list(self._holders.get(uid, {}).values())
 
@@ -95,6 +113,12 @@ class LeaseStore:
     def uids(self) -> list[str]:
         """Of jobs that hold any."""
         return list(self._holders)
+
+    def learn(self, lease: Lease, reach: Reach) -> None:
+        """What wasn't known of it. Redis is told later."""
+        held = self._held[lease.holder]
+        self._held[lease.holder] = replace(held, grant=replace(held.grant, reach=reach))
+        self._learned[lease.holder] = None
 
     def _note(self, held: _Held) -> None:
         lease = held.grant.lease
@@ -125,17 +149,15 @@ class LeaseStore:
         arguments: list[str | int] = [uuid4().hex, beat]
         for one in held:
             lease = one.grant.lease
-            arguments += [
-                lease.holder,
-                f"{_token_text(one.grant.token)}\n{one.request}\n{lease.to_json()}",
-            ]
+            record = _record(lease, one.grant.reach)
+            arguments += [lease.holder, f"{_token_text(one.grant.token)}\n{one.request}\n{record}"]
         answer = await self._ask(self._rebuild, epoch, *arguments)
         if answer[0] != "REBUILT":
             raise ForgottenError(f"epoch {epoch} is over: Redis serves epoch {answer[1]}")
         self._epoch = epoch
         self._versions = {}
         self._last_token = 0
-        self._held, self._holders = {}, {}
+        self._held, self._holders, self._learned = {}, {}, {}
         for one in held:
             self._note(one)
         self._run_id = await self._current_run_id()
@@ -151,7 +173,7 @@ class LeaseStore:
         if epoch != str(self._epoch):
             raise ForgottenError(f"Redis does not remember epoch {self._epoch}")
 
-    async def grant(self, lease: Lease) -> Grant:
+    async def grant(self, lease: Lease, reach: Reach | None = None) -> Grant:
         """Idempotent: asking again for the same attempt with the same hash, while nothing else was granted or released on its
         tables, gives the same token."""
         known = self._held.get(lease.holder)
@@ -159,14 +181,14 @@ class LeaseStore:
             request = known.request
         else:
             request = self._request(lease, self._versions)
-        arguments = [lease.holder, request, lease.to_json()]
+        arguments = [lease.holder, request, _record(lease, reach)]
         for table in lease.tables:
             arguments += [table, self._versions.get(table, "")]
         left = self._left_by(request, lease.tables)
         answer = await self._ask(self._grant, self._epoch, *arguments)
         match answer[0]:
             case "GRANTED":
-                grant = Grant(lease, token_in(answer[1]))
+                grant = Grant(lease, token_in(answer[1]), reach)
                 self._check_token(grant)
                 if known is None:
                     self._versions |= left
@@ -192,8 +214,7 @@ class LeaseStore:
         tables = known.grant.lease.tables
         left = self._left_by(token, tables)
         answer = await self._ask(self._release, self._epoch, lease.holder, token, *tables)
-        if answer[0] != "RELEASED":
-            raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
+        self._expect("RELEASED", answer)
         for table, version in zip(tables, answer[1:], strict=True):
             if version != left[table]:
                 raise StaleError(f"table {table} has another history in Redis than this leader left")
@@ -202,8 +223,23 @@ class LeaseStore:
 
     async def note_beat(self, beat: int) -> None:
         """How far the leader has come, by its Lease object."""
-        answer = await self._ask(self._beat, self._epoch, beat)
-        if answer[0] != "NOTED":
+        self._expect("NOTED", await self._ask(self._beat, self._epoch, beat))
+
+    async def note_learned(self) -> None:
+        """For a next leader."""
+        while self._learned:
+            some = list(islice(self._learned, _AT_ONCE))
+            arguments: list[str] = []
+            for holder in some:
+                held = self._held.get(holder)
+                if held is not None and held.grant.reach is not None:
+                    arguments += [holder, _token_text(held.grant.token), held.grant.reach.to_json()]
+            self._expect("NOTED", await self._ask(self._reach, self._epoch, *arguments))
+            for holder in some:
+                self._learned.pop(holder, None)
+
+    def _expect(self, wanted: str, answer: Sequence[str]) -> None:
+        if answer[0] != wanted:
             raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
 
     async def _ask(self, script: AsyncScript, epoch: int, *arguments: str | int) -> Sequence[str]:

@@ -13,9 +13,17 @@ from sluice.admission import Holder
 from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.api.values import ONE_LINE
-from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
+from sluice.conflicts.places import EDITION, Places, places_of
+from sluice.footprint import (
+    ANY_SOURCES,
+    JobFootprint,
+    NotUnderstoodError,
+    TableFootprint,
+    unknown_footprints,
+)
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.reach import Reach
 from sluice.lifecycle.evidence import (
     Doubt,
     Evidence,
@@ -34,6 +42,8 @@ from sluice.tables import TableKey
 
 Jobs = Mapping[str, JobView]
 AllEvidence = Mapping[str, JobEvidence]
+
+_NO_IDS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -165,9 +175,38 @@ def _epochs_on(body: Json) -> Iterator[int]:
         yield Epochs.of(record_of(body).token)
 
 
-def holder_of(lease: Lease, job: JobView | None) -> Holder:
-    """Who holds the lease, with what it touches."""
-    return Holder(lease.uid, lease.job, _footprint(job, lease))
+def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> Holder:
+    """Who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted for; else
+    all of its tables, wholly, and wherever it may have met others when it was granted."""
+    ids = reach.ids if reach is not None else {}
+    if job is not None and is_of(lease, job):
+        return Holder(lease.uid, lease.job, _footprint(job, lease, ids))
+    anything = _anything_to(map(TableKey.parse, lease.tables), ids)
+    return Holder(
+        lease.uid, lease.job, anything, places=None if reach is None else Places(reach.asks, reach.stands)
+    )
+
+
+def is_of(lease: Lease, job: JobView) -> bool:
+    """Whether the job's spec still says what the lease was granted for."""
+    try:
+        return job.spec_hash == lease.hash
+    except NotUnderstoodError:
+        return False
+
+
+def reach_of(job: JobView) -> Reach:
+    """Under all names that it may have, as it is granted now."""
+    footprint = job.footprint
+    ids = {one.table.text: one.table_id for one in footprint.tables if one.table_id is not None}
+    are_known = all(key.text in ids for key in footprint.keys)
+    lasts = (
+        are_known
+        and not any(one.may_change_table for one in footprint.tables)
+        and all(key in footprint.ids_of_sources for key in job.sources)
+    )
+    places = places_of(footprint) | places_of(job.unaided)
+    return Reach(ids, places.asks, places.stands, EDITION, lasts)
 
 
 def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
@@ -248,26 +287,30 @@ def _texts_in_status(job: JobView) -> Iterator[str]:
             yield table
 
 
-def _footprint(job: JobView | None, lease: Lease) -> JobFootprint:
-    """As the job's spec says, if that is still what the lease was granted for; else all of its tables, wholly. If a table
-    has changed since, the job may have begun before or after that; and if a name leads elsewhere, it may be at both places."""
-    granted = [TableKey.parse(table) for table in lease.tables]
-    try:
-        if job is not None and job.spec_hash == lease.hash:
-            now = job.footprint
-            before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
-            before += unknown_footprints(key for key in granted if key not in now.keys)
-            reads = together([now.reads, _read_by(lease)])
-            if not before and _reads_the_same(reads, now.reads):
-                return now
-            return replace(now, tables=(*now.tables, *before), reads=reads)
-    except NotUnderstoodError:
-        pass
-    return _anything_to(granted)
+def _footprint(job: JobView, lease: Lease, ids: Mapping[str, str]) -> JobFootprint:
+    """As the job's spec says. If a table has changed since, the job may have begun before or after that; if a name leads
+    elsewhere, it may be at both places; and a log that was found where now another one is, or none, may still be written."""
+    now = job.footprint
+    before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
+    ids_now = {one.table.text: one.table_id for one in now.tables}
+    other = [
+        table
+        for table in lease.tables
+        if table not in ids_now or ids.get(table) not in (None, ids_now[table])
+    ]
+    before += _all_of(map(TableKey.parse, other), ids)
+    reads = together([now.reads, _read_by(lease)])
+    if not before and _reads_the_same(reads, now.reads):
+        return now
+    return replace(now, tables=(*now.tables, *before), reads=reads)
 
 
-def _anything_to(tables: Iterable[TableKey]) -> JobFootprint:
-    return JobFootprint(tables=unknown_footprints(tables), reads=ANY_SOURCES)
+def _anything_to(tables: Iterable[TableKey], ids: Mapping[str, str] = _NO_IDS) -> JobFootprint:
+    return JobFootprint(tables=_all_of(tables, ids), reads=ANY_SOURCES)
+
+
+def _all_of(tables: Iterable[TableKey], ids: Mapping[str, str]) -> tuple[TableFootprint, ...]:
+    return tuple(replace(one, table_id=ids.get(one.table.text)) for one in unknown_footprints(tables))
 
 
 def _reads_the_same(one: Sources, other: Sources) -> bool:

@@ -19,6 +19,7 @@ from sluice.leases import (
     Lease,
     LeaseStore,
     OtherInstallationError,
+    Reach,
     RefusedError,
     StaleError,
 )
@@ -38,6 +39,44 @@ async def state(redis: Redis) -> dict[str, Any]:
         key: await (redis.hgetall(key) if kind == "hash" else redis.get(key))
         for key, kind in zip(keys, kinds, strict=True)
     }
+
+
+REACH = Reach({"file:/t": "7d1f"}, frozenset({7, 1 << 40}), frozenset({9}), edition=1, lasts=True)
+
+
+async def test_how_far_a_holder_reaches_is_there_for_the_next_leader(store: LeaseStore, redis: Redis) -> None:
+    reaching = await store.grant(lease("a"), REACH)
+    await store.grant(lease("b", "file:/u"))
+    found = await store.former()
+    assert {holder: grant.reach for holder, grant in found.readable.items()} == {"a/1": REACH, "b/1": None}
+    assert found.grants == list(found.readable.values())
+    assert {one.uid for one in found.hints} == {"a", "b"}
+    successor = LeaseStore(redis, "test", "cluster/ns/test")
+    await successor.rebuild(store.epoch + 1, found.readable.values())
+    granted = successor.granted(lease("a"))
+    assert granted is not None
+    assert granted.is_the_same_as(reaching)
+    assert granted.reach == REACH
+    again = (await successor.former()).readable
+    assert {holder: grant.reach for holder, grant in again.items()} == {"a/1": REACH, "b/1": None}
+    successor.learn(lease("b", "file:/u"), REACH)
+    await successor.note_learned()
+    await successor.release(lease("a"))
+    assert (await successor.former()).readable["b/1"].reach == REACH
+    assert "a/1" not in (await successor.former()).values
+
+
+async def test_what_is_learned_of_a_holder_that_went_or_came_anew_is_not_noted(
+    store: LeaseStore, redis: Redis
+) -> None:
+    for uid in ("gone", "anew"):
+        await store.grant(lease(uid, f"file:/{uid}"))
+        store.learn(lease(uid, f"file:/{uid}"), REACH)
+    await store.release(lease("gone", "file:/gone"))
+    await redis.hset(Keys("test").leases, "anew/1", f"1 9\nrequest\n{lease('anew').to_json()}")
+    before = await state(redis)
+    await store.note_learned()
+    assert await state(redis) == before
 
 
 async def test_a_grant_asked_for_twice_is_one_grant(store: LeaseStore, redis: Redis) -> None:

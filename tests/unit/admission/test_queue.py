@@ -12,6 +12,7 @@ from sluice.admission.queue import MOST_WORKED_OUT
 from sluice.admission.shapes import Shapes
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Conflict, conflict_between
+from sluice.conflicts.places import places_of
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
@@ -55,8 +56,9 @@ def waiter(uid: str, footprint: JobFootprint, priority: int = 0, seconds: int = 
     return Waiter(uid, f"etl/{uid}", footprint, priority, BEGAN + timedelta(seconds=seconds))
 
 
-def holder(uid: str, footprint: JobFootprint) -> Holder:
-    return Holder(uid, f"etl/{uid}", footprint)
+def holder(uid: str, footprint: JobFootprint, was: JobFootprint | None = None) -> Holder:
+    """`was`: what else it may do."""
+    return Holder(uid, f"etl/{uid}", footprint, places=None if was is None else places_of(was))
 
 
 def settle(queue: Queue) -> None:
@@ -76,8 +78,8 @@ class Told:
         self.queue.wait(one)
         self.waiters[one.uid] = one
 
-    def hold(self, uid: str, *footprints: JobFootprint) -> None:
-        held = [holder(uid, footprint) for footprint in footprints]
+    def hold(self, uid: str, *footprints: JobFootprint, was: JobFootprint | None = None) -> None:
+        held = [holder(uid, footprint, was) for footprint in footprints]
         self.queue.hold(uid, held)
         if held:
             self.holders[uid] = held
@@ -97,7 +99,7 @@ some = st.sampled_from(POOL)
 steps = st.one_of(
     st.tuples(st.just("wait"), uids, some, st.integers(-1, 1), st.integers(0, 3)),
     st.tuples(st.just("wait"), uids, some, st.integers(-1, 1), st.integers(0, 3)),
-    st.tuples(st.just("hold"), uids, st.lists(some, max_size=2)),
+    st.tuples(st.just("hold"), uids, st.lists(some, max_size=2), st.none() | some),
     st.tuples(st.just("leave"), uids),
     st.tuples(st.just("grant")),
 )
@@ -107,8 +109,8 @@ def follow(told: Told, step: tuple[object, ...]) -> None:
     match step:
         case ("wait", str(uid), JobFootprint() as footprint, int(priority), int(seconds)):
             told.wait(waiter(uid, footprint, priority, seconds))
-        case ("hold", str(uid), list(held)):
-            told.hold(uid, *held)
+        case ("hold", str(uid), list(held), (JobFootprint() | None) as was):
+            told.hold(uid, *held, was=was)
         case ("leave", str(uid)):
             told.leave(uid)
         case _:
@@ -123,7 +125,12 @@ def conflicts_with_none(one: Waiter, told: Told) -> bool:
     """Who holds now, and who waits ahead."""
     held = [other for held in told.holders.values() for other in held]
     ahead = [other for other in told.waiters.values() if other.rank < one.rank]
-    return not any(conflict_between(one.footprint, other.footprint) for other in (*held, *ahead))
+    may_meet = places_of(one.footprint).may_meet
+    return not any(
+        conflict_between(one.footprint, other.footprint)
+        or (other.places is not None and may_meet(other.places))
+        for other in (*held, *ahead)
+    )
 
 
 def check(told: Told) -> None:

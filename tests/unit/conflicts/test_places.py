@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.conflicts import conflict_between
-from sluice.conflicts.places import EVERYWHERE, places_of
+from sluice.conflicts.places import EDITION, EVERYWHERE, places_of
 from sluice.footprint import (
     EVERYTHING,
     NOTHING,
@@ -164,3 +165,28 @@ def test_a_job_of_which_no_table_is_known_meets_all() -> None:
     unknown = JobFootprint(tables=())
     assert places_of(unknown) == EVERYWHERE
     assert places_of(unknown).may_meet(places_of(job("DELETE FROM sales.orders")))
+
+
+def test_an_edition_of_places_means_the_same_to_all_leaders() -> None:
+    """What one has written down another reads, maybe of another version. Where this fails as places have come to mean something
+    else, raise EDITION."""
+    name, bound = key_of_name("eu.sales.orders"), key_of_path("s3a://lake/orders")
+    everything = TableFootprint(
+        replace(bound, bound=frozenset({name.text})),
+        statement=1,
+        operation=Operation.REPLACE,
+        metadata=Metadata.CHANGES,
+        checkpoint="file:/checkpoints/a",
+        retention_hours=0.0,
+        told_by=(key_of_path("/dims"),),
+        table_id=IDS[0],
+    )
+    job = JobFootprint(
+        (everything, replace(everything, table=name, table_id=IDS[1])),
+        streams_from=(key_of_path("abfss://c@h/raw"),),
+        reads=Sources((key_of_path("/dims"), key_of_name("lines")), any_table=True),
+        ids_of_sources={key_of_path("/dims"): "1d"},
+    )
+    places = places_of(job)
+    told = " ".join(map(str, (*sorted(places.asks), "/", *sorted(places.stands))))
+    assert (EDITION, sha256(told.encode()).hexdigest()[:16]) == (1, "889be964bf246f3f")

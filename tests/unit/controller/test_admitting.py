@@ -20,7 +20,7 @@ from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
-from sluice.leases import Epochs, Grant, Lease
+from sluice.leases import Epochs, Grant, Lease, Reach
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, Understood, plain, status_after
 from sluice.tables import LogStore
@@ -35,6 +35,7 @@ class Leases:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.held: list[Lease] = []
+        self.reaches: dict[str, Reach] = {}
         self.unsettled: dict[str, Lease] = {}
 
     def held_by(self, uid: str) -> list[Lease]:
@@ -49,9 +50,16 @@ class Leases:
     def unexplained_of(self, _: str) -> list[Lease]:
         return []
 
-    async def grant(self, lease: Lease) -> Grant:
+    def reach_of(self, lease: Lease) -> Reach | None:
+        return self.reaches.get(lease.holder)
+
+    def learn(self, lease: Lease, reach: Reach) -> None:
+        self.reaches[lease.holder] = reach
+
+    async def grant(self, lease: Lease, reach: Reach) -> Grant:
         self.asked.append(lease.uid)
         self.held.append(lease)
+        self.learn(lease, reach)
         self.unsettled[lease.uid] = lease
         return Grant(lease, Epochs.token(3, len(self.asked)))
 

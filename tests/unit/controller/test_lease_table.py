@@ -10,6 +10,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Attempt
 from sluice.api.operator_status import OperatorConditionType
+from sluice.conflicts.places import EDITION
 from sluice.controller import lease_table as module
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
@@ -18,7 +19,7 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
-from sluice.leases import Epochs, Grant, Lease
+from sluice.leases import Epochs, ForgottenError, Grant, Lease, Reach
 from sluice.leases.former import Former
 from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
@@ -29,6 +30,7 @@ from unit.lifecycle.test_holding import TOUCHED
 
 A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
 B = Lease("uid-b", 1, "hash", "etl/b", ("file:/lake/b",))
+REACH = Reach({"file:/lake/a": "7d1f"}, frozenset({1}), frozenset({2}), EDITION, lasts=True)
 INTENT = {
     "number": 1,
     "token": Epochs.token(3, 7),
@@ -44,6 +46,7 @@ class Store:
     def __init__(self) -> None:
         self.epoch = 0
         self.held: list[Lease] = []
+        self.grants: dict[str, Grant] = {}
         self.checked = 0
         self.fails: Exception | None = None
         self.was = Former()
@@ -55,11 +58,15 @@ class Store:
     def held_by(self, uid: str) -> list[Lease]:
         return [lease for lease in self.held if lease.uid == uid]
 
-    async def grant(self, lease: Lease) -> Grant:
+    def granted(self, lease: Lease) -> Grant | None:
+        return self.grants.get(lease.holder)
+
+    async def grant(self, lease: Lease, reach: Reach) -> Grant:
         if self.fails is not None:
             raise self.fails
         self.held.append(lease)
-        return Grant(lease, Epochs.token(3, len(self.held)))
+        self.grants[lease.holder] = Grant(lease, Epochs.token(3, len(self.held)), reach)
+        return self.grants[lease.holder]
 
     async def release(self, lease: Lease) -> None:
         self.held.remove(lease)
@@ -75,9 +82,12 @@ class Store:
     async def rebuild(self, epoch: int, grants: list[Grant], *, beat: int) -> None:
         self.epoch, self.beat = epoch, beat
         self.held = [grant.lease for grant in grants]
+        self.grants = {grant.lease.holder: grant for grant in grants}
 
     async def note_beat(self, beat: int) -> None:
         self.beat = beat
+
+    async def note_learned(self) -> None: ...
 
 
 class Written:
@@ -188,7 +198,7 @@ async def test_a_job_that_cannot_be_asked_keeps_its_lease_and_holds_up_nobody(
     store, api = Store(), Api()
     _, table = await built(store, api)
     for lease in (A, B):
-        await table.grant(lease)
+        await table.grant(lease, REACH)
     api.jobs["a"] = wrong
     await turn(table)
     assert table.is_sure
@@ -199,7 +209,7 @@ async def test_a_job_that_cannot_be_asked_keeps_its_lease_and_holds_up_nobody(
 async def test_one_job_is_asked_ever_more_rarely_while_all_else_goes_on(clock: Clock) -> None:
     store, api = Store(), Api()
     _, table = await built(store, api)
-    await table.grant(A)
+    await table.grant(A, REACH)
     asked = []
 
     async def job(*_: str) -> Any:
@@ -217,7 +227,7 @@ async def test_one_job_is_asked_ever_more_rarely_while_all_else_goes_on(clock: C
 async def test_a_status_that_the_api_server_takes_from_nobody_holds_up_nobody(clock: Clock) -> None:
     store, api = Store(), Api()
     _, table = await built(store, api)
-    await table.grant(A)
+    await table.grant(A, REACH)
     api.refused = {"a"}
     await turn(table)
     assert table.is_sure
@@ -231,7 +241,7 @@ async def test_a_status_that_the_api_server_takes_from_nobody_holds_up_nobody(cl
 async def test_a_status_that_cannot_be_read_may_hide_the_intent(clock: Clock) -> None:
     store, api = Store(), Api()
     _, table = await built(store, api)
-    await table.grant(A)
+    await table.grant(A, REACH)
     api.jobs["a"] = job_body("a", version=2) | {"status": {"attempts": [INTENT | {"grantedAt": "?"}]}}
     await turn(table)
     assert (set(table.unsettled), store.held) == ({"uid-a"}, [A])
@@ -243,7 +253,7 @@ async def test_the_job_itself_says_whether_its_intent_is_there(
 ) -> None:
     store, api = Store(), Api()
     _, table = await built(store, api)
-    await table.grant(A)
+    await table.grant(A, REACH)
     api.jobs["a"] = job_body("a", version=2) | {"status": status}
     await turn(table)
     assert (table.unsettled, store.held) == ({}, held)
@@ -252,7 +262,7 @@ async def test_the_job_itself_says_whether_its_intent_is_there(
 async def test_a_job_that_is_gone_gives_its_grant_back(clock: Clock) -> None:
     store, api = Store(), Api()
     world, table = await built(store, api)
-    await table.grant(A)
+    await table.grant(A, REACH)
     world.job_gone("uid-a")
     await turn(table)  # its body may still come in late
     assert (table.unsettled, store.held) == ({}, [])
@@ -301,7 +311,7 @@ async def test_a_lease_that_cannot_be_written_down_is_its_jobs_trouble_alone(clo
     _, table = await built(store, api)
     store.fails = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
     with pytest.raises(UnicodeEncodeError):
-        await table.grant(A)
+        await table.grant(A, REACH)
     assert table.is_sure
     assert table.unsettled == {}
 
@@ -391,7 +401,7 @@ async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_
 ) -> None:
     store, api = Store(), Api()
     world, table = await built(store, api)
-    await table.grant(A)
+    await table.grant(A, REACH)
     table.settled(A.uid)
     world.pods.went_back()
     assert not table.is_sure
@@ -443,3 +453,32 @@ async def test_what_redis_says_stands_in_a_sentence_of_ours(clock: Clock) -> Non
     _, table = await built(Store(), Api())
     table.mistrust(RedisConnectionError("Connect call failed."))
     assert table.trouble == "Redis: Connect call failed"
+
+
+NOTED = f"3 7\nrequest\n{A.to_json()}\n"
+
+
+@pytest.mark.parametrize(
+    ("noted", "known"),
+    [
+        (NOTED + REACH.to_json(), REACH),
+        (NOTED + replace(REACH, edition=EDITION + 1).to_json(), None),
+        (NOTED.replace("3 7", "3 6") + REACH.to_json(), None),
+        (NOTED.replace('"hash":"hash"', '"hash":"other"') + REACH.to_json(), None),
+        (NOTED + "{", None),
+        (NOTED[:-1], None),
+        ("", None),
+    ],
+)
+async def test_how_far_a_holder_reaches_is_believed_of_its_very_grant(
+    noted: str, known: Reach | None
+) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    world.job_seen(job_body("a", version=2) | {"status": {"phase": "Starting", "attempts": [INTENT]}})
+    world.applications.seen(application("RUNNING", lease=A))
+    store.was = Former(values={"uid-a/1": noted})
+    table.mistrust(ForgottenError("Redis was restarted"))
+    await table.make_sure()
+    assert [one.holder for one in table.held] == ["uid-a/1"]
+    assert table.reach_of(A) == known

@@ -1,0 +1,65 @@
+"""How far a lease's holder reaches, as it was known when the lease was granted. It answers for the holder where its job can't:
+before a new leader has read it, and after it was edited or deleted."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_BYTES = 6
+"""Of a place's number."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    ids: Mapping[str, str]
+    """By their logs, of the tables that it writes."""
+    asks: frozenset[int]
+    stands: frozenset[int]
+    """The places at which it may meet others, as numbers."""
+    edition: int
+    """Of what the numbers mean."""
+    lasts: bool
+    """Whoever reads its job and its tables again learns of no other place: nothing that it rests on may change under it."""
+
+    def to_json(self) -> str:
+        told = {
+            "edition": self.edition,
+            "ids": dict(self.ids),
+            "asks": _text(self.asks),
+            "stands": _text(self.stands),
+            "lasts": self.lasts,
+        }
+        return json.dumps(told, separators=(",", ":"), sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> "Reach | None":
+        """None if it can't be read: then it isn't known."""
+        try:
+            told = json.loads(text)
+            edition, lasts = told.pop("edition"), told.pop("lasts")
+            ids = _ids(told.pop("ids"))
+            asks, stands = _numbers(told.pop("asks")), _numbers(told.pop("stands"))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        if told or type(lasts) is not bool or type(edition) is not int:
+            return None
+        return Reach(ids, asks, stands, edition, lasts)
+
+
+def _text(numbers: frozenset[int]) -> str:
+    return b64encode(b"".join(number.to_bytes(_BYTES) for number in sorted(numbers))).decode()
+
+
+def _numbers(text: str) -> frozenset[int]:
+    given = b64decode(text, validate=True)
+    if len(given) % _BYTES:
+        raise ValueError("half a number")
+    return frozenset(int.from_bytes(given[at : at + _BYTES]) for at in range(0, len(given), _BYTES))
+
+
+def _ids(given: Any) -> dict[str, str]:
+    if not all(type(text) is str for text in given.values()):
+        raise ValueError("not the ids of tables")
+    return dict(given)

@@ -1,0 +1,208 @@
+"""How far a holder reached when it was granted holds where its job can't tell: edited, gone, or not read yet by a new leader."""
+
+import asyncio
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.api.job_status import Phase
+from sluice.controller.admitting import Admitting
+from sluice.controller.table_reader import TableReader
+from sluice.controller.world import World
+from sluice.leases import Reach
+from sluice.lifecycle.holding import reach_of
+from sluice.tables import LogStore, TableFacts, TableKey, key_of_path
+from unit.controller.bodies import PARTITIONED, job_body
+from unit.controller.test_admitting import Leases, admitting, held_since_before, turn
+from unit.lifecycle.objects import application
+
+FACTS = replace(PARTITIONED, log_store=LogStore.SAFE)
+ON = "DELETE FROM delta.`{}` WHERE date = DATE '2026-11-{}'"
+PATIENCE = 0.5
+
+
+class ByTheirLogs:
+    """In the place of the reader: two paths lead to one table."""
+
+    def __init__(self, world: World, *paths: str) -> None:
+        self._world = world
+        self._paths = paths
+
+    def knows(self, job: Any, **_: Any) -> bool:
+        for key in job.tables:
+            self.tell(key)
+        return True
+
+    def tell(self, key: TableKey) -> None:
+        table_id = "7d1f" if key.text.endswith(self._paths) else key.text
+        self._world.table_seen(key, replace(FACTS, table_id=table_id))
+
+
+def edited(world: World, uid: str, sql: str, version: int = 50) -> None:
+    body = world.jobs[uid].body
+    meta = body["metadata"] | {"generation": version, "resourceVersion": str(version)}
+    world.job_seen(body | {"metadata": meta, "spec": {"sql": sql}})
+
+
+async def running(leases: Leases, asked: Admitting, sql: str) -> None:
+    """The job `holder`, as it was granted by this leader."""
+    world = asked.world
+    world.job_seen(job_body("holder", sql=sql))
+    await turn(asked)
+    (lease,) = leases.held_by("uid-holder")
+    attempt = world.jobs["uid-holder"].open_attempt
+    assert attempt is not None
+    record = {names.ANNOTATION_LEASE: lease.to_json(), names.ANNOTATION_TOKEN: str(attempt.token)}
+    world.applications.seen(application("RUNNING", attempt.application, lease=lease, annotations=record))
+
+
+@pytest.mark.parametrize("what", ["nothing", "edited", "gone", "listed anew"])
+async def test_a_log_that_a_driver_writes_is_nobody_elses_by_another_path(what: str) -> None:
+    leases, asked = admitting({})
+    world = asked.world
+    asked.tables = ByTheirLogs(world, "link", "real")  # type: ignore[assignment]
+    await running(leases, asked, ON.format("/lake/link", 20))
+    world.job_seen(job_body("waits", sql=ON.format("/lake/real", 20)))
+    await turn(asked)
+    assert world.jobs["uid-waits"].phase is Phase.WAITING
+    if what == "edited":
+        edited(world, "uid-holder", ON.format("/lake/link", 21))
+    elif what == "gone":
+        world.job_gone("uid-holder")
+    elif what == "listed anew":
+        bodies, apps = [job.body for job in world.jobs.values()], world.applications.values()
+        world.forget()
+        await turn(asked)
+        for body in bodies:
+            world.job_seen(body)
+        for app in apps:
+            world.applications.seen(app)
+        await turn(asked)
+        while asked.unread:
+            asked.read(asked.unread.take())
+    for _ in range(3):
+        await turn(asked, *world.jobs)
+    assert world.evidence("uid-holder").holds(1), "its driver may still write"
+    assert [one.uid for one in leases.held].count("uid-holder") == 1
+    assert leases.held_by("uid-waits") == []
+
+
+async def test_where_a_deleted_job_may_still_be_others_wait_and_are_told_so() -> None:
+    """Its lease names what it wrote; by what else it read and rested on, nobody could tell."""
+    leases, asked = admitting({})
+    asked.tables = logs = ByTheirLogs(asked.world)  # type: ignore[assignment]
+    logs.tell(key_of_path("/lake/raw"))
+    insert = "INSERT INTO delta.`/lake/sales` SELECT * FROM delta.`/lake/raw` WHERE date = DATE '2026-11-20'"
+    await running(leases, asked, insert)
+    asked.world.job_gone("uid-holder")
+    asked.world.job_seen(job_body("alters", sql="ALTER TABLE delta.`/lake/raw` ADD COLUMN c INT"))
+    asked.world.job_seen(job_body("elsewhere", sql=ON.format("/lake/other", 20)))
+    await turn(asked, "uid-holder")
+    assert asked.world.jobs["uid-elsewhere"].phase is Phase.STARTING
+    waits = asked.world.jobs["uid-alters"]
+    assert waits.phase is Phase.WAITING
+    assert "edited or deleted" in (waits.status.message or "")
+
+
+def known_before(leases: Leases, asked: Admitting) -> Reach:
+    """Of `held`, whose leader wrote it down."""
+    held_since_before(asked, leases)
+    (lease,) = leases.held
+    asked.tables = ByTheirLogs(asked.world, "sales", "elsewhere")  # type: ignore[assignment]
+    asked.tables.knows(asked.world.jobs[lease.uid])
+    leases.reaches[lease.holder] = reach_of(asked.world.jobs[lease.uid])
+    asked.world.facts.clear()
+    asked.world.rests_on_nothing(lease.uid)
+    assert not asked.world.jobs[lease.uid].is_read
+    return leases.reaches[lease.holder]
+
+
+async def test_a_new_leader_lets_in_those_who_meet_nobody_that_it_has_not_read() -> None:
+    leases, asked = admitting({})
+    assert known_before(leases, asked).lasts
+    for name, day in (("same", 20), ("next", 21)):
+        asked.world.job_seen(job_body(name, sql=ON.format("/lake/sales", day)))
+    await turn(asked)
+    phases = {uid: job.phase for uid, job in asked.world.jobs.items()}
+    assert {uid for uid, phase in phases.items() if phase is Phase.STARTING} == {"uid-a", "uid-b"}
+    assert phases["uid-same"] is phases["uid-next"] is None, "nobody is told of what isn't read"
+    uid = asked.unread.take()
+    assert uid == "uid-of-held"
+    asked.read(uid)
+    await turn(asked, uid)
+    assert asked.world.jobs["uid-next"].phase is Phase.STARTING
+    await turn(asked)
+    asked.retelling.again(["uid-same"])
+    await turn(asked)
+    same = asked.world.jobs["uid-same"]
+    assert same.phase is Phase.WAITING
+    assert (same.status.message or "").startswith("etl/held runs on ")
+
+
+@pytest.mark.parametrize("by", ["/lake/elsewhere", "a name"])
+async def test_a_new_leader_lets_in_nobody_whom_the_log_or_a_name_may_lead_to_one_it_has_not_read(
+    by: str,
+) -> None:
+    leases, asked = admitting({})
+    known_before(leases, asked)
+    sql = "DELETE FROM sales.orders" if by == "a name" else ON.format(by, 20)
+    asked.world.job_seen(job_body("same", sql=sql))
+    await turn(asked)
+    await turn(asked)
+    assert leases.held_by("uid-same") == []
+    assert leases.held_by("uid-a") != []
+
+
+@pytest.mark.parametrize(
+    ("sql", "facts"),
+    [
+        ("ALTER TABLE delta.`/lake/t` ADD COLUMN c INT", replace(FACTS, table_id="7d1f")),
+        (
+            "CREATE OR REPLACE TABLE delta.`/lake/t` USING delta AS SELECT 1 AS a",
+            replace(FACTS, table_id="7d1f"),
+        ),
+        (ON.format("/lake/t", 20), FACTS),
+    ],
+)
+def test_who_may_be_known_otherwise_later_is_to_be_read_before_others_are_let_in(
+    sql: str, facts: TableFacts
+) -> None:
+    _, asked = admitting({})
+    asked.world.job_seen(job_body("t", sql=sql))
+    (key,) = asked.world.jobs["uid-t"].tables
+    asked.world.table_seen(key, facts)
+    assert not reach_of(asked.world.jobs["uid-t"]).lasts
+
+
+async def test_who_edits_a_running_job_holds_up_nobody_after_a_takeover() -> None:
+    """To ever other tables that don't answer."""
+    leases, asked = admitting({})
+    held_since_before(asked, leases)
+    world, never = asked.world, threading.Event()
+
+    def read(key: TableKey) -> TableFacts:
+        if "hangs" in key.text:
+            never.wait(20)
+        return FACTS
+
+    asked.tables = TableReader(world, read, patience=PATIENCE)
+    world.facts.clear()
+    try:
+        for version in range(100, 1000):
+            edited(world, "uid-of-held", ON.format(f"s3://hangs{version}/x", 20), version)
+            while asked.unread:
+                uid = asked.unread.take()
+                asked.read(uid)
+                asked.consider(uid)
+            await turn(asked, "uid-a")
+            if "uid-a" in leases.asked:
+                break
+            await asyncio.sleep(PATIENCE / 10)
+        assert "uid-a" in leases.asked
+        assert version < 110
+    finally:
+        never.set()
+        asked.tables.close()
