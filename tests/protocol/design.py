@@ -58,6 +58,7 @@ class Design:
     finalizers: bool = True
     death_proved: bool = True  # a terminal application alone frees nothing
     phase_is_no_proof: bool = True  # PodGC's Failed isn't state.terminated
+    gone_is_no_proof: bool = True  # nor is it that the pod of a driver that was there is gone
     stripped_counts: bool = True  # without our finalizers, too, a driver holds its lease
     terminated_and_ended: bool = (
         True  # a terminated driver alone is no proof while its application may start another
@@ -65,6 +66,7 @@ class Design:
     gated_and_over: bool = True  # nor is a driver's name that is taken, while its application may try again
     driverless_ended: bool = True  # the name of a failed application's driver is taken
     name_occupied: bool = True
+    proof_goes_last: bool = True  # the terminated driver's finalizer comes off after its application's
     placeholder_kept: bool = True  # the gated pod stays while a submission may be under way
     tombstone_first: bool = True  # before the finalizers go
     epoch_step_after_unsure_create: bool = True

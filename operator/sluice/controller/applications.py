@@ -16,6 +16,7 @@ from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
 from sluice.leases import Lease
+from sluice.lifecycle.deletion import pod_proves_alone
 from sluice.lifecycle.evidence import (
     Evidence,
     UnreadableRecordError,
@@ -121,11 +122,16 @@ class Applications:
         await self._with_its_label(PODS, self._world.pods, pod)
 
     async def let_go(self, one: Evidence) -> None:
-        """Its end is proved: the pod first, so that the application still tells of what is left."""
-        if one.pod is not None:
-            await self._drop_finalizer(PODS, self._world.pods, one.pod)
-        if one.application is not None:
-            await self._drop_finalizer(APPLICATIONS, self._world.applications, one.application)
+        """Its end is proved, and stays so as long as anything of it is left."""
+        marked: list[tuple[Resource, Mirror, Json | None]] = [
+            (PODS, self._world.pods, one.pod),
+            (APPLICATIONS, self._world.applications, one.application),
+        ]
+        if pod_proves_alone(one):
+            marked.reverse()
+        for resource, known, body in marked:
+            if body is not None and not await self._drop_finalizer(resource, known, body):
+                return
 
     async def delete(self, namespace: str, name: str) -> None:
         known = self._world.applications.get(namespace, name)
@@ -172,11 +178,12 @@ class Applications:
         known.seen(body)
         return known.keep(body)
 
-    async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> None:
-        """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off."""
+    async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> bool:
+        """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off: then
+        it isn't off yet."""
         metadata = body["metadata"]
         if not is_marked(body):
-            return
+            return True
         place = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
         patch = [
             {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
@@ -193,6 +200,8 @@ class Applications:
             if error.status != TESTS_FAILED:
                 raise
             known.seen(await self._kube.get(resource, metadata["namespace"], metadata["name"]))
+            return False
+        return True
 
 
 def place_of(lease: Lease) -> tuple[str, str]:

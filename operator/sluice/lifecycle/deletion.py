@@ -8,7 +8,7 @@ from typing import TypeGuard, assert_never
 
 from sluice.api import names
 from sluice.engines import Stage
-from sluice.lifecycle.evidence import Evidence, Json
+from sluice.lifecycle.evidence import PROVED, Evidence, Json, evidence_of, labels_of
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,16 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
         case _:
             assert_never(evidence.seen.stage)
     return step
+
+
+def pod_proves_alone(evidence: Evidence) -> bool:
+    """Whether its end would be proved if nothing else were left of it. What proves the end must go last: whoever comes after
+    the first of two that go would never know of it."""
+    if evidence.pod is None:
+        return False
+    uid = labels_of(evidence.pod).get(names.LABEL_JOB_UID, "")
+    left = evidence_of(uid, None, (), [evidence.pod]).by_application.values()
+    return any(one.seen.stage in PROVED for one in left)
 
 
 def _is_there(body: Json | None) -> TypeGuard[Json]:

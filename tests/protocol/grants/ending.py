@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from protocol.grants.epochs import NAMES, Epochs
-from protocol.grants.evidence import proved_ended
+from protocol.grants.evidence import is_missing, proved_ended
 from protocol.grants.state import FOREIGN, Operator, Run, Setting, State, with_job, with_run
 from protocol.search import Step
 
@@ -28,7 +28,7 @@ class Ending:
         yield from self._towards_proof(s, who, o, run)
         if self._over(s, run):
             yield from self._conclude(s, who, o, run)
-        elif (run.held or run.pod_held) and run.pod == "lost" and run.app == "ended":
+        elif (run.held or run.pod_held) and self._is_unknown(run):
             yield from self._unproved(s, who, o, run)
 
     def _towards_proof(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
@@ -38,10 +38,11 @@ class Ending:
             yield Step(name, what, with_run(s, run._replace(deleting=True)))
         failed = run.app == "ended" and self.design.driverless_ended
         slow = run.app == "new" and not self.design.gated_and_over
-        if run.pod == "none" and run.held and (run.deleting or failed or slow) and self.design.name_occupied:
+        free = run.pod == "none" and not is_missing(run, self.design)
+        if free and run.held and (run.deleting or failed or slow) and self.design.name_occupied:
             what = f"occupies the driver's name of {run.key} with a gated pod"
             yield Step(name, what, with_run(s, run._replace(pod="gated")))
-        unended = run.deleting and run.app != "ended"
+        unended = run.deleting and run.app != "ended" and not run.told
         if run.pod == "terminated" and unended and run.pod_held and self.design.terminated_and_ended:
             # Its application may still start another one: its name must be taken once it is free.
             what = f"takes the finalizer of the terminated driver of {run.key} off"
@@ -81,6 +82,11 @@ class Ending:
             for later in s.runs
         )
 
+    def _is_unknown(self, run: Run) -> bool:
+        """How its driver ended, or whether."""
+        starts_no_other = run.app == "ended" or run.deleting
+        return starts_no_other and (run.pod == "lost" or is_missing(run, self.design))
+
     def _unproved(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
         job = s.jobs[run.key.job]
         mine = job is not None and (*job[:1], job.attempt, job.phase) == (*run.key[1:], "granted")
@@ -114,14 +120,14 @@ class Ending:
             yield from self._let_go(s, who, o, run)
 
     def _let_go(self, s: State, who: int, o: Operator, run: Run) -> Iterator[Step]:
-        """The pod first, so that the application still tells of what is left."""
+        """What proves the end goes last: else nothing does for a leader that comes after the first of the two."""
         if o.unsure and self.design.epoch_step_after_unsure_create:
             if s.holder == who:
                 what = "has a create without an answer: new epoch before a name is freed"
                 yield Step(NAMES[who], what, self.epochs.claimed(s, who))
-        elif run.pod_held and self.setting.budget.strips:
+        elif run.pod_held and not (run.held and run.pod == "terminated" and self.design.proof_goes_last):
             what = f"takes the finalizer of the driver of {run.key} off"
             yield Step(NAMES[who], what, with_run(s, run._replace(pod_held=False)))
         else:
-            what = f"takes the finalizers of {run.key} off"
-            yield Step(NAMES[who], what, with_run(s, run._replace(held=False, pod_held=False)))
+            what = f"takes the finalizer of the application of {run.key} off"
+            yield Step(NAMES[who], what, with_run(s, run._replace(held=False)))

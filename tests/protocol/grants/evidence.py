@@ -25,5 +25,12 @@ def proved_ended(run: Run, design: Design) -> bool:
     """Nothing of this run can write any more."""
     submits_no_more = run.app in ("ended", "gone")
     if run.pod == "terminated" or (run.pod == "lost" and not design.phase_is_no_proof):
-        return submits_no_more or not design.terminated_and_ended
-    return run.pod == "gated" and (submits_no_more or run.deleting or not design.gated_and_over)
+        return submits_no_more or (run.deleting and run.told) or not design.terminated_and_ended
+    if run.pod == "gated":
+        return submits_no_more or run.deleting or not design.gated_and_over
+    return is_missing(run, design) and run.word == "given"
+
+
+def is_missing(run: Run, design: Design) -> bool:
+    """A driver was there, its pod is gone, and nothing tells how it ended."""
+    return run.pod == "none" and run.told and run.app != "gone" and design.gone_is_no_proof

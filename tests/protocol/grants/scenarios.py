@@ -133,6 +133,10 @@ GIVEN_BACK_LATE = Grants(
     late=_late("release"),
 )
 STRIPPED = Grants("finalizers are stripped, and the user deletes", budget=Budget(strips=2, job_deletions=1))
+STRIPPED_ON_LOST_NODE = Grants(
+    "a lost node's driver is stripped of its finalizer, and the user deletes",
+    budget=Budget(node_losses=1, strips=1, job_deletions=1),
+)
 SUBMITTED_AGAIN = Grants(
     "an application is submitted again after its driver's end",
     budget=Budget(resubmissions=1, pod_deletions=1, job_deletions=1),

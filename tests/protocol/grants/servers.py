@@ -101,7 +101,7 @@ def create(s: State, r: Request, design: Design) -> tuple[State, str]:
     if there is None:
         return with_run(s, Run(key, r.token, r.seen.spec, held=design.finalizers)), "ok"
     if there.app == "gone":  # the name is free again: the object is born once more
-        born = there._replace(app="new", deleting=False, held=design.finalizers)
+        born = there._replace(app="new", deleting=False, held=design.finalizers, told=False, word="")
         if there.token != r.token:
             born = born._replace(token=r.token, spec=r.seen.spec, fenced=False, succeeded=False)
         return with_run(s, born), "ok"

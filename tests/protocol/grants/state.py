@@ -81,6 +81,8 @@ class Run(NamedTuple):
     submitting: bool = False  # the Spark operator has read the application and will create the driver
     pod: str = "none"  # none | running | terminated | lost | gated
     pod_held: bool = False  # our finalizer on the driver pod
+    told: bool = False  # the application says that it has had its driver
+    word: str = ""  # a person's: owed (its node was lost, or its pod made to go) | given: it is dead
     process: str = "none"  # none | alive | dead: the truth on the node, which nobody sees
     fenced: bool = False
     succeeded: bool = False

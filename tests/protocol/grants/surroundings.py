@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from protocol.grants.evidence import tells
+from protocol.grants.evidence import is_missing, tells
 from protocol.grants.state import (
     FOREIGN,
     NEW,
@@ -50,22 +50,23 @@ class Surroundings:
         if run.submitting and run.pod == "none":
             app = "submitted" if run.app == "new" else run.app
             ran = run._replace(submitting=False, app=app, pod="running", process="alive", succeeded=False)
-            ran = ran._replace(pod_held=self.design.finalizers)
+            ran = ran._replace(pod_held=self.design.finalizers, told=app == "submitted", word="")
             yield Step(who, f"the driver of {run.key} is created", with_run(s, ran))
         elif run.submitting:
             app = "ended" if run.app == "new" else run.app
             ran = run._replace(submitting=False, app=app)
             yield Step(who, f"the driver's name of {run.key} is taken: submission failed", with_run(s, ran))
-        if run.app == "submitted" and run.pod in ("terminated", "lost", "none"):
+        if run.app == "submitted" and not run.deleting and run.pod in ("terminated", "lost", "none"):
             yield Step(who, f"marks {run.key} as ended", with_run(s, run._replace(app="ended")))
-        if s.budget.wrong_failures and (run.app == "submitted" or (run.app == "new" and run.submitting)):
+        looks = run.app == "submitted" and not run.deleting
+        if s.budget.wrong_failures and (looks or (run.app == "new" and run.submitting)):
             after = with_run(spend(s, wrong_failures=1), run._replace(app="ended"))
             yield Step(who, f"marks {run.key} FAILED: 'driver pod not found'", after, fault=True)
         if s.budget.wrong_failures and run.app == "new" and run.submitting:
             after = with_run(spend(s, wrong_failures=1), run._replace(app="ended", submitting=False))
             yield Step(who, f"can't submit {run.key}: FAILED without a driver", after, fault=True)
         if s.budget.resubmissions and run.app == "submitted" and not run.deleting:
-            after = with_run(spend(s, resubmissions=1), run._replace(app="new"))
+            after = with_run(spend(s, resubmissions=1), run._replace(app="new", told=False))
             yield Step(who, f"loses its word that it has submitted {run.key}", after, fault=True)
 
     def _driver(self, s: State, run: Run) -> Iterator[Step]:
@@ -101,6 +102,9 @@ class Surroundings:
         if run.pod == "terminated" and not run.pod_held and (run.app == "gone" or run.deleting):
             after = with_run(s, run._replace(pod="none"))
             yield Step("API server", f"the driver pod of {run.key} is gone", after)
+        if run.pod == "lost" and not run.pod_held and run.deleting:
+            after = with_run(s, run._replace(pod="none"))
+            yield Step("API server", f"the pod of the lost driver of {run.key} is gone", after)
         let_go = run.app == "gone" or not run.held
         if let_go and run.pod == "gated" and not (run.submitting and self.design.placeholder_kept):
             after = with_run(s, run._replace(pod="none"))
@@ -118,13 +122,16 @@ class Surroundings:
             after = with_run(s, run._replace(pod="terminated"))
             yield Step("kubelet", f"tells that the driver of {run.key} has ended", after)
         if s.budget.node_losses and run.pod == "running":
-            after = with_run(spend(s, node_losses=1), run._replace(pod="lost"))
+            after = with_run(spend(s, node_losses=1), run._replace(pod="lost", word="owed"))
             what = f"is cut off with the driver of {run.key}; PodGC marks the pod Failed"
             yield Step("node", what, after, fault=True)
         if run.pod == "lost":
             after = with_run(s, run._replace(process="dead", pod="terminated"))
             yield Step("node", f"is back, and the driver of {run.key} known terminated", after)
-        if run.tombstone and run.app == "gone":
+        if is_missing(run, self.design) and run.held and run.word == "owed":
+            after = with_run(s, run._replace(process="dead", word="given"))
+            yield Step("human", f"says that the driver of {run.key} is dead", after)
+        if run.tombstone and run.app == "gone" and run.word:
             after = with_run(s, run._replace(process="dead", tombstone=False))
             yield Step("human", f"says that the node of {run.key} is dead", after)
 
@@ -136,8 +143,9 @@ class Surroundings:
         if s.budget.strips and run.pod == "running" and run.held:
             after = with_run(spend(s, strips=1), run._replace(held=False))
             yield Step("user", f"strips the application of {run.key} of its finalizer", after, fault=True)
-        if s.budget.strips and run.pod == "running" and run.pod_held:
-            after = with_run(spend(s, strips=1), run._replace(pod_held=False))
+        there = run.pod == "running" or (run.pod == "lost" and run.held)
+        if s.budget.strips and there and run.pod_held:
+            after = with_run(spend(s, strips=1), run._replace(pod_held=False, word="owed"))
             yield Step("user", f"strips the driver of {run.key} of its finalizer", after, fault=True)
         if s.budget.pod_deletions and run.pod == "terminated" and not run.pod_held:
             after = with_run(spend(s, pod_deletions=1), run._replace(pod="none"))

@@ -68,29 +68,22 @@ class Takeover:
     @property
     def _lists(self) -> tuple[str, ...]:
         """No transaction spans lists, so they go in the direction in which a lease's record moves."""
-        applications = (APPLICATIONS, PODS) if self.setting.budget.strips else (APPLICATIONS,)
-        lists = (INTENTS, *applications, TOMBSTONES)
+        lists = (INTENTS, APPLICATIONS, PODS, TOMBSTONES)
         if not self.design.tombstones_listed_last:
-            lists = (TOMBSTONES, INTENTS, *applications)
+            lists = (TOMBSTONES, INTENTS, APPLICATIONS, PODS)
         if not self.design.intents_listed_first:
-            lists = (*applications, INTENTS, TOMBSTONES)
+            lists = (APPLICATIONS, PODS, INTENTS, TOMBSTONES)
         return (*lists, "rebuilding")
 
     def _listed(self, s: State, what: str) -> frozenset[Lease]:
-        """Where nobody strips finalizers, applications and their pods are listed as one."""
         if what == INTENTS:
             return frozenset(
                 intent_of(at, job) for at, job in enumerate(s.jobs) if job and job.phase == "granted"
             )
         if what == TOMBSTONES:
             return frozenset(lease_of(run) for run in s.runs if run.tombstone)
-        pods = what == PODS or PODS not in self._lists
-        return frozenset(
-            lease_of(run)
-            for run in s.runs
-            if (what == APPLICATIONS and application_tells(run, self.design))
-            or (pods and pod_tells(run, self.design))
-        )
+        tells = application_tells if what == APPLICATIONS else pod_tells
+        return frozenset(lease_of(run) for run in s.runs if tells(run, self.design))
 
     def _rebuild(self, s: State, who: int, o: Operator) -> Step:
         if s.redis.epoch > o.epoch or (s.redis.epoch == o.epoch and self.design.rebuild_raises_epoch):

@@ -35,7 +35,7 @@ GRANT = (
         "intent_before_create",
         EVERY_JOB_ENDS,
         "a run whose end no status tells is granted again, and its application's name is taken for ever",
-        "operator A: takes the finalizers of job0",
+        "operator A: takes the finalizer of the application of job0",
         "operator B: is granted token 2.1 for job0",
     ),
     mutation(

@@ -69,7 +69,7 @@ TAKEOVER = (
         NO_DOUBLE_GRANT,
         "a former leader frees a name for a late create that only the new leader knows of",
         "operator B: sends the create",
-        "operator A: takes the finalizers",
+        "operator A: takes the finalizer of the application",
         "the delayed create",
     ),
     mutation(
@@ -120,7 +120,7 @@ TAKEOVER = (
         "a record moves from application to tombstone behind the lister's back",
         "lists tombstones",
         "leaves a tombstone",
-        "takes the finalizers",
+        "takes the finalizer of the application",
         "lists applications",
     ),
     mutation(
