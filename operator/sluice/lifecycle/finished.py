@@ -17,15 +17,6 @@ Json = dict[str, Any]
 
 _TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
-_OF_METADATA = (
-    "namespace",
-    "name",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "annotations",
-)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt")
 _OF_OVER_ATTEMPT = ("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome")
 _OF_FOOTPRINT = ("table", "statement", "operation", "reads", "writes")
@@ -35,17 +26,18 @@ _OF_ATTEMPT = {"number": int, "token": int, "hash": str, "application": str, "gr
 
 def kept(job: Json) -> Json:
     """What a mirror keeps: of a job that is over, what tells that it is, what its leftovers are told by, and when it goes."""
-    found = keeping.of_job(job)
-    if not is_over(found):
-        return found
-    status, spec = found["status"], found.get("spec")
+    if not is_over(job):
+        return keeping.of_job(job)
+    status, spec = job["status"], job.get("spec")
     attempts = [_only(attempt, _OF_OVER_ATTEMPT) for attempt in status.get("attempts", [])]
     tables = [_only(table, _OF_FOOTPRINT) for table in status.get("footprint", [])]
-    return {
-        "metadata": _only(found["metadata"], _OF_METADATA),
-        "spec": _only(spec, ("ttlSecondsAfterFinished",)) if isinstance(spec, dict) else spec,
-        "status": _only(status, _OF_STATUS) | {"attempts": attempts, "footprint": tables},
-    }
+    return keeping.sharing_texts(
+        {
+            "metadata": keeping.metadata(job["metadata"]),
+            "spec": _only(spec, ("ttlSecondsAfterFinished",)) if isinstance(spec, dict) else spec,
+            "status": _only(status, _OF_STATUS) | {"attempts": attempts, "footprint": tables},
+        }
+    )
 
 
 def _only(given: Json, wanted: Iterable[str]) -> Json:

@@ -29,29 +29,29 @@ _OURS = f"{names.GROUP}/"
 
 def of_job(body: Json) -> Json:
     """Whom its status names as in its way is written and not read; that anybody is named stays, so that it can be taken out."""
-    kept = body | {"metadata": _metadata(body["metadata"])}
+    kept = body | {"metadata": metadata(body["metadata"])}
     status = body.get("status")
     if isinstance(status, dict) and isinstance(status.get("blockedBy"), list):
         kept["status"] = status | {"blockedBy": []}
-    return _sharing_texts(kept)
+    return sharing_texts(kept)
 
 
 def of_application(body: Json) -> Json:
     """Of its spec nothing is read: what it runs is told by the job, and what it holds by its annotations."""
-    return _sharing_texts(
+    return sharing_texts(
         {
             **_only(body, ("apiVersion", "kind")),
-            "metadata": _metadata(body["metadata"]),
+            "metadata": metadata(body["metadata"]),
             **_each(body, status=lambda status: _only(status, ("applicationState",))),
         }
     )
 
 
 def of_pod(body: Json) -> Json:
-    return _sharing_texts(
+    return sharing_texts(
         {
             **_only(body, ("apiVersion", "kind")),
-            "metadata": _metadata(body["metadata"]),
+            "metadata": metadata(body["metadata"]),
             **_each(
                 body,
                 spec=lambda spec: _only(spec, ("schedulingGates", "nodeName")),
@@ -74,7 +74,7 @@ def _status_of_pod(status: Any) -> Any:
     )
 
 
-def _sharing_texts(body: Json) -> Json:
+def sharing_texts(body: Json) -> Json:
     """Each object comes with texts of its own, most of which stand in others, too, or elsewhere in it."""
     return {intern(name): _shared(inner) for name, inner in body.items()}
 
@@ -83,11 +83,11 @@ def _shared(value: Any) -> Any:
     if isinstance(value, str):
         return intern(value)
     if isinstance(value, dict):
-        return _sharing_texts(value)
+        return sharing_texts(value)
     return [_shared(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _metadata(given: Json) -> Json:
+def metadata(given: Json) -> Json:
     return {**_only(given, _OF_METADATA), **_each(given, labels=_ours, annotations=_ours)}
 
 
