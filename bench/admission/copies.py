@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from bench.admission.cluster import BenchError
@@ -14,6 +14,9 @@ from sluice.engines.attempt import application_name
 from sluice.engines.profile import Profiles
 from sluice.kube.client import Json
 from sluice.lifecycle.job import JobView
+
+_TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Template:
     """Of the operator, where it has an attempt: what a job hashes to depends on its runtime."""
 
     def copy(self, to: Place, number: int) -> Iterator[Stored]:
-        """The number tells attempts' tokens apart."""
-        changes = self._changes(to)
+        """The number tells attempts' tokens apart, and times."""
+        changes = self._changes(to) | self._times(number)
         if self.profiles is not None:
             renamed = json.loads(replaced(self.objects[0].value, changes))
             changes |= self._of_attempts(renamed, number)
@@ -77,6 +80,12 @@ class Template:
             (mine.holder_uid, to.holder_uid),
         ]
         return {old: new for old, new in pairs if old} | {one: str(uuid4()) for one in self.ids}
+
+    def _times(self, number: int) -> dict[str, str]:
+        """No two jobs come to be in the same microsecond: who keeps each text once would keep one for all of them."""
+        later = timedelta(microseconds=number)
+        times = {found.decode() for found in _TIME.findall(self.objects[0].value)}
+        return {text: f"{datetime.fromisoformat(text) + later:{_TIME_FORMAT}}" for text in times}
 
     def _of_attempts(self, renamed: Json, number: int) -> dict[str, str]:
         job = json.loads(self.objects[0].value)

@@ -66,6 +66,21 @@ def test_a_copy_waits_for_the_holder_of_its_own_table() -> None:
     assert copied.value == f"wait-000001 waits for hold-000001 {theirs.uid} on table-000001".encode()
 
 
+def test_a_copy_has_times_of_its_own_in_the_order_of_its_templates() -> None:
+    queued, told = "2026-11-19T10:00:00.999998Z", "2026-11-19T10:00:01.000003Z"
+    status = json.dumps({"queuedAt": queued, "since": told, "tables": "table-000000"}).encode()
+    template = Template(Place.new("wait-000000", "table-000000"), (Stored("/wait-000000", status),))
+    told_by = []
+    for number in (1, 2):
+        (copied,) = template.copy(Place.new(f"wait-00000{number}", "table-000000"), number)
+        told_by.append(json.loads(copied.value))
+    assert [one["queuedAt"] for one in told_by] == [
+        "2026-11-19T10:00:00.999999Z",
+        "2026-11-19T10:00:01.000000Z",
+    ]
+    assert [one["since"] for one in told_by] == ["2026-11-19T10:00:01.000004Z", "2026-11-19T10:00:01.000005Z"]
+
+
 def test_nothing_is_replaced_twice() -> None:
     assert replaced(b"a-1 a-2", {"a-1": "a-2", "a-2": "a-3"}) == b"a-2 a-3"
 
