@@ -1,6 +1,7 @@
 """What is right is taken, stored as the models read it, and found unchanged when it is applied again."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from integration.api.manifest_tables import EXAMPLES, good_manifests
 from integration.conftest import Kubectl
-from sluice.api.manifests import parse
+from sluice.api import names
+from sluice.api.manifests import documents, parse
 
 MANIFESTS = good_manifests()
 
@@ -29,8 +31,14 @@ def _as_list(manifests: list[dict[str, Any]]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
 
 
-def test_at_least_twenty_and_all_examples_are_tried() -> None:
-    assert len(MANIFESTS) >= 20 + len(list(EXAMPLES.glob("*.yaml")))
+def test_all_examples_and_twenty_edges_of_both_resources_are_tried() -> None:
+    files = list(EXAMPLES.glob("*.yaml"))
+    of_examples = [manifest["kind"] for file in files for manifest in documents(file.read_text("utf-8"))]
+    edges = Counter(manifest["kind"] for manifest in MANIFESTS)
+    edges.subtract(of_examples)
+    assert len(of_examples) >= len(files) > 0
+    assert edges.total() >= 20
+    assert min(edges[names.JOB_KIND], edges[names.POLICY_KIND]) > 0
 
 
 def test_applied_again_nothing_changes(kubectl: Kubectl, applied: list[str]) -> None:

@@ -182,9 +182,11 @@ def test_a_waiting_job_that_is_deleted_lets_the_next_one_go(shared: Played) -> N
     driver = shared.start("gone-holder")
     shared.apply("gone", rewrite("/lake/gone"))
     shared.apply("after-gone", append("/lake/gone"))
-    status = shared.reaches("after-gone", "Waiting")
+    shared.reaches("after-gone", "Waiting")
     eventually(lambda: shared.status("after-gone").get("blockedByCount") == 2, "both are in its way")
-    assert "is ahead in the queue" in status["message"] or "runs on" in status["message"]
+    message = shared.status("after-gone")["message"]
+    assert "/gone-holder runs on file:/lake/gone: " in message
+    assert "(1 more in the way)" in message
     shared.delete("gone")
     eventually(lambda: shared.status("after-gone").get("blockedByCount") == 1, "only the holder is left")
     driver.succeeds("file:/lake/gone")

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 
 OURS = "dev.sluice.delta.LinkLogStore"
 DELTAS = "io.delta.storage.LocalLogStore"
+"""Not what Delta takes on `file:` by itself: that is HDFSLogStore, which looks once more right before it renames. It loses
+commits as well, but nobody can be held in the moment between (docs/sources.md, S4)."""
 HADOOPS_FILES = {"fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem", "fs.file.impl.disable.cache": "true"}
 """Hive's in their place, which Spark brings, asks once more whether a file is there before it renames onto it: what may
 be lost is the same, but nobody can be held in the moment between."""

@@ -194,7 +194,7 @@ def test_a_missing_file_and_missing_facts_are_named(folder: Path) -> None:
     )
     assert "nowhere: there is no Delta table here" in result.stderr
     assert result.exit_code == 3
-    assert "wait for each other" in result.stdout or "never run together" in result.stdout
+    assert "delete and other must never run together" in result.stdout
 
 
 def test_an_advised_line_is_never_broken_so_that_it_can_be_copied(folder: Path) -> None:

@@ -13,36 +13,42 @@ from sluice.conflicts import Level, pair_of
 from sluice.offline.batch import BadLineError, jobs_of
 from unit.conflicts.replayed import asked, directions, pairs, trios
 
-_FEW = 50
+_FEW = 200
 """Below so many pairs a share says nothing."""
 
 
 @pytest.mark.parametrize("version", truth.VERSIONS)
 def test_no_pair_that_delta_aborted_is_never(version: str) -> None:
+    aborted = [found for found in directions(version) if found[1] != "ok"]
+    assert len(aborted) > 1000
     missed = [
         f"{name}: {outcome}, but the oracle says never ({verdict.rule})"
-        for name, outcome, verdict in directions(version)
-        if outcome != "ok" and verdict.level is Level.NEVER
+        for name, outcome, verdict in aborted
+        if verdict.level is Level.NEVER
     ]
     assert not missed, "\n".join(missed)
 
 
 @pytest.mark.parametrize("version", truth.VERSIONS)
 def test_a_conflict_that_is_foretold_comes_with_its_class(version: str) -> None:
+    foretold = [found for found in directions(version) if found[2].level is Level.WILL]
+    assert len(foretold) > 50
     wrong = [
         f"{name}: {outcome}, but the oracle says {verdict.exception} will come ({verdict.rule})"
-        for name, outcome, verdict in directions(version)
-        if verdict.level is Level.WILL and outcome != verdict.exception
+        for name, outcome, verdict in foretold
+        if outcome != verdict.exception
     ]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("version", truth.VERSIONS)
 def test_a_change_of_the_protocol_that_aborted_was_told_as_one(version: str) -> None:
+    aborted = [found for found in directions(version) if found[1] == "ProtocolChangedException"]
+    assert len(aborted) > 25
     wrong = [
         f"{name}: {outcome}, but the oracle speaks of {verdict.exception} ({verdict.rule})"
-        for name, outcome, verdict in directions(version)
-        if outcome == "ProtocolChangedException" and verdict.exception != outcome
+        for name, outcome, verdict in aborted
+        if verdict.exception != outcome
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -96,7 +102,8 @@ def test_hardly_any_pair_waits_needlessly(version: str) -> None:
         ]
     )
     print(said)
-    assert len(seen) < _FEW or len(needless) < 0.05 * len(seen), said
+    assert len(seen) > _FEW, said
+    assert len(needless) < 0.05 * len(seen), said
 
 
 def _passed(row: dict[str, Any]) -> bool:

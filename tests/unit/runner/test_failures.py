@@ -1,10 +1,19 @@
 """What went wrong is told by class, however deep it is wrapped and whichever Delta wrote the message."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice_runner import targets, work
 from sluice_runner.failures import CONFLICTS, Link, Terminated, classify, judge, terminated
+from sluice_runner.plan import Job, Plan, Sql, Statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DELTA_4_4 = (
     "[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] Transaction conflict detected. a concurrent WRITE added data to"
@@ -110,8 +119,18 @@ def test_a_shutdown_from_outside_is_no_failure_of_the_statement() -> None:
     assert terminated("ended by SIGTERM").name == "Terminated"
 
 
-def test_nothing_that_handles_exceptions_holds_up_a_termination() -> None:
-    assert not issubclass(Terminated, Exception)
+def test_nothing_that_handles_exceptions_of_the_work_holds_up_a_termination(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def is_told_to_end(*_: object) -> None:
+        raise Terminated("ended by SIGTERM")
+
+    monkeypatch.setattr(targets, "analyse", is_told_to_end)
+    statements = (Statement(1, "SELECT 1", 1), Statement(2, "SELECT 2", 2))
+    progress = work.Progress(Plan(Job("etl", "daily", "1"), "run", "abc", 1, 1, {}, Sql(statements)))
+    with pytest.raises(Terminated):
+        work.run(cast("SparkSession", None), progress)
+    assert (progress.running, progress.statements) == (1, [])
 
 
 def test_python_exceptions_keep_their_class_and_their_cause() -> None:
