@@ -21,7 +21,7 @@ class Holder:
     job: str
     footprint: JobFootprint
     places: Places | None = field(default=None, kw_only=True)
-    """Of one whose footprint may not tell all that it does: whoever may meet it there waits."""
+    """Of one whose footprint doesn't tell what it does: whoever may meet it there waits, and nobody else."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,9 @@ def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decisio
 
 def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterable[Blocking]:
     for other in others:
-        conflict = conflict_between(waiter.footprint, other.footprint)
-        if conflict is None and other.places is not None:
+        if other.places is None:
+            conflict = conflict_between(waiter.footprint, other.footprint)
+        else:
             conflict = conflict_where_met(waiter.footprint, other.places)
         if conflict is not None:
             yield Blocking(other, conflict, holds)

@@ -88,7 +88,7 @@ class Queue:
         first = before[0].order[0] if before else self._holds
         self._holds += not before
         after: list[Holding] = []
-        shapes = [self._shapes.of(holder.footprint, holder.places) for holder in holders]
+        shapes = [self._shape_of(holder) for holder in holders]
         for number, (holder, shape) in enumerate(zip(holders, shapes, strict=True)):
             if number < len(before) and before[number].alike.shape is shape:
                 kept = before[number]
@@ -107,6 +107,9 @@ class Queue:
         own = self._waiting.get(uid)
         if own is not None and own.state is State.MAY_GO:
             self._again(own)
+
+    def _shape_of(self, holder: Holder) -> Shape:
+        return self._shapes.of(holder.footprint) if holder.places is None else self._shapes.at(holder.places)
 
     def wait(self, waiter: Waiter) -> None:
         """Adds it, or puts it in the place of what was said of it."""

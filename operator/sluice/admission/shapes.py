@@ -15,21 +15,20 @@ _MOST_TOLD = 4_096
 class Shape:
     """Kept by those who have it."""
 
-    __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places", "unsure")
+    __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places")
 
-    def __init__(self, number: int, footprint: JobFootprint, places: Places, unsure: Places | None) -> None:
+    def __init__(self, number: int, footprint: JobFootprint | None, places: Places) -> None:
         self.number: Final = number
         self.footprint: Final = footprint
-        self.places: Final = places if unsure is None else places | unsure
-        self.unsure: Final = unsure
-        """Where nobody is to meet it, whatever its footprint says."""
+        """None of those of whom nothing is known but the places where they may meet others."""
+        self.places: Final = places
         self.conflicts: dict[int, bool] = {}
         """With those that were there before it, by their numbers. Only whether there is one: there may be millions of pairs."""
 
 
 class Shapes:
     def __init__(self) -> None:
-        self._known: WeakValueDictionary[tuple[bytes, Places | None], Shape] = WeakValueDictionary()
+        self._known: WeakValueDictionary[bytes | Places, Shape] = WeakValueDictionary()
         self._living: WeakValueDictionary[int, Shape] = WeakValueDictionary()
         self._told: dict[tuple[int, int], Conflict] = {}
         """In words, as they were last asked for."""
@@ -48,16 +47,22 @@ class Shapes:
         """Pairs of which it is known whether they conflict."""
         return sum(len(shape.conflicts) for shape in self._living.values())
 
-    def of(self, footprint: JobFootprint, unsure: Places | None = None) -> Shape:
+    def of(self, footprint: JobFootprint) -> Shape:
         """Of one that cannot be told from others, or of which nobody can say where it meets others: a shape of its own, which
         is compared with all."""
         try:
-            key = footprint.fingerprint, unsure
-            known = self._known.get(key)
+            known = self._known.get(footprint.fingerprint)
             if known is None:
-                known = self._known[key] = self._new(footprint, places_of(footprint), unsure)
+                known = self._known[footprint.fingerprint] = self._new(footprint, places_of(footprint))
         except Exception:  # noqa: BLE001 - what is wrong with it is told by the comparison
-            return self._new(footprint, EVERYWHERE, unsure)
+            return self._new(footprint, EVERYWHERE)
+        return known
+
+    def at(self, places: Places) -> Shape:
+        """Of one that may do anything there, and nothing elsewhere."""
+        known = self._known.get(places)
+        if known is None:
+            known = self._known[places] = self._new(None, places)
         return known
 
     def conflict(self, one: Shape, other: Shape) -> bool:
@@ -75,18 +80,15 @@ class Shapes:
 
     def _work_out(self, one: Shape, other: Shape) -> Conflict | None:
         self.worked_out += 1
-        found = conflict_between(one.footprint, other.footprint)
-        for mine, theirs in ((one, other), (other, one)):
-            if found is None and theirs.unsure is not None:
-                found = conflict_where_met(mine.footprint, theirs.unsure)
+        found = _conflict_of(one, other)
         if found is not None:
             if len(self._told) >= _MOST_TOLD:
                 self._told.clear()
             self._told[one.number, other.number] = found
         return found
 
-    def _new(self, footprint: JobFootprint, places: Places, unsure: Places | None) -> Shape:
-        shape = Shape(self._numbers, footprint, places, unsure)
+    def _new(self, footprint: JobFootprint | None, places: Places) -> Shape:
+        shape = Shape(self._numbers, footprint, places)
         self._numbers += 1
         self._living[shape.number] = shape
         finalize(shape, self._end, shape.number).atexit = False
@@ -100,3 +102,12 @@ class Shapes:
             for shape in list(self._living.values()):
                 for kept in shape.conflicts.keys() & ended:
                     del shape.conflicts[kept]
+
+
+def _conflict_of(one: Shape, other: Shape) -> Conflict | None:
+    match one.footprint, other.footprint:
+        case JobFootprint() as mine, JobFootprint() as theirs:
+            return conflict_between(mine, theirs)
+        case (JobFootprint() as known, None) | (None, JobFootprint() as known):
+            return conflict_where_met(known, one.places if other.footprint is known else other.places)
+    raise ValueError("two that both hold are not compared")

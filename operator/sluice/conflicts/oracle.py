@@ -73,8 +73,11 @@ def conflict_between(first: JobFootprint, second: JobFootprint) -> Conflict | No
 
 
 def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
-    """With one of whom nothing is sure but that it meets nobody elsewhere."""
-    return Conflict(job.tables[0].table, NOT_KNOWN) if places_of(job).may_meet(places) else None
+    """With one of whom nothing is known but that it meets nobody elsewhere."""
+    if not places_of(job).may_meet(places):
+        return None
+    met = (one.table for one in job.tables if places_of(JobFootprint((one,))).may_meet(places))
+    return Conflict(next(met, job.tables[0].table), NOT_KNOWN)
 
 
 def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verdict]:

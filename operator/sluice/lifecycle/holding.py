@@ -14,13 +14,7 @@ from sluice.api import names
 from sluice.api.job_status import Attempt
 from sluice.api.values import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
-from sluice.footprint import (
-    ANY_SOURCES,
-    JobFootprint,
-    NotUnderstoodError,
-    TableFootprint,
-    unknown_footprints,
-)
+from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease
 from sluice.leases.reach import Reach
@@ -42,8 +36,6 @@ from sluice.tables import TableKey
 
 Jobs = Mapping[str, JobView]
 AllEvidence = Mapping[str, JobEvidence]
-
-_NO_IDS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -177,14 +169,11 @@ def _epochs_on(body: Json) -> Iterator[int]:
 
 def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> Holder:
     """Who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted for; else
-    all of its tables, wholly, and wherever it may have met others when it was granted."""
-    ids = reach.ids if reach is not None else {}
+    anything wherever it may have met others when it was granted, or to all of its tables if that isn't known."""
     if job is not None and is_of(lease, job):
-        return Holder(lease.uid, lease.job, _footprint(job, lease, ids))
-    anything = _anything_to(map(TableKey.parse, lease.tables), ids)
-    return Holder(
-        lease.uid, lease.job, anything, places=None if reach is None else Places(reach.asks, reach.stands)
-    )
+        return Holder(lease.uid, lease.job, _footprint(job, lease, {} if reach is None else reach.ids))
+    places = None if reach is None else Places(reach.asks, reach.stands)
+    return Holder(lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables)), places=places)
 
 
 def is_of(lease: Lease, job: JobView) -> bool:
@@ -298,19 +287,16 @@ def _footprint(job: JobView, lease: Lease, ids: Mapping[str, str]) -> JobFootpri
         for table in lease.tables
         if table not in ids_now or ids.get(table) not in (None, ids_now[table])
     ]
-    before += _all_of(map(TableKey.parse, other), ids)
+    granted = unknown_footprints(map(TableKey.parse, other))
+    before += [replace(one, table_id=ids.get(one.table.text)) for one in granted]
     reads = together([now.reads, _read_by(lease)])
     if not before and _reads_the_same(reads, now.reads):
         return now
     return replace(now, tables=(*now.tables, *before), reads=reads)
 
 
-def _anything_to(tables: Iterable[TableKey], ids: Mapping[str, str] = _NO_IDS) -> JobFootprint:
-    return JobFootprint(tables=_all_of(tables, ids), reads=ANY_SOURCES)
-
-
-def _all_of(tables: Iterable[TableKey], ids: Mapping[str, str]) -> tuple[TableFootprint, ...]:
-    return tuple(replace(one, table_id=ids.get(one.table.text)) for one in unknown_footprints(tables))
+def _anything_to(tables: Iterable[TableKey]) -> JobFootprint:
+    return JobFootprint(tables=unknown_footprints(tables), reads=ANY_SOURCES)
 
 
 def _reads_the_same(one: Sources, other: Sources) -> bool:

@@ -57,7 +57,7 @@ def waiter(uid: str, footprint: JobFootprint, priority: int = 0, seconds: int = 
 
 
 def holder(uid: str, footprint: JobFootprint, was: JobFootprint | None = None) -> Holder:
-    """`was`: what else it may do."""
+    """`was`: it may do anything where that one stood."""
     return Holder(uid, f"etl/{uid}", footprint, places=None if was is None else places_of(was))
 
 
@@ -127,8 +127,7 @@ def conflicts_with_none(one: Waiter, told: Told) -> bool:
     ahead = [other for other in told.waiters.values() if other.rank < one.rank]
     may_meet = places_of(one.footprint).may_meet
     return not any(
-        conflict_between(one.footprint, other.footprint)
-        or (other.places is not None and may_meet(other.places))
+        conflict_between(one.footprint, other.footprint) if other.places is None else may_meet(other.places)
         for other in (*held, *ahead)
     )
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
-from sluice.conflicts import conflict_between
+from sluice.conflicts import conflict_between, conflict_where_met
 from sluice.conflicts.places import EDITION, EVERYWHERE, places_of
 from sluice.footprint import (
     EVERYTHING,
@@ -165,6 +165,16 @@ def test_a_job_of_which_no_table_is_known_meets_all() -> None:
     unknown = JobFootprint(tables=())
     assert places_of(unknown) == EVERYWHERE
     assert places_of(unknown).may_meet(places_of(job("DELETE FROM sales.orders")))
+
+
+def test_who_meets_one_of_whom_only_places_are_known_is_told_at_which_table() -> None:
+    writes = job("INSERT INTO delta.`/lake/a` VALUES (1); DELETE FROM delta.`/lake/b`")
+    reads = job("INSERT INTO delta.`/lake/c` SELECT * FROM delta.`/lake/b`")
+    held = places_of(job("OPTIMIZE delta.`/lake/b`"))
+    found = conflict_where_met(writes, held)
+    assert found is not None
+    assert (found.table.text, found.verdict.rule) == ("file:/lake/b", "not-known")
+    assert conflict_where_met(reads, held) is None
 
 
 def test_an_edition_of_places_means_the_same_to_all_leaders() -> None:
