@@ -5,15 +5,16 @@ What a rule says comes from its own record, its example's verdict from the oracl
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 
 import yaml
 
 from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
-from sluice.conflicts import Level, Verdict, pair_of
+from sluice.conflicts import Level, Verdict, orders, pair_of
 from sluice.conflicts.eras import ERAS
-from sluice.conflicts.oracle import NOT_KNOWN, OTHER_TABLES
+from sluice.conflicts.oracle import NOT_KNOWN, OTHER_TABLES, worst_for
 from sluice.conflicts.row_level import SUPPORT
-from sluice.conflicts.rule import Difference, Example, Rule
+from sluice.conflicts.rule import Difference, Example, Job, Rule
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -42,6 +43,23 @@ together.
 | id | said by |
 | --- | --- |
 """
+BY_EXCEPTION = """
+## By exception
+
+Whoever lost with one of these finds here the rules that tell of it.
+
+| exception | told by |
+| --- | --- |
+"""
+BY_STATEMENT = """
+## By statement
+
+What each of these loses by beside each of the others, on one partition of `orders` and on open-source Delta. First commits and
+clustering columns are left out here.
+
+| statement | loses by | others lose to it by |
+| --- | --- | --- |
+"""
 ON_EVERY_ENGINE = """
 ## Rules of every engine
 
@@ -67,6 +85,15 @@ ROWS = """
 Conflicts are told by rows, not by files, on tables with deletion vectors that have no partitions or have liquid clustering.
 That changes what `may` means, and never makes it `never`: Databricks promises fewer conflicts, not none.
 
+They are told by files all the same ([D5](sources.md#d5), [D6](sources.md#d6), [D7](sources.md#d7)):
+
+- on partitioned tables, and where nothing is known of the table or of the runtime;
+- for everything but INSERT, UPDATE, DELETE and MERGE; `OPTIMIZE ... ZORDER BY` gets no help of deletion vectors either;
+- for conditions that look into structs, arrays or maps, have subqueries, call functions of users or such as `rand()`, or aren't
+  understood;
+- for a MERGE of which no condition is about the target alone;
+- where the runtime, or a runtime without Photon, doesn't do it for the statement or the table:
+
 | runtime from | tables | without Photon | source |
 | --- | --- | --- | --- |
 """
@@ -84,6 +111,8 @@ def render() -> str:
 
 def _lines() -> Iterator[str]:
     yield HEADER + IDS + "\n".join(_index())
+    yield BY_EXCEPTION + "\n".join(_by_exception())
+    yield BY_STATEMENT + "\n".join(_by_statement())
     yield ON_EVERY_ENGINE
     yield from _rules(EVERY_ENGINE)
     yield ON_OPEN_SOURCE + "\n".join(_eras())
@@ -98,22 +127,55 @@ def _lines() -> Iterator[str]:
     yield from _rules(DELTA_RS)
 
 
-def _index() -> Iterator[str]:
-    """Every id, with links to the sections of its rules."""
-    said: dict[str, list[str]] = {}
+def _linked() -> Iterator[tuple[Rulebook, Rule, str]]:
+    """Each rule with a link to its section."""
     headings: Counter[str] = Counter()
     for book in RULEBOOKS:
         for rule in book.rules:
             slug = _heading(rule).lower().replace(" ", "-")
             anchor = f"{slug}-{headings[slug]}" if headings[slug] else slug
             headings[slug] += 1
-            said.setdefault(rule.id, []).append(f"[{_heading(rule)}](#{anchor}) ({book.engine})")
+            yield book, rule, f"[{_heading(rule)}](#{anchor}) ({book.engine})"
+
+
+def _index() -> Iterator[str]:
+    """Every id, with links to the sections of its rules."""
+    said: dict[str, list[str]] = {}
+    for _, rule, link in _linked():
+        said.setdefault(rule.id, []).append(link)
     said[OTHER_TABLES.rule] = ["no rule is asked: they have no table in common"]
     said[NOT_KNOWN.rule] = [
         "no rule is asked: one of them was edited or deleted while it ran, and they may meet"
     ]
     for one, places in sorted(said.items()):
         yield f"| `{one}` | {', '.join(places)} |"
+
+
+def _by_exception() -> Iterator[str]:
+    told: dict[str, list[str]] = {}
+    for book, rule, link in _linked():
+        exception = book.verdict(rule.example).exception
+        if exception is not None:
+            told.setdefault(exception, []).append(link)
+    for exception, links in sorted(told.items()):
+        yield f"| `{exception}` | {', '.join(links)} |"
+
+
+def _by_statement() -> Iterator[str]:
+    jobs = {name: OPEN_SOURCE.jobs(Example(job, job))[0] for name, job in _STATEMENTS.items()}
+    loses: dict[str, set[str]] = {name: set() for name in jobs}
+    wins: dict[str, set[str]] = {name: set() for name in jobs}
+    for loser, winner in product(jobs, repeat=2):
+        verdict = worst_for(jobs[loser], jobs[winner])[1]
+        if verdict.level is not Level.NEVER:
+            loses[loser].add(verdict.rule)
+            wins[winner].add(verdict.rule)
+    for name in jobs:
+        yield f"| {name} | {_ids(loses[name])} | {_ids(wins[name])} |"
+
+
+def _ids(found: Iterable[str]) -> str:
+    return ", ".join(f"`{one}`" for one in sorted(found)) or "none"
 
 
 def _heading(rule: Rule) -> str:
@@ -137,6 +199,28 @@ def _support() -> Iterator[str]:
         yield f"| {row.since[0]}.{row.since[1]} | {unpartitioned} | {verbs} only | {_cited((row.finding,))} |"
 
 
+_STATEMENTS: Mapping[str, Job] = {
+    "INSERT": orders.APPEND,
+    "INSERT that reads `orders`": "INSERT INTO orders SELECT * FROM orders WHERE date = DATE '2026-11-18'",
+    "INSERT OVERWRITE": orders.OVERWRITE,
+    "INSERT OVERWRITE of partitions (dynamic)": orders.DYNAMIC_OVERWRITE,
+    "a write under a txnAppId": orders.WRITE_WITH_ID,
+    "a stream that appends": orders.STREAM_TO_ORDERS,
+    "UPDATE": orders.UPDATE,
+    "DELETE": orders.DELETE,
+    "DELETE of whole partitions": orders.DELETE_DAY,
+    "MERGE": (
+        "MERGE INTO orders t USING (SELECT 1L AS id, 10 AS amount, DATE '2026-11-18' AS date) s "
+        "ON t.id = s.id AND t.date = DATE '2026-11-18' WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    ),
+    "OPTIMIZE": orders.OPTIMIZE,
+    "VACUUM": orders.VACUUM,
+    "RESTORE": orders.RESTORE,
+    "ALTER TABLE of schema or properties": orders.ADD_COLUMN,
+    "ALTER TABLE that enables a feature": orders.ENABLE_VECTORS,
+    "ALTER TABLE ... DROP FEATURE": orders.DROP_FEATURE,
+    "CREATE OR REPLACE TABLE": "CREATE OR REPLACE TABLE orders (id BIGINT, amount INT, date DATE) USING delta",
+}
 _KINDS = {
     "INSERT": "INSERT INTO orders VALUES (1, 10, DATE '2026-11-18')",
     "INSERT that reads orders": "INSERT INTO orders SELECT * FROM orders WHERE id = 1",
@@ -156,6 +240,8 @@ def _matrices() -> Iterator[str]:
     for title, partitioned, facts in (
         ("WriteSerializable, partitioned, without deletion vectors", True, {}),
         ("Serializable, partitioned, without deletion vectors", True, {"serializable": True}),
+        ("WriteSerializable, partitioned, with deletion vectors", True, vectors),
+        ("Serializable, partitioned, with deletion vectors", True, {**vectors, "serializable": True}),
         ("WriteSerializable, unpartitioned, with deletion vectors (row-level concurrency)", False, vectors),
         ("Serializable, unpartitioned, with deletion vectors", False, {**vectors, "serializable": True}),
     ):

@@ -12,9 +12,10 @@ import sluice.conflicts
 from generate import rules
 from generate.rulebooks import RULEBOOKS, Rulebook
 from sluice.api.job_status import Blocker
-from sluice.conflicts import databricks, delta_rs, oss
+from sluice.conflicts import common, databricks, delta_rs, oss
 from sluice.conflicts.oracle import OTHER_TABLES
 from sluice.conflicts.rule import Rule
+from sluice_runner.failures import CONFLICTS
 
 ROOT = Path(__file__).parents[3]
 LAST_RESORTS = (oss.disjoint, databricks.undocumented, delta_rs.disjoint)
@@ -47,6 +48,21 @@ def test_every_link_of_the_page_to_a_rule_leads_to_its_heading() -> None:
     linked = set(re.findall(r"\]\(#([^)]+)\)", rules.render()))
     assert len(linked) == len(ALL)
     assert linked <= anchors
+
+
+def test_whoever_lost_finds_the_exception_on_the_page() -> None:
+    by_exception = rules.render().partition("## By exception")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^\| `(\w+)` \|", by_exception, re.MULTILINE))
+    of_all_of_them = {"DeltaConcurrentModificationException"}
+    assert listed >= CONFLICTS - of_all_of_them
+
+
+def test_by_statement_every_rule_of_open_source_delta_is_named_but_for_those_that_are_left_out() -> None:
+    by_statement = rules.render().partition("## By statement")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([a-z-]+)`", by_statement)) - {"orders"}
+    left_out = {oss.first_commit.id, oss.same_domain.id}
+    never = {oss.blind_append.id, oss.changes_no_files.id, oss.disjoint.id}
+    assert named == {rule.id for rule in oss.RULES} - left_out - never | {common.same_checkpoint.id}
 
 
 def test_the_status_says_where_its_rules_are_explained() -> None:
