@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from sluice.admission import Holder
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.world import World
-from sluice.leases import Lease
+from sluice.footprint import JobFootprint
+from sluice.leases import Lease, Reach
 from sluice.lifecycle import holding
 from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.job import JobView
@@ -29,6 +30,8 @@ class Holders:
         """Once is enough, so that nobody holds up all by editing a job that runs."""
         self._fails: set[str] = set()
         """Those that the operator fails to read."""
+        self._reached: dict[str, JobFootprint] = {}
+        """By uid, the footprint whose places are in the reach already."""
 
     @property
     def to_read(self) -> set[str]:
@@ -49,6 +52,7 @@ class Holders:
         held = self._leases.held_by(uid)
         if not held and self._world.holds_nothing(uid):
             self._frozen.pop(uid, None)
+            self._reached.pop(uid, None)
             for uids in (self._was_read, self._fails, self.unread, self.behind):
                 uids.discard(uid)
             return ()
@@ -80,9 +84,9 @@ class Holders:
         return True
 
     def _is_enough(self, lease: Lease) -> bool:
-        """What was known when it was granted: to read its job tells of nothing else that could be in others' way."""
+        """What is written down of it: to read its job tells of nothing else that could be in others' way."""
         reach = self._leases.reach_of(lease)
-        return reach is not None and reach.lasts
+        return reach is not None and reach.lasts and reach.names == self._world.declarations.names.fingerprint
 
     def not_to_be_read(self, uid: str) -> None:
         """The operator failed on its spec: what it holds counts as touching all of its tables."""
@@ -100,14 +104,25 @@ class Holders:
         if not job.is_aided and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)
         try:
-            if reach is None and job.is_aided and holding.is_of(lease, job):
-                self._leases.learn(lease, holding.reach_of(job))
-            return holding.holder_of(lease, job, reach)
+            return holding.holder_of(lease, job, self._learned(lease, job, reach))
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching all", lease.job
             )
             return holding.holder_of(lease, None, reach)
+
+    def _learned(self, lease: Lease, job: JobView, reach: Reach | None) -> Reach | None:
+        """Should it be edited later, or gone: what was read since counts as well, a log that didn't answer before."""
+        if not (job.is_aided and holding.is_of(lease, job)):
+            return reach
+        if reach is not None and self._reached.get(job.uid) is job.footprint:
+            return reach
+        now = holding.reach_of(job)
+        found = now if reach is None else reach.and_now(now)
+        if found != reach:
+            self._leases.learn(lease, found)
+        self._reached[job.uid] = job.footprint
+        return found
 
 
 def _is_another(job: JobView, leases: Iterable[Lease]) -> bool:

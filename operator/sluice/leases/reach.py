@@ -4,7 +4,7 @@ before a new leader has read it, and after it was edited or deleted."""
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 _BYTES = 6
@@ -20,8 +20,20 @@ class Reach:
     """The places at which it may meet others, as numbers."""
     edition: int
     """Of what the numbers mean."""
+    names: str
+    """A fingerprint of where names led."""
     lasts: bool
-    """Whoever reads its job and its tables again learns of no other place: nothing that it rests on may change under it."""
+    """As long as names lead there, whoever reads its job and its tables again learns of no other place: nothing else that it rests
+    on may change under it."""
+
+    def and_now(self, later: "Reach") -> "Reach":
+        """With what was learned of it since."""
+        return replace(
+            later,
+            ids={**later.ids, **self.ids},
+            asks=self.asks | later.asks,
+            stands=self.stands | later.stands,
+        )
 
     def to_json(self) -> str:
         told = {
@@ -29,6 +41,7 @@ class Reach:
             "ids": dict(self.ids),
             "asks": _text(self.asks),
             "stands": _text(self.stands),
+            "names": self.names,
             "lasts": self.lasts,
         }
         return json.dumps(told, separators=(",", ":"), sort_keys=True)
@@ -38,14 +51,14 @@ class Reach:
         """None if it can't be read: then it isn't known."""
         try:
             told = json.loads(text)
-            edition, lasts = told.pop("edition"), told.pop("lasts")
+            edition, names, lasts = told.pop("edition"), told.pop("names"), told.pop("lasts")
             ids = _ids(told.pop("ids"))
             asks, stands = _numbers(told.pop("asks")), _numbers(told.pop("stands"))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        if told or type(lasts) is not bool or type(edition) is not int:
+        if told or [type(edition), type(names), type(lasts)] != [int, str, bool]:
             return None
-        return Reach(ids, asks, stands, edition, lasts)
+        return Reach(ids, asks, stands, edition, names, lasts)
 
 
 def _text(numbers: frozenset[int]) -> str:

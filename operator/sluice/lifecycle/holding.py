@@ -185,17 +185,16 @@ def is_of(lease: Lease, job: JobView) -> bool:
 
 
 def reach_of(job: JobView) -> Reach:
-    """Under all names that it may have, as it is granted now."""
+    """As far as is known now."""
     footprint = job.footprint
     ids = {one.table.text: one.table_id for one in footprint.tables if one.table_id is not None}
-    are_known = all(key.text in ids for key in footprint.keys)
     lasts = (
-        are_known
-        and not any(one.may_change_table for one in footprint.tables)
+        all(key.text in ids for key in footprint.keys)
         and all(key in footprint.ids_of_sources for key in job.sources)
+        and not any(one.may_change_table for one in footprint.tables)
     )
-    places = places_of(footprint) | places_of(job.unaided)
-    return Reach(ids, places.asks, places.stands, EDITION, lasts)
+    places = places_of(footprint)
+    return Reach(ids, places.asks, places.stands, EDITION, job.names.fingerprint, lasts)
 
 
 def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:

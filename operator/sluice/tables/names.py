@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 
 from sluice.tables.identity import TableKey, key_of_name, key_of_path
 
@@ -36,6 +37,13 @@ class Names:
         named = {*self.locations, *self.tables, *other.locations, *other.tables}
         given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
         return frozenset(key for key in given if self._about(key) != other._about(key))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same of all that lead to the same."""
+        led = [(name.text, sorted(key.text for key in found)) for name, found in self.locations.items()]
+        told = repr((sorted(led), sorted(name.text for name in self.tables)))
+        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _about(self, key: TableKey) -> tuple[object, ...]:
         found = self.key_of(key)

@@ -14,8 +14,8 @@ from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.leases import Reach
 from sluice.lifecycle.holding import reach_of
-from sluice.tables import LogStore, TableFacts, TableKey, key_of_path
-from unit.controller.bodies import PARTITIONED, job_body
+from sluice.tables import LogStore, TableFacts, TableKey, key_of_path, unread
+from unit.controller.bodies import PARTITIONED, job_body, policy_body
 from unit.controller.test_admitting import Leases, admitting, held_since_before, turn
 from unit.lifecycle.objects import application
 
@@ -206,3 +206,93 @@ async def test_who_edits_a_running_job_holds_up_nobody_after_a_takeover() -> Non
     finally:
         never.set()
         asked.tables.close()
+
+
+def bound(world: World, name: str, table: str, path: str, version: int = 1) -> None:
+    world.policy_seen(
+        policy_body(name, version=version, generation=version, table={"name": table, "path": path})
+    )
+    world.heed_policies()
+
+
+@pytest.mark.parametrize("what", ["running", "edited", "gone"])
+async def test_a_log_that_was_first_read_after_the_grant_stays_its_drivers_own(what: str) -> None:
+    """Its store didn't answer when it was granted, or its first commit made the table."""
+    leases, asked = admitting({})
+    world = asked.world
+
+    class NotYet(ByTheirLogs):
+        answers = False
+
+        def tell(self, key: TableKey) -> None:
+            if self.answers:
+                super().tell(key)
+            else:
+                self._world.table_seen(key, unread("no answer"))
+
+    asked.tables = logs = NotYet(world, "link", "real")  # type: ignore[assignment]
+    await running(leases, asked, ON.format("/lake/link", 20))
+    logs.answers = True
+    logs.knows(world.jobs["uid-holder"])
+    world.job_seen(job_body("waits", sql=ON.format("/lake/real", 20)))
+    await turn(asked, "uid-holder")
+    await turn(asked, "uid-waits")
+    assert leases.held_by("uid-waits") == []
+    if what == "edited":
+        edited(world, "uid-holder", ON.format("/lake/link", 21))
+    elif what == "gone":
+        world.job_gone("uid-holder")
+    for _ in range(3):
+        await turn(asked, *world.jobs)
+    assert world.evidence("uid-holder").holds(1), "its driver may still write"
+    assert leases.held_by("uid-waits") == []
+
+
+@pytest.mark.parametrize("what", ["edited", "gone"])
+async def test_an_edited_job_by_a_name_is_in_nobodys_way_elsewhere(what: str) -> None:
+    """Its name was bound: it can't lead to any path that no policy names."""
+    leases, asked = admitting({})
+    world = asked.world
+    bound(world, "orders", "sales.orders", "s3://lake/orders")
+    asked.tables = ByTheirLogs(world)  # type: ignore[assignment]
+    await running(leases, asked, "DELETE FROM sales.orders WHERE date = DATE '2026-11-20'")
+    if what == "edited":
+        edited(world, "uid-holder", "DELETE FROM sales.orders WHERE date = DATE '2026-11-21'")
+        asked.read("uid-holder")
+    else:
+        world.job_gone("uid-holder")
+    await turn(asked, "uid-holder")
+    asked.world.job_seen(job_body("elsewhere", sql=ON.format("s3://other/tmp", 20)))
+    await turn(asked)
+    assert world.jobs["uid-elsewhere"].phase is Phase.STARTING, world.jobs["uid-elsewhere"].status.message
+
+
+@pytest.mark.parametrize("leads_to", ["hdfs://nn2/moved", "hdfs://nn1/link"])
+async def test_a_name_that_leads_elsewhere_by_now_is_read_before_others_are_let_in(leads_to: str) -> None:
+    """Where it leads now may be one with other locations, by their names or by their logs: the reach knows nothing of that."""
+    leases, asked = admitting({})
+    world = asked.world
+    asked.tables = ByTheirLogs(world, "nn1/moved", "nn1/link")  # type: ignore[assignment]
+    bound(world, "orders", "sales.orders", "s3://lake/orders")
+    bound(world, "others", "sales.others", leads_to)
+    await running(leases, asked, "DELETE FROM sales.orders WHERE date = DATE '2026-11-20'")
+    assert leases.reaches["uid-holder/1"].lasts
+    bound(world, "orders", "sales.orders", "hdfs://nn1/moved", version=2)
+    _, successor = admitting({})
+    there = successor.world
+    successor.leases = successor.holders._leases = leases  # type: ignore[assignment]
+    successor.tables = ByTheirLogs(there, "nn1/moved", "nn1/link")  # type: ignore[assignment]
+    for body in world.policies.values():
+        there.policy_seen(body)
+    there.heed_policies()
+    there.job_seen(world.jobs["uid-holder"].body)
+    for app in world.applications.values():
+        there.applications.seen(app)
+    there.job_seen(job_body("waits", sql=ON.format(leads_to, 20)))
+    await turn(successor)
+    assert "uid-holder" in successor.holders.unread
+    successor.read("uid-holder")
+    await turn(successor, *there.jobs)
+    assert not successor.holders.unread
+    await turn(successor, *there.jobs)
+    assert leases.held_by("uid-waits") == []

@@ -86,6 +86,15 @@ def test_what_a_change_of_bindings_is_about(after: Names, differing: set[str]) -
     before = bound(sales_orders="s3://lake/orders")
     for found in (before.differing(after), after.differing(before)):
         assert found == {TableKey.parse(text) for text in differing}
+    assert (before.fingerprint != after.fingerprint) is bool(differing)
+
+
+def test_the_fingerprint_is_that_of_what_is_bound_in_whatever_order() -> None:
+    one = bound(sales_orders="s3://lake/orders", other=None, o="s3://lake/o")
+    assert (
+        one.fingerprint == bound(o="s3://lake/o", other=None, sales_orders="s3a://lake/orders/").fingerprint
+    )
+    assert one.fingerprint != bound(sales_orders="s3://lake/orders", other="s3://lake/o", o=None).fingerprint
 
 
 def test_what_sparks_own_schema_holds_has_one_key_with_its_name_and_without() -> None:
