@@ -115,7 +115,8 @@ class Holders:
         """Should it be edited later, or gone: what was read since counts as well, a log that didn't answer before."""
         if not (job.is_aided and holding.is_of(lease, job)):
             return reach
-        if reach is not None and self._reached.get(job.uid) is job.footprint:
+        names = job.names.fingerprint
+        if reach is not None and self._reached.get(job.uid) is job.footprint and reach.names == names:
             return reach
         now = holding.reach_of(job)
         found = now if reach is None else reach.and_now(now)

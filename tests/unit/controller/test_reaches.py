@@ -296,3 +296,14 @@ async def test_a_name_that_leads_elsewhere_by_now_is_read_before_others_are_let_
     assert not successor.holders.unread
     await turn(successor, *there.jobs)
     assert leases.held_by("uid-waits") == []
+
+
+async def test_a_change_of_names_that_is_about_others_leaves_a_reach_enough_for_the_next_leader() -> None:
+    leases, asked = admitting({})
+    asked.tables = ByTheirLogs(asked.world)  # type: ignore[assignment]
+    await running(leases, asked, ON.format("/lake/sales", 20))
+    before = leases.reaches["uid-holder/1"]
+    bound(asked.world, "others", "sales.others", "s3://lake/others")
+    await turn(asked)
+    assert leases.reaches["uid-holder/1"] == replace(before, names=asked.world.declarations.names.fingerprint)
+    assert before.names != asked.world.declarations.names.fingerprint
