@@ -15,6 +15,8 @@ _BYTES = 6
 class Reach:
     ids: Mapping[str, str]
     """By their logs, of the tables that it writes."""
+    told_by: frozenset[str]
+    """Tables whose columns tell where its rows land."""
     asks: frozenset[int]
     stands: frozenset[int]
     """The places at which it may meet others, as numbers."""
@@ -31,6 +33,7 @@ class Reach:
         return replace(
             later,
             ids={**later.ids, **self.ids},
+            told_by=self.told_by | later.told_by,
             asks=self.asks | later.asks,
             stands=self.stands | later.stands,
         )
@@ -39,6 +42,7 @@ class Reach:
         told = {
             "edition": self.edition,
             "ids": dict(self.ids),
+            "toldBy": sorted(self.told_by),
             "asks": _text(self.asks),
             "stands": _text(self.stands),
             "names": self.names,
@@ -52,13 +56,13 @@ class Reach:
         try:
             told = json.loads(text)
             edition, names, lasts = told.pop("edition"), told.pop("names"), told.pop("lasts")
-            ids = _ids(told.pop("ids"))
+            ids, told_by = _ids(told.pop("ids")), _told_by(told.pop("toldBy"))
             asks, stands = _numbers(told.pop("asks")), _numbers(told.pop("stands"))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         if told or [type(edition), type(names), type(lasts)] != [int, str, bool]:
             return None
-        return Reach(ids, asks, stands, edition, names, lasts)
+        return Reach(ids, told_by, asks, stands, edition, names, lasts)
 
 
 def _text(numbers: frozenset[int]) -> str:
@@ -73,6 +77,15 @@ def _numbers(text: str) -> frozenset[int]:
 
 
 def _ids(given: Any) -> dict[str, str]:
-    if not all(type(text) is str for text in given.values()):
-        raise ValueError("not the ids of tables")
+    _must_be_texts(list(given.values()))
     return dict(given)
+
+
+def _told_by(given: Any) -> frozenset[str]:
+    _must_be_texts(given)
+    return frozenset(given)
+
+
+def _must_be_texts(given: Any) -> None:
+    if type(given) is not list or not all(type(text) is str for text in given):
+        raise ValueError("not texts")

@@ -171,7 +171,7 @@ def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> 
     """Who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted for; else
     anything wherever it may have met others when it was granted, or to all of its tables if that isn't known."""
     if job is not None and is_of(lease, job):
-        return Holder(lease.uid, lease.job, _footprint(job, lease, {} if reach is None else reach.ids))
+        return Holder(lease.uid, lease.job, _footprint(job, lease, reach))
     places = None if reach is None else Places(reach.asks, reach.stands)
     return Holder(lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables)), places=places)
 
@@ -194,7 +194,15 @@ def reach_of(job: JobView) -> Reach:
         and not any(one.may_change_table for one in footprint.tables)
     )
     places = places_of(footprint)
-    return Reach(ids, places.asks, places.stands, EDITION, job.names.fingerprint, lasts)
+    return Reach(
+        ids,
+        _told_by(footprint),
+        places.asks,
+        places.stands,
+        EDITION,
+        job.names.fingerprint,
+        lasts,
+    )
 
 
 def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
@@ -275,12 +283,15 @@ def _texts_in_status(job: JobView) -> Iterator[str]:
             yield table
 
 
-def _footprint(job: JobView, lease: Lease, ids: Mapping[str, str]) -> JobFootprint:
+def _footprint(job: JobView, lease: Lease, reach: Reach | None) -> JobFootprint:
     """As the job's spec says. If a table has changed since, the job may have begun before or after that; if a name leads
-    elsewhere, it may be at both places; and a log that was found where now another one is, or none, may still be written."""
+    elsewhere, it may be at both places; and what was read of logs that can't be read now still holds."""
     now = job.footprint
     before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
-    ids_now = {one.table.text: one.table_id for one in now.tables}
+    ids, ids_now = (
+        reach.ids if reach is not None else {},
+        {one.table.text: one.table_id for one in now.tables},
+    )
     other = [
         table
         for table in lease.tables
@@ -288,10 +299,17 @@ def _footprint(job: JobView, lease: Lease, ids: Mapping[str, str]) -> JobFootpri
     ]
     granted = unknown_footprints(map(TableKey.parse, other))
     before += [replace(one, table_id=ids.get(one.table.text)) for one in granted]
+    forgotten = reach.told_by - _told_by(now) if reach is not None else ()
+    if forgotten:
+        before.append(replace(now.tables[0], told_by=tuple(map(TableKey.parse, sorted(forgotten)))))
     reads = together([now.reads, _read_by(lease)])
     if not before and _reads_the_same(reads, now.reads):
         return now
     return replace(now, tables=(*now.tables, *before), reads=reads)
+
+
+def _told_by(footprint: JobFootprint) -> frozenset[str]:
+    return frozenset(key.text for one in footprint.tables for key in one.told_by)
 
 
 def _anything_to(tables: Iterable[TableKey]) -> JobFootprint:

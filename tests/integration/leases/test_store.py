@@ -41,7 +41,15 @@ async def state(redis: Redis) -> dict[str, Any]:
     }
 
 
-REACH = Reach({"file:/t": "7d1f"}, frozenset({7, 1 << 40}), frozenset({9}), edition=1, names="n", lasts=True)
+REACH = Reach(
+    {"file:/t": "7d1f"},
+    frozenset({"file:/r"}),
+    frozenset({7, 1 << 40}),
+    frozenset({9}),
+    edition=1,
+    names="n",
+    lasts=True,
+)
 
 
 async def test_how_far_a_holder_reaches_is_there_for_the_next_leader(store: LeaseStore, redis: Redis) -> None:

@@ -30,7 +30,9 @@ from unit.lifecycle.test_holding import TOUCHED
 
 A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
 B = Lease("uid-b", 1, "hash", "etl/b", ("file:/lake/b",))
-REACH = Reach({"file:/lake/a": "7d1f"}, frozenset({1}), frozenset({2}), EDITION, "names", lasts=True)
+REACH = Reach(
+    {"file:/lake/a": "7d1f"}, frozenset(), frozenset({1}), frozenset({2}), EDITION, "names", lasts=True
+)
 INTENT = {
     "number": 1,
     "token": Epochs.token(3, 7),

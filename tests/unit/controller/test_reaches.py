@@ -307,3 +307,23 @@ async def test_a_change_of_names_that_is_about_others_leaves_a_reach_enough_for_
     await turn(asked)
     assert leases.reaches["uid-holder/1"] == replace(before, names=asked.world.declarations.names.fingerprint)
     assert before.names != asked.world.declarations.names.fingerprint
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_who_changes_the_columns_of_a_running_jobs_source_waits_also_where_its_log_does_not_answer_now(
+    answers: bool,
+) -> None:
+    """Others were let in beside it, as these columns told where its rows land."""
+    leases, asked = admitting({})
+    asked.tables = logs = ByTheirLogs(asked.world)  # type: ignore[assignment]
+    raw = key_of_path("/lake/raw")
+    logs.tell(raw)
+    insert = "INSERT INTO delta.`/lake/sales` SELECT * FROM delta.`/lake/raw` WHERE date = DATE '2026-11-20'"
+    await running(leases, asked, insert)
+    if not answers:
+        logs.tell = lambda key: asked.world.table_seen(key, unread("no answer"))  # type: ignore[method-assign]
+    asked.world.job_seen(job_body("alters", sql="ALTER TABLE delta.`/lake/raw` ADD COLUMN c INT"))
+    for _ in range(2):
+        await turn(asked, *asked.world.jobs)
+    assert (asked.world.facts[raw].unread is None) is answers
+    assert leases.held_by("uid-alters") == []

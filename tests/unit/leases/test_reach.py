@@ -7,15 +7,27 @@ from sluice.leases import Reach
 
 NUMBERS = st.frozensets(st.integers(0, 2**48 - 1), max_size=5)
 REACH = Reach(
-    {"file:/lake/a": "7d1f"}, frozenset({7, 1 << 40}), frozenset({9}), edition=1, names="n", lasts=True
+    {"file:/lake/a": "7d1f"},
+    frozenset({"file:/r"}),
+    frozenset({7, 1 << 40}),
+    frozenset({9}),
+    edition=1,
+    names="n",
+    lasts=True,
 )
 
 
-@given(st.dictionaries(st.text(), st.text(), max_size=3), NUMBERS, NUMBERS, st.booleans())
+@given(
+    st.dictionaries(st.text(), st.text(), max_size=3),
+    st.frozensets(st.text()),
+    NUMBERS,
+    NUMBERS,
+    st.booleans(),
+)
 def test_it_is_read_back_as_it_was_written(
-    ids: dict[str, str], asks: frozenset[int], stands: frozenset[int], lasts: bool
+    ids: dict[str, str], told_by: frozenset[str], asks: frozenset[int], stands: frozenset[int], lasts: bool
 ) -> None:
-    reach = Reach(ids, asks, stands, 1, "names", lasts)
+    reach = Reach(ids, told_by, asks, stands, 1, "names", lasts)
     assert Reach.from_json(reach.to_json()) == reach
     assert "\n" not in reach.to_json()
 
@@ -30,6 +42,8 @@ def test_what_somebody_else_wrote_is_not_known() -> None:
         ('"lasts":true', '"lasts":true,"more":1'),
         ('"7d1f"', "7"),
         ('"names":"n"', '"names":7'),
+        ('["file:/r"]', "[7]"),
+        ('["file:/r"]', '"file:/r"'),
         ('{"file:/lake/a":"7d1f"}', "[]"),
         ('"stands":"', '"stands":"AA=='),
         ('"stands":"', '"stands":"?'),
