@@ -15,7 +15,9 @@ from sluice.tables import TableKey
 
 OTHER_TABLES = Verdict(Level.NEVER, "other-tables", "they have no table in common")
 NOT_KNOWN = Verdict(
-    Level.MAY, "not-known", "what it does is not known any more: it was edited or deleted after it had begun"
+    Level.MAY,
+    "not-known",
+    "nobody can tell any more what it does there: it was edited or deleted after it had begun, or cannot be read",
 )
 
 

@@ -75,6 +75,8 @@ class Admitting:
     """Of jobs whose intents could not be written."""
     _asked_to_read: dict[str, float] = field(default_factory=dict)
     """When, by uid, of those who hold and of whom it isn't known what they touch."""
+    _untold: dict[str, str] = field(default_factory=dict)
+    """Jobs that are told who is in their way once that one is read, by its uid."""
     nobody_knows: Frozen | None = None
     """Somebody who may write, and nobody knows where: nothing is granted."""
 
@@ -238,12 +240,10 @@ class Admitting:
                 self.world.wake()
                 break
         while (blocked := self.queue.take_blocked()) is not None:
-            uid = blocked.waiter.uid
-            job = self.world.jobs.get(uid)
-            if job is not None and job.phase is Phase.WAITING and _may_wait(job):
-                self.retelling.again([uid])  # as a leader before has told it
-            else:
-                self._tell(uid)
+            self._tell_or_retell(blocked.waiter.uid)
+        for uid in [uid for uid, by in self._untold.items() if by not in self.holders.to_read]:
+            del self._untold[uid]
+            self._tell_or_retell(uid)
         while (stale := self.retelling.take_due()) is not None:
             self._tell(stale)
 
@@ -348,6 +348,13 @@ class Admitting:
             job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
         )
 
+    def _tell_or_retell(self, uid: str) -> None:
+        job = self.world.jobs.get(uid)
+        if job is not None and job.phase is Phase.WAITING and _may_wait(job):
+            self.retelling.again([uid])  # as a leader before has told it
+        else:
+            self._tell(uid)
+
     def _tell(self, uid: str) -> None:
         self.workers.do(uid, partial(self._keep_waiting, uid))
 
@@ -359,8 +366,9 @@ class Admitting:
         decision = self.queue.explain(uid)
         if not decision.blocked_by:
             return
-        if any(one.by.uid in self.holders.to_read for one in decision.blocked_by):
-            self.retelling.again([uid])  # it may not be in the way once it is read
+        unread = [one.by.uid for one in decision.blocked_by if one.by.uid in self.holders.to_read]
+        if unread:  # it may not be in the way once it is read
+            self._untold[uid] = unread[0]
             return
         if job.refusal is not None and not _may_change_before(job, decision):
             if self.tables.knows(job, for_grant=True):

@@ -15,6 +15,8 @@ _BYTES = 6
 class Reach:
     ids: Mapping[str, str]
     """By their logs, of the tables that it writes."""
+    sources: Mapping[str, str]
+    """The ids of those that it reads, as far as a log was read."""
     told_by: frozenset[str]
     """Tables whose columns tell where its rows land."""
     asks: frozenset[int]
@@ -25,14 +27,14 @@ class Reach:
     names: str
     """A fingerprint of where names led."""
     lasts: bool
-    """As long as names lead there, whoever reads its job and its tables again learns of no other place: nothing else that it rests
-    on may change under it."""
+    """As long as names and locations lead where they led, whoever reads its job and its tables again learns of no other place."""
 
     def and_now(self, later: "Reach") -> "Reach":
         """With what was learned of it since."""
         return replace(
             later,
             ids={**later.ids, **self.ids},
+            sources={**later.sources, **self.sources},
             told_by=self.told_by | later.told_by,
             asks=self.asks | later.asks,
             stands=self.stands | later.stands,
@@ -42,6 +44,7 @@ class Reach:
         told = {
             "edition": self.edition,
             "ids": dict(self.ids),
+            "sources": dict(self.sources),
             "toldBy": sorted(self.told_by),
             "asks": _text(self.asks),
             "stands": _text(self.stands),
@@ -56,13 +59,14 @@ class Reach:
         try:
             told = json.loads(text)
             edition, names, lasts = told.pop("edition"), told.pop("names"), told.pop("lasts")
-            ids, told_by = _ids(told.pop("ids")), _told_by(told.pop("toldBy"))
+            ids, sources = _ids(told.pop("ids")), _ids(told.pop("sources"))
+            told_by = _told_by(told.pop("toldBy"))
             asks, stands = _numbers(told.pop("asks")), _numbers(told.pop("stands"))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         if told or [type(edition), type(names), type(lasts)] != [int, str, bool]:
             return None
-        return Reach(ids, told_by, asks, stands, edition, names, lasts)
+        return Reach(ids, sources, told_by, asks, stands, edition, names, lasts)
 
 
 def _text(numbers: frozenset[int]) -> str:

@@ -229,14 +229,16 @@ class LeaseStore:
         """For a next leader."""
         while self._learned:
             some = list(islice(self._learned, _AT_ONCE))
+            told = {holder: self._held[holder].grant for holder in some if holder in self._held}
             arguments: list[str] = []
-            for holder in some:
-                held = self._held.get(holder)
-                if held is not None and held.grant.reach is not None:
-                    arguments += [holder, _token_text(held.grant.token), held.grant.reach.to_json()]
+            for holder, grant in told.items():
+                if grant.reach is not None:
+                    arguments += [holder, _token_text(grant.token), grant.reach.to_json()]
             self._expect("NOTED", await self._ask(self._reach, self._epoch, *arguments))
             for holder in some:
-                self._learned.pop(holder, None)
+                held = self._held.get(holder)
+                if held is None or held.grant is told.get(holder):  # else it was learned meanwhile
+                    self._learned.pop(holder, None)
 
     def _expect(self, wanted: str, answer: Sequence[str]) -> None:
         if answer[0] != wanted:

@@ -196,6 +196,7 @@ def reach_of(job: JobView) -> Reach:
     places = places_of(footprint)
     return Reach(
         ids,
+        {key.text: table_id for key, table_id in footprint.ids_of_sources.items()},
         _told_by(footprint),
         places.asks,
         places.stands,
@@ -303,9 +304,11 @@ def _footprint(job: JobView, lease: Lease, reach: Reach | None) -> JobFootprint:
     if forgotten:
         before.append(replace(now.tables[0], told_by=tuple(map(TableKey.parse, sorted(forgotten)))))
     reads = together([now.reads, _read_by(lease)])
-    if not before and _reads_the_same(reads, now.reads):
+    read = {TableKey.parse(table): log for table, log in (reach.sources if reach is not None else {}).items()}
+    if not before and _reads_the_same(reads, now.reads) and read.keys() <= now.ids_of_sources.keys():
         return now
-    return replace(now, tables=(*now.tables, *before), reads=reads)
+    ids_of_sources = {**read, **now.ids_of_sources}
+    return replace(now, tables=(*now.tables, *before), reads=reads, ids_of_sources=ids_of_sources)
 
 
 def _told_by(footprint: JobFootprint) -> frozenset[str]:

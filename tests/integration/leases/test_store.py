@@ -43,6 +43,7 @@ async def state(redis: Redis) -> dict[str, Any]:
 
 REACH = Reach(
     {"file:/t": "7d1f"},
+    {"file:/r": "1d"},
     frozenset({"file:/r"}),
     frozenset({7, 1 << 40}),
     frozenset({9}),

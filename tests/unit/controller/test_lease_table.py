@@ -31,7 +31,14 @@ from unit.lifecycle.test_holding import TOUCHED
 A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
 B = Lease("uid-b", 1, "hash", "etl/b", ("file:/lake/b",))
 REACH = Reach(
-    {"file:/lake/a": "7d1f"}, frozenset(), frozenset({1}), frozenset({2}), EDITION, "names", lasts=True
+    {"file:/lake/a": "7d1f"},
+    {"file:/r": "1d"},
+    frozenset(),
+    frozenset({1}),
+    frozenset({2}),
+    EDITION,
+    "names",
+    lasts=True,
 )
 INTENT = {
     "number": 1,
@@ -466,7 +473,7 @@ NOTED = f"3 7\nrequest\n{A.to_json()}\n"
         (NOTED + REACH.to_json(), REACH),
         (NOTED + replace(REACH, edition=EDITION + 1).to_json(), None),
         (NOTED.replace("3 7", "3 6") + REACH.to_json(), None),
-        (NOTED.replace('"hash":"hash"', '"hash":"other"') + REACH.to_json(), None),
+        (NOTED.replace('"hash":"hash"', '"hash":"other"') + REACH.to_json(), REACH),
         (NOTED + "{", None),
         (NOTED[:-1], None),
         ("", None),

@@ -10,6 +10,7 @@ import pytest
 from sluice.api import names
 from sluice.api.job_status import Phase
 from sluice.controller.admitting import Admitting
+from sluice.controller.retelling import PER_SECOND, Retelling
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.leases import Reach
@@ -104,7 +105,7 @@ async def test_where_a_deleted_job_may_still_be_others_wait_and_are_told_so() ->
     assert asked.world.jobs["uid-elsewhere"].phase is Phase.STARTING
     waits = asked.world.jobs["uid-alters"]
     assert waits.phase is Phase.WAITING
-    assert "edited or deleted" in (waits.status.message or "")
+    assert "nobody can tell any more" in (waits.status.message or "")
 
 
 def known_before(leases: Leases, asked: Admitting) -> Reach:
@@ -327,3 +328,30 @@ async def test_who_changes_the_columns_of_a_running_jobs_source_waits_also_where
         await turn(asked, *asked.world.jobs)
     assert (asked.world.facts[raw].unread is None) is answers
     assert leases.held_by("uid-alters") == []
+
+
+@pytest.mark.parametrize("read_first", [True, False])
+async def test_who_is_not_to_wait_is_told_once_it_is_known_and_not_behind_all_who_wait(
+    read_first: bool,
+) -> None:
+    leases, asked = admitting({})
+    known_before(leases, asked)
+    if read_first:
+        asked.read("uid-of-held")
+    now = [1000.0]
+    asked.retelling = Retelling(lambda: now[0])
+    told = {"phase": "Waiting", "observedGeneration": 1, "queuedAt": "2026-11-19T10:00:00Z"}
+    on_it = ON.format("/lake/sales", 20)
+    for number in range(30):
+        asked.world.job_seen(job_body(f"w{number:03}", sql=on_it) | {"status": told})
+    asked.world.job_seen(job_body("z", sql=on_it, admission={"whenBlocked": "Fail"}))
+    await turn(asked)
+    if not read_first:
+        assert asked.world.jobs["uid-z"].phase is None
+        asked.read("uid-of-held")
+    await turn(asked, "uid-of-held")
+    assert not asked.holders.to_read
+    for _ in range(3):
+        now[0] += 1 / PER_SECOND
+        await turn(asked)
+    assert asked.world.jobs["uid-z"].phase is Phase.FAILED

@@ -8,6 +8,7 @@ from sluice.leases import Reach
 NUMBERS = st.frozensets(st.integers(0, 2**48 - 1), max_size=5)
 REACH = Reach(
     {"file:/lake/a": "7d1f"},
+    {"file:/r": "1d"},
     frozenset({"file:/r"}),
     frozenset({7, 1 << 40}),
     frozenset({9}),
@@ -27,7 +28,7 @@ REACH = Reach(
 def test_it_is_read_back_as_it_was_written(
     ids: dict[str, str], told_by: frozenset[str], asks: frozenset[int], stands: frozenset[int], lasts: bool
 ) -> None:
-    reach = Reach(ids, told_by, asks, stands, 1, "names", lasts)
+    reach = Reach(ids, ids, told_by, asks, stands, 1, "names", lasts)
     assert Reach.from_json(reach.to_json()) == reach
     assert "\n" not in reach.to_json()
 
