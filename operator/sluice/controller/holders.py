@@ -9,6 +9,7 @@ from sluice.controller.world import World
 from sluice.footprint import JobFootprint
 from sluice.leases import Lease, Reach
 from sluice.lifecycle import holding
+from sluice.lifecycle.finished import is_over
 from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.job import JobView
 
@@ -113,7 +114,7 @@ class Holders:
 
     def _learned(self, lease: Lease, job: JobView, reach: Reach | None) -> Reach | None:
         """Should it be edited later, or gone: what was read since counts as well, a log that didn't answer before."""
-        if not (job.is_aided and holding.is_of(lease, job)):
+        if not job.is_aided or is_over(job.body) or not holding.is_of(lease, job):
             return reach
         names = job.names.fingerprint
         if reach is not None and self._reached.get(job.uid) is job.footprint and reach.names == names:

@@ -170,8 +170,9 @@ def _epochs_on(body: Json) -> Iterator[int]:
 def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> Holder:
     """Who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted for; else
     anything wherever it may have met others when it was granted, or to all of its tables if that isn't known."""
-    if job is not None and is_of(lease, job):
-        return Holder(lease.uid, lease.job, _footprint(job, lease, reach))
+    with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
+        if job is not None and job.spec_hash == lease.hash:
+            return Holder(lease.uid, lease.job, _footprint(job, lease, reach))
     places = None if reach is None else Places(reach.asks, reach.stands)
     return Holder(lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables)), places=places)
 

@@ -355,3 +355,27 @@ async def test_who_is_not_to_wait_is_told_once_it_is_known_and_not_behind_all_wh
         now[0] += 1 / PER_SECOND
         await turn(asked)
     assert asked.world.jobs["uid-z"].phase is Phase.FAILED
+
+
+async def test_a_job_that_is_over_is_held_by_its_reach_until_its_lease_goes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Of its spec nothing is kept, so that it can't be understood anew when a table turns out to be otherwise."""
+    leases, asked = admitting({})
+    asked.tables = ByTheirLogs(asked.world)  # type: ignore[assignment]
+    await running(leases, asked, ON.format("/lake/sales", 20))
+    job = asked.world.jobs["uid-holder"]
+    status = job.body["status"]
+    over = [attempt | {"outcome": "Succeeded"} for attempt in status["attempts"]]
+    finished = {"phase": "Succeeded", "finishedAt": "2026-11-19T10:06:00Z", "attempts": over}
+    metadata = job.body["metadata"] | {"resourceVersion": "60"}
+    asked.world.job_seen(job.body | {"metadata": metadata, "status": status | finished})
+    assert "sql" not in asked.world.jobs["uid-holder"].body["spec"]
+    (key,) = job.tables
+    asked.world.table_seen(key, unread("no answer"))
+    asked.world.job_seen(job_body("waits", sql=ON.format("/lake/sales", 21)))
+    for _ in range(2):
+        await turn(asked, *asked.world.jobs)
+    assert leases.held_by("uid-holder") != []
+    assert leases.held_by("uid-waits") == []
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
