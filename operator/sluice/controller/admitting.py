@@ -241,7 +241,7 @@ class Admitting:
                 break
         while (blocked := self.queue.take_blocked()) is not None:
             self._tell_or_retell(blocked.waiter.uid)
-        for uid in [uid for uid, by in self._untold.items() if by not in self.holders.to_read]:
+        for uid in [uid for uid, by in self._untold.items() if not self.holders.is_to_be_read(by)]:
             del self._untold[uid]
             self._tell_or_retell(uid)
         while (stale := self.retelling.take_due()) is not None:
@@ -366,7 +366,7 @@ class Admitting:
         decision = self.queue.explain(uid)
         if not decision.blocked_by:
             return
-        unread = [one.by.uid for one in decision.blocked_by if one.by.uid in self.holders.to_read]
+        unread = [one.by.uid for one in decision.blocked_by if self.holders.is_to_be_read(one.by.uid)]
         if unread:  # it may not be in the way once it is read
             self._untold[uid] = unread[0]
             return

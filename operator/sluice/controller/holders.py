@@ -38,6 +38,9 @@ class Holders:
     def to_read(self) -> set[str]:
         return self.unread | self.behind
 
+    def is_to_be_read(self, uid: str) -> bool:
+        return uid in self.unread or uid in self.behind
+
     def of(self, uid: str) -> tuple[Holder, ...]:
         """All that is held for the job with this uid. It isn't worked out while that is unread: nothing is granted meanwhile."""
         try:
