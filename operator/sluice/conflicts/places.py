@@ -32,9 +32,6 @@ class Places:
     def may_meet(self, other: "Places") -> bool:
         return not (self.asks.isdisjoint(other.stands) and other.asks.isdisjoint(self.stands))
 
-    def __or__(self, other: "Places") -> "Places":
-        return Places(self.asks | other.asks, self.stands | other.stands)
-
 
 def _numbered(places: Iterable[str]) -> frozenset[int]:
     return frozenset(

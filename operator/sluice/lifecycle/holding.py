@@ -37,6 +37,8 @@ from sluice.tables import TableKey
 Jobs = Mapping[str, JobView]
 AllEvidence = Mapping[str, JobEvidence]
 
+_NOTHING_KNOWN = Reach({}, {}, frozenset(), frozenset(), frozenset(), EDITION, "", lasts=False)
+
 
 @dataclass(frozen=True)
 class Frozen:
@@ -171,8 +173,8 @@ def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> 
     """Who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted for; else
     anything wherever it may have met others when it was granted, or to all of its tables if that isn't known."""
     with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
-        if job is not None and job.spec_hash == lease.hash:
-            return Holder(lease.uid, lease.job, _footprint(job, lease, reach))
+        if job is not None and is_of(lease, job):
+            return Holder(lease.uid, lease.job, _footprint(job, lease, reach or _NOTHING_KNOWN))
     places = None if reach is None else Places(reach.asks, reach.stands)
     return Holder(lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables)), places=places)
 
@@ -285,27 +287,24 @@ def _texts_in_status(job: JobView) -> Iterator[str]:
             yield table
 
 
-def _footprint(job: JobView, lease: Lease, reach: Reach | None) -> JobFootprint:
+def _footprint(job: JobView, lease: Lease, reach: Reach) -> JobFootprint:
     """As the job's spec says. If a table has changed since, the job may have begun before or after that; if a name leads
     elsewhere, it may be at both places; and what was read of logs that can't be read now still holds."""
     now = job.footprint
     before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
-    ids, ids_now = (
-        reach.ids if reach is not None else {},
-        {one.table.text: one.table_id for one in now.tables},
-    )
+    ids_now = {one.table.text: one.table_id for one in now.tables}
     other = [
         table
         for table in lease.tables
-        if table not in ids_now or ids.get(table) not in (None, ids_now[table])
+        if table not in ids_now or reach.ids.get(table) not in (None, ids_now[table])
     ]
     granted = unknown_footprints(map(TableKey.parse, other))
-    before += [replace(one, table_id=ids.get(one.table.text)) for one in granted]
-    forgotten = reach.told_by - _told_by(now) if reach is not None else ()
+    before += [replace(one, table_id=reach.ids.get(one.table.text)) for one in granted]
+    forgotten = reach.told_by - _told_by(now)
     if forgotten:
         before.append(replace(now.tables[0], told_by=tuple(map(TableKey.parse, sorted(forgotten)))))
     reads = together([now.reads, _read_by(lease)])
-    read = {TableKey.parse(table): log for table, log in (reach.sources if reach is not None else {}).items()}
+    read = {TableKey.parse(table): log for table, log in reach.sources.items()}
     if not before and _reads_the_same(reads, now.reads) and read.keys() <= now.ids_of_sources.keys():
         return now
     ids_of_sources = {**read, **now.ids_of_sources}
