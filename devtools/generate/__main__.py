@@ -5,9 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from devenv.project import ROOT
 from generate.files import made_in, stale_in
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
