@@ -32,7 +32,8 @@ PAIRS = 400_000
 
 
 def conditions(random: Random, count: int) -> list[str]:
-    """What jobs say: a day or a few, a range, a region, an hour; now and then an OR of two such, or a data column beside."""
+    """Returns conditions as jobs have them: a day or a few, a range, a region, an hour; now and then an OR of two such, or a
+    data column as well."""
 
     def day() -> str:
         return f"2026-{random.randint(1, 12):02d}-{random.randint(1, 28):02d}"

@@ -1,7 +1,7 @@
 """How the operator grows with the number of jobs: a process of its own against a real API server, etcd and Redis.
 
 ./dev run python -m bench.admission                          # how each figure grows with 200 to 10,000 jobs
-./dev run python -m bench.admission admit -n 3000 --profile  # one of them, and where the main thread's CPU goes
+./dev run python -m bench.admission admit -n 3000 --profile  # one scenario, and where the main thread's CPU goes
 """
 
 import argparse

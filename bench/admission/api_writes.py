@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 WRITING = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE"})
 COUNTED = frozenset({"deltawritejobs", "sparkapplications", "pods", "events"})
-"""Not Leases: the API server writes some of its own, and one every few seconds is no cost of a job."""
+"""Leases are not counted: the API server writes some of its own, and one every few seconds is no cost of a job."""
 EVENTS = "POST events"
 REFUSED = 400
 
@@ -15,12 +15,12 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def write_of(verb: str, resource: str, subresource: str = "") -> str:
-    """In words, such as `PATCH deltawritejobs/status`."""
+    """Names a write, such as `PATCH deltawritejobs/status`."""
     return f"{verb} {resource}" + (f"/{subresource}" if subresource else "")
 
 
 def writes_in(metrics: str) -> Counter[str]:
-    """Those that the API server took; what it refused stands apart."""
+    """Counts the writes that the API server accepted, and separately those that it refused."""
     found: Counter[str] = Counter()
     for sample in _SAMPLE.finditer(metrics):
         labels = dict(_LABEL.findall(sample["labels"]))
@@ -33,7 +33,7 @@ def writes_in(metrics: str) -> Counter[str]:
 
 
 def writes_between(before: Counter[str], after: Counter[str], own: Counter[str]) -> Counter[str]:
-    """Of others than the one who counted its own."""
+    """Counts the writes of everybody but the caller, who counted its own."""
     return +Counter({what: after[what] - before[what] - own[what] for what in after})
 
 
@@ -50,7 +50,7 @@ def is_event(what: str) -> bool:
 
 
 def shares(writes: Counter[str], units: int) -> dict[str, float]:
-    """For each unit, the most frequent first."""
+    """Counts per unit, the most frequent first."""
     return {what: count / max(units, 1) for what, count in _ordered(writes.items())}
 
 

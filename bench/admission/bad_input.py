@@ -14,19 +14,20 @@ from bench.admission.proxy import Proxy
 from bench.admission.stage import Bench, numbered
 from bench.admission.standing import stored_at, template_of
 
+from sluice.api.base import Json
 from sluice.engines.attempt import application_name
-from sluice.kube.client import Json
 from sluice.kube.resources import APPLICATIONS, JOBS, NAMESPACES
 
 ELSEWHERE = "poisoned"
-"""The namespace of those who poison."""
+"""The namespace of the jobs that poison."""
 REFUSED = 0.2
 """The share of requests that a throttling API server refuses."""
 LATE_SECONDS = 5.0
 
 
 async def throttled(bench: Bench) -> None:
-    """Good jobs from created to finished, first by a healthy API server, then by one that answers a fifth of all with 429."""
+    """Good jobs from created to finished, first with a healthy API server, then with one that answers a fifth of all requests
+    with 429."""
 
     def begins(proxy: Proxy) -> None:
         proxy.refuses = REFUSED
@@ -35,7 +36,7 @@ async def throttled(bench: Bench) -> None:
 
 
 async def slow(bench: Bench) -> None:
-    """Good jobs from created to finished, first by a healthy API server, then by one whose answers take 5 s."""
+    """Good jobs from created to finished, first with a healthy API server, then with one whose answers take 5 s."""
 
     def begins(proxy: Proxy) -> None:
         proxy.seconds = LATE_SECONDS
@@ -125,7 +126,7 @@ async def _poisoned(
         taken = _somebodys_own(application_name(first, template.place.uid, 1))
         created = await cluster.create(APPLICATIONS, taken, namespace=ELSEWHERE)
         stored = await bench.etcd.get(stored_at(APPLICATIONS, ELSEWHERE, taken["metadata"]["name"]))
-        # Before the job, so that the name is taken when it comes.
+        # Made before the job, so that the name is taken when the job comes.
         objects = (stored, *template.objects)
         template = Template(template.place, objects, (created["metadata"]["uid"],))
     operator = await bench.leader()
@@ -143,7 +144,7 @@ async def _poisoned(
 async def _beside(
     bench: Bench, operator: Operator, alone: float, others: Callable[[], Iterator[Stored]]
 ) -> None:
-    """While the others come, and once more when they are there."""
+    """Measures good jobs while the others come, and once more when they are there."""
     found, good = bench.found, bench.options.good
     found.wanted = 2 * good
     async with bench.measured([operator]) as meter:
@@ -162,7 +163,7 @@ async def _beside(
 
 
 async def _all_finish(bench: Bench, kind: str, count: int, operator: Operator) -> float:
-    """Seconds from created to finished, with drivers that end at once; or those of the limit."""
+    """Seconds from created to finished, with drivers that end at once; or the limit's seconds."""
     bench.drivers.play = Play.ENDS
     begun = monotonic()
     bench.cluster.soon(bench.create_all(numbered(kind, count)))
@@ -175,7 +176,7 @@ def _finished(bench: Bench, kind: str, count: int) -> int:
 
 
 def _copies(template: Template, kind: str, count: int) -> Iterator[Stored]:
-    """The first one is the template."""
+    """Copies; the first one is the template."""
     for number, name in enumerate(numbered(kind, count)):
         if number:
             yield from template.copy(Place.new(name), number)

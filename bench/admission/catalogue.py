@@ -1,4 +1,4 @@
-"""All scenarios by name, and how one of them is carried through: on an API server, etcd and Redis of its own."""
+"""All scenarios by name, and how one of them is run: on an API server, etcd and Redis of its own."""
 
 import asyncio
 import tempfile
@@ -43,7 +43,7 @@ SCENARIOS = GROWTH | BAD_INPUT
 
 
 def measure(scenario: str, jobs: int, options: Options, tools: ControlPlaneTools) -> Measured:
-    """What it found, also where it couldn't be carried through."""
+    """Returns what the scenario found, even if it could not be completed."""
     found = Measured(scenario, jobs)
     with tempfile.TemporaryDirectory(prefix="admission-") as name:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""An API server of the bench's own as the bench sees it: what it writes there, counted, and what it sees come."""
+"""An API server of the bench's own, as the bench sees it: what it writes there, counted, and what it sees come."""
 
 import asyncio
 import ssl
@@ -14,7 +14,8 @@ import aiohttp
 from bench.admission import api_writes
 
 from devenv.stack import ControlPlane
-from sluice.kube.client import ApiError, Json, Kube
+from sluice.api.base import Json
+from sluice.kube.client import ApiError, Kube
 from sluice.kube.resources import APPLICATIONS, JOBS, Resource
 
 NAMESPACE = "default"
@@ -25,11 +26,11 @@ GONE = 410
 
 
 class BenchError(Exception):
-    """Why there is nothing to measure."""
+    """There is nothing to measure; the message says why."""
 
 
 class Cluster:
-    """As an asynchronous context manager it watches from before the first object on."""
+    """The cluster as the bench sees it; as an asynchronous context manager it watches from before the first object on."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
@@ -39,10 +40,10 @@ class Cluster:
         self._failure: BaseException | None = None
         self._changed = asyncio.Event()
         self.written: Counter[str] = Counter()
-        """By the bench itself."""
+        """Writes by the bench itself."""
         self.on_application: Callable[[Json], None] = lambda _: None
         self.applications: dict[str, Json] = {}
-        """As each was first seen, by the name of its job."""
+        """Each SparkApplication as it was first seen, by the name of its job."""
         self.applied_at: dict[str, float] = {}
         """When each job's SparkApplication was first seen."""
         self.phase_at: dict[tuple[str, str], float] = {}
@@ -70,7 +71,7 @@ class Cluster:
         return self._kube
 
     def soon(self, work: Coroutine[Any, Any, None]) -> None:
-        """Beside everything else; its failure ends the measurement."""
+        """Runs beside everything else; its failure ends the measurement."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -92,11 +93,11 @@ class Cluster:
             return await self.kube.patch(resource, NAMESPACE, name, body, sub=sub or None)
 
     async def all_of(self, work: Iterable[Coroutine[Any, Any, object]]) -> None:
-        """Beside one another."""
+        """Runs all of them beside one another."""
         await asyncio.gather(*work)
 
     async def until(self, reached: Callable[[], bool], seconds: float) -> bool:
-        """Whether it came so within that time; looked at after each change that is seen, and twice a second."""
+        """Returns whether it became so within that time; it looks after each change that is seen, and twice a second."""
         end = monotonic() + seconds
         while True:
             if self._failure is not None:
@@ -117,7 +118,7 @@ class Cluster:
         return lambda: len(self.applied_at) > than
 
     def applied_after(self, first: int) -> list[str]:
-        """The jobs that got theirs after so many others, in their order."""
+        """The jobs that got their SparkApplication after this many others, in their order."""
         return list(islice(self.applied_at, first, None))
 
     def has_been(self, job: str, phase: str) -> Callable[[], bool]:
@@ -128,7 +129,7 @@ class Cluster:
         return f"{len(self.applied_at):,} SparkApplications{phases}"
 
     async def writes(self) -> Counter[str]:
-        """Of all, so far."""
+        """All writes so far."""
         return api_writes.writes_in(await asyncio.to_thread(self._metrics))
 
     def _metrics(self) -> str:

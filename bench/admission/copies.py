@@ -1,4 +1,4 @@
-"""Copies of a job with what it left, as etcd stores them: each with names and ids of its own, of the same length."""
+"""Copies of a job and of what it left, as etcd stores them: each with names and ids of its own, of the same length."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from uuid import uuid4
 from bench.admission.cluster import BenchError
 from bench.admission.etcd import Stored
 
+from sluice.api.base import Json
 from sluice.engines.attempt import application_name
 from sluice.engines.profile import Profiles
-from sluice.kube.client import Json
 from sluice.lifecycle.job import JobView
 
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -21,18 +21,18 @@ _TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a job is in the bench's world: what copies of it are told apart by."""
+    """The place of a job in the bench's world, by which its copies are told apart."""
 
     name: str
     uid: str
     table: str
     holder: str = ""
-    """Whom it waits for on its table; empty: for nobody."""
+    """The job that it waits for on its table; empty: nobody."""
     holder_uid: str = ""
 
     @staticmethod
     def new(name: str, table: str = "", holder: "Place | None" = None) -> "Place":
-        """On a table of its own, unless one is named."""
+        """A job on a table of its own, unless one is named."""
         return Place(name, str(uuid4()), table or name, *_told(holder))
 
     @staticmethod
@@ -47,18 +47,18 @@ def _told(holder: Place | None) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Template:
-    """A job that an operator of its own has brought so far, and its objects."""
+    """A job that an operator of its own has brought this far, and its objects."""
 
     place: Place
     objects: tuple[Stored, ...]
     """The job first."""
     ids: tuple[str, ...] = ()
-    """Of its other objects."""
+    """The names of its other objects."""
     profiles: Profiles | None = None
-    """Of the operator, where it has an attempt: what a job hashes to depends on its runtime."""
+    """The operator's hash, where the job has an attempt: what a job hashes to depends on its runtime."""
 
     def copy(self, to: Place, number: int) -> Iterator[Stored]:
-        """The number tells attempts' tokens apart, and times."""
+        """Returns one copy. The number tells attempts' tokens apart, and times."""
         changes = self._changes(to) | self._times(number)
         if self.profiles is not None:
             renamed = json.loads(replaced(self.objects[0].value, changes))
@@ -82,7 +82,8 @@ class Template:
         return {old: new for old, new in pairs if old} | {one: str(uuid4()) for one in self.ids}
 
     def _times(self, number: int) -> dict[str, str]:
-        """No two jobs come to be in the same microsecond: who keeps each text once would keep one for all of them."""
+        """Shifts times, so that no two jobs come to be in the same microsecond: an operator that keeps each text once would
+        keep one text for all of them."""
         later = timedelta(microseconds=number)
         times = {found.decode() for found in _TIME.findall(self.objects[0].value)}
         return {text: f"{datetime.fromisoformat(text) + later:{_TIME_FORMAT}}" for text in times}
@@ -98,7 +99,7 @@ class Template:
 
 
 def replaced(text: bytes, changes: Mapping[str, str]) -> bytes:
-    """All at once, so that nothing is changed twice."""
+    """Replaces all at once, so that nothing is changed twice."""
     longer = {old: new for old, new in changes.items() if len(old.encode()) != len(new.encode())}
     if longer:
         raise BenchError(f"protobuf counts its bytes, and these have another length: {longer}")

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from bench.admission.cluster import Cluster
 
+from sluice.api.base import Json
 from sluice.engines.attempt import driver_pod_name
-from sluice.kube.client import Json
 from sluice.kube.resources import APPLICATIONS, PODS
 
 CONTAINER = "spark-kubernetes-driver"
@@ -23,7 +23,7 @@ class Play(StrEnum):
 
 
 class Drivers:
-    """Follows every SparkApplication once it is seen; beside one another, and never waited for."""
+    """Follows every SparkApplication once it is seen; they run beside one another, and nobody waits for them."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -51,7 +51,7 @@ class Drivers:
         self.running.add(name)
 
     async def run_through(self, application: Json) -> None:
-        """A driver that ends at once: three writes."""
+        """Plays a driver that ends at once: three writes."""
         await self._cluster.create(PODS, driver_pod(application))
         await self.end(application)
 
@@ -69,7 +69,7 @@ class Drivers:
         self.running.discard(name)
 
     async def leave_behind(self, application: Json) -> None:
-        """Of an attempt that ended long ago: a driver's pod that nothing waits for any more."""
+        """Leaves what an attempt that ended long ago leaves behind: a driver's pod that nothing waits for any more."""
         pod = driver_pod(application)
         del pod["metadata"]["finalizers"]
         await self._cluster.create(PODS, pod)
@@ -93,7 +93,7 @@ class Drivers:
 
 
 def driver_pod(application: Json) -> Json:
-    """As the Spark operator's submission makes it of the application's template."""
+    """The pod as the Spark operator's submission makes it from the application's template."""
     metadata, driver = application["metadata"], application["spec"]["driver"]
     given = driver.get("template", {}).get("metadata", {})
     return {

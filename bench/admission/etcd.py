@@ -1,6 +1,7 @@
-"""What an API server stores, read and written past it: ten thousand objects stand in seconds, without requests to it.
+"""Reads and writes what an API server stores without asking it: ten thousand objects exist within seconds.
 
-By etcd's JSON gateway. Objects of CRDs are JSON there; pods are protobuf, where a text may be replaced by one of its length.
+It uses etcd's JSON gateway. Objects of CRDs are JSON there; pods are protobuf, in which a text may be replaced by one of its
+length.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ class Stored:
 
 
 class Etcd:
-    """As an asynchronous context manager."""
+    """An asynchronous context manager."""
 
     def __init__(self, port: int) -> None:
         self._address = f"http://127.0.0.1:{port}/v3/kv"
@@ -44,7 +45,7 @@ class Etcd:
         return Stored(key, b64decode(found[0]["value"]))
 
     async def put_all(self, objects: Iterable[Stored]) -> None:
-        """One after another in versions, as the API server writes them: those of one transaction would share theirs."""
+        """Writes one after another in versions, as the API server does: objects of one transaction would share theirs."""
         left = iter(objects)
 
         async def put() -> None:
@@ -63,7 +64,7 @@ class Etcd:
 
 
 def key_of(resource: str, group: str, namespace: str, name: str) -> str:
-    """Where the API server has it; the group of Kubernetes' own kinds is empty."""
+    """The key under which the API server has it; the group of Kubernetes' own kinds is empty."""
     return "/".join(part for part in ("/registry", group, resource, namespace, name) if part)
 
 

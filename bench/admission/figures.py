@@ -14,13 +14,13 @@ class Measured:
     scenario: str
     jobs: int
     wanted: int = 0
-    """What is counted: jobs admitted or finished, releases followed by a SparkApplication."""
+    """What is counted: admitted or finished jobs, releases followed by a SparkApplication."""
     reached: int = 0
     note: str = ""
-    """What the figures can't say: why it stopped short."""
+    """What the figures can't say, such as why it stopped short."""
     figures: dict[str, float] = field(default_factory=dict)
     writes: dict[str, float] = field(default_factory=dict)
-    """Of the operator to the API server, for each of what is counted."""
+    """Writes of the operator to the API server, per unit of what is counted."""
     profile: list[str] = field(default_factory=list)
 
     @property
@@ -28,27 +28,27 @@ class Measured:
         return not self.note and self.reached >= self.wanted
 
     def as_json(self) -> dict[str, Any]:
-        """JSON knows neither nan nor infinity."""
+        """Figures as JSON, which knows neither nan nor infinity."""
         figures = {name: value if math.isfinite(value) else None for name, value in self.figures.items()}
         return {**asdict(self), "figures": figures, "complete": self.is_whole}
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of them do not exceed; nan of nothing."""
+    """The smallest value that at least this share of them do not exceed; nan if there are none."""
     if not values:
         return math.nan
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def latencies(what: str, seconds: Sequence[float]) -> dict[str, float]:
-    """In milliseconds."""
+    """Latencies in milliseconds."""
     shares = {"p50": 0.5, "p99": 0.99, "most": 1.0}
     return {f"{what}, ms, {name}": 1000 * percentile(seconds, share) for name, share in shares.items()}
 
 
 def table(measured: Sequence[Measured], about: str) -> str:
-    """Those of one scenario: a row for each figure, a column for each number of jobs, and between two of them how many times
-    as much the second is."""
+    """The figures of one scenario: a row for each figure, a column for each number of jobs, and between two columns how many
+    times as much the second is."""
     rows = [
         _row(about, [one.jobs for one in measured], [f"{one.jobs:,} jobs" for one in measured]),
         _row("reached", [None] * len(measured), [_reached(one) for one in measured]),
@@ -82,7 +82,7 @@ def _row(name: str, values: Sequence[float | None], shown: Sequence[str]) -> lis
 
 
 def _growth(before: float | None, now: float | None) -> str:
-    """Of what is nothing, or isn't known, it can't be told."""
+    """How many times as much; empty where a figure is zero or isn't known."""
     if before is None or now is None or not math.isfinite(before * now) or before <= 0 or now <= 0:
         return ""
     return f"x{now / before:.1f}"

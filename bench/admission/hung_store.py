@@ -26,7 +26,7 @@ class HungStore:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of who shall take it for the only store there is."""
+        """The environment of an operator that is to take it for the only store there is."""
         if self._server is None:
             raise BenchError("the store was not started")
         return {

@@ -25,7 +25,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Cost:
-    """Of everything since it was started."""
+    """Costs of everything since it was started."""
 
     at: float
     operator: float
@@ -56,12 +56,12 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """So far."""
+        """Seconds so far."""
         return monotonic() - self._begun.at
 
     @property
     def operator_seconds(self) -> float:
-        """Of CPU, so far."""
+        """CPU seconds of the operator so far."""
         return sum(operator.cpu_seconds() for operator in self._operators) - self._begun.operator
 
     @property
@@ -71,7 +71,7 @@ class Meter:
         return self._before
 
     async def end(self, found: Measured, *, units: int, at: float | None = None) -> None:
-        """`units` is what the costs are told for each of; `at` is when it was over, if that was seen before."""
+        """Ends the stretch. `units`: costs are given for each of them; `at`: when it was over, if that was seen before."""
         before, after = self._begun, await self._cost()
         memory = [operator.memory() for operator in self._operators]
         if self._looking is not None:

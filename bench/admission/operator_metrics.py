@@ -1,4 +1,4 @@
-"""What the operator counted and measured itself in a stretch of time, by its own metrics."""
+"""What the operator itself counted and measured in a stretch of time, by its own metrics."""
 
 import math
 from collections import Counter
@@ -12,17 +12,17 @@ HISTOGRAMS = {
     "sluice_turn_seconds": "turn of the acting loop",
     "sluice_loop_lag_seconds": "changes waited for a turn",
 }
-"""Those that are told, as far as this operator has them."""
+"""Metrics that are shown, as far as this operator has them."""
 WORK = "sluice_work_total"
 SHARES = {"p50": 0.5, "p99": 0.99}
 
 
 @dataclass(frozen=True)
 class Said:
-    """Since the operator was started."""
+    """Values since the operator was started."""
 
     buckets: Mapping[str, Counter[float]] = field(default_factory=dict)
-    """Of each histogram: how often it was at most so many seconds."""
+    """For each histogram, how often it was at most so many seconds."""
     counts: Counter[str] = field(default_factory=Counter)
     """What it did, by kind."""
 
@@ -41,7 +41,7 @@ def said_in(text: str) -> Said:
 
 
 def together(said: Iterable[Said]) -> Said:
-    """Of several operators."""
+    """Adds up several operators."""
     buckets: dict[str, Counter[float]] = {}
     counts: Counter[str] = Counter()
     for one in said:
@@ -52,7 +52,7 @@ def together(said: Iterable[Said]) -> Said:
 
 
 def between(before: Said, after: Said, units: int) -> dict[str, float]:
-    """In milliseconds at most, as finely as the histograms' buckets are; and counts for each unit."""
+    """Values in milliseconds at most, as finely as the histograms' buckets are; and counts for each unit."""
     found: dict[str, float] = {}
     for name, what in HISTOGRAMS.items():
         if name in after.buckets:
@@ -66,7 +66,7 @@ def between(before: Said, after: Said, units: int) -> dict[str, float]:
 
 
 def _bound(times: Mapping[float, int], share: float) -> float:
-    """The smallest bound that at least this share do not exceed; nan of nothing."""
+    """The smallest bound that at least this share do not exceed; nan if there are none."""
     number = times.get(math.inf, 0)
     if not number:
         return math.nan

@@ -1,4 +1,4 @@
-"""The operator as a process of its own: what it says, what it costs."""
+"""The operator as a process of its own: what it says, and what it costs."""
 
 import asyncio
 import os
@@ -23,14 +23,14 @@ LOOK_EVERY = 0.02
 STOP_SECONDS = 30.0
 METRICS_SECONDS = 30.0
 LINE = 300
-"""Characters that are told of each of its last words."""
+"""Characters that are shown of each of its last lines."""
 
 _SERVED = re.compile(r"/metrics on port (\d+)")
 _LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 
 
 def configuration(redis_url: str, *beside: str) -> dict[str, Any]:
-    """`beside`: other namespaces whose jobs it runs, too."""
+    """The operator's configuration. `beside`: other namespaces whose jobs it runs, too."""
     return {
         "namespace": NAMESPACE,
         "watchNamespaces": [NAMESPACE, *beside],
@@ -41,7 +41,7 @@ def configuration(redis_url: str, *beside: str) -> dict[str, Any]:
 
 
 class Operator:
-    """As a context manager it is killed at the end, however that comes."""
+    """As a context manager, it is killed at the end, however that comes."""
 
     def __init__(
         self,
@@ -97,14 +97,14 @@ class Operator:
         self.process.wait()
 
     async def stop(self) -> None:
-        """As a deployment stops it; one that doesn't is killed."""
+        """Stops it as a deployment does; kills it if it doesn't stop."""
         self.process.terminate()
         with suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(self.process.wait, STOP_SECONDS)
         self.kill()
 
     async def says(self, text: str, seconds: float) -> bool:
-        """Whether it came to its log within that time."""
+        """Returns whether the text came to its log within that time."""
         end = monotonic() + seconds
         while self.times_said(text) == 0:
             self.must_run()
@@ -121,14 +121,14 @@ class Operator:
         return self.times_said(LOST)
 
     def cpu_seconds(self) -> float:
-        """With those whom it started and who have ended."""
+        """CPU seconds, including processes that it started and that have ended."""
         self.must_run()
         times = psutil.Process(self.process.pid).cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
 
     @property
     def computes(self) -> bool:
-        """Whether its main thread has something to compute now, be it that it waits for a core."""
+        """Whether its main thread has something to compute now, even if it waits for a core."""
         self.must_run()
         return bool(psutil.Process(self.process.pid).status() == psutil.STATUS_RUNNING)
 
@@ -137,13 +137,13 @@ class Operator:
             self.peak_bytes = max(self.peak_bytes, psutil.Process(self.process.pid).memory_info().rss)
 
     def memory(self) -> tuple[int, int]:
-        """Resident now, and of that what is its own alone, in bytes."""
+        """Memory in bytes: what is resident now, and how much of that is its own alone."""
         self.must_run()
         found = psutil.Process(self.process.pid).memory_full_info()
         return int(found.rss), int(found.uss)
 
     async def metrics(self) -> str:
-        """What it says of itself; nothing where it doesn't answer in time."""
+        """What it says of itself; empty if it doesn't answer in time."""
         served = _SERVED.search(self.log.read_text(encoding="utf-8", errors="replace"))
         if served is None or not self.runs:
             return ""

@@ -1,4 +1,4 @@
-"""Where the main thread's CPU goes, by function: seen by py-spy where it is installed, else counted by cProfile."""
+"""Where the main thread's CPU goes, by function: seen by py-spy if it is installed, else counted by cProfile."""
 
 import marshal
 import re
@@ -21,8 +21,9 @@ _WAITING = "EpollSelector.select (selectors.py)"
 """On a busy machine a thread that waits is sometimes taken for one that computes."""
 _POLLING = "<method 'poll' of 'select.epoll' objects>"
 _MICRO = 1_000_000
-_Calls = dict[tuple[str, int, str], tuple[int, int, float, float, object]]
-"""By file, line and name: calls, with recursive ones and without, and the seconds that they took alone and with what they call."""
+Calls = dict[tuple[str, int, str], tuple[int, int, float, float, object]]
+"""Maps each function (file, line and name) to its number of calls, without and with recursive ones, and the seconds that they took
+alone and with what they call."""
 
 
 class Sampler:
@@ -53,7 +54,7 @@ class Sampler:
 
 
 def top_of_samples(lines: Iterable[str], most: int = TOP) -> list[str]:
-    """Of py-spy's raw format: frames from the outermost on, with semicolons between, and how often it was seen so."""
+    """Reads py-spy's raw format: frames from the outermost on, with semicolons between, and how often that stack was seen."""
     alone: Counter[str] = Counter()
     with_called: Counter[str] = Counter()
     for line in lines:
@@ -72,10 +73,10 @@ def top_of_samples(lines: Iterable[str], most: int = TOP) -> list[str]:
 
 
 def top_of_calls(file: Path, most: int = TOP) -> list[str]:
-    """Of what cProfile counted; calls of small functions look dearer than they are."""
+    """Reads what cProfile counted; calls of small functions look dearer than they are."""
     if not file.exists():
         return ["cProfile wrote nothing: the operator was killed before it ended by itself"]
-    calls: _Calls = marshal.loads(file.read_bytes())  # noqa: S302 - the operator that we started wrote it
+    calls: Calls = marshal.loads(file.read_bytes())  # noqa: S302 - the operator that we started wrote it
     alone: Counter[str] = Counter()
     with_called: Counter[str] = Counter()
     for (where, _, name), (_, _, itself, whole, _) in calls.items():
@@ -108,5 +109,5 @@ def _function(frame: str) -> str:
 
 
 def _short(file: str) -> str:
-    """From the package on."""
+    """Shortens a path, from the package on."""
     return re.sub(r"^.*/(?:site-packages|operator|lib/python3\.\d+)/", "", file)

@@ -1,4 +1,4 @@
-"""An API server in trouble: between the operator and a healthy one, what it is asked is refused for a while or answered late."""
+"""An API server in trouble: a proxy between the operator and a healthy server refuses requests for a while, or delays answers."""
 
 import asyncio
 import ssl
@@ -29,7 +29,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class Proxy:
-    """As an asynchronous context manager; while it has no trouble it passes everything on."""
+    """As an asynchronous context manager; without trouble it passes everything on."""
 
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         self._plane = plane
@@ -43,7 +43,7 @@ class Proxy:
         """How late each answer is; the request was carried out before."""
         self.refused = 0
         self.asked = 0
-        """Watches among them, which it neither refuses nor delays: they are few, and last."""
+        """How many of them are watches, which it neither refuses nor delays: they are few, and last."""
 
     async def __aenter__(self) -> "Proxy":
         self._session = aiohttp.ClientSession(
@@ -66,7 +66,7 @@ class Proxy:
 
     @property
     def kubeconfig(self) -> Path:
-        """The healthy server's, with this one's address."""
+        """The healthy server's kubeconfig with this proxy's address."""
         if self._runner is None:
             raise BenchError("the proxy was not started")
         content = yaml.safe_load(self._plane.kubeconfig.read_text(encoding="utf-8"))
@@ -105,7 +105,7 @@ class Proxy:
 
 
 def trusted(plane: ControlPlane) -> ssl.SSLContext | bool:
-    """What the healthy one is known by."""
+    """The certificate by which the healthy server is known."""
     return ssl.create_default_context(cafile=str(plane.api.certificate))
 
 

@@ -1,4 +1,4 @@
-"""How the operator grows: what is measured with so many jobs."""
+"""How the operator grows: what is measured with each number of jobs."""
 
 import asyncio
 from time import monotonic
@@ -11,14 +11,14 @@ from bench.admission.operator_process import LEADS
 from bench.admission.stage import READY_SECONDS, Bench, numbered
 from bench.admission.standing import Standing, holder_names, new_names, stand
 
-from sluice.kube.client import Json
+from sluice.api.base import Json
 from sluice.kube.resources import APPLICATIONS, JOBS
 
 IDLE_SECONDS = 12.0
-"""Two of the operator's rounds and more."""
+"""Seconds: more than two of the operator's rounds."""
 WAITS_LONGEST = "waiting until it lets go"
 A_TABLE = 10
-"""Jobs that wait on each, but for one hot table."""
+"""Jobs that wait on each table, except for the one hot table."""
 UNBOUND = 500
 
 
@@ -49,7 +49,7 @@ async def admit(bench: Bench) -> None:
 
 
 async def ceiling(bench: Bench) -> None:
-    """The writes of admit as fast as the API server takes them from the bench alone: no operator can do better."""
+    """The writes of admit, as fast as the API server takes them from the bench alone: no operator can do better."""
     found, cluster = bench.found, bench.cluster
     operator = await bench.leader()
     await bench.create("sample")
@@ -96,7 +96,7 @@ async def finish(bench: Bench) -> None:
 
 
 async def beside(bench: Bench) -> None:
-    """One new job at a time beside finished ones: created to its SparkApplication."""
+    """One new job at a time beside finished ones: from created to its SparkApplication."""
     found, cluster = bench.found, bench.cluster
     await stand(bench, Standing(finished=bench.jobs))
     bench.drivers.play = Play.ENDS
@@ -125,22 +125,22 @@ async def beside(bench: Bench) -> None:
 
 
 async def release(bench: Bench) -> None:
-    """Jobs that wait on a tenth as many tables beside a holder each: a driver's end to the next SparkApplication."""
+    """Jobs that wait on a tenth as many tables, beside a holder each: from a driver's end to the next SparkApplication."""
     await _released(bench, tables=max(1, bench.jobs // A_TABLE), finished=bench.options.finished)
 
 
 async def release_beside(bench: Bench) -> None:
-    """The same beside as many jobs that have finished."""
+    """The same as release, beside as many jobs that have finished."""
     await _released(bench, tables=max(1, bench.jobs // A_TABLE), finished=bench.jobs)
 
 
 async def hot(bench: Bench) -> None:
-    """Jobs that wait on one table beside its holder: a driver's end to the next SparkApplication."""
+    """Jobs that wait on one table, beside its holder: from a driver's end to the next SparkApplication."""
     await _released(bench, tables=1, finished=bench.options.finished)
 
 
 async def unbound(bench: Bench) -> None:
-    """As release, and behind them 500 jobs at most by names that no policy binds: each may meet everybody."""
+    """Plays the release with up to 500 jobs behind it that name tables that no policy binds: each may meet everybody."""
     tables = max(1, bench.jobs // A_TABLE)
     await _released(bench, tables=tables, finished=bench.options.finished, behind=min(UNBOUND, bench.jobs))
 
@@ -179,7 +179,7 @@ async def _released(bench: Bench, *, tables: int, finished: int, behind: int = 0
 
 
 async def takeover(bench: Bench) -> None:
-    """The leader is killed beside jobs of which half run and half have finished: until another one admits a job."""
+    """The leader is killed beside jobs half of which run and half have finished: until another one admits a job."""
     found, cluster = bench.found, bench.cluster
     half = bench.jobs // 2
     await stand(bench, Standing(holders=half, finished=bench.jobs - half + bench.options.finished))
@@ -207,7 +207,7 @@ async def takeover(bench: Bench) -> None:
 
 
 async def memory(bench: Bench) -> None:
-    """Jobs that wait on a tenth as many tables beside as many that have finished: what the operator needs at rest."""
+    """Jobs that wait on a tenth as many tables, beside as many that have finished: what the operator needs at rest."""
     found = bench.found
     tables = max(1, bench.jobs // A_TABLE)
     await stand(bench, Standing(finished=bench.jobs, holders=tables, waiting=bench.jobs))

@@ -25,22 +25,22 @@ READY_SECONDS = 120.0
 REST_LOOKS = 60
 REST_PAUSE = 0.05
 REST_BUSY = 6
-"""In so few of so many looks, one after the other, the operator has something to compute: it has done what there was to do. What
-it waits for a core counts, so that it is told on a busy machine, too."""
+"""An operator that has something to compute in so few of so many consecutive looks has done what there was to do. A wait for a
+core counts as computing, so that this can also be told on a busy machine."""
 
 
 @dataclass(frozen=True)
 class Options:
     limit: float = 240.0
-    """Seconds for the preparation, and again for what is measured."""
+    """Seconds for the preparation, and as many for what is measured."""
     samples: int = 50
-    """Of jobs one at a time, and of releases."""
+    """How many jobs are measured one at a time, and how many releases."""
     good: int = 100
-    """Jobs whose time is told alone and beside bad input."""
+    """How many jobs are timed alone and beside bad input."""
     finished: int = 0
     """Jobs that have finished long before, beside everything else."""
     suspended: bool = False
-    """Whether waiting jobs are suspended ones beside an operator that runs; else it is started when they are there."""
+    """Whether waiting jobs are suspended ones beside a running operator; else it is started when they are there."""
     tables_exist: bool = True
     profile: bool = False
 
@@ -61,9 +61,9 @@ class Bench:
     reached_by: Path | None = None
     """The kubeconfig of operators, if it isn't the API server's own."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Of operators."""
+    """The operators of this bench."""
     watched_beside: tuple[str, ...] = ()
-    """Other namespaces that operators watch."""
+    """Other namespaces that the operators watch."""
 
     @property
     def jobs(self) -> int:
@@ -74,7 +74,7 @@ class Bench:
         return self.options.limit
 
     async def create(self, name: str, table: str = "", *, suspended: bool = False) -> None:
-        """On a table of its own, unless one is named."""
+        """Creates a job on a table of its own, unless one is named."""
         location = self.tables.location(table or name)
         await self.cluster.create(JOBS, workload.job(name, location, suspended=suspended))
 
@@ -102,7 +102,7 @@ class Bench:
         return operator
 
     async def rested_leader(self, name: str = "operator") -> Operator | None:
-        """One that lets jobs in and has done all that there was to do; None if it lets none in, which is told."""
+        """Returns an operator that admits jobs and has done all that there was to do; None if it admits none, which is noted."""
         operator = await self.leader(name)
         probe = f"probe-of-{name}"
         await self.create(probe)
@@ -114,7 +114,7 @@ class Bench:
         return operator
 
     async def _rest_of(self, operator: Operator) -> float:
-        """Seconds until then; infinity if it never came to rest within the limit."""
+        """Seconds until it came to rest; infinity if it never did within the limit."""
         looks: deque[tuple[float, bool]] = deque(maxlen=REST_LOOKS)
         begun = monotonic()
         while len(looks) < REST_LOOKS or sum(computes for _, computes in looks) > REST_BUSY:
@@ -132,7 +132,7 @@ class Bench:
         return await self.cluster.until(looked, seconds)
 
     async def prepared(self, what: str, reached: Callable[[], int], wanted: int, operator: Operator) -> bool:
-        """Whether all are where the measurement begins; if not, that is what it found."""
+        """Returns whether all are where the measurement begins; if not, that is noted as what was found."""
         if await self.until(lambda: reached() >= wanted, operator, self.limit):
             return True
         self.found.wanted = wanted
@@ -164,5 +164,5 @@ class Bench:
 
 
 def numbered(what: str, count: int) -> list[str]:
-    """Names of one length."""
+    """Names of equal length."""
     return [f"{what}-{number:06}" for number in range(count)]

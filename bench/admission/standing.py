@@ -1,4 +1,4 @@
-"""What stands in the cluster before anything is measured: one job of each kind, by an operator, and copies of it."""
+"""What exists in the cluster before anything is measured: an operator makes one job of each kind, and the rest are copies."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from sluice.controller.config import OperatorConfig
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
 
 BACK = -1
-"""The priority of those who wait behind everybody else."""
+"""The priority of jobs that wait behind everybody else."""
 
 _BROUGHT = ("finished", "hold", "wait", "unbound")
 """Each beside those before it."""
@@ -30,15 +30,15 @@ class Standing:
     """How many jobs of each kind."""
 
     new: int = 0
-    """On tables of their own, which no operator has seen yet."""
+    """Jobs on tables of their own, which no operator has seen yet."""
     finished: int = 0
-    """With what they left."""
+    """Finished jobs, with what they left."""
     holders: int = 0
-    """Whose driver runs, each on a table of its own."""
+    """Jobs whose driver runs, each on a table of its own."""
     waiting: int = 0
-    """Behind the holders, on their tables in turn."""
+    """Jobs that wait behind the holders, on their tables in turn."""
     unbound: int = 0
-    """By names of tables that may be any, behind everybody else."""
+    """Jobs by names of tables that may be any, behind everybody else."""
 
 
 def new_names(standing: Standing) -> list[str]:
@@ -111,7 +111,7 @@ async def _reaches(bench: Bench, name: str, phase: str, operator: Operator) -> N
 
 
 async def _let_go(bench: Bench, job: str, operator: Operator) -> None:
-    """Until the operator has taken its finalizers off."""
+    """Waits until the operator has taken its finalizers off."""
     end = monotonic() + READY_SECONDS
     application = bench.cluster.applications[job]["metadata"]["name"]
     pod = bench.cluster.applications[job]["spec"]["driver"]["podName"]
@@ -145,7 +145,7 @@ async def template_of(
     namespace: str = NAMESPACE,
     has_attempt: bool = False,
 ) -> Template:
-    """Of a job as it is now."""
+    """The template made of a job as it is now."""
     job = await bench.cluster.kube.get(JOBS, namespace, name)
     place = Place.of(job, table, holder)
     objects = [await bench.etcd.get(stored_at(JOBS, namespace, name))]
@@ -168,7 +168,7 @@ def stored_at(resource: Resource, namespace: str, name: str) -> str:
 
 
 def _copies(bench: Bench, standing: Standing, templates: dict[str, Template]) -> Iterator[Stored]:
-    """The first of each kind is its template."""
+    """Copies; the first of each kind is its template."""
     for number, name in _others(new_names(standing)):
         yield from _copied(bench, templates["new"], Place.new(name), number)
     for number, name in _others(numbered("finished", standing.finished)):

@@ -6,7 +6,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from sluice.api import names
-from sluice.kube.client import Json
+from sluice.api.base import Json
 
 _SCHEMA = {
     "type": "struct",
@@ -20,7 +20,7 @@ _SCHEMA_STRING = json.dumps(_SCHEMA)
 
 @dataclass(frozen=True)
 class Tables:
-    """Locations below a folder; each has a Delta log of one version, unless they are not to be there yet."""
+    """Locations below a folder; each has a Delta log of one version, unless they are not to exist yet."""
 
     folder: Path
     exist: bool = True
@@ -36,7 +36,7 @@ class Tables:
 
 
 def _first_version() -> tuple[Json, ...]:
-    """With an id of its own: two locations with one id may be one table."""
+    """Writes the first version with an id of its own: two locations with one id may be one table."""
     metadata = {
         "id": str(uuid4()),
         "format": {"provider": "parquet", "options": {}},
@@ -49,7 +49,7 @@ def _first_version() -> tuple[Json, ...]:
 
 
 def job(name: str, location: str, *, suspended: bool = False, priority: int = 0) -> Json:
-    """A rewrite: two of them on one table conflict."""
+    """A job that rewrites: two of them on one table conflict."""
     spec: Json = {"sql": f"DELETE FROM delta.`{location}` WHERE id = 1"}
     if suspended:
         spec["admission"] = {"suspend": True}
@@ -59,7 +59,7 @@ def job(name: str, location: str, *, suspended: bool = False, priority: int = 0)
 
 
 def job_by_name(name: str, table: str, *, priority: int = 0) -> Json:
-    """Of a table in a catalog, which no policy binds to a location: it may be any."""
+    """A job on a table in a catalog, which no policy binds to a location: it may be any."""
     return _job(name, {"sql": f"DELETE FROM lake.`{table}` WHERE id = 1", "priority": priority})
 
 

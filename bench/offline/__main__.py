@@ -12,7 +12,7 @@ from random import Random
 from time import perf_counter, process_time
 from typing import TypeVar
 
-from sluice.offline import plain
+from sluice.offline import answers
 from sluice.offline.history import read_log, replayed
 from sluice.offline.plan import planned
 from sluice.offline.workspace import opened
@@ -113,7 +113,7 @@ def main() -> None:
         write_jobs(folder)
         workspace = timed(f"read {JOBS:,} manifests", lambda: opened([folder]))
         plan = timed("hold them against each other", lambda: planned(workspace))
-        timed("write the plan as JSON", lambda: json.dumps(plain.plan_json(plan)))
+        timed("write the plan as JSON", lambda: json.dumps(answers.plan_json(plan)))
         sys.stdout.write(
             f"  {len(plan.jobs):,} jobs, {len(plan.edges):,} conflicts, {len(plan.widest.members)} together "
             f"(at most {plan.widest.at_most}), {len(plan.savings):,} pieces of advice\n"

@@ -58,7 +58,7 @@ def understood(spec: DeltaWriteJobSpec) -> JobFootprint:
 
 
 def timed(work: Callable[[], int]) -> float:
-    """A second's work."""
+    """Returns how much work is done a second of CPU time."""
     begun = process_time()
     done = work()
     return done / (process_time() - begun)

@@ -47,7 +47,7 @@ def settled(queue: Queue) -> None:
 
 
 def hot_table() -> tuple[float, float, Queue]:
-    """Effective pairs a second of the queue, and pairs a second one by one."""
+    """Returns the queue's effective pairs a second, and pairs a second one by one."""
     templates = [understood(sql) for sql in statements(3, REGIONS[0])]
     waiters = [waiter(number, templates[number % len(templates)]) for number in range(HOT)]
     queue = Queue()
@@ -69,7 +69,7 @@ def hot_table() -> tuple[float, float, Queue]:
 
 
 def drained(queue: Queue) -> list[float]:
-    """Seconds that each change takes: one holder releases, and whoever may go then goes."""
+    """Returns the seconds that each change takes: one holder releases, and whoever may go then goes."""
     times = []
     holding: list[str] = []
     while len(queue) or holding:
@@ -77,13 +77,13 @@ def drained(queue: Queue) -> list[float]:
         if holding:
             queue.hold(holding.pop(0), ())
         settled(queue)
-        for decision in queue.ready():
+        for decision in iter(queue.take, None):
             one = decision.waiter
             queue.hold(one.uid, (one,))
             queue.leave(one.uid)
             holding.append(one.uid)
         times.append(process_time() - began)
-        for _ in queue.newly_blocked():
+        for _ in iter(queue.take_blocked, None):
             pass
     return times
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from cluster.cluster import Cluster
 from devenv.cache import Cache
 from devenv.errors import DevError
+from devenv.images import SPARK, ensure_image
 from devenv.progress import say
 from devenv.project import cache_folder
-from devenv.spark_image import ensure_image
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -30,20 +30,12 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def jars_of_the_environment() -> list[Path]:
-    """Delta's jars and the LogStore, as ./dev names them."""
-    named = os.environ.get("SLUICE_SPARK_JARS", "")
-    if not named:
-        raise DevError("SLUICE_SPARK_JARS names no jars for the Spark image: run this through ./dev.")
-    return [Path(jar) for jar in named.split(",")]
-
-
 def main() -> int:
     options = arguments().parse_args()
     cluster = Cluster(options.folder, outlives_us=True)
     match options.command:
         case "up":
-            cluster.up(ensure_image(Cache(cache_folder()), jars_of_the_environment()))
+            cluster.up(ensure_image(Cache(cache_folder()), SPARK))
             say(f"kubeconfig inside of it: {cluster.kubeconfig}")
         case "exec":
             command = cluster.command(options.run)

@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 
 from cluster.layout import API_ADDRESS, API_SERVER, NODE, SERVICE_NET, Layout
+from cluster.services import API_NAME
 from devenv.processes import run
 
 _NAMES = ", ".join(
     [
         *(
             f"DNS:{name}"
-            for name in ("kubernetes", "kubernetes.default", "kubernetes.default.svc", "localhost", NODE)
+            for name in (
+                *("kubernetes", "kubernetes.default", "kubernetes.default.svc", API_NAME),
+                *("localhost", NODE),
+            )
         ),
         *(f"IP:{address}" for address in ("127.0.0.1", API_ADDRESS, f"{SERVICE_NET}.1")),
     ]

@@ -19,9 +19,9 @@ from typing import Self
 from cluster import certificates
 from cluster.layout import Layout
 from devenv.errors import DevError
+from devenv.images import Image
 from devenv.processes import Argument, ProcessId, last_lines, spawn, wait_until
 from devenv.project import ROOT
-from devenv.spark_image import Image
 
 UP_SECONDS = 180.0
 
@@ -95,6 +95,9 @@ class Cluster:
     def kubectl(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return self.run(self.program("kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments, stdin=stdin)
 
+    def helm(self, *arguments: Argument) -> subprocess.CompletedProcess[str]:
+        return self.run(self.program("helm"), f"--kubeconfig={self.kubeconfig}", *arguments)
+
     def load(self, archive: Path) -> None:
         done = self.run(
             self.program("ctr"),
@@ -110,7 +113,7 @@ class Cluster:
             raise DevError(f"containerd refused {archive}: {done.stderr.strip()}")
 
     def _load_when_possible(self, archive: Path, namespaces: subprocess.Popen[bytes]) -> None:
-        """Beside the start of the rest: containerd comes long before the node is ready."""
+        """Loads it beside the start of the rest: containerd comes long before the node is ready."""
         wait_until(
             lambda: self._layout.containerd_socket.exists() or namespaces.poll() is not None, UP_SECONDS
         )
@@ -152,7 +155,7 @@ class Cluster:
         return [*into, *map(str, command)]
 
     def _first_process(self) -> int | None:
-        """The process that is number 1 inside, as it is numbered outside."""
+        """The process that is number 1 inside, by its number outside."""
         try:
             recorded = ProcessId(**json.loads(self._layout.process.read_text()))
             children = Path(f"/proc/{recorded.pid}/task/{recorded.pid}/children").read_text().split()

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from cluster import services
 from cluster.layout import API_ADDRESS, API_PORT, NODE, POD_NET, SERVICE_NET, Layout
 from devenv.errors import DevError
 from devenv.processes import Argument, last_lines
 
 READY_SECONDS = 120.0
+# Answers that pods give one another stay on their bridge, and have to be changed back as their questions were changed.
+_BRIDGED_TOO = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 
 _CNI = {
     "cniVersion": "0.4.0",
@@ -53,6 +57,8 @@ class Node:
         self._control_plane()
         self._containers()
         self._kubelet()
+        self._services()
+        self._wait_for_the_node()
         self._layout.ready.touch()
 
     def _network(self) -> None:
@@ -62,14 +68,20 @@ class Node:
         _call("ip", "link", "set", "cni0", "up")
         _call("ip", "route", "add", "default", "dev", "cni0")
         Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
-        hosts = self._layout.folder / "hosts"
-        hosts.write_text(f"127.0.0.1 localhost {NODE} {os.uname().nodename}\n")
-        _call("mount", "--bind", hosts, "/etc/hosts")
-        # Nothing routes services here; this one address every pod needs, to reach the API server.
-        destination = ["-d", f"{SERVICE_NET}.1", "-p", "tcp", "--dport", "443"]
-        for chain in ("PREROUTING", "OUTPUT"):
-            rewritten = ["-j", "DNAT", "--to", f"{API_ADDRESS}:{API_PORT}"]
-            _call("iptables", "-t", "nat", "-A", chain, *destination, *rewritten)
+        if not _BRIDGED_TOO.exists():
+            raise DevError(
+                "The kernel has no br_netfilter loaded, without which pods do not reach Services: "
+                "run `modprobe br_netfilter`, then start the cluster again."
+            )
+        _BRIDGED_TOO.write_text("1")
+        self._on_the_node("hosts", f"127.0.0.1 localhost {NODE} {os.uname().nodename}\n")
+        self._on_the_node("resolv.conf", services.RESOLV_CONF)
+
+    def _on_the_node(self, name: str, text: str) -> None:
+        """A file of /etc that is another one inside."""
+        file = self._layout.folder / name
+        file.write_text(text)
+        _call("mount", "--bind", file, f"/etc/{name}")
 
     def _control_plane(self) -> None:
         layout, pki = self._layout, self._layout.certificates
@@ -156,6 +168,8 @@ conf_dir = "{networks}"
             "failSwapOn": False,
             # As restrict_oom_score_adj above.
             "featureGates": {"KubeletInUserNamespace": True},
+            "clusterDNS": [services.DNS_ADDRESS],
+            "clusterDomain": services.DOMAIN,
             "enforceNodeAllocatable": [],
             "evictionHard": {"nodefs.available": "1%"},
             "localStorageCapacityIsolation": False,
@@ -171,11 +185,23 @@ conf_dir = "{networks}"
             f"--node-ip={API_ADDRESS}",
             f"--root-dir={layout.folder}/kubelet",
         )
+
+    def _services(self) -> None:
+        layout = self._layout
+        corefile = layout.folder / "Corefile"
+        corefile.write_text(services.corefile(layout.kubeconfig))
+        self._run("coredns", "-conf", corefile)
+        self._run("kube-proxy", f"--kubeconfig={layout.kubeconfig}", *services.PROXY_OPTIONS)
+        applied = ("apply", "--server-side", "-f", "-")
+        self._wait("coredns", lambda: self._kubectl(*applied, stdin=services.dns_service()) is not None)
+
+    def _wait_for_the_node(self) -> None:
         path = "{.items[*].status.conditions[?(@.type=='Ready')].status}"
         self._wait("kubelet", lambda: self._kubectl("get", "nodes", "-o", f"jsonpath={path}") == "True")
         self._wait(
             "kube-controller-manager", lambda: self._kubectl("get", "serviceaccount", "default") is not None
         )
+        self._wait("kube-proxy", lambda: _resolves(services.API_NAME))
 
     def _run(self, program: str, *arguments: Argument) -> None:
         environment = {**os.environ, "PATH": f"{self._layout.path}:{os.environ['PATH']}"}
@@ -186,16 +212,17 @@ conf_dir = "{networks}"
     def _wait(self, name: str, condition: Callable[[], bool]) -> None:
         end = time.monotonic() + READY_SECONDS
         while not condition():
-            if self._parts[name].poll() is not None or time.monotonic() > end:
-                raise DevError(
-                    f"{name} isn't ready; the end of its log:\n{last_lines(self._layout.logs / name)}"
-                )
+            ended = [part for part, process in self._parts.items() if process.poll() is not None]
+            if ended or time.monotonic() > end:
+                log = last_lines(self._layout.logs / (ended or [name])[0])
+                what = f"{ended[0]} ended" if ended else f"{name} is not ready"
+                raise DevError(f"{what}; the end of its log:\n{log}")
             time.sleep(0.2)
 
-    def _kubectl(self, *arguments: str) -> str | None:
+    def _kubectl(self, *arguments: str, stdin: str = "") -> str | None:
         program = str(self._layout.program("kubectl"))
         command = [program, f"--kubeconfig={self._layout.kubeconfig}", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
         return done.stdout if done.returncode == 0 else None
 
 
@@ -203,6 +230,14 @@ def _call(*command: Argument) -> None:
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise DevError(f"{' '.join(map(str, command))} failed: {done.stderr.strip()}")
+
+
+def _resolves(name: str) -> bool:
+    try:
+        socket.getaddrinfo(name, None)
+    except socket.gaierror:
+        return False
+    return True
 
 
 def _reap() -> None:

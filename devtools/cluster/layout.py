@@ -1,4 +1,4 @@
-"""Where everything of one cluster lies, and the addresses that it uses inside of its network namespace."""
+"""Where everything of one cluster is kept, and the addresses that it uses inside its network namespace."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ API_SERVER = f"https://{API_ADDRESS}:{API_PORT}"
 NODE = "node1"
 
 PROGRAMS = (
-    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl",
-    "containerd", "containerd-shim-runc-v2", "ctr",
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns",
+    "containerd", "containerd-shim-runc-v2", "ctr", "kubectl", "helm",
 )  # fmt: skip
 
 

@@ -1,51 +1,50 @@
 """`python -m demo`, started by `./dev demo` with everything set up."""
 
 import argparse
+import json
 import os
 import shutil
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from secrets import token_hex
 
-import yaml
 from deltalake import DeltaTable
 from rich.console import Console
 
 from demo.cluster import Cluster, DemoError, kubeconfig_of
+from demo.comparison import Run, Way, document, with_sluice
+from demo.dangers import dangers
+from demo.plain import PlainJob, PlainState
 from demo.scenario import DemoJob, Scenario, scenario
-from demo.view import View, outcomes
+from demo.services import runtime, services
+from demo.view import View, comparison
 from devenv.errors import DevError
-from devenv.ports import accepts, free_ports
-from devenv.project import ROOT
-from devenv.service import Service
 from devenv.temporary import OUTER
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
 PATIENCE_SECONDS = 420.0
 PIPE_WIDTH = 200
-# For 400 rows: by their defaults Spark and Delta cut them into hundreds of tasks, and tell about each of them.
-FOR_SMALL_TABLES = {
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.default.parallelism": "1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.ui.explainMode": "simple",
-    "spark.sql.maxPlanStringLength": "0",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
+HOW_TO_SEE_IT = (
+    "What the jobs risk without Sluice is the oracle's word, not a measurement: "
+    "./dev demo --plain runs them without it as well, and measures."
+)
+PLAIN_WAS_RUN = (
+    "Without Sluice: one plain SparkApplication a job, created in the same order, all at once; the same statements, Spark "
+    "settings, engine and copied tables, without admission and without retries. Compute: seconds that the driver ran. "
+    "Measured on this machine, just now."
+)
 
 
 def main() -> int:
     options = _options()
-    console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
+    console = _console(to_stderr=options.output == "json")
     folder = Path(
         tempfile.mkdtemp(prefix="sluice-demo-", dir=os.environ.get(OUTER) if options.keep else None)
     )
@@ -63,6 +62,12 @@ def main() -> int:
             return 1
 
 
+def _console(to_stderr: bool) -> Console:
+    """Where the story is told: standard output, unless that is to hold nothing but JSON."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    return Console(stderr=to_stderr) if stream.isatty() else Console(stderr=to_stderr, width=PIPE_WIDTH)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__)
     parser.add_argument("--kubeconfig", type=Path, help=argparse.SUPPRESS)
@@ -71,6 +76,18 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--redis-server", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--namespace", default="default", help="namespace to work in")
     parser.add_argument("--jobs", type=int, default=0, help="how many more jobs to apply")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="run the same jobs as plain SparkApplications first, all at once, and show both beside each other",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json"),
+        default="text",
+        help="json: the closing table alone on standard output, the rest on standard error",
+    )
     parser.add_argument("--keep", action="store_true", help="leave all of it running until Ctrl-C")
     return parser.parse_args()
 
@@ -81,134 +98,141 @@ def _run(
     plan = scenario(folder / "lake", options.jobs)
     if options.context:  # a stack of ./dev has them
         cluster.install_crds()
-    for service in _services(folder, cluster, options):
+    for service in services(folder, cluster, options.redis_url, options.redis_server):
         stack.callback(service.stop)
         service.start()
     console.print(f"operator and local engine run; tables in {folder / 'lake'}")
-    applied = _apply(cluster, [plan.setup])
+    _apply(cluster, [plan.setup])
     with View(console) as view:
         _follow(cluster, view, [plan.setup])
-    applied |= _apply(cluster, list(plan.jobs))
-    console.print(f"applied {len(plan.jobs)} jobs at once")
-    everything = [plan.setup, *plan.jobs]
-    with View(console) as view:
-        _follow(cluster, view, list(plan.jobs))
-    jobs = cluster.jobs()
-    problems = _problems(jobs, everything)
-    outcomes(console, jobs, everything, problems)
-    _times(console, jobs, applied)
-    rows = _rows(plan)
-    if rows != plan.rows:
-        problems["orders"] = f"the table holds {rows} rows, not {plan.rows}"
-        console.print(f"[red]{problems['orders']}[/]")
-    else:
-        console.print(f"the table holds the {rows} rows that it should: nothing lost, nothing twice")
+    _check_setup(cluster, plan)
+    plain = _without_sluice(console, cluster, folder, options) if options.plain else None
+    applied = time.time()
+    sluice = _with_sluice(console, cluster, plan)
+    statuses = {name: job["status"] for name, job in cluster.jobs().items()}
+    problems = _problems(statuses, plan.jobs)
+    if sluice.rows != plan.rows:
+        problems["orders"] = f"the table holds {sluice.rows} rows, not {plan.rows}"
+    in_danger = dangers(plan)
+    comparison(console, plain, in_danger, sluice, problems)
+    _times(console, [statuses[job.name] for job in plan.jobs], applied)
+    if "orders" not in problems:
+        console.print(
+            f"the table holds the {sluice.rows} rows that it should: nothing lost, nothing twice",
+            highlight=False,
+        )
+    console.print(PLAIN_WAS_RUN if plain else HOW_TO_SEE_IT, highlight=False)
+    if options.output == "json":
+        json.dump(document(plain, in_danger, sluice, problems), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        sys.stdout.flush()
     if options.keep:
         _keep(console, cluster)
     return 1 if problems else 0
 
 
-def _services(folder: Path, cluster: Cluster, options: argparse.Namespace) -> list[Service]:
-    for name in ("engine", "lake"):
-        (folder / name).mkdir()
-    config = folder / "operator.yaml"
-    services = []
-    redis_url = options.redis_url
-    if redis_url is None:
-        port = free_ports(1)[0]
-        redis_url = f"redis://127.0.0.1:{port}/0"
-        redis = [
-            options.redis_server,
-            "--port",
-            str(port),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--dir",
-            str(folder),
-        ]
-        services.append(Service("redis", redis, folder / "redis.log", lambda: accepts(port)))
-    config.write_text(yaml.safe_dump(_operator_config(cluster, redis_url)), encoding="utf-8")
-    os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
-    operator = [sys.executable, "-m", "sluice.controller", "--config", str(config)]
-    engine = [
-        *(sys.executable, "-m", "localengine", "--namespace", cluster.namespace),
-        *("--work", str(folder / "engine"), "--stop-drivers"),
-    ]
-    return [
-        *services,
-        Service("local engine", engine, folder / "engine.log", lambda: True),
-        Service("operator", operator, folder / "operator.log", lambda: True),
-    ]
+def _with_sluice(console: Console, cluster: Cluster, plan: Scenario) -> Way:
+    began = time.monotonic()
+    _apply(cluster, list(plan.jobs))
+    console.print(f"applied {len(plan.jobs)} jobs at once")
+    with View(console) as view:
+        _follow(cluster, view, list(plan.jobs))
+    makespan = time.monotonic() - began
+    jobs = cluster.jobs()
+    return _way(plan, {job.name: with_sluice(jobs[job.name]["status"]) for job in plan.jobs}, makespan)
 
 
-def _operator_config(cluster: Cluster, redis_url: str) -> Json:
-    return {
-        "deployment": "sluice-demo",
-        "namespace": cluster.namespace,
-        "watchNamespaces": [cluster.namespace],
-        "redisUrl": redis_url,
-        "httpAddress": "off",
-        "runtimes": {
-            "default": {
-                "sparkVersion": "4.2.0",
-                "deltaVersion": "4.4.0",
-                "mainApplicationFile": f"local://{ROOT / 'spark-images' / 'runner' / 'run.py'}",
-                "driver": {"cores": 1, "memory": "1g"},
-                "sparkConf": {
-                    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-                    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-                    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
-                    **FOR_SMALL_TABLES,
-                    # JVMs that live for half a minute.
-                    "spark.driver.extraJavaOptions": os.environ.get("SLUICE_JVM_OPTIONS", ""),
-                },
-            }
-        },
-    }
+def _without_sluice(console: Console, cluster: Cluster, folder: Path, options: argparse.Namespace) -> Way:
+    """Runs the jobs on a copy of the tables, with nothing between them but Delta itself."""
+    shutil.copytree(folder / "lake", folder / "plain")
+    plan = scenario(folder / "plain", options.jobs)
+    suffix = token_hex(3)
+    jobs = [PlainJob(job, f"{job.name}-plain-{suffix}") for job in plan.jobs]
+    began = time.monotonic()
+    cluster.create_applications([job.manifest(cluster.namespace, runtime()) for job in jobs])
+    console.print(
+        f"created {len(jobs)} plain SparkApplications at once, without Sluice, on a copy of the tables"
+    )
+    try:
+        with View(console) as view:
+            states = _follow_plain(cluster, view, jobs)
+        makespan = time.monotonic() - began
+    finally:
+        if not options.keep:
+            cluster.delete_applications([job.application for job in jobs])
+    return _way(plan, {job.job.name: states[job.application].run() for job in jobs}, makespan)
 
 
-def _apply(cluster: Cluster, jobs: list[DemoJob]) -> dict[str, float]:
-    now = time.time()
+def _way(plan: Scenario, runs: dict[str, Run], makespan: float) -> Way:
+    succeeded = {name for name, run in runs.items() if run.succeeded}
+    return Way(runs, makespan, _rows(plan), plan.rows_after(succeeded))
+
+
+def _apply(cluster: Cluster, jobs: list[DemoJob]) -> None:
     cluster.apply([job.manifest(cluster.namespace) for job in jobs])
-    return {job.name: now for job in jobs}
 
 
 def _follow(cluster: Cluster, view: View, expected: list[DemoJob]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS + 20.0 * len(expected)
+    deadline = _deadline(len(expected))
     while True:
         jobs = cluster.jobs()
         view.show(jobs, expected)
         if all(jobs.get(job.name, {}).get("status", {}).get("phase") in ENDED for job in expected):
             return
-        if time.monotonic() > deadline:
-            raise DemoError("not every job has ended in time")
-        time.sleep(0.5)
+        _wait_until(deadline)
 
 
-def _problems(jobs: dict[str, Json], expected: list[DemoJob]) -> dict[str, str]:
+def _follow_plain(cluster: Cluster, view: View, expected: list[PlainJob]) -> dict[str, PlainState]:
+    deadline = _deadline(len(expected))
+    while True:
+        states = cluster.applications()
+        found = {job.job.name: states[job.application] for job in expected if job.application in states}
+        view.show(
+            {name: {"status": state.status} for name, state in found.items()}, [job.job for job in expected]
+        )
+        if len(found) == len(expected) and all(state.ended for state in found.values()):
+            return states
+        _wait_until(deadline)
+
+
+def _deadline(jobs: int) -> float:
+    return time.monotonic() + PATIENCE_SECONDS + 20.0 * jobs
+
+
+def _wait_until(deadline: float) -> None:
+    if time.monotonic() > deadline:
+        raise DemoError("not every job has ended in time")
+    time.sleep(0.5)
+
+
+def _check_setup(cluster: Cluster, plan: Scenario) -> None:
+    problems = _problems({plan.setup.name: cluster.jobs()[plan.setup.name]["status"]}, [plan.setup])
+    for name, problem in problems.items():
+        raise DemoError(f"{name} {problem}")
+
+
+def _problems(statuses: Mapping[str, Json], expected: Iterable[DemoJob]) -> dict[str, str]:
     problems = {}
     for job in expected:
-        status = jobs[job.name]["status"]
+        status = statuses[job.name]
         if (status["phase"], status["reason"]) != (job.phase, job.reason):
             problems[job.name] = f"should be {job.phase}/{job.reason}: {status.get('message', '')}"
     return problems
 
 
-def _times(console: Console, jobs: dict[str, Json], applied: dict[str, float]) -> None:
-    """From being applied on; jobs that had to wait are left out of the first figure."""
+def _times(console: Console, statuses: list[Json], applied: float) -> None:
+    """Times from when the jobs were applied; jobs that had to wait are left out of the first figure."""
     to_grant, to_end = [], []
-    for name, job in jobs.items():
-        status = job["status"]
-        if name in applied and status["phase"] == "Succeeded":
+    for status in statuses:
+        if status["phase"] == "Succeeded":
             attempt = status["attempts"][-1]
-            to_grant.append(_seconds(attempt["grantedAt"]) - applied[name])
+            to_grant.append(_seconds(attempt["grantedAt"]) - applied)
             to_end.append(_seconds(attempt["endedAt"]) - _seconds(attempt["grantedAt"]))
-    console.print(
-        f"applied -> leases granted and SparkApplication created: {min(to_grant):.2f} s at best "
-        f"(the others waited for their turn); granted -> ended: {statistics.median(to_end):.1f} s in the median"
-    )
+    if to_grant:
+        console.print(
+            f"applied -> leases granted and SparkApplication created: {min(to_grant):.2f} s at best "
+            f"(the others waited for their turn); granted -> ended: {statistics.median(to_end):.1f} s in the median"
+        )
 
 
 def _seconds(text: str) -> float:

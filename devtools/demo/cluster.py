@@ -3,17 +3,19 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
+from demo.plain import PlainState
 from devenv.apiserver import APPLY, RefusedError, apply, install_crds
 from devenv.stack import crd_files
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.engines.attempt import driver_pod_name
+from sluice.engines.kubeflow import GROUP, PLURAL, VERSION
 
-Json = dict[str, Any]
-
-API = "/apis/sluice.dev/v1alpha1/namespaces"
+API = f"/apis/{names.API_VERSION}/namespaces"
 REQUEST_SECONDS = 60
 
 
@@ -35,6 +37,26 @@ class Cluster:
         for manifest in manifests:
             apply(self._call, f"{self._jobs}/{manifest['metadata']['name']}", json.dumps(manifest))
 
+    def create_applications(self, manifests: list[Json]) -> None:
+        for manifest in manifests:
+            apply(self._call, f"{self._applications}/{manifest['metadata']['name']}", json.dumps(manifest))
+
+    def delete_applications(self, names: list[str]) -> None:
+        for name in names:
+            self._call("DELETE", f"{self._applications}/{name}")
+
+    def applications(self) -> dict[str, PlainState]:
+        """Every SparkApplication of the namespace with its driver's pod."""
+        pods = {
+            pod["metadata"]["name"]: pod
+            for pod in self._call("GET", f"/api/v1/namespaces/{self.namespace}/pods")["items"]
+        }
+        found = {}
+        for application in self._call("GET", self._applications)["items"]:
+            name = application["metadata"]["name"]
+            found[name] = PlainState(application, pods.get(driver_pod_name(name), {}))
+        return found
+
     def install_crds(self) -> None:
         install_crds(self._call, crd_files())
 
@@ -42,8 +64,12 @@ class Cluster:
         return {job["metadata"]["name"]: job for job in self._call("GET", self._jobs)["items"]}
 
     @property
+    def _applications(self) -> str:
+        return f"/apis/{GROUP}/{VERSION}/namespaces/{self.namespace}/{PLURAL}"
+
+    @property
     def _jobs(self) -> str:
-        return f"{API}/{self.namespace}/deltawritejobs"
+        return f"{API}/{self.namespace}/{names.JOB_PLURAL}"
 
     def _call(self, method: str, path: str, body: str | None = None) -> Json:
         headers = {"Accept": "application/json", **({} if body is None else {"Content-Type": APPLY})}

@@ -1,8 +1,11 @@
 """The jobs of the demo, and what each of them must come to."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from sluice.api import names
 
 DAYS = ("2026-11-17", "2026-11-18", "2026-11-19")
 ROWS_A_DAY = 100
@@ -20,8 +23,8 @@ class DemoJob:
 
     def manifest(self, namespace: str) -> dict[str, Any]:
         return {
-            "apiVersion": "sluice.dev/v1alpha1",
-            "kind": "DeltaWriteJob",
+            "apiVersion": names.API_VERSION,
+            "kind": names.JOB_KIND,
             "metadata": {"name": self.name, "namespace": namespace},
             "spec": self.spec,
         }
@@ -36,7 +39,11 @@ class Scenario:
 
     @property
     def rows(self) -> int:
-        return self.setup.rows + sum(job.rows for job in self.jobs)
+        return self.rows_after({job.name for job in self.jobs})
+
+    def rows_after(self, succeeded: Collection[str]) -> int:
+        """How many rows the orders table holds once these jobs, and no others, have done their work."""
+        return self.setup.rows + sum(job.rows for job in self.jobs if job.name in succeeded)
 
 
 def scenario(folder: Path, extra: int) -> Scenario:

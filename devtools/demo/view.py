@@ -1,18 +1,17 @@
 """What the demo shows: a live table on a terminal, a line a change in a pipe."""
 
-import sys
 import time
-from datetime import datetime
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from demo.comparison import Run, Way, totals
 from demo.scenario import DemoJob
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 _STYLES = {
     "Succeeded": "green",
@@ -52,8 +51,8 @@ class View:
             if seen[0] and self._shown.get(job.name) != seen:
                 self._shown[job.name] = seen
                 elapsed = time.monotonic() - self._began
-                sys.stdout.write(f"{elapsed:6.1f}s  {job.name:16} {seen[0]:10} {seen[1]}\n")
-                sys.stdout.flush()
+                self._console.file.write(f"{elapsed:6.1f}s  {job.name:16} {seen[0]:10} {seen[1]}\n")
+                self._console.file.flush()
 
 
 def _table(jobs: dict[str, Json], expected: list[DemoJob]) -> Table:
@@ -77,34 +76,53 @@ def _why(status: Json) -> str:
     return " ".join(str(status.get("message", "")).split())[:160]
 
 
-def outcomes(
-    console: Console, jobs: dict[str, Json], expected: list[DemoJob], problems: dict[str, str]
+def comparison(
+    console: Console, plain: Way | None, dangers: Mapping[str, str], sluice: Way, problems: Mapping[str, str]
 ) -> None:
-    """The closing table, read from the resources alone."""
+    """The closing table: both ways beside each other, or what the oracle says beside what was run."""
+    without = ["WITHOUT SLUICE", "COMPUTE"] if plain else ["WITHOUT SLUICE, SAYS THE ORACLE"]
+    columns = ["", "JOB", *without, "WITH SLUICE", "WAITED", "COMPUTE"]
     table = Table(
         title="What came of it", title_justify="left", box=None, pad_edge=False, header_style="bold"
     )
-    for column in ("", "JOB", "OUTCOME", "VERSIONS", "WAITED", "RAN", "MESSAGE"):
-        table.add_column(column, no_wrap=column != "MESSAGE")
-    for job in expected:
-        status = jobs.get(job.name, {}).get("status", {})
-        attempt = (status.get("attempts") or [{}])[-1]
-        versions = ",".join(str(commit["version"]) for commit in attempt.get("commits", []))
-        mark = "[red]✗[/]" if job.name in problems else "[green]✓[/]"
-        table.add_row(
-            mark,
-            job.name,
-            f"{status.get('phase', '?')}/{status.get('reason', '?')}",
-            versions,
-            _between(status.get("queuedAt"), attempt.get("grantedAt")),
-            _between(attempt.get("grantedAt"), attempt.get("endedAt")),
-            problems.get(job.name) or " ".join(str(status.get("message", "")).split())[:120],
+    for column in columns:
+        table.add_column(
+            column,
+            no_wrap=not column.endswith("ORACLE"),
+            justify="right" if column in ("COMPUTE", "WAITED") else "left",
         )
+    for name, run in sluice.runs.items():
+        mark = "[red]✗[/]" if name in problems else "[green]✓[/]"
+        beside = [_told(plain.runs[name]), _compute(plain.runs[name])] if plain else [dangers.get(name, "")]
+        table.add_row(mark, name, *beside, _told(run), _seconds(run.waited), _compute(run))
     console.print(table)
+    console.print(_totals(plain, sluice))
+    for name, problem in problems.items():
+        console.print(f"[red]✗ {name}: {problem}[/]")
 
 
-def _between(start: str | None, end: str | None) -> str:
-    if not start or not end:
-        return ""
-    seconds = (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    return f"{max(seconds, 0.0):.1f}s"
+def _totals(plain: Way | None, sluice: Way) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("ALL OF THEM", *(["WITHOUT SLUICE"] if plain else []), "WITH SLUICE"):
+        table.add_column(column, no_wrap=True)
+    beside = [text for _, text in totals(plain)] if plain else []
+    for number, (what, text) in enumerate(totals(sluice)):
+        table.add_row(what, *([beside[number]] if beside else []), text)
+    return table
+
+
+def _told(run: Run) -> str:
+    if run.succeeded:
+        return "[green]committed[/]"
+    if run.skipped:
+        return f"[magenta]skipped: {run.outcome}[/]"
+    return f"[red]{'aborted' if run.aborted_by_delta else 'failed'}: {run.outcome}[/]"
+
+
+def _compute(run: Run) -> str:
+    """Kubernetes tells a driver's start and end in whole seconds."""
+    return f"{run.compute:.0f} s"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.1f} s"

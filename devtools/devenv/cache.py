@@ -64,7 +64,7 @@ class Cache:
         return place
 
     def _forget_unused(self, name: str) -> None:
-        """Under the lock of that name."""
+        """Removes what nobody has used; called under the lock of that name."""
         oldest = time.time() - KEPT_UNUSED_SECONDS
         for place in (self.folder / name).iterdir():
             if place.is_dir() and place.stat().st_mtime < oldest:

@@ -47,7 +47,7 @@ def ensure_jvm_options(cache: Cache, java: Java, environment: Path, jars: Sequen
 
 
 def _quoted(option: str) -> str:
-    """As Spark takes options apart, where a folder's name has spaces."""
+    """Quotes an option with spaces, such as a folder's name, as Spark takes options apart."""
     return shlex.quote(option) if " " in option else option
 
 

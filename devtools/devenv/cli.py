@@ -28,12 +28,13 @@ HELP = """\
                                               (--help lists them; --long adds the tests that take minutes)
   ./dev check [--since COMMIT]                after each change, under 3 minutes: lint, unit, protocol, and the slow
                                               tests nearest to what has changed
-  ./dev demo [--jobs N] [--keep] [--context C]  watch jobs that would abort one another run side by side or in turn
+  ./dev demo [--plain] [OPTION...]            watch jobs that would abort one another run side by side or in turn;
+                                              --plain runs them without Sluice as well, and compares (--help: more)
   ./dev lint                                  the same as ./dev test lint
   ./dev run CMD...                            run a command in the project's environment
   ./dev up [NAME]                             start a local Kubernetes API and Redis, with our CRDs
   ./dev down [NAME]                           stop them
-  ./dev generate                              write CRDs, docs/api.md and docs/conflict-rules.md anew from the code
+  ./dev generate                              write anew what is made from the code: CRDs, the chart's schema, docs
   ./dev lock                                  lock the newest Python packages that pyproject.toml allows
   ./dev setup [NEED...]                       only install: python spark spark35 control-plane stack cluster image
   ./dev help                                  this page
@@ -75,8 +76,7 @@ def show_demo(arguments: Sequence[str]) -> int:
 
 
 def generate(arguments: Sequence[str]) -> int:
-    _takes_nothing("generate", arguments)
-    return spawn(sections.GENERATOR, environment=python_variables(cache()), folder=ROOT).wait()
+    return spawn((*sections.GENERATOR, *arguments), environment=python_variables(cache()), folder=ROOT).wait()
 
 
 def lock(arguments: Sequence[str]) -> int:

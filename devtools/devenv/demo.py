@@ -10,13 +10,13 @@ from devenv.environment import Prepared
 from devenv.stack import ControlPlane, ControlPlaneTools, Stack
 from devenv.toolchain import ensure_control_plane_tools, ensure_stack_tools
 
-# Who looks around, or works on another cluster, needs kubectl; who looks around deletes, too, which needs controllers.
+# Whoever looks around, or works on another cluster, needs kubectl; looking around includes deleting, which needs controllers.
 WITH_KUBECTL = frozenset({"--keep", "--context"})
 WITHOUT_A_STACK = frozenset({"--context", "--help", "-h"})
 
 
 def demo(cache: Cache, arguments: Sequence[str]) -> int:
-    """The demo's own exit code. With --context it works on that cluster, and only Redis is started here."""
+    """Runs the demo and returns its exit code. With --context it works on that cluster, and only Redis is started here."""
     options = {argument.split("=")[0] for argument in arguments}
     whole = bool(options & WITH_KUBECTL)
     needs = ("spark", "stack" if whole else "control-plane")

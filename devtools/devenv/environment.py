@@ -11,12 +11,12 @@ from devenv import kubernetes_binaries, python_env
 from devenv.cache import Cache
 from devenv.cluster_tools import ensure_cluster_tools, ensure_container_programs
 from devenv.errors import DevError
+from devenv.images import ensure_images
 from devenv.jars import SPARK35
-from devenv.kubernetes_binaries import KUBECTL
+from devenv.kubernetes_binaries import HELM, KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
 from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS
-from devenv.spark_image import ensure_image
 from devenv.toolchain import (
     ensure_control_plane_tools,
     ensure_jvm_options,
@@ -47,7 +47,7 @@ def _spark_variables(cache: Cache) -> Variables:
         "SLUICE_SPARK_JARS": tools.classpath,
         "SLUICE_JVM_OPTIONS": ensure_jvm_options(cache, tools),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        **({} if tools.logstore is None else {"SLUICE_LOGSTORE_JAR": str(tools.logstore)}),
+        "SLUICE_LOGSTORE_JAR": str(tools.logstore),
     }
 
 
@@ -63,6 +63,7 @@ def _control_plane_variables(cache: Cache) -> Variables:
 
 def _stack_variables(cache: Cache) -> Variables:
     ensure_stack_tools(cache)
+    kubernetes_binaries.ensure(cache, HELM)  # the chart is rendered beside the stack, and judged by it
     return {}
 
 
@@ -72,7 +73,7 @@ def _cluster_variables(cache: Cache) -> Variables:
 
 def _image_variables(cache: Cache) -> Variables:
     ensure_container_programs(cache)
-    ensure_image(cache, ensure_spark(cache).all_jars)
+    ensure_images(cache)
     return {}
 
 

@@ -1,9 +1,9 @@
 """Jars from Maven Central, fetched once through Spark's own Ivy into the cache; sessions then run without Ivy.
 
-Delta's dependencies that Spark ships itself are left out: Spark's own versions would win anyway, and resolving them
-takes minutes.
+What is fetched and what is left out stands beside the Spark image, which fetches the same.
 """
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,32 +14,21 @@ from devenv.errors import DevError
 from devenv.java import Java
 from devenv.processes import fetch
 from devenv.progress import step
+from devenv.project import ROOT
 
-# An empty root means Maven Central to Ivy; without this file it also asks a second host that rarely answers.
-IVY_SETTINGS = """\
-<ivysettings>
-  <settings defaultResolver="central"/>
-  <resolvers><ibiblio name="central" m2compatible="true"/></resolvers>
-</ivysettings>
-"""
-SHIPPED_WITH_SPARK = (
-    "com.fasterxml.jackson.core",
-    "com.fasterxml.jackson.datatype",
-    "com.github.luben",
-    "com.google.code.findbugs",
-    "commons-logging",
-    "commons-pool",
-    "io.airlift",
-    "javax.annotation",
-    "org.antlr",
-    "org.apache.hadoop",
-    "org.apache.logging.log4j",
-    "org.apache.parquet",
-    "org.locationtech.jts",
-    "org.roaringbitmap",
-    "org.slf4j",
-    "org.xerial.snappy",
-)
+DELTA = ROOT / "spark-images" / "delta.conf"
+IVY_SETTINGS = ROOT / "spark-images" / "ivy.xml"
+
+
+def properties(text: str) -> dict[str, str]:
+    """Reads names and values as Java does, as far as delta.conf goes: comments, and lines that go on after a backslash."""
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    pairs = (line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#"))
+    return {name: value.strip() for name, value in pairs}
+
+
+_DELTA = properties(DELTA.read_text(encoding="utf-8"))
+SHIPPED_WITH_SPARK = tuple(group.removesuffix(":*") for group in _DELTA["spark.jars.excludes"].split(","))
 
 
 @dataclass(frozen=True)
@@ -59,9 +48,9 @@ class SparkPair:
     delta: Package
 
 
-SPARK42 = SparkPair("main", Package("delta-spark42", "io.delta:delta-spark_4.2_2.13:4.4.0"))
+SPARK42 = SparkPair("main", Package("delta-spark42", _DELTA["spark.jars.packages"]))
 SPARK35 = SparkPair("spark35", Package("delta-spark35", "io.delta:delta-spark_2.12:3.3.3", "spark35"))
-ECLIPSE_COMPILER = Package("ecj", "org.eclipse.jdt:ecj:3.45.0")
+ECLIPSE_COMPILER = Package("ecj", _DELTA["spark.sluice.compiler"])
 
 
 def ensure_jars(cache: Cache, package: Package, java: Java) -> tuple[Path, ...]:
@@ -88,8 +77,6 @@ def _fetch(cache: Cache, package: Package, java: Java, folder: Path) -> None:
     python = python_env.ensure_environment(cache, package.environment)
     ivy = folder / "ivy"
     ivy.mkdir()
-    settings = ivy / "settings.xml"
-    settings.write_text(IVY_SETTINGS, encoding="utf-8")
     application = ivy / "nothing_to_do.py"
     application.touch()
     with step(f"Fetching {package.coordinates}"):
@@ -97,9 +84,9 @@ def _fetch(cache: Cache, package: Package, java: Java, folder: Path) -> None:
             [
                 python / "bin" / "spark-submit",
                 "--master=local[1]",
+                f"--properties-file={DELTA}",
                 f"--conf=spark.jars.ivy={ivy}",
-                f"--conf=spark.jars.ivySettings={settings}",
-                f"--conf=spark.jars.excludes={','.join(f'{group}:*' for group in SHIPPED_WITH_SPARK)}",
+                f"--conf=spark.jars.ivySettings={IVY_SETTINGS}",
                 f"--packages={package.coordinates}",
                 application,
             ],

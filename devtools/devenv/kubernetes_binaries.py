@@ -1,4 +1,4 @@
-"""Kubernetes, etcd, containerd and Helm compiled from Go modules.
+"""Kubernetes, etcd, containerd, CoreDNS and Helm compiled from Go modules.
 
 The go.mod and go.sum files under gomodules/ pin every module with its hash, so nothing is resolved at set-up.
 """
@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devenv.cache import Cache, key_of
+from devenv.errors import DevError
 from devenv.golang import caches_in, ensure_go, environment
 from devenv.processes import fetch, run
 from devenv.progress import step
 
 MODULES = Path(__file__).parent / "gomodules"
 # Nobody debugs these programs: without what a debugger needs they compile in three quarters of the time.
-COMPILED = ("-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags=-s -w")
+COMPILED = ("-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+LINKED = "-s -w"
 # The compiler collects its garbage less often: a machine with memory for two of them has it for this.
 COMPILER_GOGC = "400"
 
@@ -28,29 +30,58 @@ class Build:
     module: str
     packages: tuple[str, ...]
     tags: str = ""
+    tells_version: str = ""
+    """The Go package that is told the version of Kubernetes; without it a program says v0.0.0, which Helm takes for too old."""
+
+    @property
+    def linked(self) -> str:
+        if not self.tells_version:
+            return f"-ldflags={LINKED}"
+        version = pinned("k8s.io/kubernetes", MODULES / self.module)
+        major, minor, _ = version.removeprefix("v").split(".")
+        told = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+        return f"-ldflags={LINKED} " + " ".join(
+            f"-X {self.tells_version}.{name}={value}" for name, value in told.items()
+        )
 
     def key(self) -> str:
-        folder = MODULES / self.module
-        return key_of(folder / "go.mod", folder / "go.sum", *self.packages, self.tags, *COMPILED)
+        files = sorted((MODULES / self.module).iterdir())
+        return key_of(*files, *self.packages, self.tags, *COMPILED, self.linked)
 
 
 KUBE = "k8s.io/kubernetes/cmd"
 CONTAINERD = "github.com/containerd/containerd/v2/cmd"
 
 ETCD = Build("etcd", "etcd", ("go.etcd.io/etcd/server/v3",))
-APISERVER = Build("kube-apiserver", "kubernetes", (f"{KUBE}/kube-apiserver",))
+APISERVER = Build(
+    "kube-apiserver",
+    "kubernetes",
+    (f"{KUBE}/kube-apiserver",),
+    tells_version="k8s.io/component-base/version",
+)
 CONTROLLERS = Build("kube-controller-manager", "kubernetes", (f"{KUBE}/kube-controller-manager",))
 KUBECTL = Build("kubectl", "kubernetes", (f"{KUBE}/kubectl",))
-NODE = Build("node", "kubernetes", (f"{KUBE}/kube-scheduler", f"{KUBE}/kubelet"))
+NODE = Build("node", "kubernetes", (f"{KUBE}/kube-scheduler", f"{KUBE}/kubelet", f"{KUBE}/kube-proxy"))
 CONTAINERS = Build(
     "containerd",
     "containerd",
     (f"{CONTAINERD}/containerd", f"{CONTAINERD}/containerd-shim-runc-v2", f"{CONTAINERD}/ctr"),
     tags="no_btrfs,no_zfs,no_devmapper",
 )
+# Its own program has some fifty plugins, with the clients of three clouds among them: main.go takes those that serve a cluster.
+COREDNS = Build("coredns", "coredns", (".",))
 HELM = Build("helm", "helm", ("helm.sh/helm/v3/cmd/helm",))
-STACK = (ETCD, APISERVER, CONTROLLERS, KUBECTL)
-CLUSTER = (NODE, CONTAINERS, HELM)
+STACK = (ETCD, APISERVER, CONTROLLERS, KUBECTL, HELM)
+CLUSTER = (NODE, CONTAINERS, COREDNS)
+
+
+def pinned(module: str, folder: Path) -> str:
+    """The version of a module that a go.mod names."""
+    for line in (folder / "go.mod").read_text(encoding="utf-8").splitlines():
+        match line.removeprefix("require ").split():
+            case [name, version, *_] if name == module:
+                return version
+    raise DevError(f"{folder / 'go.mod'} names no version of {module}.")
 
 
 def find(cache: Cache, build: Build) -> Path | None:
@@ -90,7 +121,7 @@ def _compile(cache: Cache, build: Build, folder: Path) -> None:
             folder=module,
         )
         run(
-            [go, "build", *COMPILED, f"-tags={build.tags}", "-o", target, *build.packages],
+            [go, "build", *COMPILED, build.linked, f"-tags={build.tags}", "-o", target, *build.packages],
             log,
             failure=f"Compiling {build.name} failed: check the network and the free space, then try again.",
             environment={**environment(cache), "GOGC": COMPILER_GOGC},

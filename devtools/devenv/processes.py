@@ -118,7 +118,8 @@ def _stat(pid: int) -> _Stat | None:
 
 
 def _runs(pid: int, stat: _Stat) -> bool:
-    """A process whose first thread has ended looks like a zombie while the others, as those of a JVM, still run."""
+    """Whether the process runs. One whose first thread has ended looks like a zombie while its others, such as a JVM's, still
+    run."""
     if stat.state not in "ZX":
         return True
     try:

@@ -23,7 +23,7 @@ def say(text: str) -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Nobody reads it any more: what is still written to it goes nowhere, instead of failing whoever writes."""
+    """Stops writing, because nobody reads it any more: what is still written goes nowhere, instead of failing whoever writes."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -21,5 +21,5 @@ def cache_folder() -> Path:
 
 
 def checkout_name() -> str:
-    """Tells one checkout's running stack from another's: they share the cache folder."""
+    """A name that tells this checkout's running stack from others': they share the cache folder."""
     return f"{ROOT.name}-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"

@@ -60,7 +60,8 @@ def _can_make_environments() -> bool:
 
 
 def uv_environment(downloads: Path) -> dict[str, str]:
-    """uv takes the Python that runs ./dev, never one of its own; its downloads serve only until all is installed."""
+    """The environment of uv: it takes the Python that runs ./dev, never one of its own; its downloads serve only until all is
+    installed."""
     return {
         **{name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYTHONPATH"}},
         "UV_CACHE_DIR": str(downloads),

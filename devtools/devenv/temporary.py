@@ -13,9 +13,9 @@ from devenv.processes import stop_everything
 
 # Short, because paths of sockets below it may have no more than 107 bytes.
 PREFIX = "sluice-dev-"
-# Where temporary files would lie without ./dev: for what is to be kept.
+# Where temporary files would be without ./dev: for what is to be kept.
 OUTER = "SLUICE_OUTER_TMPDIR"
-# Between making a folder and locking it lies a moment.
+# There is a moment between making a folder and locking it.
 SURELY_LOCKED_SECONDS = 60.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -25,7 +25,7 @@ def own_temporary_folder() -> Iterator[Path]:
     """TMPDIR for the block, removed at its end; an error ends first whatever may still write into it."""
     before = {name: os.environ.get(name) for name in ("TMPDIR", OUTER)}
     outer = tempfile.gettempdir()
-    # No interrupt falls between making the folder and knowing it.
+    # No interrupt comes between making the folder and knowing it.
     signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     lock = hold(folder)

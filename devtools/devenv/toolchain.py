@@ -63,7 +63,7 @@ class SparkTools:
     environment: Path
     java: Java
     jars: tuple[Path, ...]
-    logstore: Path | None
+    logstore: Path
 
     @property
     def python(self) -> Path:
@@ -71,7 +71,7 @@ class SparkTools:
 
     @property
     def all_jars(self) -> tuple[Path, ...]:
-        return self.jars if self.logstore is None else (*self.jars, self.logstore)
+        return (*self.jars, self.logstore)
 
     @property
     def classpath(self) -> str:

@@ -1,6 +1,6 @@
 """The CustomResourceDefinitions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,6 +10,7 @@ import yaml
 from generate.structural import structural
 from sluice.api import DeltaTablePolicy, DeltaWriteJob, names
 from sluice.api.base import Model
+from sluice.api.not_yet import JOBS_REFUSED_FOR, WITHOUT_EFFECT_IN_POLICIES, NotYet
 
 HEADER = "# Generated from operator/sluice/api by `./dev generate`: change the models, not this file.\n"
 
@@ -44,6 +45,11 @@ class Resource:
     def file_name(self) -> str:
         return f"{self.plural}.yaml"
 
+
+_NOT_YET: Mapping[type[Model], tuple[tuple[NotYet, ...], str]] = {
+    DeltaWriteJob: (JOBS_REFUSED_FOR, "the job is refused"),
+    DeltaTablePolicy: (WITHOUT_EFFECT_IN_POLICIES, "it has no effect"),
+}
 
 AGE = Column("Age", ".metadata.creationTimestamp", "How long ago it was created.", type="date")
 
@@ -119,12 +125,23 @@ def definition(resource: Resource) -> dict[str, Any]:
 def _root(model: type[Model]) -> dict[str, Any]:
     schema = structural(model, defaults=True)
     properties = schema["properties"]
+    _tell_what_is_not_yet(model, properties["spec"])
     properties["apiVersion"] = {"type": "string"}
     properties["kind"] = {"type": "string"}
     properties["metadata"] = {"type": "object"}
     for value in _walk(properties["status"]):
         value.pop("default", None)  # the operator alone says what a status holds
     return schema | {"required": ["spec"]}
+
+
+def _tell_what_is_not_yet(model: type[Model], spec: dict[str, Any]) -> None:
+    fields, what_happens = _NOT_YET[model]
+    for one in fields:
+        field = spec
+        for name in one.path.split("."):
+            field = field["properties"][name]
+        unless = f", except with {one.unless}" if one.unless else ""
+        field["description"] += f" Not supported yet: {what_happens}{unless}."
 
 
 def _walk(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -3,20 +3,21 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from generate import crds, reference, rules
+from generate import crds, reference, rules, values_schema
 
-CHART = Path("charts/sluice/crds")
+CHART = Path("charts/sluice")
 
 
 def made_in(root: Path) -> Mapping[Path, str]:
-    """CRDs are there for people who apply them and, once there is a chart, within it."""
-    folders = [root / "crds", *([root / CHART] if (root / CHART).is_dir() else [])]
+    """The files to write. CRDs are there for people who apply them, and in the chart, which can't read beyond its folder."""
+    folders = [root / "crds", root / CHART / "files" / "crds"]
     return {
         **{
             folder / resource.file_name: crds.render(resource)
             for folder in folders
             for resource in crds.RESOURCES
         },
+        root / CHART / "values.schema.json": values_schema.render(),
         root / "docs" / "api.md": reference.render(),
         root / "docs" / "conflict-rules.md": rules.render(),
     }

@@ -90,7 +90,7 @@ def _meaning(schema: dict[str, Any]) -> str:
 
 
 def _rules(schema: dict[str, Any]) -> Iterator[str]:
-    """Of what may stand together; what may change is said in words, once."""
+    """The validation rules for what may stand together; what may change is said in words, once."""
     rules = schema.get("x-kubernetes-validations", [])
     messages = [rule["message"] for rule in rules if "oldSelf" not in rule["rule"]]
     if messages:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Verdict, common, databricks, delta_rs, oss
+from sluice.conflicts import Verdict, databricks, delta_rs, oss, stores_and_runs
 from sluice.conflicts.oracle import worst_for
-from sluice.conflicts.rule import Example, Job, Rule
+from sluice.conflicts.rule import Example, ExampleJob, Rule
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import Dialect, LogStore, TableFacts, key_of_name
@@ -21,7 +21,7 @@ _COLUMNS = {"id": "bigint", "amount": "int", "date": "date"}
 class Rulebook:
     engine: str
     dialect: Dialect
-    """That its examples are judged by."""
+    """The engine that its examples are judged by."""
     rules: tuple[Rule, ...]
 
     def jobs(self, example: Example) -> tuple[JobFootprint, JobFootprint]:
@@ -36,17 +36,19 @@ class Rulebook:
         return worst_for(*self.jobs(example))[1]
 
 
-def _job(given: Job, facts: TableFacts) -> JobFootprint:
+def _job(given: ExampleJob, facts: TableFacts) -> JobFootprint:
     spec = given if isinstance(given, Mapping) else {"sql": given}
     known = {key_of_name(name): facts for name in ("orders", "archive")}
     return footprint_of(DeltaWriteJobSpec.model_validate(spec), {}, facts=known, sources=known)
 
 
-EVERY_ENGINE = Rulebook("every engine", oss_of("4.4.0"), (*common.RULES, *common.RULES_OF_READERS))
+EVERY_ENGINE = Rulebook(
+    "every engine", oss_of("4.4.0"), (*stores_and_runs.RULES, *stores_and_runs.RULES_OF_READERS)
+)
 OPEN_SOURCE = Rulebook("open source", oss_of("4.4.0"), (*oss.RULES, *oss.RULES_OF_READERS))
 DATABRICKS = Rulebook(
     "Databricks", databricks_of("15.4", photon=True), (*databricks.RULES, *databricks.RULES_OF_READERS)
 )
 DELTA_RS = Rulebook("delta-rs", delta_rs_of("1.3.0"), delta_rs.RULES)
 RULEBOOKS = (EVERY_ENGINE, OPEN_SOURCE, DATABRICKS, DELTA_RS)
-"""In the order of the page."""
+"""The chapters in the order of the page."""

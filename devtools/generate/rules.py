@@ -10,11 +10,11 @@ from itertools import product
 import yaml
 
 from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
-from sluice.conflicts import Level, Verdict, orders, pair_of
+from sluice.conflicts import Level, Verdict, example_jobs, pair_of
 from sluice.conflicts.eras import ERAS
 from sluice.conflicts.oracle import NOT_KNOWN, OTHER_TABLES, worst_for
 from sluice.conflicts.row_level import SUPPORT
-from sluice.conflicts.rule import Difference, Example, Job, Rule
+from sluice.conflicts.rule import Difference, Example, ExampleJob, Rule
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -23,14 +23,14 @@ Two jobs read the table as it was when they began. The first to commit wins; the
 against what the winner did, by the rules of the loser's own engine. The first rule that has something to say decides:
 
 - **never**: the loser commits. Two jobs run side by side only if it is `never` in both directions;
-- **may**: it depends on files or rows that nobody knows before, or nobody has written down what happens;
+- **may**: it depends on files or rows that are not known beforehand, or what happens is not documented;
 - **will**: it surely aborts, with the exception named;
 - **unsafe**: no exception comes, but data is lost.
 
-Where a rule comes from is told by ids of [sources.md](sources.md): `D` is what a document says, `C` what Delta's code
+Ids of [sources.md](sources.md) say where a rule comes from: `D` is what a document says, `C` what Delta's code
 checks, `M` what was seen when two real writes met, `S` what a store guarantees.
 
-What a rule is proved by fails as soon as that rule is taken out: `tests/unit/conflicts/test_rules_are_proved.py` holds it.
+The proofs of a rule fail as soon as the rule is removed: `tests/unit/conflicts/test_rules_are_proved.py` holds it.
 
 Examples are about one table: `orders (id BIGINT, amount INT, date DATE)`, partitioned by `date` unless it says otherwise.
 """
@@ -46,7 +46,7 @@ together.
 BY_EXCEPTION = """
 ## By exception
 
-Whoever lost with one of these finds here the rules that tell of it.
+For a job that lost with one of these exceptions, these are the rules that predict it.
 
 | exception | told by |
 | --- | --- |
@@ -54,8 +54,8 @@ Whoever lost with one of these finds here the rules that tell of it.
 BY_STATEMENT = """
 ## By statement
 
-What each of these loses by beside each of the others, on one partition of `orders` and on open-source Delta. First commits and
-clustering columns are left out here.
+The rules by which each of these loses to any of the others, on one partition of `orders` and on open-source Delta. First
+commits and clustering columns are left out here.
 
 | statement | loses by | others lose to it by |
 | --- | --- | --- |
@@ -69,7 +69,7 @@ ON_OPEN_SOURCE = """
 ## Open-source Delta Lake
 
 Proved on real Delta: each rule is held against all recorded races (`tests/contract/truth`), which are raced again in part by
-each `./dev test contract`. Where nothing is known of the engine, only what holds for Databricks, too, is let through, and
+each `./dev test contract`. If the engine is not known, only what also holds for Databricks is let through, and
 nothing is called `will`. Versions differ in this:
 
 | Delta Lake | features whose enabling lets others commit | metadata that stays the same |
@@ -82,16 +82,16 @@ There is no code to read and no engine to race, so a pair passes only where a do
 are the documents' matrices, as the oracle answers them (both directions, the worse one; all statements meet in one partition):
 """
 ROWS = """
-Conflicts are told by rows, not by files, on tables with deletion vectors that have no partitions or have liquid clustering.
-That changes what `may` means, and never makes it `never`: Databricks promises fewer conflicts, not none.
+Conflicts are judged row by row, not file by file, on tables with deletion vectors that have no partitions or have liquid
+clustering. That changes what `may` means, but never makes it `never`: Databricks promises fewer conflicts, not none.
 
-They are told by files all the same ([D5](sources.md#d5), [D6](sources.md#d6), [D7](sources.md#d7)):
+They are still judged file by file ([D5](sources.md#d5), [D6](sources.md#d6), [D7](sources.md#d7)):
 
 - on partitioned tables, and where nothing is known of the table or of the runtime;
-- for everything but INSERT, UPDATE, DELETE and MERGE; `OPTIMIZE ... ZORDER BY` gets no help of deletion vectors either;
+- for everything but INSERT, UPDATE, DELETE and MERGE; `OPTIMIZE ... ZORDER BY` gets no help from deletion vectors either;
 - for conditions that look into structs, arrays or maps, have subqueries, call functions of users or such as `rand()`, or aren't
   understood;
-- for a MERGE of which no condition is about the target alone;
+- for a MERGE without a condition on the target alone;
 - where the runtime, or a runtime without Photon, doesn't do it for the statement or the table:
 
 | runtime from | tables | without Photon | source |
@@ -199,26 +199,26 @@ def _support() -> Iterator[str]:
         yield f"| {row.since[0]}.{row.since[1]} | {unpartitioned} | {verbs} only | {_cited((row.finding,))} |"
 
 
-_STATEMENTS: Mapping[str, Job] = {
-    "INSERT": orders.APPEND,
+_STATEMENTS: Mapping[str, ExampleJob] = {
+    "INSERT": example_jobs.APPEND,
     "INSERT that reads `orders`": "INSERT INTO orders SELECT * FROM orders WHERE date = DATE '2026-11-18'",
-    "INSERT OVERWRITE": orders.OVERWRITE,
-    "INSERT OVERWRITE of partitions (dynamic)": orders.DYNAMIC_OVERWRITE,
-    "a write under a txnAppId": orders.WRITE_WITH_ID,
-    "a stream that appends": orders.STREAM_TO_ORDERS,
-    "UPDATE": orders.UPDATE,
-    "DELETE": orders.DELETE,
-    "DELETE of whole partitions": orders.DELETE_DAY,
+    "INSERT OVERWRITE": example_jobs.OVERWRITE,
+    "INSERT OVERWRITE of partitions (dynamic)": example_jobs.DYNAMIC_OVERWRITE,
+    "a write under a txnAppId": example_jobs.WRITE_WITH_ID,
+    "a stream that appends": example_jobs.STREAM_TO_ORDERS,
+    "UPDATE": example_jobs.UPDATE,
+    "DELETE": example_jobs.DELETE,
+    "DELETE of whole partitions": example_jobs.DELETE_DAY,
     "MERGE": (
         "MERGE INTO orders t USING (SELECT 1L AS id, 10 AS amount, DATE '2026-11-18' AS date) s "
         "ON t.id = s.id AND t.date = DATE '2026-11-18' WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     ),
-    "OPTIMIZE": orders.OPTIMIZE,
-    "VACUUM": orders.VACUUM,
-    "RESTORE": orders.RESTORE,
-    "ALTER TABLE of schema or properties": orders.ADD_COLUMN,
-    "ALTER TABLE that enables a feature": orders.ENABLE_VECTORS,
-    "ALTER TABLE ... DROP FEATURE": orders.DROP_FEATURE,
+    "OPTIMIZE": example_jobs.OPTIMIZE,
+    "VACUUM": example_jobs.VACUUM,
+    "RESTORE": example_jobs.RESTORE,
+    "ALTER TABLE of schema or properties": example_jobs.ADD_COLUMN,
+    "ALTER TABLE that enables a feature": example_jobs.ENABLE_VECTORS,
+    "ALTER TABLE ... DROP FEATURE": example_jobs.DROP_FEATURE,
     "CREATE OR REPLACE TABLE": "CREATE OR REPLACE TABLE orders (id BIGINT, amount INT, date DATE) USING delta",
 }
 _KINDS = {

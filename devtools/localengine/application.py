@@ -7,9 +7,8 @@ variable is worse than a refusal, so everything outside of the lists below is re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 KIND = "SparkApplication"
@@ -137,7 +136,8 @@ def refusal(application: Application) -> str | None:  # noqa: PLR0911 - a list o
 
 
 def _malformed(template: Json, place: str) -> str | None:
-    """The CRD, the real one, too, takes any object as a template: what is read of it here is checked here."""
+    """Says what is malformed. The CRD, like the real one, takes any object as a template: what is read of it here is checked
+    here."""
     for part in ("metadata", "spec"):
         if not isinstance(template.get(part) or {}, dict):
             return f"{place}.{part} is not an object"

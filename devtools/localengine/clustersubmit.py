@@ -13,9 +13,10 @@ from pathlib import Path
 
 import yaml
 
-from localengine.application import DRIVER_CONTAINER, EXECUTOR_CONTAINER, Application, Json
+from localengine.application import DRIVER_CONTAINER, EXECUTOR_CONTAINER, Application
 from localengine.controller import NAME_TAKEN, SubmissionError
 from localengine.membership import MARKER, members
+from sluice.api.base import Json
 
 _POD_ALREADY_EXISTS = ("code=409", "AlreadyExists")
 
@@ -95,11 +96,16 @@ def _environment(spark_submit: str) -> dict[str, str]:
 
 
 def _failure(status: int, errors: Path) -> SubmissionError:
-    told = errors.read_text(errors="replace")
+    told = _without_frames(errors.read_text(errors="replace"))
     shutil.rmtree(errors.parent)
     if any(sign in told for sign in _POD_ALREADY_EXISTS):
         return SubmissionError(NAME_TAKEN)
     return SubmissionError(f"failed to run spark-submit: {told[-4000:] or f'exit status {status}'}")
+
+
+def _without_frames(told: str) -> str:
+    """What Java says, without where in its code: the reason stands before hundreds of such lines."""
+    return "\n".join(line for line in told.splitlines() if not line.startswith("\tat "))
 
 
 def arguments(application: Application, submission_id: str, api_server: str, folder: Path) -> list[str]:

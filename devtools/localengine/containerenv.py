@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Literal
 
-from localengine.application import Json
+from sluice.api.base import Json
 
 Source = Literal["secrets", "configmaps"]
 Fetch = Callable[[Source, str], Awaitable[Json | None]]

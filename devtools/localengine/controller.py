@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from localengine import states
-from localengine.application import LABEL_SUBMISSION, Application, Json
+from localengine.application import LABEL_SUBMISSION, Application
 from localengine.ledger import Ledger, Submission
 from localengine.objects import delete, find
+from sluice.api.base import Json
 from sluice.kube.client import ConflictError, Kube, NotFoundError
 from sluice.kube.resources import APPLICATIONS, PODS
 
@@ -112,7 +113,7 @@ class ApplicationController:
         return await self._write(application, status)
 
     async def _adopt(self, application: Application, submission: Submission) -> float | None:
-        """An engine before this one began to submit the application: what came of it is what counts."""
+        """Takes over from an earlier engine that began to submit the application: what came of that is what counts."""
         if self._submitter.is_submitting(submission.id):
             return 0.5
         pod = await self._driver_pod(application)

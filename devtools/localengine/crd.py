@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from kubeflow_spark_api.models.spark_v1beta2_spark_application import (  # type: ignore[import-untyped]
-    SparkV1beta2SparkApplication,
-)
+from kubeflow_spark_api.models.spark_v1beta2_spark_application import SparkV1beta2SparkApplication
 
 FILE = Path(__file__).parent / "crds" / "sparkapplications.yaml"
 

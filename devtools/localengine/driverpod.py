@@ -11,13 +11,8 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localengine.application import (
-    DRIVER_CONTAINER,
-    LABEL_ROLE,
-    LABEL_SELECTOR,
-    Application,
-    Json,
-)
+from localengine.application import DRIVER_CONTAINER, LABEL_ROLE, LABEL_SELECTOR, Application
+from sluice.api.base import Json
 
 LOG_ANNOTATION = "localengine.sluice.dev/log"
 SCHEDULER = "local-engine"
@@ -136,7 +131,8 @@ def command(application: Application, runtime: Runtime) -> list[str]:
 
 
 def process_environment(runtime: Runtime, container: dict[str, str], folder: Path) -> dict[str, str]:
-    """A container starts with its image's variables and its own; nothing of the engine's leaks into it."""
+    """The process's environment: a container starts with its image's variables and its own; nothing of the engine's leaks into
+    it."""
     return {
         **runtime.environment,
         **container,

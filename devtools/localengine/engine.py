@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
-from localengine.application import KIND, LABEL_LAUNCHED, LABEL_ROLE, Json
+from localengine.application import KIND, LABEL_LAUNCHED, LABEL_ROLE
 from localengine.clustersubmit import ClusterSubmitter
 from localengine.controller import ApplicationController, Faults, Name, now
 from localengine.driverpod import Runtime
@@ -21,6 +21,7 @@ from localengine.objects import told
 from localengine.processes import Drivers
 from localengine.processsubmit import ProcessSubmitter
 from localengine.workqueue import WorkQueue
+from sluice.api.base import Json
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, PODS
@@ -45,7 +46,8 @@ class Settings:
 
 
 class Engine:
-    """With a `cluster` submitter real kubelets run the drivers, else this process plays the kubelet."""
+    """Runs SparkApplications. If a `cluster` submitter is given, real kubelets run the drivers, else this process plays the
+    kubelet."""
 
     def __init__(self, kube: Kube, settings: Settings, cluster: ClusterSubmitter | None) -> None:
         self._settings = settings
@@ -144,7 +146,7 @@ class Engine:
 
 
 def _either(before: Json | None, after: Json | None) -> Json:
-    """What was seen last of the object."""
+    """The object as it is after the change, or as it was before if it is gone."""
     body = before if after is None else after
     assert body is not None  # noqa: S101 - a change is of something
     return body

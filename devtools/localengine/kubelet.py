@@ -13,12 +13,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from localengine import driverpod, podstatus, supervisor
-from localengine.application import KIND, Application, Json
+from localengine.application import KIND, Application
 from localengine.containerenv import CreateContainerConfigError, Fetch, Source, resolve
 from localengine.driverpod import LOG_ANNOTATION, SCHEDULER, Runtime
 from localengine.node import Node
 from localengine.objects import BINDINGS, delete, find
 from localengine.processes import Drivers, Facts, Life
+from sluice.api.base import Json
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror
 from sluice.kube.resources import APPLICATIONS, PODS, Resource
@@ -157,7 +158,7 @@ class Kubelet:
         return None
 
     def _end_vanished(self, uid: str) -> float | None:
-        """A pod that was removed by force, or whose API server forgot it: its process must not outlive it."""
+        """Ends processes whose pod was removed by force, or whose API server forgot it: a process must not outlive its pod."""
         facts = self._drivers.facts(uid)
         if facts.life is Life.UNBORN and self._drivers.folder(uid).exists():
             self._drivers.seal(uid)
@@ -187,7 +188,8 @@ class Kubelet:
         )
 
     def _holders(self) -> set[str]:
-        """Who takes up room: pods bound here that aren't over, just bound ones, and processes without a pod."""
+        """Returns the uids of what takes up room: pods bound here that aren't over, pods that were just bound, and processes
+        without a pod."""
         bound = {
             pod["metadata"]["uid"]
             for pod in self._pods.values()

@@ -52,7 +52,8 @@ def end_all(mark: str, patience: float = 10) -> None:
 
 
 def _carries(process: Path, mark: str) -> bool:
-    """A process that has gone, or that isn't ours to look at, carries nothing; a zombie's environment is empty."""
+    """Whether the process carries the mark. One that has gone, or that isn't ours to look at, does not; a zombie's environment
+    is empty."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError, PermissionError):
         return f"{MARKER}={mark}".encode() in (process / "environ").read_bytes().split(b"\0")
     return False

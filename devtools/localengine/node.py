@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from localengine.application import Json
 from localengine.objects import NODES, delete, find
 from localengine.states import timestamp
+from sluice.api.base import Json
 from sluice.kube.client import Kube, NotFoundError
 
 TAINT = "localengine.sluice.dev/processes"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from localengine.application import Json
+from sluice.api.base import Json
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import Resource
 

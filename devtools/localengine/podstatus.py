@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from localengine.application import DRIVER_CONTAINER, Json
+from localengine.application import DRIVER_CONTAINER
 from localengine.processes import Facts, Life
 from localengine.states import timestamp
+from sluice.api.base import Json
 
 TERMINATION_MESSAGE_BYTES = 4096
 FALLBACK_BYTES = 2048
@@ -26,7 +27,7 @@ def termination_message(policy: str, exit_code: int, message_file: Path, log: Pa
 
 
 def waiting(pod: Json, reason: str, message: str) -> Json:
-    """The container can't be made yet: the pod stays Pending and the kubelet tries again."""
+    """The status while the container can't be made: the pod stays Pending and the kubelet tries again."""
     return {
         "phase": "Pending",
         "containerStatuses": [_container(pod, {"waiting": {"reason": reason, "message": message}})],
@@ -46,7 +47,7 @@ def running(pod: Json, facts: Facts) -> Json:
 
 
 def exit_code(facts: Facts) -> int:
-    """137 for a container whose end nobody saw, as the kubelet has it."""
+    """The exit code; 137 for a container whose end nobody saw, as kubelets have it."""
     return facts.exit_code if facts.exit_code is not None else 137
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from localengine.application import DRIVER_CONTAINER, LABEL_SELECTOR, Application, Json, refusal
+from localengine.application import DRIVER_CONTAINER, LABEL_SELECTOR, Application, refusal
+from sluice.api.base import Json
 
 DRIVER_POD_CREATION_GRACE = timedelta(seconds=10)
 

@@ -1,7 +1,7 @@
 """The file that a SparkApplication names as mainApplicationFile.
 
-Spark copies nothing beside it and knows no package: so it looks for the package where an image has it (beside this
-file) and where a checkout has it (under src).
+Spark copies only this file and knows no package, so it looks for the package where an image has it (beside this file)
+and where a checkout has it (under src).
 """
 
 import sys

@@ -24,16 +24,16 @@ from deltalake import DeltaTable
 from deltalake.schema import Field, PrimitiveType, Schema
 
 from cluster.cluster import Cluster
-from cluster.layout import API_ADDRESS, API_PORT, API_SERVER
+from cluster.layout import API_ADDRESS, API_PORT
 from devenv.errors import NotOnThisMachineError
+from devenv.images import SPARK, Image, ensure_image
 from devenv.project import ROOT
-from devenv.spark_image import Image, ensure_image
 from devenv.toolchain import cache
 from integration import evidence
 from integration.objects import NoSuchObjectError, Objects, RefusedRequestError, Server
 from integration.waiting import eventually
+from sluice.api.base import Json
 
-Json = dict[str, Any]
 Answer = TypeVar("Answer")
 
 REAL_OPERATOR = "SPARK_OPERATOR_BIN"
@@ -49,13 +49,12 @@ metadata: {name: spark}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
 subjects: [{kind: ServiceAccount, name: spark, namespace: default}]
 """
+SPARK_USER = 185
+"""As whom the Spark image runs."""
 BUSY = (500, 502, 503, 504)
 # JVMs that live for a minute: compiled quickly rather than well, with room for all that is compiled.
 BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
-# Without cluster DNS executors find the driver by its address, and the driver the API server by its.
 SPARK_CONF = {
-    "spark.kubernetes.executor.useDriverPodIP": "true",
-    "spark.kubernetes.driver.master": API_SERVER,
     "spark.kubernetes.executor.deleteOnTermination": "false",
     # Two drivers that each ask for a core would leave none for their executors on a machine of two.
     "spark.kubernetes.driver.request.cores": "100m",
@@ -143,8 +142,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def image() -> Image:
-    jars = os.environ.get("SLUICE_SPARK_JARS", "").split(",")
-    return ensure_image(cache(), [Path(jar) for jar in jars if jar])
+    return ensure_image(cache(), SPARK)
 
 
 @pytest.fixture(scope="session")
@@ -162,7 +160,7 @@ def cluster(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def kubernetes(
     cluster: Cluster, in_cluster: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Kubernetes]:
-    """With the CRDs served and an account that drivers may make executors with."""
+    """The cluster's Kubernetes, which serves the CRDs and has an account that drivers may make executors with."""
     socket = tmp_path_factory.mktemp("api") / "proxy"
     proxy = [str(cluster.program("kubectl")), "proxy", f"--unix-socket={socket}"]
     with in_cluster("kubectl-proxy", proxy):
@@ -185,8 +183,10 @@ def _prepared(kubernetes: Kubernetes) -> Kubernetes:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that drivers and executors mount under its own path."""
-    return tmp_path_factory.mktemp("lake")
+    """A folder that drivers and executors mount under its own path, and own."""
+    folder = tmp_path_factory.mktemp("lake")
+    _give_to_spark(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -242,7 +242,7 @@ def spark_operator(
             real,
             "controller",
             "start",
-            "--namespaces=default",
+            "--namespaces=default,team",
             "--enable-ui-service=false",
             "--enable-metrics=false",
         ),
@@ -284,6 +284,7 @@ def table(data: Path) -> Callable[[str], Path]:
         path = data / name
         fields = [Field("id", PrimitiveType("long")), Field("day", PrimitiveType("date"))]
         DeltaTable.create(str(path), Schema(fields), partition_by=["day"])
+        _give_to_spark(path)
         return path
 
     return create
@@ -295,6 +296,11 @@ def comes_true() -> Callable[..., None]:
         eventually(look, what, seconds=600, pause=0.2, show=show)
 
     return check
+
+
+def _give_to_spark(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, SPARK_USER, 0)
 
 
 def _loose_crd(kind: str, version: str) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from devenv.spark_image import Image
+from devenv.images import Image
+from sluice.api.base import Json
 
-Json = dict[str, Any]
 ComesTrue = Callable[..., None]
 
 pytestmark = pytest.mark.timeout(1800)
@@ -87,7 +87,7 @@ def run_plan(
 
 @pytest.fixture(scope="module")
 def tables(run_plan: Callable[..., None], table: Callable[[str], Path]) -> dict[str, Path]:
-    """Of the applications, which are all submitted at once: each of them waits for most of its time."""
+    """The tables of the applications. These are all submitted at once, since each waits for most of its time."""
     paths = {name: table(name) for name in ("told", "wrong")}
     run_plan("told", f"INSERT INTO delta.`{paths['told']}` SELECT id, DATE '2026-11-19' FROM range(10)")
     run_plan("wrong", f"INSERT INTO delta.`{paths['wrong']}` SELECT no_such_column FROM range(10)")

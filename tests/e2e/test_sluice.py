@@ -12,11 +12,10 @@ import yaml
 from deltalake import DeltaTable
 
 from cluster.layout import NODE
+from devenv.images import Image
 from devenv.redis import ensure_redis_server
-from devenv.spark_image import Image
 from devenv.toolchain import cache
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 pytestmark = pytest.mark.timeout(2400)
 

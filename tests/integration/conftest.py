@@ -14,7 +14,7 @@ from devenv.stack import Stack
 from devenv.toolchain import cache, ensure_stack_tools
 from integration import evidence, spreading
 from integration.objects import Objects, Server
-from integration.shared_stack import Access, SharedStack, end, folder_of_the_run
+from integration.shared_stack import Access, SharedStack, folder_of_the_run
 
 HERE = Path(__file__).parent
 TEST_SECONDS = 600
@@ -90,15 +90,6 @@ def stack(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory)
     shared = SharedStack(folder, lambda place: Stack(place, tools))
     pytestconfig.stash[SHARED_STACK] = shared
     return shared.attach()
-
-
-@pytest.fixture(scope="session")
-def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack of this process's own, for tests that kill or freeze parts of it and leave it whole."""
-    stack = Stack(tmp_path_factory.mktemp("stack"), ensure_stack_tools(cache()))
-    stack.start()
-    yield stack
-    end(stack)
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import yaml
 
 from integration.waiting import eventually
+from sluice.api.base import Json
 
-Json = dict[str, Any]
 Connect = Callable[[], http.client.HTTPConnection]
 
 REQUEST_SECONDS = 110.0
@@ -72,7 +71,7 @@ class Server:
 
     @staticmethod
     def behind(proxy: Path) -> "Server":
-        """By the Unix socket of a proxy that adds the credentials."""
+        """Returns the server behind the Unix socket of a proxy that adds the credentials."""
         return Server(lambda: _UnixConnection(proxy))
 
     def ask(
@@ -97,7 +96,7 @@ class Server:
             return response.status, response.read().decode("utf-8")
 
     def events(self, path: str) -> Iterator[Json]:
-        """Of a watch, which the path's query bounds."""
+        """Yields the events of a watch until it ends: the path's query bounds it."""
         with closing(self.connect()) as connection:
             response = self._send(connection, "GET", path, None, "application/json")
             if response.status >= http.client.BAD_REQUEST:
@@ -139,7 +138,7 @@ class Objects:
     namespace: str
 
     def create_namespace(self) -> None:
-        """With the account that pods are created with."""
+        """Creates the namespace and waits for the account that pods are created with."""
         self.server.ask("POST", "/api/v1/namespaces", {"metadata": {"name": self.namespace}})
         eventually(
             lambda: self.get("serviceaccount", "default"),
@@ -161,7 +160,7 @@ class Objects:
         return list(self._listed(kind, **query)["items"])
 
     def version(self) -> str:
-        """Of all that is stored, now: where a history may begin."""
+        """Returns the present version of all that is stored, where a history may begin."""
         return str(self._listed("configmap", limit="1")["metadata"]["resourceVersion"])
 
     def history(self, kind: str, since: str) -> list[Json]:

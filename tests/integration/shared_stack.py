@@ -17,6 +17,7 @@ import pytest
 
 from devenv.processes import ProcessId
 from devenv.stack import Stack
+from devenv.toolchain import cache, ensure_stack_tools
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,21 @@ class SharedStack:
 
 
 def end(stack: Stack) -> None:
-    """At once, since nothing that it stored is needed any more."""
+    """Kills the stack at once, since nothing that it stored is needed any more."""
     for service in reversed(stack.services):
         service.thaw()
         service.kill()
     shutil.rmtree(stack.folder / "etcd", ignore_errors=True)
+
+
+@contextmanager
+def unshared_stack(folder: Path) -> Iterator[Stack]:
+    stack = Stack(folder, ensure_stack_tools(cache()))
+    stack.start()
+    try:
+        yield stack
+    finally:
+        end(stack)
 
 
 def folder_of_the_run(config: pytest.Config, temporary: pytest.TempPathFactory) -> Path:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 Seen = TypeVar("Seen")
 
@@ -12,7 +12,7 @@ SHOWN = 3000
 
 
 def eventually(
-    look: Callable[[], Seen],
+    look: Callable[[], Seen | Literal[False] | None],
     what: str,
     *,
     seconds: float = PATIENCE,

@@ -33,7 +33,7 @@ def name_cell(model: Grants | Runs) -> str:
 
 
 def scenario_row(model: Grants | Runs, result: Result) -> str:
-    """Without the time, which is another one each time."""
+    """Returns a scenario's row without its duration, which differs in each run."""
     faults = ", ".join(
         f"{count} {fault.replace('_', ' ')}" for fault, count in model.budget._asdict().items() if count
     )

@@ -18,7 +18,7 @@ WHOLE = {"lint": COMPUTING, "protocol": COMPUTING, "unit": WAITING}
 """Run whole, in these lanes."""
 SLOW_SECONDS = 75.0
 UNKNOWN_SECONDS = 15.0
-"""What a file of slow tests is taken to cost that has never run here."""
+"""The seconds that a file of slow tests counts for if it has never run here."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Choice:
     chosen: tuple[Path, ...]
     """Slow test files among them."""
     left_out: tuple[Path, ...]
-    """Slow test files that rest on what has changed, too, but for which there is no time."""
+    """Slow test files that also rest on what has changed, but for which there is no time."""
     unknown: tuple[Path, ...]
-    """Changed files of which nothing tells what tests them."""
+    """Changed files whose tests are not known."""
 
 
 def changed_files(since: str | None = None, root: Path = ROOT) -> list[Path]:
@@ -99,7 +99,7 @@ def _is_tested(file: Path, graph: ImportGraph) -> bool:
 
 
 def _files(section: Section) -> Iterable[Path]:
-    """A folder that another section has for itself is the other's."""
+    """The files, without a folder that another section has to itself."""
     folder = section.folder or ROOT
     others = [other.folder for other in all_sections() if other.folder and folder in other.folder.parents]
     return [file for file in folder.rglob("test_*.py") if not any(other in file.parents for other in others)]
@@ -112,7 +112,7 @@ def _part(section: Section, files: Sequence[Path]) -> Section:
 
 
 def _id(file: Path) -> str:
-    """As pytest names it."""
+    """The id, as pytest names it."""
     return file.relative_to(ROOT).as_posix()
 
 

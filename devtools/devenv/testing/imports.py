@@ -9,7 +9,7 @@ from pathlib import Path
 from devenv.project import IMPORT_ROOTS, ROOT, TESTS
 
 PROGRAMS = (ROOT / "spark-images" / "runner" / "run.py",)
-"""Outside of all packages, and started by their file's name."""
+"""Folders outside of all packages, whose files are started by name."""
 
 
 class ImportGraph:
@@ -54,7 +54,7 @@ class ImportGraph:
             )
 
     def _files_of(self, name: str) -> Iterator[Path]:
-        """The module, or the one that a name stands in, and the packages around it."""
+        """The module, or the one that a name is defined in, and the packages around it."""
         parts = name.split(".")
         for length in range(len(parts), 0, -1):
             file = self._modules.get(".".join(parts[:length]))

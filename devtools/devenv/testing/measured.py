@@ -48,7 +48,7 @@ class Command:
         self.code: int | None = None
 
     def interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        """In a session of its own the command didn't see Ctrl-C: one interrupt lets it tear its fixtures down."""
+        """Interrupts the command: in a session of its own it didn't see Ctrl-C. One interrupt lets it tear its fixtures down."""
         if self._killed_at is None and self.code is None:
             self._killed_at = time.monotonic() + self._patience
             self._send(signal.SIGINT)
@@ -63,7 +63,7 @@ class Command:
                 self._process.returncode = self.code
 
     def _send(self, number: signal.Signals) -> None:
-        """Popen's own way would look first whether the process has ended, and so wait for it in our place."""
+        """Sends a signal. Popen's own way would first look whether the process has ended, and so wait for it in our place."""
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, number)
 
@@ -103,7 +103,7 @@ def _end_what_is_left(grace: float) -> list[str]:
 
 
 def _reap() -> list[tuple[int, int]]:
-    """Children that ended, adopted ones included: only what has been waited for counts as used."""
+    """Reaps children that ended, adopted ones included: only what has been waited for counts as used."""
     ended: list[tuple[int, int]] = []
     while True:
         try:
@@ -130,7 +130,7 @@ def main() -> int:
 
 
 def read(report: Path, process: subprocess.Popen[bytes]) -> Measurement:
-    """What it wrote, or what can be said of one that was killed before it could."""
+    """Returns what it wrote, or what can be said of one that was killed before it could write."""
     try:
         return Measurement(**json.loads(report.read_text(encoding="utf-8")))
     except (FileNotFoundError, json.JSONDecodeError):

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-RECORDS_FILE = "SLUICE_RECORDS_FILE"
-ONLY_FILE = "SLUICE_ONLY_TESTS_FILE"
+from devenv.testing.records import ONLY_FILE, RECORDS_FILE
 
 
 class Recorder:
@@ -68,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int, int]:
-    """Around all that pytest does, its own tidying up included."""
+    """Wraps all that pytest does, its own tidying up included."""
     code = yield
     recorder = _recorder(config)
     if recorder is not None:
@@ -77,14 +76,14 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, int, int]:
 
 
 def _recorder(config: pytest.Config) -> Recorder | None:
-    """Of several workers only their leader, who hears of every result, writes."""
+    """The recorder: of several workers only their leader writes, which hears of every result."""
     file = os.environ.get(RECORDS_FILE)
     return Recorder(Path(file)) if file and not hasattr(config, "workerinput") else None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Names stand in a file, not on the command line: a test's id may hold anything."""
+    """Selects by names from a file, not from the command line: a test's id may hold anything."""
     file = os.environ.get(ONLY_FILE)
     if not file:
         return

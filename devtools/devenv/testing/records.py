@@ -6,8 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+RECORDS_FILE = "SLUICE_RECORDS_FILE"
+"""The variable that names the file our pytest plugin writes to."""
+ONLY_FILE = "SLUICE_ONLY_TESTS_FILE"
+"""The variable that names a file with the only tests to run."""
 ALLOWED_SKIPS = (re.compile(r"^needs (root|apt)\b"),)
-"""What no set-up of ours can bring onto a machine."""
+"""Reasons that no set-up of ours can cure on a machine."""
 PHASES = ("setup", "call", "teardown")
 
 
@@ -50,7 +54,7 @@ def uncollected(records: list[Record]) -> set[str]:
 
 
 def passed(records: list[Record]) -> set[str]:
-    """The tests that ran to their end and of which no phase failed."""
+    """The tests that ran to their end and in which no phase failed."""
     called = {record.test for record in records if record.when == "call" and record.outcome == "passed"}
     return called & _torn_down(records) - failures(records).keys()
 
@@ -60,13 +64,13 @@ def anything_ran(records: list[Record]) -> bool:
 
 
 def unfinished(records: list[Record]) -> list[str]:
-    """The tests that were to run, and of which neither the end nor a failure is known."""
+    """The tests that were to run, but of which neither the end nor a failure is known."""
     known = _torn_down(records) | failures(records).keys()
     return [record.test for record in records if record.when == "collected" and record.test not in known]
 
 
 def came_to_its_end(records: list[Record]) -> bool:
-    """Whether pytest itself did: a test that exits takes it along, with whatever exit code."""
+    """Whether pytest itself came to its end: a test that exits takes it along, with whatever exit code."""
     return any(record.when == "ended" for record in records)
 
 
@@ -84,7 +88,7 @@ def may_be_skipped(reason: str) -> bool:
 
 
 def seconds_by_test(records: list[Record]) -> Mapping[str, float]:
-    """How long each took, fixtures included."""
+    """The seconds that each test took, fixtures included."""
     seconds: dict[str, float] = {}
     for record in records:
         if record.when not in PHASES:

@@ -7,7 +7,7 @@ from pathlib import Path
 from devenv.progress import say
 
 OVER_BUDGET = 2.0
-"""What the loop that measures a machine can't tell is as much again: two lanes side by side take each other's caches."""
+"""What the loop that measures a machine can't tell makes up as much again: two lanes side by side take each other's caches."""
 FLAKY_ALLOWED = 2
 
 
@@ -30,7 +30,8 @@ class Report:
     """Where what the failed tests said can be read."""
 
     def over_budget(self) -> str | None:
-        """Time mustn't creep back: a section may cost twice its budget, on a slow machine accordingly more."""
+        """Says why the section is over its budget. Time mustn't creep back: a section may cost twice its budget, and on a slow
+        machine accordingly more."""
         if self.budget_minutes is None:
             return None
         allowed = self.budget_minutes * OVER_BUDGET * self.slowness

@@ -16,7 +16,7 @@ from devenv.errors import DevError, NotOnThisMachineError
 from devenv.progress import say
 from devenv.testing import records
 from devenv.testing.measured import Measurement
-from devenv.testing.plugin import ONLY_FILE, RECORDS_FILE
+from devenv.testing.records import ONLY_FILE, RECORDS_FILE
 from devenv.testing.report import Report
 from devenv.testing.results import Results
 from devenv.testing.sections import Section, remedy
@@ -69,7 +69,7 @@ class Run:
         return [one.report for one in running]
 
     def _prepare(self, section: Section) -> _Running:
-        # Some of a section says nothing of what the whole costs.
+        # A part of a section tells nothing about the cost of the whole.
         budget = None if self._options else section.cpu_minutes
         report = Report(section.name, budget_minutes=budget)
         variables: Variables = {}
@@ -159,7 +159,7 @@ class Run:
         return [f"{len(lines)} tests that take long; --long runs them, and {file} names them"]
 
     def _stopped_early(self, one: _Running, code: int, written: list[records.Record]) -> list[str]:
-        """Why what is written isn't all that there was to tell."""
+        """Why what is written isn't all that there was to report."""
         log, said = self._results.log(one.section.name), []
         if code not in (0, NO_TESTS_RAN) and not (code == SOME_FAILED and one.failed):
             said.append(f"pytest ended with {code}: {log}")
@@ -204,7 +204,7 @@ class Run:
             report.failures.append(over)
 
     def _again(self, one: _Running) -> dict[str, str | None]:
-        """What each said the second time, or None if it passed then."""
+        """Returns what each failed test said the second time, or None if it passed then."""
         section = one.section
         if not section.runs_again or len(one.failed) > RUN_AGAIN_AT_MOST:
             return dict.fromkeys(one.failed, "(not run again)")
@@ -215,7 +215,7 @@ class Run:
         file = self._results.records(name)
         variables = self._of_tests(name, one.variables) | {RECORDS_FILE: str(file), ONLY_FILE: str(only)}
         files = dict.fromkeys(test.split("::")[0] for test in one.failed)
-        # --long: a test that ran because of it is left out without it.
+        # With --long: a test that ran because of it is left out without it.
         options = [option for option in self._options if option == "--long"]
         code = self._measured(one, ["pytest", *files, *PLUGIN, *options], variables, counts=False).code
         written = records.read(file)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devenv.errors import DevError
-from devenv.project import IMPORT_ROOTS, ROOT
+from devenv.project import IMPORT_ROOTS, ROOT, TESTS
 
 SPARK = ("spark", "spark35")
-TYPED_TOO = ("protocol", "bench")
-"""Folders that no import root has, and whose types are checked, too: they are programs of their own."""
+TYPED_TOO = ("bench",)
+"""Folders outside of all import roots whose types are checked, too: they are programs of their own."""
 
 GENERATOR = ("python", "-m", "generate")
 """Writes the files that are made from the models of the two resources, and from the conflict rules."""
@@ -60,14 +60,14 @@ def all_sections() -> tuple[Section, ...]:
             *("runner", "tests/integration/runner"),
             about="the driver program and the LogStore on real Spark",
             needs=SPARK,
-            cpu_minutes=4,
+            cpu_minutes=5,
             runs_again=True,
         ),
         _pytest(
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark"),
-            cpu_minutes=13,
+            cpu_minutes=17.5,
             lane=WAITING,
             runs_again=True,
         ),
@@ -75,7 +75,7 @@ def all_sections() -> tuple[Section, ...]:
             *("e2e", "tests/e2e"),
             about="jobs on a real one-node cluster",
             needs=("stack", "spark", "cluster", "image"),
-            cpu_minutes=4.5,
+            cpu_minutes=11,
             lane=WAITING,
             runs_again=True,
         ),
@@ -83,7 +83,7 @@ def all_sections() -> tuple[Section, ...]:
 
 
 def remedy(command: Sequence[str]) -> str:
-    """What mends what a command complains of, if something does."""
+    """Names what mends a command's complaints, if something does."""
     match command:
         case ("ruff", "format", *_):
             return ": ./dev run ruff format . mends it"
@@ -100,7 +100,7 @@ def names() -> list[str]:
 
 
 def choose(names: Sequence[str]) -> list[Section]:
-    """The sections of these names in the order of running, or all that there is something to run in."""
+    """Returns the sections of these names in the order of running, or all that have something to run."""
     sections = {section.name: section for section in all_sections() if section.present}
     unknown = [name for name in names if name not in sections]
     if unknown:
@@ -123,15 +123,23 @@ def _pytest(
 
 
 def _lint() -> Section:
-    packages = [word for name in (*_our_packages(), *TYPED_TOO) for word in ("-p", name)]
+    packages = (*_our_packages(), *TYPED_TOO, *(folder.name for folder in _test_folders()))
+    modules = (file.stem for file in sorted(TESTS.glob("*.py")))
+    typed = [word for name in packages for word in ("-p", name)] + [
+        word for name in modules for word in ("-m", name)
+    ]
     commands = (
         ("ruff", "check", "."),
         ("ruff", "format", "--check", "."),
-        ("mypy", *packages),
+        ("mypy", *typed),
         ("lint-imports", "--no-cache"),
         (*GENERATOR, "--check"),
     )
     return Section("lint", commands, about="style, types, layers, generated files", cpu_minutes=1)
+
+
+def _test_folders() -> list[Path]:
+    return [entry for entry in sorted(TESTS.iterdir()) if entry.is_dir() and any(entry.rglob("*.py"))]
 
 
 def _our_packages() -> list[str]:

@@ -1,5 +1,5 @@
-"""Who goes: by priority, then by age. A job passes those ahead of it only if it conflicts with none of them, so that nobody
-waits for ever behind latecomers. This is what the queue does, said as simply as it can be."""
+"""Decides who goes, by priority and then by age. A job passes those ahead of it only if it conflicts with none of them, so
+that nobody waits for ever behind latecomers. This states what the queue does as simply as it can be stated."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from sluice.footprint.model import JobFootprint
 MOST_NAMED = MAX_BLOCKERS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Holder:
     """A job that holds leases."""
 
@@ -21,10 +21,11 @@ class Holder:
     job: str
     footprint: JobFootprint
     places: Places | None = field(default=None, kw_only=True)
-    """Of one whose footprint doesn't tell what it does: whoever may meet it there waits, and nobody else."""
+    """Set for a holder whose footprint does not tell what it does: it blocks whoever may meet it at these places, and nobody
+    else."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Waiter(Holder):
     priority: int
     queued_at: datetime
@@ -36,7 +37,7 @@ class Waiter(Holder):
 
 @dataclass(frozen=True)
 class Blocking:
-    """Who is in the way, and why; `holds` is false for a job that waits, too, but is ahead in the queue."""
+    """A job that is in the way, and why. `holds` is false for a job that is itself waiting, ahead in the queue."""
 
     by: Holder
     conflict: Conflict
@@ -49,13 +50,13 @@ class Decision:
 
     waiter: Waiter
     blocked_by: tuple[Blocking, ...] = ()
-    """The first of them."""
+    """The first of the jobs in the way."""
     failure: Exception | None = None
-    """Why it could not be decided on."""
+    """Why no decision could be made."""
     count: int = 0
-    """Of all that are in the way."""
+    """The number of all that are in the way."""
     at_least: bool = False
-    """There may be more than were counted."""
+    """Whether there may be more than were counted."""
 
     @property
     def granted(self) -> bool:
@@ -63,14 +64,14 @@ class Decision:
 
     @property
     def others(self) -> str:
-        """Those that are not the first, in words; empty if there are none."""
+        """Counts in words all but the first; empty if there are no others."""
         if self.count < 2:
-            return "perhaps more in the way" if self.at_least else ""
-        return f"{'at least ' if self.at_least else ''}{self.count - 1} more in the way"
+            return "perhaps more in its way" if self.at_least else ""
+        return f"{'at least ' if self.at_least else ''}{self.count - 1} more in its way"
 
 
 def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decision]:
-    """One decision a waiter, in the order of the queue; those granted hold from then on."""
+    """Returns one decision per waiter, in the order of the queue; jobs that are granted hold from then on."""
     holding = list(holders)
     ahead: list[Waiter] = []
     decisions: list[Decision] = []

@@ -1,7 +1,9 @@
-"""The queue that grows with the change: it says what `decide` says, and judges again only those whose reason to wait is gone.
+"""The queue, whose work grows with the change: it says what `decide` says, and judges again only those whose reason to wait is
+gone.
 
-For each that is blocked one is kept that is in its way; until that one has left, nothing can let it go. Whom a waiter can have
-a conflict with is looked up by places, and asked once a shape. A waiter that may go blocks those behind it until it goes.
+For each blocked waiter it keeps one party that is in its way; until that one has left, nothing can let the waiter go. It looks
+up by place whom a waiter may conflict with, and asks once per shape. A waiter that may go blocks those behind it until it
+goes.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -13,8 +15,8 @@ from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Wa
 from sluice.admission.parties import (
     Alike,
     Holding,
+    HoldingOrder,
     Meetings,
-    Order,
     Party,
     Rank,
     State,
@@ -25,18 +27,19 @@ from sluice.admission.parties import (
 from sluice.admission.shapes import Shape, Shapes
 
 AT_ONCE = 64
-"""Judged before others have their turn."""
+"""Waiters that are judged before others have their turn."""
 _MANY = 32
-"""Shapes to meet from which on those that wait right ahead are looked at first: mostly one of them is in the way."""
+"""If a waiter may meet more shapes than this, the queue first looks at this many waiters right ahead of it: usually one of them
+is in the way."""
 MOST_COMPARED = 500
 """Shapes that an explanation looks at."""
 MOST_WORKED_OUT = 64
-"""Those of them of which nothing was known."""
+"""How many of those may be shapes whose verdict was not known yet."""
 
 
 class Queue:
-    """After changes: `judge` until nobody is left to be judged; then `take` gives those who may go, one by one, and
-    `take_blocked` those who may not. Each is given once, until something changes for it."""
+    """Judges which waiters may go. After changes, call `judge` until nobody is left to be judged; then `take` gives those who may
+    go, one by one, and `take_blocked` those who may not. Each is given once, until something changes for it."""
 
     def __init__(self) -> None:
         self._shapes = Shapes()
@@ -47,20 +50,20 @@ class Queue:
         self._to_judge: list[Rank] = []
         self._offered: list[Rank] = []
         self._blocked: dict[str, None] = {}
-        """Since somebody asked."""
+        """The waiters that became blocked since somebody last asked."""
         self._ready = 0
         self._holds = 0
         self.judged = 0
-        """Waiters, since the beginning."""
+        """Waiters judged since the beginning."""
 
     @property
     def compared(self) -> int:
-        """Pairs of shapes that were asked for a verdict."""
+        """The pairs of shapes whose verdict was asked for."""
         return self._shapes.compared
 
     @property
     def worked_out(self) -> int:
-        """Those of them whose verdict was not known."""
+        """The pairs whose verdict was not known and had to be worked out."""
         return self._shapes.worked_out
 
     def __len__(self) -> int:
@@ -71,7 +74,7 @@ class Queue:
 
     @property
     def uids(self) -> list[str]:
-        """Of those that wait."""
+        """The jobs that wait."""
         return list(self._waiting)
 
     def waiter(self, uid: str) -> Waiter | None:
@@ -83,7 +86,7 @@ class Queue:
         return uid in self._holding
 
     def hold(self, uid: str, holders: Sequence[Holder]) -> None:
-        """All that is held for this job, in place of what was."""
+        """Replaces all that is held for this job."""
         before = self._holding.get(uid, [])
         first = before[0].order[0] if before else self._holds
         self._holds += not before
@@ -112,7 +115,7 @@ class Queue:
         return self._shapes.of(holder.footprint) if holder.places is None else self._shapes.at(holder.places)
 
     def wait(self, waiter: Waiter) -> None:
-        """Adds it, or puts it in the place of what was said of it."""
+        """Adds the waiter, or replaces what was said of it before."""
         entry = self._waiting.get(waiter.uid)
         if entry is not None and entry.waiter.footprint is waiter.footprint:
             shape = entry.alike.shape
@@ -130,13 +133,13 @@ class Queue:
         self.offer(waiter.uid)
 
     def leave(self, uid: str) -> None:
-        """It waits no more."""
+        """Ends the waiting of this job."""
         entry = self._waiting.get(uid)
         if entry is not None:
             self._remove(entry)
 
     def judge(self, most: int = AT_ONCE) -> bool:
-        """At most so many of those that have to be; whether there are more."""
+        """Judges at most this many of those that are due, and returns whether there are more."""
         left = most
         while self._to_judge:
             entry = self._still(self._to_judge[0])
@@ -151,8 +154,8 @@ class Queue:
         return False
 
     def take(self) -> Decision | None:
-        """The first that may go now, or could not be judged; it stays where it is, in the way of those behind it, until it
-        leaves. Holding its leases and letting it leave is all that has to be done before the next one is taken."""
+        """Returns the first that may go now, or that could not be judged. It stays where it is, in the way of those behind it,
+        until it leaves. Nothing else has to be done before the next one is taken than holding its leases and letting it leave."""
         while self._offered:
             entry = self._still(heappop(self._offered))
             if entry is not None and entry.offered and not entry.to_judge:
@@ -160,28 +163,14 @@ class Queue:
                 return Decision(entry.waiter, failure=entry.failure)
         return None
 
-    def ready(self) -> Iterator[Decision]:
-        """All that are to be taken now."""
-        while (decision := self.take()) is not None:
-            yield decision
-
     def offer(self, uid: str) -> None:
-        """To be taken again, if it may go: something else kept it from going."""
+        """Offers the waiter again, if it may go: something else kept it from going."""
         entry = self._waiting.get(uid)
         if entry is not None and entry.state in (State.MAY_GO, State.FAILED):
             self._offer(entry)
 
-    def may_go(self, uid: str) -> bool:
-        """As things stand."""
-        entry = self._waiting.get(uid)
-        if entry is None:
-            return False
-        if entry.to_judge:
-            self._judge(entry)
-        return entry.state is State.MAY_GO
-
     def take_blocked(self) -> Decision | None:
-        """The next of those that have come to wait for others since they were last taken."""
+        """Returns the next one that has come to wait for others since they were last taken."""
         while self._blocked:
             uid = next(iter(self._blocked))
             del self._blocked[uid]
@@ -190,13 +179,8 @@ class Queue:
                 return decision
         return None
 
-    def newly_blocked(self) -> Iterator[Decision]:
-        """All of them."""
-        while (decision := self.take_blocked()) is not None:
-            yield decision
-
     def explain(self, uid: str) -> Decision:
-        """Who is in its way: the first of them by name. Of a job that waits."""
+        """Says who is in the way of a waiting job: the first of them by name."""
         entry = self._waiting[uid]
         if entry.to_judge:
             self._judge(entry)
@@ -228,7 +212,7 @@ class Queue:
         return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
 
     def _in_the_way(self, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
-        """Those who hold, then those who are about to, then those who wait ahead."""
+        """Yields those who hold, then those who are about to, then those who wait ahead."""
         held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
         for _, holding in sorted(held, key=lambda one: one[0]):
             yield holding.alike, holding.holder, True
@@ -261,8 +245,8 @@ class Queue:
         self._enter(entry, State.MAY_GO)
 
     def _beside(self, entry: Waiting) -> Iterator[tuple[Alike, Party]]:
-        """All shapes that may be in its way, with one of each: of those that wait ahead of it the nearest first, as they leave
-        last; then those that only hold."""
+        """Yields all shapes that may be in its way, with one party of each: first the ones that wait ahead of it, the nearest
+        first because they leave last; then those that only hold."""
         met = self._meetings.met_by(entry.alike)
         near: dict[Alike, None] = {}
         if len(met) > _MANY:
@@ -306,7 +290,7 @@ class Queue:
             self._offer(entry)
 
     def _move(self, entry: Waiting, before: State) -> None:
-        """From one state to another."""
+        """Moves a waiter from one state to another."""
         alike, rank, state = entry.alike, entry.rank, entry.state
         if before is State.MAY_GO:
             self._ready -= 1
@@ -347,7 +331,7 @@ class Queue:
         self._let_go(entry, holds_now)
         self._meetings.leave(entry.alike)
 
-    def _begin_holding(self, holder: Holder, shape: Shape, order: Order) -> Holding:
+    def _begin_holding(self, holder: Holder, shape: Shape, order: HoldingOrder) -> Holding:
         holding = Holding(self._meetings.join(shape), holder, order)
         own = self._waiting.get(holder.uid)
         goes = own is not None and own.alike is holding.alike and own.state is State.MAY_GO
@@ -363,7 +347,7 @@ class Queue:
         self._meetings.leave(holding.alike)
 
     def _stop_ready(self, alike: Alike, rank: Rank | None = None) -> None:
-        """Those that may go, but for what has come; of a waiter those behind it."""
+        """Judges again those that could go, if the newcomer may be in their way; if it is a waiter, only those behind it."""
         if not self._ready:
             return
         for other in self._meetings.met_by(alike):
@@ -379,21 +363,18 @@ class Queue:
             return True
 
     def _let_go(self, party: Party, instead: Party | None = None) -> None:
-        """Those that it was in the way of are judged again, unless it is there in another way."""
-        for entry in party.in_the_way_of:
-            entry.behind = instead
+        """Has those judged again whose way it was in, unless it stays in their way in another role."""
+        for entry in tuple(party.in_the_way_of):
+            self._stand_behind(entry, instead)
             if instead is None:
                 self._again(entry)
-        if instead is not None:
-            instead.in_the_way_of |= party.in_the_way_of
-        party.in_the_way_of = set()
 
     def _stand_behind(self, entry: Waiting, party: Party | None) -> None:
         if entry.behind is not None:
-            entry.behind.in_the_way_of.discard(entry)
+            entry.behind.is_out_of_the_way_of(entry)
         entry.behind = party
         if party is not None:
-            party.in_the_way_of.add(entry)
+            party.is_in_the_way_of(entry)
 
     def _again(self, entry: Waiting) -> None:
         if not entry.to_judge:

@@ -1,5 +1,5 @@
-"""Most jobs come from a few templates: footprints that are equal in everything share one shape, and what two shapes are to each
-other is worked out once, and kept as long as both are needed."""
+"""Groups footprints by shape: most jobs come from a few templates, and footprints that are equal in everything share one
+shape. What two shapes are to each other is worked out once, and kept as long as both are needed."""
 
 from typing import Final
 from weakref import WeakValueDictionary, finalize
@@ -9,21 +9,22 @@ from sluice.conflicts.places import EVERYWHERE, Places, places_of
 from sluice.footprint.model import JobFootprint
 
 _MOST_TOLD = 4_096
-"""Conflicts whose words are kept."""
+"""Conflicts whose wording is kept."""
 
 
 class Shape:
-    """Kept by those who have it."""
+    """A shape lives as long as somebody refers to it."""
 
     __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places")
 
     def __init__(self, number: int, footprint: JobFootprint | None, places: Places) -> None:
         self.number: Final = number
         self.footprint: Final = footprint
-        """None of those of whom nothing is known but the places where they may meet others."""
+        """None for those of whom nothing is known but the places where they may meet others."""
         self.places: Final = places
         self.conflicts: dict[int, bool] = {}
-        """With those that were there before it, by their numbers. Only whether there is one: there may be millions of pairs."""
+        """Verdicts with the shapes that were there before, by their numbers. It keeps only whether there is a conflict: there
+        may be millions of pairs."""
 
 
 class Shapes:
@@ -31,11 +32,11 @@ class Shapes:
         self._known: WeakValueDictionary[bytes | Places, Shape] = WeakValueDictionary()
         self._living: WeakValueDictionary[int, Shape] = WeakValueDictionary()
         self._told: dict[tuple[int, int], Conflict] = {}
-        """In words, as they were last asked for."""
+        """The conflicts in words, as they were last asked for."""
         self._numbers = 0
         self._ended: set[int] = set()
         self.compared = 0
-        """How often somebody asked what two are to each other."""
+        """How often somebody asked what two shapes are to each other."""
         self.worked_out = 0
         """How often that was not known."""
 
@@ -44,12 +45,12 @@ class Shapes:
 
     @property
     def kept(self) -> int:
-        """Pairs of which it is known whether they conflict."""
+        """The number of pairs of which it is known whether they conflict."""
         return sum(len(shape.conflicts) for shape in self._living.values())
 
     def of(self, footprint: JobFootprint) -> Shape:
-        """Of one that cannot be told from others, or of which nobody can say where it meets others: a shape of its own, which
-        is compared with all."""
+        """Returns the footprint's shape. One that cannot be told from others, or of which it is not known where it meets
+        others, gets a shape of its own, which is compared with all."""
         try:
             known = self._known.get(footprint.fingerprint)
             if known is None:
@@ -59,14 +60,14 @@ class Shapes:
         return known
 
     def at(self, places: Places) -> Shape:
-        """Of one that may do anything there, and nothing elsewhere."""
+        """Returns the shape of a holder that may do anything at these places, and nothing elsewhere."""
         known = self._known.get(places)
         if known is None:
             known = self._known[places] = self._new(None, places)
         return known
 
     def conflict(self, one: Shape, other: Shape) -> bool:
-        """Whether there is one between their footprints, which is the same in both orders."""
+        """Whether there is a conflict between their footprints; it is the same in both orders."""
         self.compared += 1
         younger, older = (one, other.number) if one.number >= other.number else (other, one.number)
         known = younger.conflicts.get(older)
@@ -75,7 +76,7 @@ class Shapes:
         return known
 
     def between(self, one: Shape, other: Shape) -> Conflict | None:
-        """As `conflict_between` says of their footprints, in this order."""
+        """Returns what `conflict_between` says of their footprints, in this order."""
         return self._told.get((one.number, other.number)) or self._work_out(one, other)
 
     def _work_out(self, one: Shape, other: Shape) -> Conflict | None:
@@ -95,7 +96,8 @@ class Shapes:
         return shape
 
     def _end(self, number: int) -> None:
-        """What was kept of it elsewhere goes once there is as much of the like as of the rest, so that it costs little."""
+        """Forgets what was kept of this shape elsewhere once there is as much to forget as there is to keep, so that it costs
+        little."""
         self._ended.add(number)
         if len(self._ended) > len(self._living):
             ended, self._ended = self._ended, set()
@@ -110,4 +112,4 @@ def _conflict_of(one: Shape, other: Shape) -> Conflict | None:
             return conflict_between(mine, theirs)
         case (JobFootprint() as known, None) | (None, JobFootprint() as known):
             return conflict_where_met(known, one.places if other.footprint is known else other.places)
-    raise ValueError("two that both hold are not compared")
+    raise ValueError("two holders are never compared")

@@ -1,4 +1,4 @@
-"""What all models share: Kubernetes' spelling, no unknown fields, rules of their own."""
+"""The base of all models: Kubernetes' spelling, no unknown fields, and validations of their own."""
 
 from typing import Any, ClassVar, Self
 
@@ -7,7 +7,10 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from sluice.api.rules import CelRule, Rule, TransitionRule
+from sluice.api.validation import CelValidation, TransitionValidation, Validation
+
+Json = dict[str, Any]
+"""A JSON object: what the API server sends, a log holds, or people's tools read."""
 
 
 class Model(BaseModel):
@@ -19,28 +22,28 @@ class Model(BaseModel):
         use_attribute_docstrings=True,
     )
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
-    transitions: ClassVar[tuple[TransitionRule, ...]] = ()
+    validations: ClassVar[tuple[Validation, ...]] = ()
+    transitions: ClassVar[tuple[TransitionValidation, ...]] = ()
 
     @classmethod
     def as_stored(cls, given: Any) -> Self:
-        """As Kubernetes spells it. The fields' names in this code are none that anybody may write: the API server's schema,
-        or another version of it, may let them through all the same."""
+        """Refuses the names that fields have in this code: manifests must use Kubernetes' spelling. The API server's
+        schema, or another version of it, may still let them through."""
         return cls.model_validate(given, by_alias=True, by_name=False)
 
     @model_validator(mode="before")
     @classmethod
     def _null_is_left_out(cls, given: Any) -> Any:
-        """As the API server reads it: `sql: null` is the same as no sql."""
+        """Drops nulls, as the API server does: `sql: null` is the same as no sql."""
         if not isinstance(given, dict) or None not in given.values():
             return given
         known = {name for field, info in cls.model_fields.items() for name in (field, info.alias)}
         return {name: value for name, value in given.items() if value is not None or name not in known}
 
     @model_validator(mode="after")
-    def _obeys_its_rules(self) -> Self:
-        for rule in self.rules:
-            rule.check(self)
+    def _obeys_its_validations(self) -> Self:
+        for validation in self.validations:
+            validation.check(self)
         return self
 
     @classmethod
@@ -48,15 +51,16 @@ class Model(BaseModel):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         json_schema = handler(schema)
-        applying: tuple[CelRule, ...] = (*cls.rules, *cls.transitions)
-        validations = [rule.as_schema() for rule in applying]
-        if validations:
-            handler.resolve_ref_schema(json_schema)["x-kubernetes-validations"] = validations
+        applying: tuple[CelValidation, ...] = (*cls.validations, *cls.transitions)
+        if applying:
+            handler.resolve_ref_schema(json_schema)["x-kubernetes-validations"] = [
+                one.as_schema() for one in applying
+            ]
         return json_schema
 
 
-def exactly_one(names: tuple[str, ...], message: str) -> Rule:
-    """Exactly one of the named fields (as Kubernetes spells them) is set."""
+def exactly_one(names: tuple[str, ...], message: str) -> Validation:
+    """Requires exactly one of the named fields (in Kubernetes' spelling) to be set."""
     cel = f"[{', '.join(f'has(self.{name})' for name in names)}].exists_one(set, set)"
 
     def holds(model: Model) -> bool:
@@ -67,4 +71,4 @@ def exactly_one(names: tuple[str, ...], message: str) -> Rule:
         }
         return len(given.intersection(names)) == 1
 
-    return Rule(cel, message, holds)
+    return Validation(cel, message, holds)

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sluice.api.base import Model
-from sluice.api.values import Int64, Text
+from sluice.api.bounds import Int64, Text
 
 
 class ConditionStatus(StrEnum):
@@ -20,11 +20,12 @@ class Condition(Model):
     """One aspect of the object's state."""
 
     type: Annotated[str, Field(min_length=1, max_length=63)]
-    """Ready: done as wanted. Reconciling: under way. Stalled: ended in failure, or cannot go on by itself."""
+    """Ready: the wanted state is reached. Reconciling: work is under way. Stalled: it ended in failure, or cannot go
+    on by itself."""
     status: ConditionStatus
     """True, False or Unknown."""
     observed_generation: Annotated[Int64, Field(ge=0)]
-    """Generation of the object that this was said of."""
+    """Generation of the object that this condition describes."""
     last_transition_time: datetime
     """When status last changed."""
     reason: Annotated[str, Field(min_length=1, max_length=63)]
@@ -33,7 +34,7 @@ class Condition(Model):
     """The reason in a sentence."""
 
 
-Conditions = Annotated[
+ConditionList = Annotated[
     tuple[Condition, ...],
     Field(
         max_length=8,

@@ -6,29 +6,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, JsonValue, StrictBool
 
 from sluice.api.base import Model, exactly_one
+from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, WITHIN_64_BITS, Int32, Int64, bounded_int
+from sluice.api.durations import Duration, Interval, Limit
+from sluice.api.identifiers import ObjectName, RunKey, TxnAppId
 from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.parameters import Parameters
-from sluice.api.rules import Checked, Rule, TransitionRule
 from sluice.api.runtime import Runtime
+from sluice.api.sql import GivenPredicate, Sql, TablePath
 from sluice.api.tables import Source, StreamSource, TableRef
-from sluice.api.values import (
-    EACH_ONCE,
-    NOT_EMPTY,
-    WITHIN_64_BITS,
-    Duration,
-    Int32,
-    Int64,
-    Interval,
-    Limit,
-    ObjectName,
-    Predicate,
-    Risk,
-    RunKey,
-    Sql,
-    TablePath,
-    TxnAppId,
-    bounded_int,
-)
+from sluice.api.validation import Checked, TransitionValidation, Validation
 
 
 class WriteMode(StrEnum):
@@ -45,29 +31,30 @@ class Write(Model):
     source: Source
     """Where the rows come from."""
     mode: WriteMode = WriteMode.APPEND
-    """Append (the default) adds rows and reads none, so that hardly any other writer is in its way. Overwrite replaces
-    all rows, or those of replaceWhere. OverwritePartitions replaces the partitions that the source has rows for, which
-    cannot be known before: say under spec.writes which ones they are, or the job waits for all other writers."""
-    replace_where: Predicate | None = None
-    """With mode Overwrite: replaces only the rows that match this predicate, such as "date = DATE '2026-11-19'" or
-    "date = :day" with a parameter. All rows of the source must match it, too. On partition columns it lets the job run
-    beside writers of other partitions."""
+    """Append (the default) adds rows and reads none, so hardly any other writer is in its way. Overwrite replaces all
+    rows, or those of replaceWhere. OverwritePartitions replaces the partitions that the source has rows for. They
+    cannot be known beforehand: the job waits for all other writers, unless spec.writes (not supported yet) names
+    them."""
+    replace_where: GivenPredicate | None = None
+    """With mode Overwrite, replaces only the rows that match this predicate, such as "date = DATE '2026-11-19'" or
+    "date = :day" with a parameter. All rows of the source must match it as well. On partition columns it lets the job
+    run beside writers of other partitions."""
     schema_evolution: StrictBool = False
-    """true lets the write add columns to the table. That may change the table's metadata, at which every other writer
-    aborts: the job then waits for all of them."""
+    """true lets the write add columns to the table. That may change the table's metadata, which aborts every other
+    writer: the job then waits for all of them."""
     txn_app_id: TxnAppId | None = None
-    """Your own transaction id for idempotent writes (Delta's txnAppId); Sluice then uses none of its own, and an
-    attempt that was lost is only followed by another once its end is proved."""
+    """Your own transaction id for idempotent writes (Delta's txnAppId); Sluice then uses none of its own, and retries
+    a lost attempt only once its end is proved."""
     txn_version: Annotated[Int64, Field(ge=0), WITHIN_64_BITS] | None = None
-    """Version of txnAppId: Delta skips a write whose version is not above the last that it has seen."""
+    """Version of txnAppId: Delta skips a write whose version is not higher than the last one it has seen."""
 
-    rules = (
-        Rule(
+    validations = (
+        Validation(
             "!has(self.replaceWhere) || self.mode == 'Overwrite'",
             "replaceWhere needs mode: Overwrite: set it, or remove replaceWhere",
             lambda write: write.replace_where is None or write.mode is WriteMode.OVERWRITE,
         ),
-        Rule(
+        Validation(
             "has(self.txnAppId) == has(self.txnVersion)",
             "txnAppId and txnVersion go together: set both or none",
             lambda write: (write.txn_app_id is None) == (write.txn_version is None),
@@ -79,15 +66,16 @@ class Trigger(Model):
     """When a stream runs its next micro-batch."""
 
     available_now: StrictBool | None = None
-    """true: processes what is there when it starts, in batches, then ends as Succeeded. The way for a scheduler."""
+    """true: processes in batches what is there when the stream starts, then ends as Succeeded. Suits jobs that a
+    scheduler creates."""
     processing_time: Interval | None = None
     """Runs for ever, one micro-batch each interval, such as '30 seconds' or '5 minutes'."""
 
-    rules = (
+    validations = (
         exactly_one(
             ("availableNow", "processingTime"), "a trigger is exactly one of availableNow and processingTime"
         ),
-        Rule(
+        Validation(
             "!has(self.availableNow) || self.availableNow",
             "availableNow can only be true: use processingTime for a stream that runs for ever",
             lambda trigger: trigger.available_now is not False,
@@ -102,10 +90,10 @@ class Yield(StrEnum):
 
 
 class Stream(Model):
-    """A streaming write that holds its checkpoint and its table as long as it runs."""
+    """A streaming write, which holds its checkpoint and its table as long as it runs."""
 
     source: StreamSource
-    """What the stream reads; its rows are the view `source` of query, or, batch by batch, the view `batch` of sql."""
+    """What the stream reads. Its rows are the view `source` in query or, batch by batch, the view `batch` in sql."""
     query: Sql | None = None
     """A query over the view `source` whose rows are appended to table, such as "SELECT id, CAST(ts AS DATE) AS date
     FROM source". Absent: all rows as they are."""
@@ -113,28 +101,28 @@ class Stream(Model):
     """The table that is appended to. Exactly one of table and sql."""
     sql: Sql | None = None
     """Statements that run for each micro-batch over the view `batch`, such as MERGE INTO t USING batch ON ...
-    (foreachBatch). A batch that is replayed is not applied twice."""
+    (foreachBatch). A replayed batch is not applied twice."""
     checkpoint: TablePath
-    """Location of the checkpoint, from which the stream goes on after a pause, a failure or in another job. Only one
-    stream at a time may use it: a second job with the same one is refused."""
+    """Location of the checkpoint, from which the stream goes on after a pause or a failure, or in another job. Only
+    one stream at a time may use it: a second job with the same checkpoint is refused."""
     trigger: Trigger
     """When the next micro-batch runs: processingTime for a stream that runs for ever, availableNow for one that
     ends."""
     reads_tables: Annotated[tuple[TableRef, ...], Field(max_length=16)] | None = None
     """Delta tables that the stream reads. A change of their schema pauses the stream, which then goes on with the new
-    schema; an UPDATE, DELETE or MERGE of them would break it, unless the source's option skipChangeCommits is set."""
+    schema; an UPDATE, DELETE or MERGE on them would break it, unless the source's option skipChangeCommits is set."""
     yield_: Annotated[Yield, Field(alias="yield")] = Yield.NEVER
-    """Whether the stream pauses at a batch boundary for a job that waits for it: Never (the default), for changes of
-    the table's Metadata, or also for any job that has waited so long that it is Aged. It goes on from its checkpoint
-    when that job has ended."""
+    """Whether the stream pauses at a batch boundary for a job that waits for it: Never (the default), Metadata (only
+    for jobs that change the table's metadata), or Aged (also for any job that has waited long enough to count as
+    aged). It goes on from its checkpoint when that job has ended."""
 
-    rules = (
+    validations = (
         exactly_one(
             ("table", "sql"), "a stream writes by exactly one of table (append) and sql (each micro-batch)"
         ),
-        Rule(
+        Validation(
             "!has(self.query) || has(self.table)",
-            "query belongs to table: beside sql, put the query into the sql itself",
+            "query belongs to table: remove it, and put the query into sql itself",
             lambda stream: stream.query is None or stream.table is not None,
         ),
     )
@@ -148,12 +136,12 @@ class EngineKind(StrEnum):
 _NOT_IN_A_SPEC: dict[str, JsonValue] = {
     "type": "string",
     "maxLength": 253,
-    "description": "Not to be used: the template is the spec alone.",
+    "description": "Do not use it: the template is the spec alone.",
 }
 
 
 class Application(Model):
-    """Your own Spark application, run as it is under leases for the footprint that you declare."""
+    """Your own Spark application, run unchanged under leases for the footprint that you declare."""
 
     engine: EngineKind
     """Which Spark operator runs it: kubeflow (sparkoperator.k8s.io/v1beta2) or apache (spark.apache.org/v1)."""
@@ -167,10 +155,10 @@ class Application(Model):
             },
         ),
         Checked(
-            Rule(
+            Validation(
                 "!has(self.apiVersion) && !has(self.kind)",
-                "takes a SparkApplication's spec alone: leave out apiVersion, kind and metadata, and what stands under "
-                "spec comes directly under template",
+                "takes only the spec of a SparkApplication: remove apiVersion, kind and metadata, and move the "
+                "contents of spec directly under template",
                 lambda template: not {"apiVersion", "kind"} & template.keys(),
             )
         ),
@@ -198,28 +186,28 @@ class Operation(StrEnum):
 
 class DeclaredFootprint(Model):
     """What the job does to one table, declared. A job that does more than it declares may abort others, or be
-    aborted. A table that it only reads needs no entry, unless somebody vacuums it with a retention shorter than the job
-    runs: then declare an Append that writes "false"."""
+    aborted. A table that it only reads needs no entry, unless somebody vacuums it with a retention shorter than the
+    job's run: then declare an Append that writes "false"."""
 
     table: TableRef
     """The table, by path or by name. A table that the job writes in several ways is listed once for each."""
     operation: Operation
-    """The kind of operation, which decides by which of Delta's rules it conflicts: Append, Overwrite (with or without
+    """The kind of operation, which decides which of Delta's conflict rules apply: Append, Overwrite (with or without
     replaceWhere), OverwritePartitions (dynamic), Delete, Update, Merge, Optimize, Vacuum, Alter, Create, Replace,
     Restore, Clone, or Stream for a streaming append."""
-    reads: Predicate | None = None
-    """Rows that it reads to decide what it writes, as a predicate on partition columns such as "date = DATE
-    '2026-11-19'": "false" is a blind write, "true" everything. Absent: everything, or nothing for Append and Stream."""
-    writes: Predicate | None = None
-    """Where it adds rows, as a predicate on partition columns: "true" is anywhere, "false" nowhere. What bounds the
-    reads does not bound the writes: a MERGE adds its new rows wherever its source says. Absent: anywhere."""
+    reads: GivenPredicate | None = None
+    """Rows that it reads to decide what to write, as a predicate on partition columns such as "date = DATE
+    '2026-11-19'": "false" is a blind write, "true" is everything. Absent: everything, but nothing for Append and
+    Stream."""
+    writes: GivenPredicate | None = None
+    """Where it adds rows, as a predicate on partition columns: "true" is anywhere, "false" nowhere. A bound on reads
+    is no bound on writes: a MERGE adds its new rows wherever its source says. Absent: anywhere."""
     metadata: StrictBool = False
-    """true: it changes the table's schema, properties or protocol, at which every other writer aborts."""
+    """true: it changes the table's schema, properties or protocol, which aborts every other writer."""
     checkpoint: TablePath | None = None
     """Checkpoint of a stream within the application, held as long as it runs: no other job may use it."""
     txn_app_id: TxnAppId | None = None
-    """The transaction id (txnAppId) that its writes carry: two jobs with the same id on one table never run
-    together."""
+    """The transaction id (txnAppId) that its writes carry: two jobs with the same id never write one table together."""
 
 
 Footprint = Annotated[tuple[DeclaredFootprint, ...], Field(max_length=32), Checked(NOT_EMPTY)]
@@ -231,28 +219,34 @@ class WhenBlocked(StrEnum):
     FAIL = "Fail"
 
 
+class Risk(StrEnum):
+    STRICT = "Strict"
+    OPTIMISTIC = "Optimistic"
+
+
 class Admission(Model):
     """How the job waits for its turn."""
 
     timeout: Limit | None = None
-    """Longest wait in the queue, such as 2h; then the job ends as Failed without having run. Absent: as the table's
-    policy says in admission.defaultTimeout, else no limit."""
+    """Longest wait in the queue, such as 2h; after that the job ends as Failed without having run. Absent: as the
+    table's policy says in admission.defaultTimeout, otherwise no limit."""
     quota_timeout: Limit | None = None
-    """Longest wait for compute (a quota, a full cluster) once the job is admitted, such as 15m: until then it keeps
-    others off its tables without using them. Then its leases go back and it queues again, with its old age, after as
-    long a pause (at most 10m). Absent: 10m."""
+    """Longest wait for compute (a quota, a full cluster) once the job is admitted, such as 15m: meanwhile it keeps
+    others off its tables without using them. After that it gives its leases back, pauses for the same time (at most
+    10m) and queues again, keeping its age. Absent: 10m."""
     start_timeout: Limit | None = None
-    """Longest wait for the driver to start, such as 10m; then the attempt is ended, and counts as NotStarted for
+    """Longest wait for the driver to start, such as 10m; after that the attempt is ended and counts as NotStarted for
     retry."""
     when_blocked: WhenBlocked = WhenBlocked.WAIT
-    """What the job does when another one is in its way: Wait in the queue (the default), Skip (ends at once as Skipped:
-    for upkeep that the next run makes up for) or Fail (ends at once as Failed). status.blockedBy names who was in the
-    way."""
+    """What the job does when another one is in its way: Wait in the queue (the default), Skip (ends at once as
+    Skipped: for upkeep that the next run makes up for) or Fail (ends at once as Failed). status.blockedBy names the
+    jobs that were in the way."""
     risk: Risk | None = None
-    """Strict runs only beside jobs that it cannot conflict with. Optimistic runs also beside those that it may conflict
-    with, and is retried if it does; the table's policy must allow that. Absent: as the policy says, else Strict."""
+    """Strict: runs only beside jobs that it cannot conflict with. Optimistic: also runs beside jobs that it may
+    conflict with, and is retried if it does; the table's policy must allow that. Absent: as the policy says,
+    otherwise Strict."""
     suspend: StrictBool = False
-    """true holds a waiting job back: it keeps its age, blocks nobody, and goes on when this is false again. It never
+    """true holds a waiting job back: it keeps its age, blocks nobody, and queues again once this is false. It never
     stops a running job; delete the job for that. May be changed at any time."""
 
 
@@ -267,10 +261,10 @@ class Retry(Model):
     """Whether a failed attempt is followed by another one, under fresh leases."""
 
     limit: Annotated[Int32, bounded_int(0, 20)] | None = None
-    """How many attempts may follow the first; 0 is none. Absent: as the table's policy says, but 0 for an application,
-    of which Sluice cannot know whether running it twice does harm."""
+    """How many attempts may follow the first; 0 is none. Absent in a job: as the table's policy says, but 0
+    for an application, because Sluice cannot know whether running it twice does harm."""
     backoff: Duration | None = None
-    """Wait before the first retry, such as 30s; it doubles with each further one. The job blocks nobody meanwhile."""
+    """Wait before the first retry, such as 30s; it doubles with each further retry. Meanwhile the job blocks nobody."""
     on: (
         Annotated[
             tuple[RetryCause, ...],
@@ -285,10 +279,10 @@ class Retry(Model):
     bare_on: Annotated[Annotated[tuple[RetryCause, ...], Field(max_length=4)] | None, Field(alias="true")] = (
         None
     )
-    """Not to be used: what YAML makes of the bare word on. Write "on" in quotes."""
+    """Do not use it: this is what YAML makes of the bare word on. Write "on" in quotes."""
 
-    rules = (
-        Rule(
+    validations = (
+        Validation(
             "!has(self.__true__)",
             'write "on" in quotes: YAML reads the bare word as true',
             lambda retry: retry.bare_on is None,
@@ -319,57 +313,59 @@ _IMMUTABLE = (
 
 
 class DeltaWriteJobSpec(Model):
-    """The work: exactly one of sql, write, stream and application, and how it is to be run."""
+    """The work (exactly one of sql, write, stream and application) and how to run it."""
 
     sql: Sql | None = None
     """One or more statements in Spark SQL, separated by semicolons: INSERT, MERGE, UPDATE, DELETE, OPTIMIZE, ALTER,
-    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW, DESCRIBE, EXPLAIN, CACHE and
-    REFRESH may stand between them. SQL scripts (BEGIN ... END) and transactions are refused. What they read and write is
-    understood from the SQL: the more closely WHERE and ON speak of partition columns, the more jobs run beside this one."""
+    RESTORE, VACUUM, CREATE OR REPLACE, TRUNCATE and so on; SET, USE, views, SELECT, SHOW, DESCRIBE, EXPLAIN, CACHE
+    and REFRESH may stand between them. SQL scripts (BEGIN ... END) and transactions are refused. Sluice understands
+    from the SQL what they read and write: the more closely WHERE and ON bound the partition columns, the more jobs
+    can run beside this one."""
     write: Write | None = None
     """A DataFrame write: the rows of a query, of files or of another system go into one table."""
     stream: Stream | None = None
     """A streaming write, which holds its checkpoint and its table as long as it runs."""
     application: Application | None = None
-    """Your own Spark application, run as it is; needs footprint, because Sluice cannot read what it writes."""
+    """Your own Spark application, run unchanged; needs footprint, because Sluice cannot read what it writes."""
     parameters: Parameters | None = None
     """Named and typed values, such as {day: {date: "2026-11-19"}}, used as :day in SQL and predicates. They are bound,
     never pasted in: no quoting, no injection."""
     footprint: Footprint | None = None
-    """What the job does to each table, declared. Required with application. Beside sql, write and stream it replaces
+    """What the job does to each table, declared. Required with application. With sql, write and stream it replaces
     what Sluice understands from them: a promise that you keep, for what the SQL cannot say."""
-    writes: Annotated[tuple[Predicate, ...], Field(max_length=8), Checked(NOT_EMPTY)] | None = None
-    """Predicates that all rows which this job adds to its one table obey, such as "date = DATE '2026-11-19'": a promise
-    that lets it run beside more jobs where the SQL alone does not bound them. The runner checks it."""
+    writes: Annotated[tuple[GivenPredicate, ...], Field(max_length=8), Checked(NOT_EMPTY)] | None = None
+    """Predicates that hold for every row this job adds to its one table, such as "date = DATE '2026-11-19'": a
+    promise that lets it run beside more jobs where the SQL alone does not bound its rows. The runner checks it."""
     run_key: RunKey | None = None
-    """Names one logical run, such as orders/2026-11-19: within the namespace the same run key never takes effect twice,
-    also when GitOps creates a finished job anew. With another spec it fails as RunKeyReused. Absent: the job's uid, so
-    that each job is a run of its own."""
+    """Names one logical run, such as orders/2026-11-19: within the namespace the same run key never takes effect
+    twice, even when GitOps creates a finished job again. A job with the same key and another spec fails as
+    RunKeyReused. Absent: the job's uid, so that each job is a run of its own."""
     priority: Annotated[Int32, bounded_int(-1000, 1000)] = 0
-    """Higher goes first among waiting jobs that conflict with one another; -1000 to 1000, by default 0. A job that has
-    waited longer than its table's policy says in admission.ageAfter passes priorities. May be changed at any time."""
+    """Among waiting jobs that conflict with one another the highest goes first; -1000 to 1000, by default 0. A job
+    that has waited longer than admission.ageAfter of its table's policy goes ahead of any priority. May be changed at
+    any time."""
     admission: Admission = Admission()
     """How the job waits for its turn: how long, at which risk, and what it does while another one is in its way. By
     default it waits as long as it takes."""
     retry: Retry | None = None
     """Whether a failed attempt is followed by another one, under fresh leases. Absent: as the table's policy says."""
     runtime_ref: ObjectName | None = None
-    """Profile of the operator's configuration that says image, versions, service account, resources and Spark settings.
-    Absent: the profile named default."""
+    """Profile in the operator's configuration that sets image, versions, service account, resources and Spark
+    settings. Absent: the profile named default."""
     runtime: Runtime | None = None
     """What differs from the profile, field by field."""
     active_deadline_seconds: Annotated[Int64, bounded_int(1, 2**31 - 1)] | None = None
-    """Longest time that one attempt may run, in seconds; then it is ended. Absent: no limit."""
+    """Longest time that one attempt may run, in seconds; after that it is ended. Absent: no limit."""
     ttl_seconds_after_finished: Annotated[Int64, bounded_int(0, 2**31 - 1)] | None = None
-    """Deletes the job this many seconds after its end; 0 is at once. Absent: as the operator's configuration says, mostly
-    never. May be changed at any time."""
+    """Deletes the job this many seconds after its end; 0 is at once. Absent: as the operator's configuration says,
+    usually never. May be changed at any time."""
 
-    rules = (
+    validations = (
         exactly_one(
             ("sql", "write", "stream", "application"),
             "set exactly one of sql, write, stream and application: a job is one piece of work",
         ),
-        Rule(
+        Validation(
             "!has(self.application) || has(self.footprint)",
             "application needs footprint: declare which tables it writes, Sluice cannot read that from the template",
             lambda spec: spec.application is None or spec.footprint is not None,
@@ -381,38 +377,39 @@ _NO_ATTEMPT = "!has(oldSelf.status) || !has(oldSelf.status.attempts) || size(old
 
 
 def _present(owner: str, path: str) -> str:
-    """CEL's optional chaining would read better, but the API server cannot bound what comparing optionals costs."""
+    """Tests fields one by one: CEL's optional chaining would read better, but the API server cannot bound what
+    comparing optionals costs."""
     parts = path.split(".")
     return " && ".join(f"has({owner}.spec.{'.'.join(parts[:depth])})" for depth in range(1, len(parts) + 1))
 
 
-def _immutability(path: str) -> TransitionRule:
+def _immutability(path: str) -> TransitionValidation:
     before, after = _present("oldSelf", path), _present("self", path)
-    return TransitionRule(
+    return TransitionValidation(
         f"{_NO_ATTEMPT} || (({before}) ? ({after} && self.spec.{path} == oldSelf.spec.{path}) : !({after}))",
         f"spec.{path} cannot change once an attempt exists: create a new job",
     )
 
 
 class DeltaWriteJob(Model):
-    """One piece of write work on one or more Delta tables. Sluice admits it beside jobs it cannot conflict with,
-    queues it behind those it would, runs it on Spark and reports what came of it."""
+    """One piece of write work on one or more Delta tables. Sluice admits it beside jobs that it cannot conflict with,
+    queues it behind those it could conflict with, runs it on Spark and reports the outcome."""
 
     api_version: Literal["sluice.dev/v1alpha1"]
     kind: Literal["DeltaWriteJob"]
     metadata: dict[str, Any]
     spec: DeltaWriteJobSpec
-    """The work: exactly one of sql, write, stream and application, and how it waits, is retried and is run. Once an
-    attempt exists only admission.suspend, priority, ttlSecondsAfterFinished and a stream's own spec (without its table
-    and checkpoint) may change."""
+    """The work (exactly one of sql, write, stream and application) and how it waits, is retried and is run. Once an
+    attempt exists, only admission.suspend, priority, ttlSecondsAfterFinished and a stream's own spec (without its
+    table and checkpoint) may change."""
     status: DeltaWriteJobStatus | None = None
-    """What Sluice found, decided and saw."""
+    """What Sluice understood, decided and observed."""
 
-    rules = (
-        Rule(
+    validations = (
+        Validation(
             "size(self.metadata.name) <= 63",
             "metadata.name takes at most 63 characters, because it becomes a label of the job's pods: shorten it",
             lambda job: len(job.metadata.get("name", "")) <= 63,
         ),
     )
-    transitions: ClassVar[tuple[TransitionRule, ...]] = (*(_immutability(path) for path in _IMMUTABLE),)
+    transitions: ClassVar[tuple[TransitionValidation, ...]] = (*(_immutability(path) for path in _IMMUTABLE),)

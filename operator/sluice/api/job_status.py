@@ -1,4 +1,4 @@
-"""What Sluice writes back into a DeltaWriteJob. At every moment it answers: what state, since when, why, who is in
+"""The status that Sluice writes back into a DeltaWriteJob. At every moment it answers: which state, since when, why, who is in
 the way, what happens next."""
 
 from datetime import datetime
@@ -8,10 +8,11 @@ from typing import Annotated
 from pydantic import Field, StrictBool
 
 from sluice.api.base import Model
-from sluice.api.conditions import Conditions
-from sluice.api.values import ONE_LINE, Int32, Int64, ShortText, Text, cut_to
+from sluice.api.bounds import Int32, Int64, ShortText, Text, cut_to
+from sluice.api.conditions import ConditionList
+from sluice.api.sql import ONE_LINE
 
-Predicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
+ShownPredicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
 ObjectKey = Annotated[str, Field(max_length=320)]
 Count = Annotated[Int64, Field(ge=0)]
 Token = Annotated[Int64, Field(ge=0)]
@@ -23,7 +24,7 @@ MAX_FOOTPRINTS = 64
 MAX_LOCATION = 1024
 
 Location = Annotated[str, Field(max_length=MAX_LOCATION, pattern=ONE_LINE), cut_to(MAX_LOCATION)]
-"""What else somebody wrote there would be a name that may be any table."""
+"""Anything else that somebody wrote there would be a name that may be any table."""
 
 
 class Phase(StrEnum):
@@ -44,7 +45,7 @@ class Phase(StrEnum):
         return self in (Phase.SUCCEEDED, Phase.SKIPPED, Phase.FAILED)
 
 
-class TableFootprint(Model):
+class ShownFootprint(Model):
     """What one statement does to one table, as Sluice understood it."""
 
     table: Location
@@ -53,18 +54,18 @@ class TableFootprint(Model):
     """Number of the statement within the job, from 1."""
     operation: ShortText
     """Kind of operation."""
-    reads: Predicate
+    reads: ShownPredicate
     """Rows that it reads, as a predicate; false: none (a blind write), true: all."""
-    writes: Predicate
+    writes: ShownPredicate
     """Where it adds rows, as a predicate; false: nowhere, true: anywhere."""
     metadata: StrictBool = False
-    """It changes the table's schema, properties or protocol."""
+    """Whether it changes the table's schema, properties or protocol."""
     widened: Annotated[tuple[Text, ...], Field(max_length=16), cut_to(16)] = ()
-    """What was not understood and is therefore taken to touch more."""
+    """What was not understood, so that the statement is taken to touch more."""
 
 
 class Blocker(Model):
-    """A job that holds a lease which this one would conflict with."""
+    """A job that holds a lease which this job would conflict with."""
 
     job: ObjectKey
     """The job, as namespace/name."""
@@ -73,12 +74,12 @@ class Blocker(Model):
     table: Location
     """The table that both touch."""
     verdict: ShortText
-    """may, will or unsafe: how sure the conflict is."""
+    """How sure the conflict is: may, will or unsafe."""
     rule: ShortText
-    """Id of the rule that says so, as listed in docs/conflict-rules.md; `reason` is what it says of this pair."""
+    """Id of the rule that says so, as listed in docs/conflict-rules.md; `reason` is what it says about this pair."""
     exception: ShortText | None = None
     """The exception that waiting avoids."""
-    overlap: Predicate | None = None
+    overlap: ShownPredicate | None = None
     """The partitions that both touch."""
     reason: Text
     """The reason in a sentence."""
@@ -96,7 +97,7 @@ class Commit(Model):
     statement: Annotated[Int32, Field(ge=1)]
     """Number of the statement within the job, from 1."""
     operation: ShortText
-    """Operation as Delta's log names it."""
+    """Operation as named in Delta's log."""
     metrics: Annotated[dict[str, Int64], Field(max_length=32)] | None = None
     """Numbers from Delta's log, such as rows inserted."""
 
@@ -107,9 +108,9 @@ class ConflictingCommit(Model):
     version: Count | None = None
     """Its version."""
     operation: ShortText | None = None
-    """Its operation as Delta's log names it."""
+    """Its operation as named in Delta's log."""
     job: ObjectKey | None = None
-    """The Sluice job that made it, as namespace/name. Absent: a foreign writer, or unknown."""
+    """The Sluice job that made it, as namespace/name. Absent: another writer, or unknown."""
 
 
 class AttemptException(Model):
@@ -134,18 +135,18 @@ class Outcome(StrEnum):
     NOT_STARTED = "NotStarted"
     UNKNOWN = "Unknown"
     WITHDRAWN = "Withdrawn"
-    """It was granted its leases and gave them back before anything was created: it counts as no run."""
+    """Whether it gave its leases back before anything was created, so that it does not count as a run."""
 
 
 class Attempt(Model):
-    """One SparkApplication of the job: the intent before it is created, what became of it after."""
+    """One SparkApplication of the job: the intent before it is created, and afterwards what became of it."""
 
     number: Annotated[Int32, Field(ge=1)]
     """Number of the attempt, from 1."""
     token: Token
     """Token of the lease: the leader's epoch in the upper half, a counter in the lower."""
     hash: ShortText
-    """Hash of spec and footprint that the lease was granted for."""
+    """Hash of the spec and footprint that the lease was granted for."""
     application: Annotated[str, Field(max_length=63)]
     """Name of the SparkApplication, fixed before it is created."""
     granted_at: datetime
@@ -155,11 +156,11 @@ class Attempt(Model):
     ended_at: datetime | None = None
     """When the end of the driver was proved."""
     outcome: Outcome | None = None
-    """What came of it. Absent: not ended."""
+    """Its outcome. Absent: it has not ended."""
     exit_code: Int32 | None = None
     """Exit code of the driver."""
     message: Text | None = None
-    """The outcome in a sentence; before that, why its SparkApplication can't be created."""
+    """The outcome in a sentence; until then, why its SparkApplication cannot be created."""
     commits: Annotated[tuple[Commit, ...], Field(max_length=MAX_COMMITS)] = ()
     """Commits that it made."""
     exception: AttemptException | None = None
@@ -167,32 +168,32 @@ class Attempt(Model):
 
 
 class DeltaWriteJobStatus(Model):
-    """What Sluice found, decided and saw."""
+    """What Sluice understood, decided and observed."""
 
     observed_generation: Count | None = None
-    """Generation of the spec that this status speaks of."""
+    """Generation of the spec that this status describes."""
     phase: Phase | None = None
     """Where the job is: Pending, Waiting, Suspended, BackingOff, Starting, Running, Paused, Ending, Succeeded,
     Skipped or Failed."""
     since: datetime | None = None
-    """When it came into this phase."""
+    """When it entered this phase."""
     reason: Annotated[str, Field(max_length=63)] | None = None
     """Why, in one word."""
     message: Text | None = None
     """Why, in a sentence, and what happens next."""
-    conditions: Conditions = ()
+    conditions: ConditionList = ()
     """Ready, Reconciling and Stalled by the kstatus convention."""
     run_key: Annotated[str, Field(max_length=128)] | None = None
     """The run key in force."""
     tables: Text | None = None
     """Tables that the job touches, in short."""
-    footprint: Annotated[tuple[TableFootprint, ...], Field(max_length=MAX_FOOTPRINTS)] = ()
-    """What the job reads and writes, as understood, and what was widened and why."""
+    footprint: Annotated[tuple[ShownFootprint, ...], Field(max_length=MAX_FOOTPRINTS)] = ()
+    """What the job reads and writes, as Sluice understood it, and what was widened and why."""
     blocked_by: Annotated[tuple[Blocker, ...], Field(max_length=MAX_BLOCKERS)] = ()
-    """Jobs in the way, at most 10 of them. Told when the job begins to wait, and anew, as soon as there is time for it, when one of
-    these has gone."""
+    """Jobs in the way, at most 10. Set when the job begins to wait, and updated as soon as possible once one of them
+    is gone."""
     blocked_by_count: Annotated[Int32, Field(ge=0)] | None = None
-    """How many jobs are in the way in all, as of then; at least, where they are too many to be counted."""
+    """How many jobs were in the way in all at that time; a lower bound where there are too many to count."""
     queued_at: datetime | None = None
     """When the job joined the queue; its age counts from here."""
     attempt: Annotated[Int32, Field(ge=0)] | None = None

@@ -1,7 +1,7 @@
 """Reads manifests as kubectl does and words what is wrong with them as the API server would.
 
-A laptop or a pull request has no API server; and PyYAML alone reads another manifest than kubectl: it makes a date of
-2026-11-19, a number of 1:30 and a string of 1e3, and lets a key that stands twice pass.
+A laptop or a pull request has no API server, and PyYAML alone reads a manifest differently from kubectl: it turns
+2026-11-19 into a date, 1:30 into a number and 1e3 into a string, and accepts a key that appears twice.
 """
 
 import re
@@ -12,19 +12,20 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from sluice.api import names
 from sluice.api.job import DeltaWriteJob
 from sluice.api.policy import DeltaTablePolicy
 
 Manifest = DeltaWriteJob | DeltaTablePolicy
 
 KINDS: Mapping[str, type[DeltaWriteJob] | type[DeltaTablePolicy]] = {
-    "DeltaWriteJob": DeltaWriteJob,
-    "DeltaTablePolicy": DeltaTablePolicy,
+    names.JOB_KIND: DeltaWriteJob,
+    names.POLICY_KIND: DeltaTablePolicy,
 }
 
 
-class InvalidManifest(ValueError):  # noqa: N818 - it speaks of the manifest, not of an error in here
-    """What is wrong, one line a problem: `spec.write: replaceWhere needs mode: Overwrite: ...`."""
+class InvalidManifest(ValueError):  # noqa: N818 - it is about the manifest, not about an error in this code
+    """What is wrong with a manifest, one line per problem: `spec.write: replaceWhere needs mode: Overwrite: ...`."""
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("\n".join(problems))
@@ -32,7 +33,7 @@ class InvalidManifest(ValueError):  # noqa: N818 - it speaks of the manifest, no
 
 
 class KubectlLoader(yaml.SafeLoader):
-    """YAML as kubectl's parser reads it."""
+    """Reads YAML as kubectl's parser does."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
@@ -42,7 +43,7 @@ class KubectlLoader(yaml.SafeLoader):
             key = _json_key(self.construct_object(key_node, deep=True))
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f'key "{key}" is there twice: remove one', key_node.start_mark
+                    None, None, f'key "{key}" appears twice: remove one', key_node.start_mark
                 )
             seen.add(key)
         return {_json_key(key): value for key, value in super().construct_mapping(node, deep).items()}
@@ -71,23 +72,23 @@ KubectlLoader.add_implicit_resolver(
 
 
 def documents(text: str) -> Iterator[dict[str, Any]]:
-    """The documents of a YAML (or JSON) text, empty ones left out."""
+    """Returns the documents of a YAML (or JSON) text without the empty ones."""
     try:
         for document in yaml.load_all(text, Loader=KubectlLoader):
             if document is None:
                 continue
             if not isinstance(document, dict):
-                raise InvalidManifest((f"a manifest is a mapping, not {type(document).__name__}",))
+                raise InvalidManifest((f"a manifest must be a mapping, not {type(document).__name__}",))
             yield document
     except yaml.YAMLError as error:
         raise InvalidManifest((f"not YAML: {error}",)) from error
 
 
 def parse(document: Mapping[str, Any]) -> Manifest:
-    """The resource that the document describes, or InvalidManifest with all that is wrong with it."""
+    """Returns the resource that the document describes; raises InvalidManifest with everything that is wrong with it."""
     model = KINDS.get(str(document.get("kind")))
     if model is None:
-        raise InvalidManifest((f"kind: {document.get('kind')!r} is none of {', '.join(KINDS)}",))
+        raise InvalidManifest((f"kind: {document.get('kind')!r} is not one of {', '.join(KINDS)}",))
     try:
         return model.model_validate(document, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -102,7 +103,7 @@ def _problem(error: ErrorDetails) -> str:
     return f"{path.removeprefix('.')}: {said}" if path else said
 
 
-# By pydantic's name of the problem, how the API server words it.
+# How the API server words each problem, by pydantic's name for it.
 _WORDS: Mapping[str, str] = {
     "missing": "Required value",
     "extra_forbidden": "unknown field",

@@ -1,4 +1,5 @@
-"""The one place that names what Sluice writes into a cluster: group, kinds, labels, annotations, finalizers."""
+"""The one place that names what Sluice writes into a cluster and into tables' logs: group, kinds, labels, annotations,
+finalizers, its own objects, stamps."""
 
 GROUP = "sluice.dev"
 VERSION = "v1alpha1"
@@ -29,9 +30,19 @@ ANNOTATION_REVOKE = f"{GROUP}/revoke"
 ANNOTATION_REVOKED = f"{GROUP}/revoked"
 
 FINALIZER_LEASE = f"{GROUP}/lease"
+FINALIZER_KOPF = f"{GROUP}/kopf"
 
 LABEL_PLACEHOLDER = f"{GROUP}/placeholder"
 SCHEDULING_GATE = f"{GROUP}/never-starts"
+PLACEHOLDER_IMAGE = f"{GROUP}/never-starts"
+
+REPORTING_COMPONENT = f"{GROUP}/operator"
+
+STAMP = "sluice"
+"""The key in a commit's userMetadata that says whose commit it is; the runner writes it."""
+
+DEPLOYMENT = "sluice"
+"""The name of an installation that was given none."""
 
 CLAIMS_NAMESPACE = "kube-system"
 CLAIMS = "sluice-installations"

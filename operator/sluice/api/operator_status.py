@@ -1,4 +1,4 @@
-"""What the operator writes of itself into an annotation of its Lease object."""
+"""The status that the operator writes about itself into an annotation of its Lease object."""
 
 import json
 from collections.abc import Iterable
@@ -13,18 +13,24 @@ from sluice.api.conditions import ConditionStatus
 
 
 class OperatorConditionType(StrEnum):
-    """Each is True when all is well."""
+    """The aspects of the operator's state; each is True when all is well."""
 
     API_SERVER_REACHABLE = "ApiServerReachable"
     """The API server answers."""
     LEASE_TABLE_USABLE = "LeaseTableUsable"
-    """Redis answers, and what it holds is known; if not, nothing is granted."""
+    """Redis answers, and its contents are known; if not, nothing is granted."""
     LISTS_COMPLETE = "ListsComplete"
-    """All objects were listed; if not, nothing is judged."""
+    """All objects have been listed; if not, nothing is judged."""
     HOLDERS_READABLE = "HoldersReadable"
-    """Of everybody who may write it is known what; if not, their tables, or all, are held."""
+    """It is known what every job that may write touches; if not, those jobs' tables, or all tables, are held."""
     LEASES_EXPLAINED = "LeasesExplained"
-    """For each lease an object stands; if not, it is held until one does, or until it is revoked."""
+    """Every lease has an object that explains it; if not, the lease is held until it has one or is revoked."""
+    SPARK_OPERATOR_INSTALLED = "SparkOperatorInstalled"
+    """The API server serves SparkApplications; if not, nothing is granted."""
+    DEFINITIONS_CURRENT = "DefinitionsCurrent"
+    """The cluster's definitions of Sluice's resources have all fields of this version; if not, nothing is granted."""
+    RIGHTS_GRANTED = "RightsGranted"
+    """The operator is allowed all that it needs."""
 
 
 class OperatorCondition(Model):
@@ -44,7 +50,7 @@ def written(conditions: Iterable[OperatorCondition]) -> str:
 
 
 def read(text: str) -> tuple[OperatorCondition, ...]:
-    """What another version wrote and this one does not know is left out."""
+    """Reads the annotation; leaves out what another version wrote and this one does not know."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,18 +1,18 @@
-"""Typed parameters: bound alike by the oracle and by Spark's parameterized SQL."""
+"""Typed parameters, which the oracle and Spark's parameterized SQL bind in the same way."""
 
 from typing import Annotated
 
 from pydantic import Field, Strict, StrictBool
 
 from sluice.api.base import Model, exactly_one
-from sluice.api.rules import Checked, all_keys, matching
-from sluice.api.values import NOT_EMPTY, WITHIN_64_BITS, Int64
+from sluice.api.bounds import NOT_EMPTY, WITHIN_64_BITS, Int64
+from sluice.api.validation import Checked, all_keys, matching
 
 _TYPES = ("string", "boolean", "integer", "decimal", "double", "date", "timestamp", "timestampNtz")
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 
-# Only dates of the calendar, 0001-01-01 to 9999-12-31, in words that RE2 and Python share.
+# Matches calendar dates only, 0001-01-01 to 9999-12-31, with syntax that RE2 and Python share.
 _YEAR = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _LEAP_YEAR = (
     r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"  # 0000 is not a year
@@ -37,7 +37,7 @@ _Decimal = Annotated[
 _Date = Annotated[
     str,
     Field(max_length=10),
-    Checked(matching(f"^{_DATE}$", "must be a date of the calendar such as '2026-11-19'")),
+    Checked(matching(f"^{_DATE}$", "must be a calendar date such as '2026-11-19'")),
 ]
 _Timestamp = Annotated[
     str,
@@ -45,14 +45,18 @@ _Timestamp = Annotated[
     Checked(
         matching(
             f"^{_DATE}T{_TIME}{_OFFSET}$",
-            "must be an instant with its offset, such as '2026-11-19T08:00:00Z'",
+            "must be an instant with its UTC offset, such as '2026-11-19T08:00:00Z'",
         )
     ),
 ]
 _TimestampNtz = Annotated[
     str,
     Field(max_length=29),
-    Checked(matching(f"^{_DATE}T{_TIME}$", "must be a time without offset, such as '2026-11-19T08:00:00'")),
+    Checked(
+        matching(
+            f"^{_DATE}T{_TIME}$", "must be a date and time without UTC offset, such as '2026-11-19T08:00:00'"
+        )
+    ),
 ]
 
 
@@ -72,12 +76,14 @@ class Parameter(Model):
     date: _Date | None = None
     """A date (DATE), such as "2026-11-19"."""
     timestamp: _Timestamp | None = None
-    """An instant with its offset (TIMESTAMP), such as "2026-11-19T08:00:00Z"."""
+    """An instant with its UTC offset (TIMESTAMP), such as "2026-11-19T08:00:00Z"."""
     timestamp_ntz: _TimestampNtz | None = None
-    """A date and time of no time zone (TIMESTAMP_NTZ), such as "2026-11-19T08:00:00"."""
+    """A date and time without time zone (TIMESTAMP_NTZ), such as "2026-11-19T08:00:00"."""
 
-    rules = (
-        exactly_one(_TYPES, f"a parameter has exactly one type: {', '.join(_TYPES[:-1])} or {_TYPES[-1]}"),
+    validations = (
+        exactly_one(
+            _TYPES, f"a parameter must have exactly one type: {', '.join(_TYPES[:-1])} or {_TYPES[-1]}"
+        ),
     )
 
 

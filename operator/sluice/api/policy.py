@@ -1,4 +1,4 @@
-"""DeltaTablePolicy: what one table shall be, and how writes to it are admitted."""
+"""DeltaTablePolicy: what one table should be, and how writes to it are admitted."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -6,28 +6,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from sluice.api.base import Model
-from sluice.api.job import Retry
+from sluice.api.bounds import EACH_ONCE, NOT_BLANK, NOT_EMPTY, Int32, bounded_int
+from sluice.api.durations import Duration, Limit, Retention
+from sluice.api.identifiers import DatabricksRuntime, NamespaceName, ObjectName, SemanticVersion
+from sluice.api.job import Retry, Risk
 from sluice.api.policy_status import DeltaTablePolicyStatus
-from sluice.api.rules import Checked, Rule, matching
-from sluice.api.values import (
-    EACH_ONCE,
-    NOT_BLANK,
-    NOT_EMPTY,
-    Column,
-    Duration,
-    Int32,
-    Limit,
-    NamespaceName,
-    ObjectName,
-    Predicate,
-    Properties,
-    Retention,
-    Risk,
-    SemanticVersion,
-    TableName,
-    TablePath,
-    bounded_int,
-)
+from sluice.api.settings import Properties
+from sluice.api.sql import ColumnName, GivenPredicate, TableName, TablePath
+from sluice.api.validation import Checked, Validation, matching
 
 
 class PolicyTable(Model):
@@ -38,10 +24,10 @@ class PolicyTable(Model):
     name: TableName | None = None
     """Name in the catalog, such as sales.orders."""
 
-    rules = (
-        Rule(
+    validations = (
+        Validation(
             "has(self.path) || has(self.name)",
-            "name the table by path, by name, or by both, which binds the name to the path",
+            "name the table by path, by name, or by both (which binds the name to the path)",
             lambda table: table.path is not None or table.name is not None,
         ),
     )
@@ -53,27 +39,27 @@ class DialectName(StrEnum):
     DELTA_RS = "delta-rs"
 
 
-class Dialect(Model):
-    """Whose conflict rules hold for writers that do not say so themselves."""
+class GivenDialect(Model):
+    """Which engine's conflict rules hold for writers that do not say so themselves."""
 
     name: DialectName
     """oss (open-source Delta Lake on Spark), databricks, or delta-rs (the deltalake package for Python and Rust): their
     conflict rules differ."""
     version: SemanticVersion | None = None
-    """With oss: version of Delta Lake, such as 4.4.0; with delta-rs: of deltalake. Absent: only what is true in every
-    version."""
-    runtime: SemanticVersion | None = None
-    """With databricks: version of the runtime, such as 15.4."""
+    """With oss, the version of Delta Lake, such as 4.4.0; with delta-rs, the version of deltalake. Absent: only what
+    is true in every version counts."""
+    runtime: DatabricksRuntime | None = None
+    """With databricks, the version of the runtime, such as 15.4."""
     photon: StrictBool | None = None
-    """With databricks: whether Photon is on."""
+    """With databricks, whether Photon is on."""
 
-    rules = (
-        Rule(
+    validations = (
+        Validation(
             "self.name == 'databricks' || (!has(self.runtime) && !has(self.photon))",
             "runtime and photon belong to the dialect databricks: set name: databricks, or remove them",
             lambda d: d.name is DialectName.DATABRICKS or (d.runtime is None and d.photon is None),
         ),
-        Rule(
+        Validation(
             "self.name != 'databricks' || !has(self.version)",
             "version belongs to the dialects oss and delta-rs: for databricks set runtime",
             lambda d: d.name is not DialectName.DATABRICKS or d.version is None,
@@ -106,20 +92,20 @@ class PolicyAdmission(Model):
     """How writes to the table are admitted."""
 
     max_writers: Annotated[Int32, bounded_int(1, 10000)] | None = None
-    """Most jobs that may write the table at a time. Absent: as many as cannot conflict."""
+    """The largest number of jobs that may write the table at a time. Absent: all that cannot conflict with one
+    another."""
     risk: Risk = Risk.STRICT
     """Strict (the default): jobs that may conflict wait for one another. Optimistic: jobs that may conflict run
-    together, and the one that loses is retried; only those that will conflict wait. What would lose data is never let
-    through."""
+    together, and the one that loses is retried; only those that will conflict wait. A job that would lose data is
+    never let through."""
     unknown_footprint: UnknownFootprint = UnknownFootprint.EXCLUSIVE
-    """What becomes of a job whose footprint on this table cannot be understood: it runs alone (Exclusive, the
-    default), or is refused
-    with the reason (Reject)."""
+    """What happens to a job whose footprint on this table is not understood: it runs alone (Exclusive, the default),
+    or it is refused with the reason (Reject)."""
     default_timeout: Limit | None = None
-    """Longest wait in the queue of jobs that set no admission.timeout of their own. Absent: no limit."""
+    """Longest wait in the queue for jobs that set no admission.timeout of their own. Absent: no limit."""
     age_after: Duration | None = None
-    """A job that has waited this long, such as 30m, passes priorities and is overtaken no more by what conflicts with
-    it. Absent: as the operator's configuration says."""
+    """A job that has waited this long, such as 30m, goes ahead of any priority, and jobs that conflict with it no
+    longer overtake it. Absent: as the operator's configuration says."""
 
 
 def _cron_field(value: str) -> str:
@@ -155,8 +141,8 @@ class Maintenance(Model):
             )
         ),
     ]
-    """When, as cron has it (minute, hour, day, month, day of the week), such as "0 3 * * *", or @hourly, @daily,
-    @weekly or @monthly."""
+    """When it runs, in cron's form (minute, hour, day, month, day of the week), such as "0 3 * * *", or @hourly,
+    @daily, @weekly or @monthly."""
     time_zone: Annotated[
         str,
         Field(max_length=64),
@@ -173,21 +159,21 @@ class Maintenance(Model):
 class Optimize(Maintenance):
     """Compacts files."""
 
-    where: Predicate | None = None
-    """Which partitions, as a predicate; :today is the date of the run in timeZone, such as "date < :today". Absent: the
-    whole table, which then waits for every other writer that changes files."""
+    where: GivenPredicate | None = None
+    """Which partitions to compact, as a predicate such as "date < :today"; :today is the date of the run in timeZone.
+    Absent: the whole table; the job then waits for every other writer that changes files."""
 
 
 class Vacuum(Maintenance):
     """Deletes files that no version within the retention needs."""
 
     retention: Retention = "168h"
-    """Keeps files of versions younger than this, by default 168h (a week): nobody can read or restore older ones
-    afterwards, and a job or reader that runs longer would lose its files."""
+    """Keeps the files of versions younger than this, by default 168h (a week): older versions cannot be read or
+    restored afterwards, and a job or reader that runs longer would lose its files."""
 
 
 class MaintenancePlan(Model):
-    """Jobs that the policy creates on a schedule; they queue like any other."""
+    """Jobs that the policy creates on a schedule; they queue like any other job."""
 
     optimize: Optimize | None = None
     """Compaction of small files."""
@@ -195,7 +181,7 @@ class MaintenancePlan(Model):
     """Removal of files that no younger version needs."""
 
 
-Columns = Annotated[tuple[Column, ...], Field(max_length=32), Checked(EACH_ONCE)]
+Columns = Annotated[tuple[ColumnName, ...], Field(max_length=32), Checked(EACH_ONCE)]
 Features = Annotated[
     tuple[Annotated[str, Field(max_length=64), Checked(NOT_BLANK)], ...],
     Field(max_length=32),
@@ -205,35 +191,36 @@ Namespaces = Annotated[tuple[NamespaceName, ...], Field(max_length=256), Checked
 
 
 class DeltaTablePolicySpec(Model):
-    """One table: facts about it that are checked against its log, what it shall be, how writes are admitted."""
+    """One table: facts about it that are checked against its log, what it should be, and how writes to it are
+    admitted."""
 
     table: PolicyTable
     """The table, by path, by catalog name, or by both, which binds the name to the path for all jobs."""
     partition_by: Columns | None = None
     """Fact, checked against the log: the partition columns, in order. Empty: unpartitioned."""
-    dialect: Dialect | None = None
-    """Fact: whose conflict rules hold for writers that do not say so themselves (runtime.deltaVersion of a job, or of its
-    profile, does). Absent: only what is true under all of them."""
+    dialect: GivenDialect | None = None
+    """Fact: which engine's conflict rules hold for writers that do not say so themselves (as runtime.deltaVersion of
+    a job or of its profile does). Absent: only what is true under all of them counts."""
     isolation_level: IsolationLevel | None = None
     """Fact, checked against the log: the isolation level. Under Serializable a blind append can make others abort."""
     log_store: LogStoreKind | None = None
     """Fact: how writers commit. Safe: the store lets one of two writers win. S3DynamoDB: S3 with Delta's DynamoDB log
-    store. S3SingleDriver: S3 without one, where two drivers at once lose data, so that only one job at a time runs. Absent:
-    by the location and the jobs' sparkConf; on S3 without a setting there it isn't known, and only one job at a time runs."""
+    store. S3SingleDriver: S3 without one, where two drivers at once lose data, so only one job at a time runs.
+    Absent: judged by the location and the jobs' sparkConf; on S3 without a setting there it is not known, and only
+    one job at a time runs."""
     properties: Properties | None = None
     """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
     features: Features | None = None
     """Wanted: table features, such as deletionVectors. They upgrade the protocol: see allowIrreversible."""
     cluster_by: Columns | None = None
-    """Wanted: columns of liquid clustering. Empty: none. Not together with partitionBy."""
+    """Wanted: columns of liquid clustering. Empty: none. Cannot be set together with partitionBy."""
     enforcement: Enforcement = Enforcement.OBSERVE
-    """Observe (the default) reports in status.drift what differs from what is wanted; Enforce also creates the jobs
-    that change it."""
+    """Observe (the default) reports in status.drift where the table differs from what is wanted; Enforce also creates
+    the jobs that change it."""
     allow_irreversible: StrictBool = False
-    """true lets Enforce make changes that cannot be taken back, such as a protocol upgrade."""
+    """true lets Enforce make changes that cannot be undone, such as a protocol upgrade."""
     runtime_ref: ObjectName | None = None
-    """Profile of the operator's configuration for the jobs that the policy creates. Absent: the profile named
-    default."""
+    """Profile in the operator's configuration for the jobs that the policy creates. Absent: the profile named default."""
     allowed_namespaces: Namespaces | None = None
     """Namespaces whose jobs may write the table; leases hold across all namespaces in any case. Absent: all."""
     admission: PolicyAdmission = PolicyAdmission()
@@ -243,22 +230,23 @@ class DeltaTablePolicySpec(Model):
     maintenance: MaintenancePlan | None = None
     """Jobs that the policy creates on a schedule: compaction and clean-up."""
 
-    rules = (
-        Rule(
+    validations = (
+        Validation(
             "!has(self.partitionBy) || size(self.partitionBy) == 0 || !has(self.clusterBy) || size(self.clusterBy) == 0",
-            "a table is partitioned or clustered, never both: remove partitionBy or clusterBy",
+            "a table is partitioned or clustered, not both: remove partitionBy or clusterBy",
             lambda spec: not (spec.partition_by and spec.cluster_by),
         ),
     )
 
 
 class DeltaTablePolicy(Model):
-    """What one Delta table is and shall be, and how writes to it are admitted. One policy a table."""
+    """What one Delta table is and should be, and how writes to it are admitted. One policy per table."""
 
     api_version: Literal["sluice.dev/v1alpha1"]
     kind: Literal["DeltaTablePolicy"]
     metadata: dict[str, Any]
     spec: DeltaTablePolicySpec
-    """The table, facts about it that are checked against its log, what it shall be, and how writes are admitted."""
+    """The table, facts about it that are checked against its log, what it should be, and how writes to it are
+    admitted."""
     status: DeltaTablePolicyStatus | None = None
     """What Sluice found."""

@@ -1,4 +1,4 @@
-"""What Sluice writes back into a DeltaTablePolicy."""
+"""The status that Sluice writes back into a DeltaTablePolicy."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,12 +6,12 @@ from typing import Annotated
 from pydantic import Field
 
 from sluice.api.base import Model
-from sluice.api.conditions import Conditions
-from sluice.api.values import Int64, ShortText, Text
+from sluice.api.bounds import Int64, ShortText, Text
+from sluice.api.conditions import ConditionList
 
 
 class ObservedTable(Model):
-    """The table as its log says."""
+    """The table as its log describes it."""
 
     location: Annotated[str, Field(max_length=1024)] | None = None
     """Where it is."""
@@ -47,10 +47,10 @@ class DeltaTablePolicyStatus(Model):
     """Generation of the spec that this status speaks of."""
     table: Annotated[str, Field(max_length=1024)] | None = None
     """The table's identity."""
-    conditions: Conditions = ()
+    conditions: ConditionList = ()
     """Ready, Reconciling and Stalled by the kstatus convention."""
     observed: ObservedTable | None = None
-    """The table as its log says."""
+    """The table as its log describes it."""
     drift: Annotated[tuple[Drift, ...], Field(max_length=64)] = ()
     """Where the table differs from the policy."""
     reason: Annotated[str, Field(max_length=63)] | None = None

@@ -1,4 +1,4 @@
-"""What is wrong with a manifest, in words for those who wrote it."""
+"""Words what is wrong with a manifest for the people who wrote it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
@@ -26,7 +26,8 @@ def problems_of(
     of: type[BaseModel] | None = None,
     line_of: Callable[[Place], int | None] = lambda _: None,
 ) -> str:
-    """The first few, each with its place. `of`: what the manifest should have been. `line_of`: of a field in its file."""
+    """Lists the first few problems, each with its place. `of` is the model of the manifest; `line_of` finds a field's
+    line in its file."""
     found = [
         f"{_place(within, problem['loc'], line_of)}{_why(problem['type'], problem['msg'], problem['input'])}"
         f"{_what_there_is(of, problem['type'], problem['loc'])}"
@@ -51,14 +52,14 @@ def _why(kind: str, message: str, given: object) -> str:
 
 
 def _what_there_is(model: type[BaseModel] | None, kind: str, loc: Place) -> str:
-    """The field that was meant, or those that there are."""
+    """Names the field that was probably meant, or all fields that exist."""
     if model is None or kind not in ("extra_forbidden", "model_type"):
         return ""
     if kind == "model_type":
         names = _fields(_model_at(model, loc))
         return f": {', '.join(names)}" if 0 < len(names) <= _MOST_NAMED else ""
     meant = get_close_matches(str(loc[-1]), _fields(_model_at(model, loc[:-1])), n=1)
-    return f", but {meant[0]}" if meant else ""
+    return f"; did you mean {meant[0]}?" if meant else ""
 
 
 def _fields(model: type[BaseModel] | None) -> list[str]:
@@ -66,7 +67,7 @@ def _fields(model: type[BaseModel] | None) -> list[str]:
 
 
 def _model_at(model: type[BaseModel] | None, loc: Sequence[int | str]) -> type[BaseModel] | None:
-    """Keys of maps and positions in lists have the model of what they hold."""
+    """Finds the model at a place; keys of maps and positions in lists have the model of what they hold."""
     for part in loc:
         fields = {} if model is None else {f.alias or name: f for name, f in model.model_fields.items()}
         if part in fields:

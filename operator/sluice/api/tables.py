@@ -1,12 +1,15 @@
-"""How manifests name a table and bring data: shared by both kinds."""
+"""The fields by which manifests of both kinds name tables and sources of data."""
 
 from typing import Annotated
 
 from pydantic import Field
 
 from sluice.api.base import Model, exactly_one
-from sluice.api.rules import Checked, Rule, matching, never_matching
-from sluice.api.values import NOT_BLANK, ObjectName, Options, Sql, TableName, TablePath
+from sluice.api.bounds import NOT_BLANK
+from sluice.api.identifiers import ObjectName
+from sluice.api.settings import Options
+from sluice.api.sql import Sql, TableName, TablePath
+from sluice.api.validation import Checked, Validation, matching, never_matching
 
 
 class TableRef(Model):
@@ -17,20 +20,24 @@ class TableRef(Model):
             TablePath,
             Checked(
                 never_matching(
-                    r"/_delta_log(/|$)", "names a folder within a table: name the one that holds _delta_log"
+                    r"/_delta_log(/|$)",
+                    "names a folder within a table: name the folder that holds _delta_log",
                 ),
-                never_matching(r"[*]", "must name one table: * stands for nothing here"),
+                never_matching(
+                    r"[*]", "must name one table: replace * by a name, wildcards have no meaning here"
+                ),
             ),
         ]
         | None
     ) = None
-    """Location of the table, such as s3://lake/orders. However it is spelled it is one table: s3, s3a and s3n, doubled
-    or trailing slashes. No credentials in it: whoever may read the job could read them."""
+    """Location of the table, such as s3://lake/orders. Different spellings are one table: s3, s3a and s3n, doubled or
+    trailing slashes. No credentials: everybody who can read the job could read them."""
     name: TableName | None = None
-    """Name in the catalog, such as lake.sales.orders. A DeltaTablePolicy binds it to its path, and both are one table. Until
-    then it may be any path that is not another name's: jobs by name and jobs by path wait for each other."""
+    """Name in the catalog, such as lake.sales.orders. A DeltaTablePolicy binds it to its path, so that both are one
+    table. Until then it may be any path that no other name is bound to: jobs that use the name and jobs that use a
+    path wait for each other."""
 
-    rules = (exactly_one(("path", "name"), "name the table by exactly one of path and name"),)
+    validations = (exactly_one(("path", "name"), "name the table by exactly one of path and name"),)
 
 
 class SecretKeyRef(Model):
@@ -59,7 +66,7 @@ OptionsFrom = Annotated[
     tuple[OptionFrom, ...],
     Field(max_length=32),
     Checked(
-        Rule(
+        Validation(
             "self.all(a, self.exists_one(b, a.option == b.option))",
             "an option must be named once: remove the repeated one",
             lambda refs: len({ref.option for ref in refs}) == len(refs),
@@ -69,15 +76,15 @@ OptionsFrom = Annotated[
 
 Format = Annotated[str, Field(max_length=128), Checked(NOT_BLANK)]
 
-_EACH_OPTION_ONCE = Rule(
+_EACH_OPTION_ONCE = Validation(
     "!has(self.options) || !has(self.optionsFrom) || self.optionsFrom.all(ref, !(ref.option in self.options))",
-    "an option stands under options or under optionsFrom, never under both: remove one",
+    "an option must not be both under options and under optionsFrom: remove one",
     lambda source: not any(ref.option in (source.options or {}) for ref in source.options_from or ()),
 )
 
 
 class Source(Model):
-    """What is written: the rows of a query, or of files or another system."""
+    """Where the rows come from: a query, files or another system."""
 
     sql: Sql | None = None
     """A query in Spark SQL whose rows are written. Exactly one of sql and format."""
@@ -86,16 +93,16 @@ class Source(Model):
     path: TablePath | None = None
     """Location that the format reads from, such as s3://incoming/orders. Not for formats such as jdbc and kafka."""
     options: Options | None = None
-    """Options of the format, such as header: "true". Everyone who may read the job reads them: secrets go under
-    optionsFrom, and names or values that look like secrets are refused."""
+    """Options of the format, such as header: "true". Everybody who can read the job can read them: put secrets under
+    optionsFrom; names or values that look like secrets are refused."""
     options_from: OptionsFrom | None = None
     """Options whose values come from Secrets in the job's namespace, such as a password."""
 
-    rules = (
+    validations = (
         exactly_one(("sql", "format"), "a source needs exactly one of sql and format"),
-        Rule(
+        Validation(
             "!has(self.sql) || (!has(self.path) && !has(self.options) && !has(self.optionsFrom))",
-            "path, options and optionsFrom belong to format: remove them beside sql",
+            "path, options and optionsFrom belong to format, not to sql: remove them",
             lambda source: (
                 source.sql is None
                 or (source.path is None and source.options is None and source.options_from is None)
@@ -106,15 +113,15 @@ class Source(Model):
 
 
 class StreamSource(Model):
-    """What a stream reads from: the rows appear as the view `source` (or, by micro-batch, `batch`)."""
+    """What a stream reads: the rows appear as the view `source` (or `batch`, one micro-batch at a time)."""
 
     format: Format
     """Format of the stream's source, such as delta, kafka or parquet."""
     path: TablePath | None = None
     """Location that the format reads from, such as s3://lake/raw/orders. Not for formats such as kafka."""
     options: Options | None = None
-    """Options of the format, such as maxFilesPerTrigger: "100". Everyone who may read the job reads them: secrets go under
-    optionsFrom, and names or values that look like secrets are refused."""
+    """Options of the format, such as maxFilesPerTrigger: "100". Everybody who can read the job can read them: put
+    secrets under optionsFrom; names or values that look like secrets are refused."""
     options_from: OptionsFrom | None = None
     """Options whose values come from Secrets in the job's namespace, such as a password."""
     schema_: Annotated[
@@ -122,4 +129,4 @@ class StreamSource(Model):
     ] = None
     """Schema as DDL, for formats that ask for one, such as 'id BIGINT, date DATE'."""
 
-    rules = (_EACH_OPTION_ONCE,)
+    validations = (_EACH_OPTION_ONCE,)

@@ -1,5 +1,5 @@
-"""Commands that ask a cluster. What they need of Kubernetes and Redis is imported when one of them is run: all others work
-where neither is installed."""
+"""Commands that ask a cluster. They import Kubernetes and Redis only when they run, so that all other commands work where
+neither is installed."""
 
 import asyncio
 import sys
@@ -10,37 +10,45 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from sluice.cli import cluster_text, outputs, status_text
+from sluice.api import names
+from sluice.cli import cluster_text, doctor_text, outputs, status_text
 from sluice.cli.outputs import Exit, Format
 
 T = TypeVar("T")
 
+_PANEL = "Commands against a cluster"
 CONFIG = typer.Option(
     "--config",
-    help="The operator's own configuration file, which names what the options below name; an option wins over it.",
+    help="The operator's configuration file, which sets what the options below set; an option overrides it.",
     show_default=False,
 )
 NAMESPACE = typer.Option(
-    "--namespace", "-n", help="Where the operator keeps its Lease, not its jobs.", show_default="default"
+    "--namespace",
+    "-n",
+    help="The namespace of the operator's Lease, not of its jobs.",
+    show_default="default",
 )
 DEPLOYMENT = typer.Option(
-    "--deployment", help="The installation's name: its Lease is DEPLOYMENT-leader.", show_default="sluice"
+    "--deployment",
+    help=f"The installation's name: its Lease is {names.leader_lease('DEPLOYMENT')}.",
+    show_default=names.DEPLOYMENT,
 )
 REDIS_URL = typer.Option(
     "--redis-url", envvar="SLUICE_REDIS_URL", help="Its Redis, as redis://, rediss:// or unix://."
 )
-YES = typer.Option("--yes", help="Do it. Without this nothing is done.")
-OUTPUT = typer.Option("--output", "-o", help="How the answer is written.")
+YES = typer.Option("--yes", help="Do it; without this nothing is done.")
+OUTPUT = typer.Option("--output", "-o", help="The output format.")
 
 leases = typer.Typer(
-    no_args_is_help=True, help="Lists leases, and frees one by hand that no object of the cluster explains."
+    no_args_is_help=True, help="Lists leases, and frees by hand one that no object of the cluster explains."
 )
 
 
 def add_to(app: typer.Typer) -> None:
-    app.add_typer(leases, name="leases")
-    app.command()(status)
-    app.command()(adopt)
+    app.command(rich_help_panel=_PANEL)(status)
+    app.command(rich_help_panel=_PANEL)(doctor)
+    app.add_typer(leases, name="leases", rich_help_panel=_PANEL)
+    app.command(rich_help_panel=_PANEL)(adopt)
 
 
 def status(
@@ -53,26 +61,65 @@ def status(
         typer.Option(
             "--output",
             "-o",
-            help="How the answer is written.",
+            help="The output format.",
             show_default="text on a terminal, else json",
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show all holders of leases, not the first 20 alone.")
+        bool, typer.Option("--all", help="Show all holders of leases, not only the first 20.")
     ] = False,
 ) -> None:
     """Says who leads, how the operator is, and who holds what. Ends with exit code 1 if something is wrong."""
-    with _cluster_is_needed():
-        from sluice.online import connection
+    with cluster_is_needed():
+        from sluice.online import answers, connection
         from sluice.online import status as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment)
-        found = online.plain(_run(online.status_of(at)))
+        found = answers.status_json(run(online.status_of(at)))
     if (output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)) is Format.JSON:
         outputs.print_json(found)
     else:
         status_text.show(found, outputs.console(), most=None if everything else status_text.MOST)
     if found["problems"]:
+        raise typer.Exit(Exit.FOUND)
+
+
+def doctor(
+    *,
+    config: Annotated[Path | None, CONFIG] = None,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    deployment: Annotated[str | None, DEPLOYMENT] = None,
+    redis_url: Annotated[
+        str | None,
+        typer.Option(
+            "--redis-url", envvar="SLUICE_REDIS_URL", help="Its Redis, if it can be reached from here."
+        ),
+    ] = None,
+    service_account: Annotated[
+        str | None,
+        typer.Option(
+            "--service-account",
+            help="The account that the operator runs as.",
+            show_default="that of the Deployment labelled app.kubernetes.io/name=sluice",
+        ),
+    ] = None,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+) -> None:
+    """Checks an installation in one go: versions, definitions, rights, Redis, service accounts, log stores. Says of each whether it
+    is well and what to do, and ends with exit code 1 if a check failed. Without --config it reads the ConfigMap labelled
+    app.kubernetes.io/name=sluice."""
+    with cluster_is_needed():
+        from sluice.online import answers, connection
+        from sluice.online import doctor as online
+
+        at = connection.installation(config, namespace=namespace, deployment=deployment)
+        asked = online.Asked(redis_url, service_account, reads_config=config is None, deployment=deployment)
+        found = answers.doctor_json(run(online.examined(at, asked)))
+    if output is Format.JSON:
+        outputs.print_json(found)
+    else:
+        doctor_text.show(found, outputs.console())
+    if not found["well"]:
         raise typer.Exit(Exit.FOUND)
 
 
@@ -85,15 +132,14 @@ def list_leases(
     redis_url: Annotated[str | None, REDIS_URL] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Lists the leases that are held though no object of the cluster explains them; with --redis-url or --config all others,
-    too.
-    """
-    with _cluster_is_needed():
-        from sluice.online import connection
+    """Lists the leases that are held though no object of the cluster explains them; with --redis-url or --config, all others
+    too."""
+    with cluster_is_needed():
+        from sluice.online import answers, connection
         from sluice.online import leases as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
-        found = [one.plain() for one in _run(online.known(at))]
+        found = [answers.known_json(one) for one in run(online.known(at))]
     if output is Format.JSON:
         outputs.print_json(found)
     else:
@@ -102,7 +148,7 @@ def list_leases(
 
 @leases.command("revoke")
 def revoke_lease(
-    holder: Annotated[str, typer.Argument(help="As `sluice leases list` names it: UID/ATTEMPT.")],
+    holder: Annotated[str, typer.Argument(help="The holder as `sluice leases list` names it: UID/ATTEMPT.")],
     *,
     yes: Annotated[bool, YES] = False,
     config: Annotated[Path | None, CONFIG] = None,
@@ -111,17 +157,16 @@ def revoke_lease(
     patience: Annotated[float, typer.Option(min=0, help="Seconds to wait for the operator.")] = 60,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Frees a lease that no object of the cluster explains. Do it only once you know that no driver of it runs: others may
-    write to its tables then.
-    """
-    with _cluster_is_needed():
+    """Frees a lease that no object of the cluster explains. Do it only once you know that no driver of it runs: afterwards
+    others may write to its tables."""
+    with cluster_is_needed():
         from sluice.online import connection
         from sluice.online import leases as online
 
         if not yes:
-            _needs_yes(f"a driver of {holder} that still runs would write beside others")
+            _needs_yes(f"a driver of {holder} that still runs would write alongside others")
         at = connection.installation(config, namespace=namespace, deployment=deployment)
-        message = _run(online.revoke(at, holder, patience))
+        message = run(online.revoke(at, holder, patience))
     if output is Format.JSON:
         outputs.print_json({"holder": holder, "message": message})
     else:
@@ -137,29 +182,28 @@ def adopt(
     redis_url: Annotated[str | None, REDIS_URL] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Takes over the leases in Redis of another installation that is gone for good, such as a lost cluster's. Without --yes
-    it shows whose they are, and which.
-    """
-    with _cluster_is_needed():
-        from sluice.online import adoption, connection
+    """Takes over the leases that another installation left in Redis when it was lost for good, for example with its cluster.
+    Without --yes it shows which leases they are, and whose."""
+    with cluster_is_needed():
+        from sluice.online import adoption, answers, connection
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
-        found = _run(adoption.look(at))
-        plain = found.plain() | {"done": yes and found.is_needed}
+        found = run(adoption.look(at))
+        answer = answers.adoption_json(found, done=yes and found.is_needed)
         if output is Format.TEXT:
-            cluster_text.adoption(plain, outputs.console())
+            cluster_text.adoption(answer, outputs.console())
         if yes and found.is_needed:
-            _run(adoption.carry_out(at, found))
+            run(adoption.carry_out(at, found))
     if output is Format.JSON:
-        outputs.print_json(plain)
+        outputs.print_json(answer)
     elif not found.is_needed:
         typer.echo("There is nothing to take over.")
     elif yes:
         typer.echo(
-            "Taken over. The operator holds what no object of this cluster explains: see `sluice leases list`."
+            "Taken over. The operator now holds every lease that no object of this cluster explains: see `sluice leases list`."
         )
     if found.is_needed and not yes:
-        _needs_yes("that installation is refused from then on, and must be gone for good")
+        _needs_yes("that installation must be gone for good: it is refused from then on")
 
 
 def _needs_yes(why: str) -> None:
@@ -167,13 +211,13 @@ def _needs_yes(why: str) -> None:
     raise typer.Exit(Exit.REFUSED)
 
 
-def _run(asking: Coroutine[Any, Any, T]) -> T:
+def run(asking: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(asking)
 
 
 @contextmanager
-def _cluster_is_needed() -> Iterator[None]:
-    """What it can't do is one line, without a trace."""
+def cluster_is_needed() -> Iterator[None]:
+    """Turns what a command cannot do into one line, without a trace."""
     from sluice.online.errors import OnlineError
 
     try:
@@ -183,7 +227,7 @@ def _cluster_is_needed() -> Iterator[None]:
         raise typer.Exit(Exit.REFUSED) from error
     except ModuleNotFoundError as error:
         typer.echo(
-            f'{error.name} is not installed, and commands against a cluster need it: pip install "sluice-operator[operator]"',
+            f'{error.name} is not installed, and commands against a cluster need it: pip install ".[operator]" in a checkout',
             err=True,
         )
         raise typer.Exit(Exit.REFUSED) from error

@@ -1,4 +1,4 @@
-"""What commands against a cluster show people."""
+"""Writes what commands against a cluster show people."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def leases(found: list[dict[str, Any]], out: Console, *, all_of_them: bool) -> N
             table.add_row(one["holder"], one["job"], "\n".join(one["tables"]), explained)
         out.print(table)
     else:
-        out.print("no leases are held" if all_of_them else "no lease is held that nothing explains")
+        out.print("no leases are held" if all_of_them else "no unexplained leases are held")
 
 
 def adoption(found: dict[str, Any], out: Console) -> None:
@@ -23,4 +23,4 @@ def adoption(found: dict[str, Any], out: Console) -> None:
     for lease in found["leases"]:
         out.print(f"  lease {lease['holder']} of job {lease['job']} on {', '.join(lease['tables'])}")
     for key in found["staleClaims"]:
-        out.print(f"  claim {key}, whose installation doesn't run any more")
+        out.print(f"  claim {key}, whose installation is no longer running")

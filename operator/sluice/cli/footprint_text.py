@@ -1,33 +1,11 @@
-"""`sluice footprint`: what was understood of a job's manifest, for people and for tools."""
+"""`sluice footprint`: what was understood of a job's manifest, for people."""
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
 from sluice.footprint import JobFootprint, TableFootprint
 from sluice.footprint.model import Metadata
 
 Found = list[tuple[str, JobFootprint]]
-
-
-def as_json(found: Found) -> str:
-    jobs = [{"job": name, "tables": [_table(table) for table in job.tables]} for name, job in found]
-    return json.dumps(jobs[0] if len(jobs) == 1 else jobs, indent=2, ensure_ascii=False)
-
-
-def _table(table: TableFootprint) -> dict[str, Any]:
-    return {
-        "table": table.table.text,
-        "statement": table.statement,
-        "operation": table.operation.value,
-        "autoCompaction": table.hook,
-        "reads": table.reads_text,
-        "writes": table.writes_text,
-        "blind": table.is_blind,
-        "metadata": table.metadata.value,
-        "widened": list(table.widened),
-        "advice": [advice for advice in (table.reads_advice, table.writes_advice) if advice],
-    }
 
 
 def as_text(found: Found, assumptions: Iterable[str] = ()) -> str:
@@ -36,7 +14,9 @@ def as_text(found: Found, assumptions: Iterable[str] = ()) -> str:
         lines.append(name)
         for table in job.tables:
             lines += _shown(table)
-    lines += [f"Assumed: {assumption}. --table or --table-path make sure." for assumption in assumptions]
+    lines += [
+        f"Assumed: {assumption}. Give --table or --table-path to be sure." for assumption in assumptions
+    ]
     return "\n".join(lines)
 
 

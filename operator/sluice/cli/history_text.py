@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sluice.cli.pair_text import hanging
-from sluice.offline.history import Collision, Fate, History, Writer
+from sluice.offline.history import Collision, Commit, Fate, History, Writer
 
 MOST = 10
 _COLOURS = {Fate.APART: "green", Fate.PIN: "yellow", Fate.SPLIT: "yellow", Fate.SAME: "red"}
@@ -29,20 +29,36 @@ def _show_summary(history: History, out: Console) -> None:
     by = ", ".join(log.partition_columns) or "nothing"
     out.print(
         Text.assemble(
-            (f"{len(commits):,} commits", "bold"),
-            f" (versions {first.version:,} to {last.version:,}, {_day(first.timestamp)} to {_day(last.timestamp)} UTC) ",
-            f"by {len(history.writers):,} writers; partitioned by {by}.",
+            (_counted(len(commits), "commit"), "bold"),
+            f" ({_from_to(first, last)} UTC) ",
+            f"by {_counted(len(history.writers), 'writer')}; partitioned by {by}.",
         ),
         soft_wrap=True,
     )
     out.print(
-        f"{history.overlapping:,} ran beside others ({history.overlaps:,} overlaps, at most {history.widest} at once)."
+        f"{history.overlapping:,} ran beside others ({_counted(history.overlaps, 'overlap')}, at most {history.widest} at once)."
     )
     out.print()
 
 
 def _day(milliseconds: int) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M}" if milliseconds else "?"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _from_to(first: Commit, last: Commit) -> str:
+    if first is last:
+        return f"version {first.version:,}, {_day(first.timestamp)}"
+    return (
+        f"versions {first.version:,} to {last.version:,}, {_day(first.timestamp)} to {_day(last.timestamp)}"
+    )
+
+
+def _minutes(count: float) -> str:
+    return f"{count:g} minute{'' if count == 1 else 's'}"
 
 
 def _show_writers(history: History, out: Console, most: int | None) -> None:
@@ -90,18 +106,17 @@ def _show_cures(history: History, out: Console) -> None:
             "Pin",
             "name the partition in ON or WHERE: they touched different ones and did not say so",
         ),
-        (Fate.SPLIT, "Split", "run one job a partition: they share some, and hold up the others with them"),
-        (Fate.SAME, "Queue", "the same partitions or a change of metadata: only an order helps"),
+        (Fate.SPLIT, "Split", "run one job per partition: they share some, and hold up the rest as well"),
+        (Fate.SAME, "Queue", "the same partitions, or changed metadata: they have to run in turn"),
     ):
         count = history.total(fate)
         if count:
-            line = f"{count:,} of {met:,} meetings ({count / met:.0%}): {what}"
+            line = f"{count:,} of {_counted(met, 'meeting')} ({count / met:.0%}): {what}"
             out.print(hanging(f"{label}: ", line, out.width, _COLOURS[fate]))
     for writer in sorted(history.writers, key=_unpinned, reverse=True)[:3]:
         if _unpinned(writer) and history.total(Fate.PIN):
-            out.print(
-                f"  first {writer.name}: {writer.without_pin:,} of its {writer.commits:,} commits have no pin"
-            )
+            commits = _counted(writer.commits, "commit")
+            out.print(f"  first {writer.name}: no pin in {writer.without_pin:,} of its {commits}")
     out.print()
 
 
@@ -112,20 +127,23 @@ def _unpinned(writer: Writer) -> int:
 def _notes(history: History) -> Iterator[str]:
     log = history.log
     yield (
-        "a log holds no commit that lost, so collisions are counted from those that won: overlapped (one began before "
-        f"the other's commit), or of different writers within {history.within_seconds / 60:g} minutes (close)."
+        "a log does not hold commits that lost, so collisions are counted among those that won: they overlapped (one began "
+        f"before the other's commit), or two writers made them within {_minutes(history.within_seconds / 60)} (close)."
     )
     if log.commits[0].version > 0:
         yield (
-            f"versions below {log.commits[0].version:,} are not here: they were cleaned up, or not copied. Who made them is "
-            "told by commits only, not by checkpoints, so this is about what came after."
+            f"versions below {log.commits[0].version:,} are missing: they were cleaned up, or not copied. Only commits tell "
+            "who made them, checkpoints do not, so this covers only what came after."
         )
     if log.missing > 0:
-        yield f"of the versions in between {log.missing:,} are not here: who ran beside them is not told."
+        are, them = ("is", "it") if log.missing == 1 else ("are", "them")
+        yield (
+            f"{_counted(log.missing, 'version')} in between {are} missing: it is not known what ran beside {them}."
+        )
     if history.without_read_version > 1:
-        yield f"{history.without_read_version:,} commits don't say from which version they began."
+        yield f"{history.without_read_version:,} commits do not say which version they began from."
     if log.unreadable:
-        yield f"{len(log.unreadable):,} commits can't be read, such as {log.unreadable[0]}"
+        yield f"{_counted(len(log.unreadable), 'commit')} cannot be read, such as {log.unreadable[0]}"
 
 
 def _table(*titles: str) -> Table:
@@ -136,7 +154,7 @@ def _table(*titles: str) -> Table:
 
 
 def _print_table(table: Table, out: Console) -> None:
-    """Without the blanks that fill the last column up."""
+    """Prints without the blanks that pad the last column."""
     with out.capture() as shown:
         out.print(table)
     for line in shown.get().splitlines():
@@ -145,4 +163,4 @@ def _print_table(table: Table, out: Console) -> None:
 
 def _more(count: int, most: int | None, what: str, out: Console) -> None:
     if most is not None and count > most:
-        out.print(f"and {count - most:,} more {what}: --all lists them", style="dim")
+        out.print(f"and {count - most:,} more of {count:,} {what}: --all lists them", style="dim")

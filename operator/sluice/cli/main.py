@@ -1,38 +1,67 @@
-"""`sluice`: what the oracle says, offline: on a laptop, in a pull request; and what a cluster says. Also `kubectl sluice`."""
+"""`sluice`: what may run together, told from files, on a laptop or in a pull request; and what a cluster says."""
 
 import logging
 import sys
+from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text
+from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
-from sluice.offline import batch, plain
+from sluice.offline import answers, batch
 from sluice.offline.history import LogNotFoundError, read_log, replayed
-from sluice.offline.history.plain import history_json
-from sluice.offline.pairs import explained
+from sluice.offline.manifests import STANDARD_INPUT
+from sluice.offline.pairs import Understood, explained
 from sluice.offline.plan import planned
 from sluice.offline.workspace import opened
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
+_HELP = (
+    "Says what Delta Lake writes touch, and which of them may run together: from files alone, on a laptop or in a pull "
+    "request. Some commands ask a cluster instead. Also runs as `kubectl sluice`."
+)
+_DISTRIBUTION = "sluice-operator"
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=_HELP)
 cluster.add_to(app)
+app.add_typer(hooks, name="hooks", hidden=True)
 
 _TABLE = typer.Option("--table", help="Facts about a table as YAML or JSON. May be given several times.")
 _TABLE_PATH = typer.Option(
     "--table-path",
     help="A table whose log is read, as LOCATION or TABLE=LOCATION. May be given several times.",
 )
-_OUTPUT = typer.Option("--output", "-o", help="How the answer is written.")
+_OUTPUT = typer.Option("--output", "-o", help="The output format.")
 _FAIL_ON = typer.Option("--fail-on", help="End with exit code 1 if a verdict is this bad, or worse.")
-_ALL = typer.Option("--all", help="List everything, however much it is.")
+_ALL = typer.Option("--all", help="List everything, however long the list is.")
+_BATCH = (
+    "Read pairs of jobs as JSON lines and answer each with one line. A line is "
+    '{"table": {"path": ..., "schema": [...]}, "first": {"sql": ...}, "second": {"sql": ...}}: '
+    "facts about one table, and the specs of two jobs."
+)
 _JOBS = typer.Argument(help="Files or folders with the jobs; - for standard input.")
 
 
+def _say_version(asked: bool) -> None:
+    if not asked:
+        return
+    try:
+        typer.echo(f"sluice {metadata.version(_DISTRIBUTION)}")
+    except metadata.PackageNotFoundError:
+        typer.echo("sluice from a checkout that is not installed: its version is in pyproject.toml")
+    raise typer.Exit
+
+
 @app.callback()
-def sluice() -> None:
-    """Says what Delta writes touch, and which of them may run together."""
+def sluice(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Say the version and end.", callback=_say_version, is_eager=True)
+    ] = False,
+) -> None:
     logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what is not understood is said with its place
 
 
@@ -44,12 +73,10 @@ def explain(
     table_path: Annotated[list[str] | None, _TABLE_PATH] = None,
     output: Annotated[Format, _OUTPUT] = Format.TEXT,
     fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
-    batch_: Annotated[
-        bool, typer.Option("--batch", help="Read pairs of jobs as JSON lines, answer one line each.")
-    ] = False,
+    batch_: Annotated[bool, typer.Option("--batch", help=_BATCH)] = False,
     history: Annotated[
         Path | None,
-        typer.Option(help="Replay the log of this table (a folder) instead: who wrote, who met whom."),
+        typer.Option(help="Replay the log of this table (a folder) instead: who wrote, and who met whom."),
     ] = None,
     within: Annotated[
         float,
@@ -57,7 +84,7 @@ def explain(
     ] = 10,
     everything: Annotated[bool, _ALL] = False,
 ) -> None:
-    """Says whether two jobs may run together, in which order they may commit, who would lose, and why."""
+    """Says whether two jobs may run together, in which order they may commit, which one would lose, and why."""
     if batch_:
         _answer_batch(files or [])
         return
@@ -72,16 +99,30 @@ def explain(
         raise typer.BadParameter("name the manifests of two jobs, such as: sluice explain a.yaml b.yaml")
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
-    if len(found.jobs) != 2:
-        names = ", ".join(job.name for job in found.jobs) or "none"
-        typer.echo(f"explain compares two jobs, but understood {len(found.jobs)} ({names})", err=True)
+    jobs = found.jobs
+    if len(jobs) == 1 and _is_one_file_twice(files):
+        jobs = [jobs[0], _run_again(jobs[0])]
+    if len(jobs) != 2:
+        names = ", ".join(job.name for job in jobs) or "none"
+        typer.echo(f"explain compares two jobs, but understood {len(jobs)} ({names})", err=True)
         raise typer.Exit(Exit.INCOMPLETE if found.troubles else Exit.USAGE)
-    explanation = explained(found.jobs[0], found.jobs[1], found.knowledge)
+    outputs.print_not_yet(job.job for job in found.jobs)
+    explanation = explained(jobs[0], jobs[1], found.knowledge)
     if output is Format.JSON:
-        outputs.print_json(plain.explanation_json(explanation))
+        outputs.print_json(answers.explanation_json(explanation))
     else:
         pair_text.show(explanation, outputs.console())
     outputs.leave(found.troubles, explanation.level, fail_on)
+
+
+def _is_one_file_twice(files: list[Path]) -> bool:
+    """Whether one file was named twice, to ask whether two runs of its job may overlap."""
+    one, *others = files
+    return len(others) == 1 and STANDARD_INPUT not in files and one.resolve() == others[0].resolve()
+
+
+def _run_again(job: Understood) -> Understood:
+    return replace(job, job=replace(job.job, name=f"{job.name} (run again)"))
 
 
 def _replay(table: Path, within: float, output: Format, *, everything: bool) -> None:
@@ -91,7 +132,7 @@ def _replay(table: Path, within: float, output: Format, *, everything: bool) -> 
         typer.echo(str(error), err=True)
         raise typer.Exit(Exit.INCOMPLETE) from error
     if output is Format.JSON:
-        outputs.print_json(history_json(found))
+        outputs.print_json(answers.history_json(found))
     else:
         history_text.show(found, outputs.console(), most=None if everything else history_text.MOST)
     if found.log.unreadable:
@@ -123,11 +164,12 @@ def plan(
     fail_on: Annotated[FailOn | None, _FAIL_ON] = None,
     everything: Annotated[bool, _ALL] = False,
 ) -> None:
-    """Holds all jobs of some folders against each other: for pull requests, without a cluster."""
+    """Compares all jobs of some folders with each other: for pull requests, without a cluster."""
     found = planned(opened(folders, table or (), table_path or ()))
     outputs.print_troubles(found.troubles)
+    outputs.print_not_yet(job.job for job in found.jobs)
     if output is PlanFormat.JSON:
-        outputs.print_json(plain.plan_json(found))
+        outputs.print_json(answers.plan_json(found))
     elif output is PlanFormat.MERMAID:
         typer.echo(plan_text.as_mermaid(found))
     else:
@@ -145,9 +187,11 @@ def footprint(
     """Prints what Sluice understood of a job: the tables and partitions that it reads and writes."""
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
+    outputs.print_not_yet(job.job for job in found.jobs)
     jobs = [(job.name, job.footprint) for job in found.jobs]
     if output is Format.JSON:
-        typer.echo(footprint_text.as_json(jobs))
+        shown = [answers.footprint_json(job) for job in found.jobs]
+        outputs.print_json(shown[0] if len(shown) == 1 else shown)
     elif jobs:
         typer.echo(footprint_text.as_text(jobs, found.assumptions))
     if not found.jobs and not found.troubles:

@@ -1,4 +1,4 @@
-"""What all commands share: exit codes, formats, and where colour goes."""
+"""The things that all commands share: exit codes, formats, and where colour goes."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from sluice.conflicts import Level
+from sluice.offline.jobs import Job
 from sluice.offline.manifests import Trouble
 
 _PIPE_WIDTH = 120
@@ -19,12 +20,12 @@ _PIPE_WIDTH = 120
 class Exit(IntEnum):
     OK = 0
     FOUND = 1
-    """What --fail-on asked to fail on; of `status`: something is wrong."""
+    """What --fail-on asked to fail on was found; for `status`: something is wrong."""
     USAGE = 2
     INCOMPLETE = 3
     """Some of what was given could not be used; the rest was."""
     REFUSED = 4
-    """The cluster or its Redis could not be asked, or what was asked for is refused."""
+    """The cluster or its Redis could not be asked, or refuses what was asked for."""
 
 
 class Format(StrEnum):
@@ -44,7 +45,7 @@ class PlanFormat(StrEnum):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Colour and the terminal's width on a terminal; plain lines of a fixed width in a pipe."""
+    """Uses colour and the terminal's width on a terminal; writes plain lines of a fixed width into a pipe."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
@@ -55,14 +56,22 @@ def print_json(body: Any) -> None:
 
 
 def print_troubles(troubles: Iterable[Trouble]) -> None:
-    """To standard error, so that what is piped on stays clean."""
+    """Prints to standard error, so that what is piped on stays clean."""
     out = console(stderr=True)
     for trouble in troubles:
         out.print(f"! {trouble}", style="yellow", soft_wrap=True)
 
 
+def print_not_yet(jobs: Iterable[Job]) -> None:
+    """Prints what the operator would refuse jobs for, beside what could not be used. It changes no exit code."""
+    out = console(stderr=True)
+    for job in jobs:
+        for why in job.not_yet:
+            out.print(f"! {job.name}: {why}", style="yellow", soft_wrap=True)
+
+
 def leave(troubles: Collection[Trouble], worst: Level = Level.NEVER, fail_on: FailOn | None = None) -> None:
-    """With the exit code that a pipeline can act on."""
+    """Ends with the exit code that a pipeline can act on."""
     if fail_on is not None and worst >= Level[fail_on.name]:
         raise typer.Exit(Exit.FOUND)
     if troubles:

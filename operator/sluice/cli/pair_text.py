@@ -23,11 +23,11 @@ _LEVELS = {
     Level.UNSAFE: "may lose data silently",
 }
 _NO_NEWS = OF_ANOTHER
-"""Every MERGE compares with columns of its source."""
+"""Not worth telling: every MERGE compares with columns of its source."""
 
 
 def hanging(label: str, text: str, width: int, colour: str = "") -> Text:
-    """Further lines below the text, and not below its label."""
+    """Indents further lines to stand below the text, and not below its label."""
     indent = " " * min(len(label), 12)
     lines = wrap(
         label + text,
@@ -52,7 +52,7 @@ def show(explanation: Explanation, out: Console) -> None:
     _show_widened((first, second), out)
     _show_advice(explanation, out)
     for assumption in explanation.assumptions:
-        out.print(f"Assumed: {assumption}. --table or --table-path make sure.", style="dim")
+        out.print(f"Assumed: {assumption}. Give --table or --table-path to be sure.", style="dim")
 
 
 def _headline(explanation: Explanation) -> str:
@@ -100,7 +100,7 @@ def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
     for job in jobs:
         reasons = [reason for reason in job.widened if not reason.endswith(_NO_NEWS)]
         for reason in reasons[:4]:
-            text = f"{job.name} is taken to touch more than it may: {reason}"
+            text = f"{job.name} is treated as touching more than it perhaps does: {reason}"
             out.print(hanging("  ", text, out.width), style="dim")
         if reasons:
             out.print()
@@ -113,7 +113,7 @@ def _show_advice(explanation: Explanation, out: Console) -> None:
         for hint in explanation.hints:
             out.print(hanging("Advice: ", hint, out.width))
         if not explanation.remedies and not explanation.hints:
-            out.print("No change is known that keeps them apart with the same result: one has to wait.")
+            out.print("No known change keeps them apart with the same result: one has to wait.")
 
 
 def _show_remedy(remedy: Remedy, out: Console) -> None:

@@ -10,7 +10,7 @@ from sluice.conflicts import Level, Order
 from sluice.offline.plan import Edge, Plan, Saving
 
 MOST = 10
-"""Conflicts, and pieces of advice, that are shown unless all are asked for."""
+"""Conflicts and pieces of advice that are shown unless all are asked for."""
 _MOST_EDGES_ON_GITHUB = 500
 
 
@@ -20,12 +20,12 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_conflicts(plan, out, most)
     _show_savings(plan, out, most)
     for assumption in plan.assumptions:
-        out.print(hanging("Assumed: ", f"{assumption}. --table or --table-path make sure.", out.width))
+        out.print(hanging("Assumed: ", f"{assumption}. Give --table or --table-path to be sure.", out.width))
 
 
 def _show_summary(plan: Plan, out: Console) -> None:
     if not plan.jobs:
-        out.print("0 jobs: there is no DeltaWriteJob here that is understood.", style="yellow")
+        out.print("0 jobs: no DeltaWriteJob here is understood.", style="yellow")
         return
     tables = {key for job in plan.jobs for key in job.footprint.keys}
     levels = Counter(edge.level for edge in plan.edges)
@@ -112,7 +112,7 @@ def _count(number: int, what: str) -> str:
 
 
 def as_mermaid(plan: Plan) -> str:
-    """A line between two jobs that wait for each other; an arrow from the one that may safely commit first."""
+    """Draws a line between two jobs that wait for each other, or an arrow from the one that may safely commit first."""
     lines = ["graph LR"]
     if len(plan.edges) > _MOST_EDGES_ON_GITHUB:
         lines.insert(0, f'%%{{init: {{"maxEdges": {len(plan.edges)}}}}}%%')

@@ -1,12 +1,10 @@
-"""`sluice status`, for people. Takes it as plain data: what asks a cluster isn't imported here."""
-
-from typing import Any
+"""`sluice status`, for people. It takes plain data, so that it need not import what asks a cluster."""
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 MOST = 20
 """Holders that are shown unless all are asked for."""

@@ -1,4 +1,4 @@
-"""Delta's conflict rules: a pair of footprints and the tables' facts -> verdicts, each with its reason."""
+"""Delta's conflict rules: from a pair of footprints and facts about the tables to verdicts, each with its reason."""
 
 from sluice.conflicts.oracle import Conflict, Order, Pair, conflict_between, conflict_where_met, pair_of
 from sluice.conflicts.verdict import Level, Verdict

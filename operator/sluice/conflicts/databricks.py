@@ -1,12 +1,13 @@
-"""Databricks' conflict rules as its documents state them: the first that has something to say decides.
+"""Databricks' conflict rules as its documents state them: the first rule that has something to say decides.
 
-There is no code to read and no engine to measure, so the burden of proof is turned round: a pair is let through only where a
-document says that it cannot conflict, and what no document speaks of waits. `will` is said only where a document and
-open-source Delta's code agree.
+There is no code to read and no engine to measure, so the burden of proof is reversed: a pair is let through only
+where a document says that it cannot conflict, and what no document mentions waits. `will` is said only where a
+document and open-source Delta's code agree.
 """
 
 from sluice.api.job import Operation
-from sluice.conflicts import databricks_rows, orders
+from sluice.conflicts import databricks_rows, example_jobs
+from sluice.conflicts.cures import CREATE_FIRST, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
@@ -19,7 +20,6 @@ _TRANSACTION = "ConcurrentTransactionException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"
 _ALL = (EVERYTHING, EVERYTHING)
-_ALONE = "run it when nobody else writes the table"
 
 
 @rule(
@@ -27,13 +27,12 @@ _ALONE = "run it when nobody else writes the table"
     says="A table with identity columns takes one transaction at a time.",
     sources=("D3",),
     differs=Difference(
-        "open-source Delta's documents say the same, but its code lets rows with explicit values pass; here they "
-        "wait.",
+        "open-source Delta's documents say the same, but its code lets rows with explicit values through; here they wait.",
         ("D32", "C15"),
     ),
     example=Example(
         "INSERT INTO orders (amount, date) VALUES (10, CURRENT_DATE())",
-        orders.APPEND,
+        example_jobs.APPEND,
         table={"identity_columns": frozenset({"id"})},
     ),
     proofs=(
@@ -52,7 +51,7 @@ def identity_columns(race: Race) -> Ruling | None:
     return Ruling(
         Level.WILL if both_generate and race.sure else Level.MAY,
         "a table with identity columns takes one transaction at a time"
-        + (", and nothing is known of this one's columns" if unread else ""),
+        + (", and this table's columns are not known" if unread else ""),
         _METADATA,
         None,
         _ALL,
@@ -61,14 +60,14 @@ def identity_columns(race: Race) -> Ruling | None:
 
 @rule(
     "first-commit",
-    says="Several writers into an empty path, or that create or replace a table at the same time.",
+    says="Several jobs write into an empty path, or create or replace a table, at the same time.",
     sources=("D18", "D28"),
     differs=Difference(
-        "the documents of 2019 list neither cause; in open-source Delta only creating fails so, and replacing a "
-        "table that is there fails with MetadataChangedException.",
+        "the documents of 2019 list neither cause; in open-source Delta only creating a table fails like this, and "
+        "replacing an existing table fails with MetadataChangedException.",
         ("D23", "M8", "M17"),
     ),
-    example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
+    example=Example(example_jobs.APPEND, example_jobs.APPEND, table=example_jobs.EMPTY),
     proofs=(
         f"{_RULES}::test_d18_d28_several_write_into_an_empty_path",
         f"{_RULES}::test_d18_d28_several_create_or_replace",
@@ -84,23 +83,23 @@ def first_commit(race: Race) -> Ruling | None:
         return None
     return Ruling(
         Level.MAY,
-        "both may create or replace the table, or write its first version",
+        "both may create or replace the table or write its first version",
         _PROTOCOL,
-        "create the table before: CREATE TABLE IF NOT EXISTS in a job of its own",
+        CREATE_FIRST,
         _ALL,
     )
 
 
 @rule(
     "protocol-changed",
-    says="Features that are enabled or dropped change the protocol, and all concurrent writes fail.",
+    says="Enabling or dropping a feature changes the protocol, and all concurrent writes fail.",
     sources=("D1", "D18", "D23"),
     differs=Difference(
-        "open-source Delta lets data writers through the enabling of some features, and fails others with "
+        "in open-source Delta, data writers survive the enabling of some features and fail at others with "
         "MetadataChangedException; so this is only `may`.",
         ("C3", "C5", "M14"),
     ),
-    example=Example(orders.APPEND, orders.ENABLE_VECTORS),
+    example=Example(example_jobs.APPEND, example_jobs.ENABLE_VECTORS),
     proofs=(
         f"{_RULES}::test_d1_a_metadata_change_fails_every_concurrent_write",
         f"{_RULES}::test_d18_d23_a_new_version_of_the_protocol",
@@ -119,21 +118,21 @@ def protocol_changed(race: Race) -> Ruling | None:
         Level.MAY,
         f"{winner.operation} may change the protocol that {race.loser.operation} began with",
         _PROTOCOL,
-        _ALONE,
+        RUN_ALONE,
         _ALL,
     )
 
 
 @rule(
     "metadata-changed",
-    says="A change of schema or properties fails all concurrent writes.",
+    says="A change of schema or properties makes all concurrent writes fail.",
     sources=("D1", "D16", "D22", "D27"),
     differs=Difference(
-        "open-source Delta lets OPTIMIZE, and from 4.1 on everybody if nothing really changed, commit; there it is "
+        "open-source Delta lets OPTIMIZE commit and, from 4.1 on, every job if nothing really changed; there it is "
         "`may` instead of `will`.",
         ("C5", "C12", "M4", "M13"),
     ),
-    example=Example(orders.APPEND, orders.SET),
+    example=Example(example_jobs.APPEND, example_jobs.SET),
     proofs=(
         f"{_RULES}::test_d1_a_change_of_schema_or_properties_will_fail_what_surely_commits",
         f"{_RULES}::test_d16_alter_table_changes_metadata",
@@ -150,7 +149,7 @@ def metadata_changed(race: Race) -> Ruling | None:
         Level.WILL if agreed and ordinary and not loser.single_attempt and race.sure else Level.MAY,
         f"{winner.operation} may change the metadata that {loser.operation} began with",
         _METADATA,
-        _ALONE,
+        RUN_ALONE,
         _ALL,
     )
 
@@ -158,11 +157,10 @@ def metadata_changed(race: Race) -> Ruling | None:
 @rule(
     "streaming-read",
     says=(
-        "A stream that reads a table fails at a commit that changes the table's metadata, and must be "
-        "started again."
+        "A stream that reads a table fails at a commit that changes the table's metadata, and must be restarted."
     ),
     sources=("D2",),
-    example=Example(orders.STREAM_THAT_LOOKS_INTO_ORDERS, orders.ADD_COLUMN),
+    example=Example(example_jobs.STREAM_THAT_LOOKS_INTO_ORDERS, example_jobs.ADD_COLUMN),
     proofs=(f"{_RULES}::test_d2_streaming_reads_fail_at_a_metadata_change",),
 )
 def streaming_read(race: Race) -> Ruling | None:
@@ -174,16 +172,16 @@ def streaming_read(race: Race) -> Ruling | None:
         Level.WILL if sure else Level.MAY,
         f"{winner.operation} may change the metadata of {source}, which the stream reads",
         None,
-        "pause the stream for it (spec.stream.yield: Metadata)",
+        PAUSE_STREAM,
         _ALL,
     )
 
 
 @rule(
     "same-transaction-id",
-    says="Two writes under one txnAppId, of which no document speaks.",
+    says="No document mentions two writes under one txnAppId.",
     sources=("C7",),
-    example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
+    example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(f"{_RULES}::test_two_writes_under_one_transaction_id_wait_though_no_document_says_so",),
 )
 def same_transaction_id(race: Race) -> Ruling | None:
@@ -200,9 +198,9 @@ def same_transaction_id(race: Race) -> Ruling | None:
 
 @rule(
     "vacuum",
-    says="VACUUM touches no file of the current version, and no document on write conflicts speaks of it.",
+    says="VACUUM touches no file of the current version, and no document on write conflicts mentions it.",
     sources=("C14", "M5"),
-    example=Example(orders.VACUUM, orders.DELETE),
+    example=Example(example_jobs.VACUUM, example_jobs.DELETE),
     proofs=(f"{_RULES}::test_no_document_on_write_conflicts_speaks_of_vacuum_so_it_goes_by_m5",),
 )
 def vacuum(race: Race) -> Ruling | None:
@@ -210,16 +208,16 @@ def vacuum(race: Race) -> Ruling | None:
         race.loser.single_attempt or race.loser.protocol is not Protocol.NONE
     ):
         return None
-    return Ruling(Level.NEVER, "VACUUM changes no row, and deletes only what no version needs")
+    return Ruling(Level.NEVER, "VACUUM changes no row and deletes only files that no version needs")
 
 
 @rule(
     "undocumented",
     says=(
-        "What no document speaks of waits: RESTORE, CLONE, CREATE, ALTER and CLUSTER BY beside others, if "
-        "it isn't for their changes of metadata."
+        "What no document mentions waits: RESTORE, CLONE, CREATE, ALTER and CLUSTER BY beside others, unless their "
+        "changes of metadata already decide."
     ),
-    example=Example(orders.RESTORE, orders.APPEND),
+    example=Example(example_jobs.RESTORE, example_jobs.APPEND),
     proofs=(f"{_RULES}::test_what_others_do_to_a_metadata_change_no_document_says_so_it_waits",),
 )
 def undocumented(race: Race) -> Ruling:

@@ -1,10 +1,10 @@
 """Databricks' rules on what writers of rows, and compaction, do to each other's files.
 
-A pair that meets in no partition passes; one that does passes where a document says so, and else waits.
+A pair that shares no partition passes; a pair that shares one passes where a document says so, and otherwise waits.
 """
 
 from sluice.api.job import Operation
-from sluice.conflicts import orders, row_level
+from sluice.conflicts import example_jobs, row_level
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
@@ -20,9 +20,8 @@ _APPEND = "ConcurrentAppendException"
 _DELETE_READ = "ConcurrentDeleteReadException"
 _DELETE_DELETE = "ConcurrentDeleteDeleteException"
 _PINS = Difference(
-    "open-source Delta has no row-level concurrency, and takes pins also from OR, and from the conditions of a MERGE's "
-    "clauses, of which no document speaks: here only conditions that stand beside the others, and of a MERGE only the "
-    "ON condition, count.",
+    "open-source Delta has no row-level concurrency, and also takes pins from OR and from the conditions of a MERGE's "
+    "clauses, which no document mentions: here only conditions joined by AND count, and in a MERGE only the ON condition.",
     ("C13", "M1"),
 )
 
@@ -32,11 +31,11 @@ _PINS = Difference(
     says="An INSERT that reads nothing of its table never fails because of other writes of rows.",
     sources=("D4", "D8", "D9", "D19"),
     differs=Difference(
-        "a self-read of an older version (VERSION AS OF) counts as a read in Databricks' documents, and not in "
-        "open-source Delta; here it is one.",
+        "reading an older version of its own table (VERSION AS OF) counts as a read in Databricks' documents, but not "
+        "in open-source Delta; here it counts.",
         ("D9", "M2"),
     ),
-    example=Example(orders.APPEND, orders.DELETE),
+    example=Example(example_jobs.APPEND, example_jobs.DELETE),
     proofs=(f"{_RULES}::test_d9_who_selects_from_the_target_reads_it",),
 )
 def blind_insert(race: Race) -> Ruling | None:
@@ -49,17 +48,17 @@ def blind_insert(race: Race) -> Ruling | None:
 @rule(
     "write-serializable",
     says=(
-        "Under WriteSerializable, the default, files that a blind INSERT adds conflict with no operation; "
-        "readers may then see what the history says never existed."
+        "Under WriteSerializable, the default, files that a blind INSERT adds conflict with no operation; readers may "
+        "then see a state that, by the history, never existed."
     ),
     sources=("D4", "D8", "D10", "D11", "D13", "D19", "D20"),
     differs=Difference(
         "open-source Delta is Serializable by default and refuses to set anything else, and its documents know no "
-        "levels: there the pair can conflict. Operations that change metadata, too, still lose to blind appends in "
-        'the code, against Databricks\' "no operation": they wait.',
+        "levels: there the pair can conflict. In its code, operations that also change metadata still lose to blind "
+        'appends, against Databricks\' "no operation": they wait.',
         ("D24", "C2", "M10"),
     ),
-    example=Example(orders.DELETE, orders.APPEND),
+    example=Example(example_jobs.DELETE, example_jobs.APPEND),
     proofs=(
         f"{_CELLS}::test_a_cell",
         f"{_RULES}::test_d11_readers_may_see_what_the_history_says_never_existed",
@@ -76,10 +75,10 @@ def write_serializable(race: Race) -> Ruling | None:
     if not race.meet(loser.reads, winner.adds):
         return Ruling(Level.NEVER, reason)
     readers = (
-        f"the history lists {winner.operation} before {loser.operation}, but its rows stay as if it came after: "
-        "delta.isolationLevel = Serializable forbids that"
+        f"the history lists {winner.operation} before {loser.operation}, but its rows stay as if it came after; to "
+        "forbid that, set delta.isolationLevel = Serializable"
     )
-    reason += ", but readers may see a table that by its history never existed"
+    reason += ", but readers may see a table that, by its history, never existed"
     return Ruling(Level.NEVER, reason, readers=readers)
 
 
@@ -88,24 +87,24 @@ def write_serializable(race: Race) -> Ruling | None:
     says="OPTIMIZE does not conflict with INSERT.",
     sources=("D4", "D8", "D19", "D24"),
     differs=Difference("in open-source Delta its INSERT must be blind.", ("C8",)),
-    example=Example(orders.OPTIMIZE, orders.APPEND),
+    example=Example(example_jobs.OPTIMIZE, example_jobs.APPEND),
     proofs=(f"{_CELLS}::test_a_cell",),
 )
 def optimize_beside_insert(race: Race) -> Ruling | None:
     if not (_compacts(race.loser) and _is_blind_insert(race.winner)):
         return None
-    return Ruling(Level.NEVER, "OPTIMIZE takes no notice of files that are added")
+    return Ruling(Level.NEVER, "OPTIMIZE ignores files that are added")
 
 
 @rule(
     "disjoint",
     says=(
-        "UPDATE, DELETE and MERGE, INSERTs that read their own table, overwrites, and OPTIMIZE pass each other where the "
+        "UPDATE, DELETE, MERGE, INSERTs that read their own table, overwrites and OPTIMIZE do not conflict where the "
         "table is partitioned by columns that both pin explicitly."
     ),
     sources=("D12", "D20", "D25"),
     differs=_PINS,
-    example=Example(orders.DELETE, "UPDATE orders SET amount = 0 WHERE date = DATE '2026-11-19'"),
+    example=Example(example_jobs.DELETE, "UPDATE orders SET amount = 0 WHERE date = DATE '2026-11-19'"),
     proofs=(
         f"{_RULES}::test_d12_the_two_statements_of_the_document",
         f"{_RULES}::test_d13_a_merge_condition_must_pin_explicitly",
@@ -129,11 +128,11 @@ def disjoint(race: Race) -> Ruling | None:
     says="On tables with deletion vectors OPTIMIZE does not conflict with UPDATE, DELETE, MERGE and OPTIMIZE.",
     sources=("D4", "D5", "D8"),
     differs=Difference(
-        "the documents of 2019 and open-source Delta's know no deletion vectors: OPTIMIZE can conflict with "
-        "everything but INSERT. In open-source Delta's code deletion vectors change nothing.",
+        "the documents of 2019 and those of open-source Delta do not mention deletion vectors: there OPTIMIZE can "
+        "conflict with everything but INSERT. In open-source Delta's code deletion vectors change nothing.",
         ("D19", "D24", "C13", "M11"),
     ),
-    example=Example(orders.OPTIMIZE, orders.DELETE, table=orders.WITH_VECTORS),
+    example=Example(example_jobs.OPTIMIZE, example_jobs.DELETE, table=example_jobs.WITH_VECTORS),
     proofs=(
         f"{_CELLS}::test_a_cell",
         f"{_DIFFER}::test_d8_optimize_cannot_conflict_with_deletion_vectors_m11_it_does_both_ways",
@@ -142,19 +141,21 @@ def disjoint(race: Race) -> Ruling | None:
 def optimize_with_vectors(race: Race) -> Ruling | None:
     if not _is_about_compaction(race) or _no_help_of_vectors(race) is not None:
         return None
-    return Ruling(Level.NEVER, "on a table with deletion vectors OPTIMIZE conflicts with no change of rows")
+    return Ruling(
+        Level.NEVER, "on a table with deletion vectors OPTIMIZE does not conflict with changes of rows"
+    )
 
 
 @rule(
     "optimize",
-    says="Without deletion vectors, and with ZORDER BY, OPTIMIZE can conflict with changes of rows and with OPTIMIZE.",
+    says="Without deletion vectors, or with ZORDER BY, OPTIMIZE can conflict with changes of rows and with OPTIMIZE.",
     sources=("D4", "D6", "D8"),
     differs=Difference(
-        "in open-source Delta two compactions fail with ConcurrentDeleteReadException, where all documents say "
+        "in open-source Delta two compactions fail with ConcurrentDeleteReadException, although all documents say "
         "ConcurrentDeleteDeleteException.",
         ("D15", "D21", "D26", "M11"),
     ),
-    example=Example(orders.OPTIMIZE, orders.DELETE),
+    example=Example(example_jobs.OPTIMIZE, example_jobs.DELETE),
     proofs=(
         f"{_CELLS}::test_a_cell",
         f"{_RULES}::test_d6_optimize_with_zorder_is_not_helped_by_deletion_vectors",
@@ -172,17 +173,19 @@ def optimize(race: Race) -> Ruling | None:
         Level.MAY,
         f"{loser.operation} and {winner.operation} may rewrite the same files, because {why_not}",
         _DELETE_DELETE if both else _DELETE_READ,
-        "compact other partitions (OPTIMIZE table WHERE ...), or enable deletion vectors and leave ZORDER BY out",
+        "compact other partitions (OPTIMIZE table WHERE ...), or enable deletion vectors and remove ZORDER BY",
         (loser.reads_files, winner.removes),
     )
 
 
 @rule(
     "same-rows",
-    says="With row-level concurrency only a change of the same row conflicts, but its limits leave it at `may`.",
+    says="With row-level concurrency only changes of the same row conflict; because of its limits the rule still says `may`.",
     sources=("D4", "D5", "D6", "D7"),
     differs=Difference("open-source Delta has no row-level concurrency.", ("C13",)),
-    example=Example(orders.DELETE, orders.UPDATE, partitioned=False, table=orders.WITH_VECTORS),
+    example=Example(
+        example_jobs.DELETE, example_jobs.UPDATE, partitioned=False, table=example_jobs.WITH_VECTORS
+    ),
     proofs=(
         f"{_CELLS}::test_a_cell",
         f"{_RULES}::test_where_conflicts_are_told_by_rows",
@@ -198,9 +201,9 @@ def same_rows(race: Race) -> Ruling | None:
     where, exception, _ = found
     return Ruling(
         Level.MAY,
-        f"{race.loser.operation} and {race.winner.operation} may change the same rows; conflicts are told by rows",
+        f"{race.loser.operation} and {race.winner.operation} may change the same rows; conflicts are judged row by row",
         exception,
-        "only pairs that never meet in a row pass, and Databricks does not promise even that",
+        "only jobs that change different rows can both commit, and Databricks does not promise even that",
         where,
     )
 
@@ -208,12 +211,12 @@ def same_rows(race: Race) -> Ruling | None:
 @rule(
     "same-files",
     says=(
-        "UPDATE, DELETE and MERGE, INSERTs that read their own table, and overwrites can conflict unless the table is "
+        "UPDATE, DELETE, MERGE, INSERTs that read their own table, and overwrites can conflict unless the table is "
         "partitioned by columns that both pin explicitly."
     ),
     sources=("D4", "D8", "D9", "D12", "D13", "D14", "D19", "D20", "D21", "D24", "D25", "D26"),
     differs=_PINS,
-    example=Example(orders.DELETE, orders.UPDATE),
+    example=Example(example_jobs.DELETE, example_jobs.UPDATE),
     proofs=(
         f"{_CELLS}::test_a_cell",
         f"{_RULES}::test_d13_a_merge_condition_must_pin_explicitly",
@@ -231,7 +234,7 @@ def same_files(race: Race) -> Ruling | None:
     where, exception, does = found
     return Ruling(
         Level.MAY,
-        f"{race.winner.operation} may {does.format(race.loser.operation)}; conflicts are told by files: {why_not}",
+        f"{race.winner.operation} may {does.format(race.loser.operation)}; conflicts are judged file by file: {why_not}",
         exception,
         race.to_part,
         where,
@@ -255,7 +258,7 @@ def _both_write_rows(race: Race) -> bool:
 
 
 def _is_about_compaction(race: Race) -> bool:
-    """Whether one compacts, and the other does, too, or writes rows."""
+    """Whether one of the two compacts and the other compacts as well or writes rows."""
     loser, winner = race.loser, race.winner
     if not (_compacts(loser) or _compacts(winner)):
         return False
@@ -267,7 +270,7 @@ def _where_they_meet(race: Race) -> tuple[tuple[Region, Region], str, str] | Non
     for mine, theirs, exception, does in (
         (loser.reads, winner.adds, _APPEND, "add files to partitions that {} reads"),
         (loser.reads_files, winner.removes, _DELETE_READ, "remove files that {} reads"),
-        (loser.removes, winner.removes, _DELETE_DELETE, "remove files that {} removes, too"),
+        (loser.removes, winner.removes, _DELETE_DELETE, "remove files that {} also removes"),
     ):
         if race.meet(mine, theirs):
             return (mine, theirs), exception, does

@@ -1,13 +1,15 @@
-"""delta-rs' conflict check (conflict_checker.rs), which the `deltalake` package for Python has, in its own order: the first
+"""delta-rs' conflict check (conflict_checker.rs, in the `deltalake` package for Python), in its own order: the first
 rule that has something to say decides.
 
-It was read, not raced. So what it is known to abort is said, what it is known to let pass beside every file of the other
-is `never`, and the rest waits: where it looks into files' statistics nobody knows before what it will find. All its
-failures are one class, CommitFailedError, and it tries a commit 15 times at most.
+Its code was read, not raced. So the rules name what it is known to abort, say `never` where it is known to let a
+commit pass whatever files the other has, and let the rest wait: where it looks into files' statistics, what it will
+find is not known beforehand. All its failures are one class, CommitFailedError, and it tries a commit at most 15
+times.
 """
 
 from sluice.api.job import Operation
-from sluice.conflicts import orders
+from sluice.conflicts import example_jobs
+from sluice.conflicts.cures import CREATE_FIRST, RUN_ALONE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
@@ -19,17 +21,15 @@ _TESTS = "conflicts/test_delta_rs.py"
 _FAILED = "CommitFailedError"
 _ALL = (EVERYTHING, EVERYTHING)
 _WITH_A_PREDICATE = frozenset({Operation.DELETE, Operation.UPDATE, Operation.OVERWRITE})
-"""What checks files by its own predicate. That of a MERGE is made of the values of its source, so it is not known before."""
-_ALONE = "run it when nobody else writes the table"
+"""Operations that check files by a predicate of their own. A MERGE makes it from its source's values, so it is not
+known beforehand."""
 
 
 @rule(
     "single-attempt",
-    says=(
-        "What tries one version only, and of which nothing is known in delta-rs: RESTORE, CLONE and CONVERT."
-    ),
+    says=("RESTORE, CLONE and CONVERT try one version only; how delta-rs handles them is not known."),
     sources=("C24", "C11"),
-    example=Example(orders.RESTORE, orders.APPEND),
+    example=Example(example_jobs.RESTORE, example_jobs.APPEND),
     proofs=(f"{_TESTS}::test_what_tries_once_may_lose_to_everything",),
 )
 def single_attempt(race: Race) -> Ruling | None:
@@ -37,7 +37,7 @@ def single_attempt(race: Race) -> Ruling | None:
         return None
     return Ruling(
         Level.MAY,
-        f"{race.loser.operation} may try to commit once only: after any other commit it fails",
+        f"{race.loser.operation} may try to commit only once: after any other commit it fails",
         _FAILED,
         None,
         _ALL,
@@ -46,9 +46,9 @@ def single_attempt(race: Race) -> Ruling | None:
 
 @rule(
     "first-commit",
-    says='Who begins without a table and finds one at its commit, "version 0 exists".',
+    says='A job that begins without a table and finds one at its commit fails with "version 0 exists".',
     sources=("C23",),
-    example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
+    example=Example(example_jobs.APPEND, example_jobs.APPEND, table=example_jobs.EMPTY),
     proofs=(f"{_TESTS}::test_first_commits_exclude_each_other",),
 )
 def first_commit(race: Race) -> Ruling | None:
@@ -62,7 +62,7 @@ def first_commit(race: Race) -> Ruling | None:
         Level.MAY,
         "both may make the table's first commit",
         _FAILED,
-        "create the table before, in a job of its own",
+        CREATE_FIRST,
         _ALL,
     )
 
@@ -70,14 +70,14 @@ def first_commit(race: Race) -> Ruling | None:
 @rule(
     "protocol-changed",
     says=(
-        "Two commits with a Protocol action exclude each other, and a newer protocol may abort everybody: "
-        "versions are compared in a way of its own."
+        "Two commits with a Protocol action exclude each other, and a newer protocol may abort every job: delta-rs "
+        "compares versions in its own way."
     ),
     sources=("C17",),
     differs=Difference(
-        "open-source Delta lets everybody but a second change of the protocol commit.", ("C3",)
+        "open-source Delta lets every job commit except a second change of the protocol.", ("C3",)
     ),
-    example=Example(orders.APPEND, orders.ENABLE_VECTORS),
+    example=Example(example_jobs.APPEND, example_jobs.ENABLE_VECTORS),
     proofs=(f"{_TESTS}::test_c17_two_changes_of_the_protocol",),
 )
 def protocol_changed(race: Race) -> Ruling | None:
@@ -88,19 +88,19 @@ def protocol_changed(race: Race) -> Ruling | None:
         Level.MAY,
         f"{winner.operation} or {loser.operation} may change the table's protocol",
         _FAILED,
-        _ALONE,
+        RUN_ALONE,
         _ALL,
     )
 
 
 @rule(
     "metadata-changed",
-    says="Any Metadata action aborts everybody, compactions among them, also if it changes nothing.",
+    says="Any Metadata action aborts every job, including compactions, even if it changes nothing.",
     sources=("C18",),
     differs=Difference(
-        "open-source Delta spares OPTIMIZE, and from 4.1 on lets some changes pass.", ("C5", "C12")
+        "open-source Delta spares OPTIMIZE and, from 4.1 on, lets some changes pass.", ("C5", "C12")
     ),
-    example=Example(orders.APPEND, orders.SET),
+    example=Example(example_jobs.APPEND, example_jobs.SET),
     proofs=(f"{_TESTS}::test_c18_any_metadata_action_aborts_everything",),
 )
 def metadata_changed(race: Race) -> Ruling | None:
@@ -110,9 +110,9 @@ def metadata_changed(race: Race) -> Ruling | None:
     written = winner.metadata in (Metadata.CHANGES, Metadata.SAME, Metadata.ENABLES, Metadata.IDENTITY)
     return Ruling(
         Level.WILL if written and race.sure else Level.MAY,
-        f"{winner.operation} may write the table's metadata, at which {loser.operation} fails whatever has changed",
+        f"{winner.operation} may write the table's metadata, which makes {loser.operation} fail whatever has changed",
         _FAILED,
-        _ALONE,
+        RUN_ALONE,
         _ALL,
     )
 
@@ -120,17 +120,17 @@ def metadata_changed(race: Race) -> Ruling | None:
 @rule(
     "added-files",
     says=(
-        "Files that were added where the loser's predicate may match, by partition values and statistics; "
-        "those of a compaction count, too."
+        "The winner adds files where the loser's predicate may match, judged by partition values and statistics; files "
+        "that a compaction adds count as well."
     ),
     sources=("C19",),
     differs=Difference(
-        "open-source Delta compares partitions only. An overwrite or a DELETE without a predicate, and an append "
-        "that reads its own table, are not checked at all: both commit, as if the one had not seen the other, so "
-        "they wait as well.",
+        "open-source Delta compares partitions only. delta-rs does not check an overwrite or a DELETE without a "
+        "predicate, nor an append that reads its own table: both jobs commit as if neither "
+        "had seen the other, so they wait as well.",
         ("C8", "C19"),
     ),
-    example=Example(orders.DELETE, orders.APPEND),
+    example=Example(example_jobs.DELETE, example_jobs.APPEND),
     proofs=(f"{_TESTS}::test_c19_files_added_where_the_predicate_may_match",),
 )
 def added_files(race: Race) -> Ruling | None:
@@ -150,14 +150,15 @@ def added_files(race: Race) -> Ruling | None:
 @rule(
     "removed-files",
     says=(
-        "Files that the loser read and the winner removed. Whoever has no predicate, a plain append among "
-        "them, counts as a reader of all files. From 1.3.0 on those that a compaction removes don't count."
+        "The winner removes files that the loser read. A job without a predicate, even a plain append, counts as a "
+        "reader of all files. From 1.3.0 on, files that a compaction removes do not count."
     ),
     sources=("C20",),
     differs=Difference(
-        "open-source Delta lets a blind append pass, and aborts at a compaction's files.", ("C8", "C9")
+        "open-source Delta lets a blind append pass, and aborts the loser at files that a compaction removes.",
+        ("C8", "C9"),
     ),
-    example=Example(orders.APPEND, orders.DELETE),
+    example=Example(example_jobs.APPEND, example_jobs.DELETE),
     proofs=(f"{_TESTS}::test_c20_a_plain_append_loses_to_any_removal",),
 )
 def removed_files(race: Race) -> Ruling | None:
@@ -177,9 +178,9 @@ def removed_files(race: Race) -> Ruling | None:
 
 @rule(
     "removed-twice",
-    says="Files that both remove, compactions' among them.",
+    says="Both remove the same files; files that a compaction removes count as well.",
     sources=("C21",),
-    example=Example(orders.OPTIMIZE, orders.OPTIMIZE),
+    example=Example(example_jobs.OPTIMIZE, example_jobs.OPTIMIZE),
     proofs=(f"{_TESTS}::test_c21_two_compactions_may_remove_the_same_files",),
 )
 def removed_twice(race: Race) -> Ruling | None:
@@ -197,9 +198,9 @@ def removed_twice(race: Race) -> Ruling | None:
 
 @rule(
     "same-transaction-id",
-    says="Two writes under one txnAppId, whatever their versions: the second aborts. It is looked at last.",
+    says="Of two writes under one txnAppId the second aborts, whatever their versions. This is checked last.",
     sources=("C22",),
-    example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
+    example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(f"{_TESTS}::test_c22_one_transaction_id_twice",),
 )
 def same_transaction_id(race: Race) -> Ruling | None:
@@ -216,9 +217,9 @@ def same_transaction_id(race: Race) -> Ruling | None:
 
 @rule(
     "changes-no-files",
-    says="A commit that adds and removes no files is in nobody's way.",
+    says="A commit that adds and removes no files is in no other job's way.",
     sources=("C19", "C20", "C21"),
-    example=Example(orders.DELETE, orders.VACUUM),
+    example=Example(example_jobs.DELETE, example_jobs.VACUUM),
     proofs=("conflicts/test_why_two_may_run_together.py::test_to_delta_rs_vacuum_changes_no_files",),
 )
 def changes_no_files(race: Race) -> Ruling | None:
@@ -231,11 +232,11 @@ def changes_no_files(race: Race) -> Ruling | None:
 @rule(
     "disjoint",
     says=(
-        "What no rule speaks against. A plain append passes whoever removes no file; after 15 lost races for a version it "
-        "fails all the same, which is no matter of two jobs."
+        "No rule speaks against the pair. A plain append passes any job that removes no files; after 15 lost races for "
+        "a version it still fails, but that does not depend on one other job."
     ),
     sources=("C16", "C19", "C20"),
-    example=Example(orders.APPEND, orders.OPTIMIZE),
+    example=Example(example_jobs.APPEND, example_jobs.OPTIMIZE),
     proofs=(f"{_TESTS}::test_c20_a_compactions_files_are_no_deletes",),
 )
 def disjoint(race: Race) -> Ruling:
@@ -248,7 +249,7 @@ def _spares_compactions(dialect: Dialect | None) -> bool:
 
 
 def _checked(loser: TableFootprint) -> Region:
-    """Where files count as read: by a predicate of its own; else everywhere."""
+    """Where its files count as read: where its own predicate matches, or everywhere if it has none."""
     return loser.reads if loser.operation in _WITH_A_PREDICATE else EVERYTHING
 
 

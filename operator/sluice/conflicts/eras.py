@@ -1,4 +1,4 @@
-"""What versions of open-source Delta differ in, as data."""
+"""The differences between versions of open-source Delta, as data."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Era:
     survives_enabling: frozenset[str]
     """Features whose enabling lets others commit."""
     compares_metadata: bool
-    """Whether metadata that is the same as before lets others commit."""
+    """Whether a commit of unchanged metadata lets others commit."""
 
 
 _E2 = frozenset({"rowTracking", "deletionVectors", "columnMapping"})
@@ -21,7 +21,7 @@ E1 = Era("3.3 and 4.0", frozenset({"rowTracking"}), compares_metadata=False)
 E2 = Era("4.1 and 4.2", _E2, compares_metadata=True)
 E3 = Era("4.3 and later", _E2 | {"v2Checkpoint", "inCommitTimestamp"}, compares_metadata=True)
 ANY_ENGINE = Era("an unknown engine", frozenset(), compares_metadata=False)
-"""Believes only what holds everywhere."""
+"""The era of an unknown engine: only what holds in every version is believed."""
 ERAS = (E1, E2, E3)
 
 

@@ -1,10 +1,10 @@
-"""Whether two jobs may run together: only if neither can lose to the other, on any table, in any order."""
+"""Decides whether two jobs may run together: only if neither can lose to the other, on any table, in any order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sluice.conflicts import common, databricks, delta_rs, oss
+from sluice.conflicts import databricks, delta_rs, oss, stores_and_runs
 from sluice.conflicts.places import Places, places_of
 from sluice.conflicts.race import Race
 from sluice.conflicts.readers import beside
@@ -17,12 +17,12 @@ OTHER_TABLES = Verdict(Level.NEVER, "other-tables", "they have no table in commo
 NOT_KNOWN = Verdict(
     Level.MAY,
     "not-known",
-    "nobody can tell any more what it does there: it was edited or deleted after it had begun, or cannot be read",
+    "it is no longer known what it does there: it was edited or deleted after it began, or it cannot be read",
 )
 
 
 class Order(StrEnum):
-    """In which order the two may commit while both compute."""
+    """The order in which the two may commit while both compute."""
 
     ANY = "any"
     FIRST_THEN_SECOND = "first-then-second"
@@ -32,7 +32,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True)
 class Conflict:
-    """The worst that could happen to two jobs side by side, and on which table."""
+    """The worst that could happen to two jobs side by side, and the table it could happen on."""
 
     table: TableKey
     verdict: Verdict
@@ -40,7 +40,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class Pair:
-    """Both directions."""
+    """The verdicts in both directions."""
 
     first_loses: Verdict
     second_loses: Verdict
@@ -75,7 +75,7 @@ def conflict_between(first: JobFootprint, second: JobFootprint) -> Conflict | No
 
 
 def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
-    """With one of whom nothing is known but that it meets nobody elsewhere."""
+    """The conflict with a job of which only the places are known where it can meet others."""
     if not places_of(job).may_meet(places):
         return None
     met = (one.table for one in job.tables if places_of(JobFootprint((one,))).may_meet(places))
@@ -108,14 +108,14 @@ def _races(loser: JobFootprint, winner: JobFootprint) -> Iterator[Race]:
                 and not _may_change(loser, mine.table)
                 and not _may_change(winner, theirs.table)
             )
-            if one_table or perhaps or common.may_share_a_checkpoint(mine, theirs):
+            if one_table or perhaps or stores_and_runs.may_share_a_checkpoint(mine, theirs):
                 yield Race(mine, theirs, loser, winner, mine.table, one_table)
 
 
 def judge(race: Race) -> Verdict:
-    """By the rules of the loser's engine: it is the one that checks. Of an unknown one only that is believed which all
-    engines on Spark have in common: delta-rs runs no job unless somebody says so."""
-    by_store_or_run = decided(common.RULES, race)
+    """Judges by the rules of the loser's engine, because that engine checks. If it is unknown, only what all engines
+    on Spark have in common is believed: delta-rs runs no job unless somebody says so."""
+    by_store_or_run = decided(stores_and_runs.RULES, race)
     if by_store_or_run is not None:
         return by_store_or_run
     dialect = race.dialect
@@ -130,34 +130,35 @@ def judge(race: Race) -> Verdict:
 
 
 _SAY_THE_ENGINE = (
-    "if the table is written by open-source Delta alone, say so: dialect in its DeltaTablePolicy or in the facts of --table, "
-    "such as {name: oss, version: 4.4.0}, or the job's runtime.deltaVersion"
+    "if only open-source Delta writes the table, say so: set dialect in its DeltaTablePolicy or in the facts of "
+    "--table, such as {name: oss, version: 4.4.0}, or set the job's runtime.deltaVersion"
 )
 
 
 def _perhaps_databricks(race: Race) -> Verdict:
-    """Where open-source Delta lets both commit, saying that it is the engine is all that is needed."""
+    """Advises to name the engine, which is all that is needed where open-source Delta lets both commit."""
     verdict = databricks.verdict_of(race)
     if verdict.level is Level.NEVER:
         return verdict
     return verdict._replace(
-        reason=f"nothing says whether Databricks writes the table, under whose rules {verdict.reason}",
+        reason=f"it is not known whether Databricks writes the table; under its rules {verdict.reason}",
         advice=_SAY_THE_ENGINE,
     )
 
 
 def _share_a_log(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    """As far as logs were read: then a table is known under whatever path or name leads to it."""
+    """Whether both are known to write one log: once its log was read, a table is recognised under any path or name."""
     return mine.table_id is not None and mine.table_id == theirs.table_id
 
 
 def _may_change(job: JobFootprint, table: TableKey) -> bool:
-    """A table that is made anew gets another id: then one that was read before tells nothing of one that was read after."""
+    """Whether the job may replace the table: a replaced table gets another id, so an id read before says nothing
+    about one read after."""
     return any(footprint.may_change_table for footprint in job.tables if footprint.table == table)
 
 
 def _have_logs_of_their_own(mine: TableFootprint, theirs: TableFootprint) -> bool:
-    """As the tables were when their logs were read."""
+    """Whether the two tables had different logs when those were read."""
     if mine.facts is None or theirs.facts is None or None in (mine.table_id, theirs.table_id):
         return False
     return mine.table_id != theirs.table_id

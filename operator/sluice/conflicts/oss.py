@@ -1,10 +1,11 @@
-"""Open-source Delta's conflict check (ConflictChecker), as a list of rules in its own order: the first that has
+"""Open-source Delta's conflict check (ConflictChecker), as a list of rules in its own order: the first rule that has
 something to say decides.
 
-What differs by version is data (`eras`), not code.
+What differs between versions is data (`eras`), not code.
 """
 
-from sluice.conflicts import orders
+from sluice.conflicts import example_jobs
+from sluice.conflicts.cures import CREATE_FIRST, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.eras import ANY_ENGINE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
@@ -24,17 +25,15 @@ _WRITE = "ConcurrentWriteException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"
 _ALL = (EVERYTHING, EVERYTHING)
-_CHANGES_APART = (
-    "run it when nobody else writes the table; several changes of properties fit into one ALTER TABLE"
-)
+_CHANGES_APART = f"{RUN_ALONE}, and put several changes of properties into one ALTER TABLE"
 
 
 @rule(
     "single-attempt",
-    says="RESTORE, CLONE and CONVERT try one version only: whatever was committed meanwhile is a conflict.",
+    says="RESTORE, CLONE and CONVERT try one version only: any commit made meanwhile is a conflict.",
     sources=("C11", "M15"),
-    differs=Difference("no document speaks of it."),
-    example=Example(orders.RESTORE, orders.APPEND),
+    differs=Difference("no document mentions it."),
+    example=Example(example_jobs.RESTORE, example_jobs.APPEND),
     proofs=(
         f"{_MATRICES}::test_a_restore_commits_in_one_attempt",
         f"{_DIFFER}::test_no_document_speaks_of_restore_c11_it_has_one_attempt",
@@ -46,7 +45,7 @@ def single_attempt(race: Race) -> Ruling | None:
         return None
     return Ruling(
         Level.WILL if race.sure else Level.MAY,
-        f"{race.loser.operation} tries to commit once: after any other commit it fails",
+        f"{race.loser.operation} tries to commit only once: after any other commit it fails",
         _WRITE,
         None,
         _ALL,
@@ -55,14 +54,13 @@ def single_attempt(race: Race) -> Ruling | None:
 
 @rule(
     "first-commit",
-    says="Who begins on a path without a table and finds one at its commit fails.",
+    says="A job that begins on a path without a table and finds one at its commit fails.",
     sources=("M8",),
     differs=Difference(
-        "documents name the same exception for replacing a table that is there, which fails with "
-        "MetadataChangedException.",
+        "documents name the same exception for replacing an existing table, which fails with MetadataChangedException.",
         ("D18", "D28", "M17"),
     ),
-    example=Example(orders.APPEND, orders.APPEND, table=orders.EMPTY),
+    example=Example(example_jobs.APPEND, example_jobs.APPEND, table=example_jobs.EMPTY),
     proofs=(
         f"{_MATRICES}::test_first_commits_exclude_each_other",
         f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
@@ -75,7 +73,7 @@ def first_commit(race: Race) -> Ruling | None:
         Level.MAY,
         "both may make the table's first commit",
         _PROTOCOL,
-        "create the table before: CREATE TABLE IF NOT EXISTS in a job of its own",
+        CREATE_FIRST,
         _ALL,
     )
 
@@ -85,9 +83,9 @@ _ANY_UPGRADE = Difference("documents say that any upgrade of the protocol aborts
 
 @rule(
     "feature-dropped-under-writers",
-    says="DROP FEATURE looks again at what was committed meanwhile, and fails if that still uses the feature.",
+    says="DROP FEATURE looks again at what was committed meanwhile, and fails if it still uses the feature.",
     sources=("C4",),
-    example=Example(orders.DROP_FEATURE, orders.APPEND),
+    example=Example(example_jobs.DROP_FEATURE, example_jobs.APPEND),
     proofs=("conflicts/test_two_protocols.py::test_who_drops_a_feature_may_lose_to_whoever_uses_it",),
 )
 def feature_dropped_under_writers(race: Race) -> Ruling | None:
@@ -104,10 +102,10 @@ def feature_dropped_under_writers(race: Race) -> Ruling | None:
 
 @rule(
     "feature-removed",
-    says="A removed feature aborts everybody but OPTIMIZE.",
+    says="Removing a feature aborts every job but OPTIMIZE.",
     sources=("C3", "C12", "M6"),
     differs=_ANY_UPGRADE,
-    example=Example(orders.APPEND, orders.DROP_FEATURE),
+    example=Example(example_jobs.APPEND, example_jobs.DROP_FEATURE),
     proofs=("conflicts/test_two_protocols.py::test_a_dropped_feature_may_abort_all_but_compaction",),
 )
 def feature_removed(race: Race) -> Ruling | None:
@@ -116,7 +114,7 @@ def feature_removed(race: Race) -> Ruling | None:
         return None
     return Ruling(
         Level.MAY,
-        f"a feature that {loser.operation} began with is removed from the table",
+        f"a feature that the table had when {loser.operation} began is removed",
         _PROTOCOL,
         _CHANGES_APART,
         _ALL,
@@ -128,7 +126,7 @@ def feature_removed(race: Race) -> Ruling | None:
     says="Two commits with a Protocol action exclude each other.",
     sources=("C3", "M9"),
     differs=_ANY_UPGRADE,
-    example=Example(orders.ENABLE_TIMESTAMPS, orders.ENABLE_VECTORS),
+    example=Example(example_jobs.ENABLE_TIMESTAMPS, example_jobs.ENABLE_VECTORS),
     proofs=(
         f"{_MATRICES}::test_changes_of_metadata_exclude_each_other_but_not_writers",
         f"{_REPLAY}::test_a_change_of_the_protocol_that_aborted_was_told_as_one",
@@ -141,23 +139,23 @@ def two_protocols(race: Race) -> Ruling | None:
 
 
 _IN_STEPS = frozenset({"rowTracking"})
-"""Begun by several commits, of which the last one alone writes metadata: it may begin after the winner's."""
+"""Features that take several commits to begin; only the last of these writes metadata, so it may begin after the
+winner's commit."""
 
 
 @rule(
     "metadata-changed",
     says=(
-        "A change of schema or properties aborts what began before it, with exceptions that grew with the "
-        "versions."
+        "A change of schema or properties aborts every job that began before it; later versions make more exceptions."
     ),
     sources=("C5", "C12", "C15", "M3", "M4", "M5", "M13", "M14", "M17"),
     differs=Difference(
         "Databricks' documents say that every change aborts every concurrent write, and open-source Delta's name no "
-        "exceptions; here OPTIMIZE, the enabling of some features and, from 4.1 on, changes that change nothing let "
-        "others commit.",
+        "exceptions; here OPTIMIZE survives, and enabling some features or, from 4.1 on, writing unchanged metadata "
+        "lets others commit.",
         ("D1", "D16", "D27"),
     ),
-    example=Example(orders.APPEND, orders.SET),
+    example=Example(example_jobs.APPEND, example_jobs.SET),
     proofs=(
         f"{_MATRICES}::test_a_change_of_metadata_will_abort_what_surely_commits",
         f"{_MATRICES}::test_enabling_a_feature_lets_others_commit_from_a_version_on",
@@ -184,8 +182,8 @@ def metadata_changed(race: Race) -> Ruling | None:
     if _may_have_identity_columns(winner):
         advice = how_to_know(winner.table, winner.operation)
         reason = (
-            f"nothing is known of {winner.table}, which may have identity columns: {winner.operation} may raise their mark in "
-            f"the metadata that {loser.operation} began with"
+            f"nothing is known of {winner.table}, which may have identity columns: {winner.operation} may raise their "
+            f"high-water mark in the metadata that {loser.operation} began with"
         )
     elif both:
         reason = f"both {loser.operation} and {winner.operation} write the table's metadata"
@@ -210,11 +208,11 @@ def _harmless(race: Race) -> bool:
 
 @rule(
     "same-domain",
-    says="Two commits with the same metadata domain, such as the clustering columns.",
+    says="Two commits that write the same metadata domain, such as the clustering columns, exclude each other.",
     sources=("C6", "D33", "M7"),
-    differs=Difference("the documents on write conflicts don't speak of it; the protocol asks for it."),
+    differs=Difference("the documents on write conflicts do not mention it; the protocol requires it."),
     example=Example(
-        orders.OVERWRITE,
+        example_jobs.OVERWRITE,
         "ALTER TABLE orders CLUSTER BY (amount)",
         partitioned=False,
         table={"clustering_columns": ("id",)},
@@ -230,7 +228,7 @@ def same_domain(race: Race) -> Ruling | None:
     sure = race.sure and race.winner.adds.is_empty
     return Ruling(
         Level.WILL if sure else Level.MAY,
-        "both write the table's clustering columns, an overwrite as well as CLUSTER BY",
+        "both write the table's clustering columns, as overwrites and CLUSTER BY do",
         _TRANSACTION,
         None,
         _ALL,
@@ -239,10 +237,10 @@ def same_domain(race: Race) -> Ruling | None:
 
 @rule(
     "same-transaction-id",
-    says="Two writes under one txnAppId: whichever commits second aborts, whatever their versions.",
+    says="Of two writes under one txnAppId the second aborts, whatever their versions.",
     sources=("C7",),
-    differs=Difference("documents speak of streams on one checkpoint only.", ("D17",)),
-    example=Example(orders.WRITE_WITH_ID, orders.WRITE_WITH_ID),
+    differs=Difference("documents mention only streams on one checkpoint.", ("D17",)),
+    example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(
         f"{_MATRICES}::test_one_transaction_id_lets_one_of_two_writes_commit",
         f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
@@ -263,17 +261,17 @@ def same_transaction_id(race: Race) -> Ruling | None:
 @rule(
     "added-files",
     says=(
-        "Files that were added where the loser read. Compared by partition only, never by rows; those of "
-        "OPTIMIZE count, too."
+        "The winner adds files where the loser read. Delta compares partitions, never rows; files that OPTIMIZE adds "
+        "count as well."
     ),
     sources=("C1", "C2", "C8", "M1", "M10", "M16"),
     differs=Difference(
-        "open-source Delta's documents say that it depends on the set of files; Databricks' tell conflicts by rows "
-        "where tables have deletion vectors, let blind INSERTs through by default (WriteSerializable), and name no "
-        "files of OPTIMIZE.",
+        "open-source Delta's documents say that it depends on the set of files; Databricks' judge conflicts row by row "
+        "where tables have deletion vectors, let blind INSERTs through by default (WriteSerializable), and do not "
+        "mention files that OPTIMIZE adds.",
         ("D4", "D10", "D13", "D25"),
     ),
-    example=Example(orders.DELETE, orders.APPEND),
+    example=Example(example_jobs.DELETE, example_jobs.APPEND),
     proofs=(
         f"{_MATRICES}::test_who_reads_a_partition_may_lose_to_files_added_there",
         f"{_DIFFER}::test_d10_defaults_to_WriteSerializable_c2_to_Serializable",
@@ -305,16 +303,15 @@ def added_files(race: Race) -> Ruling | None:
 @rule(
     "removed-files",
     says=(
-        "Files that the loser read and the winner removed or rewrote. Which files that are depends on the "
-        "rows."
+        "The winner removes or rewrites files that the loser read. Which files these are depends on the rows."
     ),
     sources=("C9", "M11"),
     differs=Difference(
-        "all documents say ConcurrentDeleteDelete of two compactions; Databricks' of today let OPTIMIZE pass on "
-        "tables with deletion vectors.",
+        "all documents say that two compactions fail with ConcurrentDeleteDelete; Databricks' current ones let "
+        "OPTIMIZE pass on tables with deletion vectors.",
         ("D5", "D8", "D15", "D21", "D26"),
     ),
-    example=Example(orders.OPTIMIZE, orders.DELETE),
+    example=Example(example_jobs.OPTIMIZE, example_jobs.DELETE),
     proofs=(
         f"{_MATRICES}::test_compaction_may_lose_its_files",
         f"{_DIFFER}::test_d15_two_compactions_ConcurrentDeleteDelete_m11_ConcurrentDeleteRead",
@@ -336,13 +333,13 @@ def removed_files(race: Race) -> Ruling | None:
 
 @rule(
     "removed-twice",
-    says="Files that both remove: only dynamic overwrite removes what it hasn't read.",
+    says="Both remove the same files: only dynamic overwrite removes files that it has not read.",
     sources=("C10", "M12"),
     differs=Difference(
-        "documents give two compactions as the cause, which fail with ConcurrentDeleteRead.",
+        "documents give two compactions as the cause, but those fail with ConcurrentDeleteRead.",
         ("D15", "D21", "D26", "M11"),
     ),
-    example=Example(orders.DYNAMIC_OVERWRITE, orders.DELETE_DAY),
+    example=Example(example_jobs.DYNAMIC_OVERWRITE, example_jobs.DELETE_DAY),
     proofs=(
         f"{_MATRICES}::test_dynamic_overwrite_is_the_way_to_delete_twice",
         f"{_REPLAY}::test_no_pair_that_delta_aborted_is_never",
@@ -364,16 +361,15 @@ def removed_twice(race: Race) -> Ruling | None:
 @rule(
     "streaming-read",
     says=(
-        "A stream that reads a table fails at a commit that changes the table's schema, and goes on when it "
-        "is started again."
+        "A stream that reads a table fails at a commit that changes the table's schema, and goes on once it is restarted."
     ),
     sources=("D30",),
     differs=Difference(
-        "Databricks' documents say so of every change of metadata; which of them leave the schema as it was, a "
-        "footprint does not tell, so this is only `may`.",
+        "Databricks' documents say so for every change of metadata; a footprint does not tell which changes leave the "
+        "schema as it was, so this is only `may`.",
         ("D2",),
     ),
-    example=Example(orders.STREAM_THAT_LOOKS_INTO_ORDERS, orders.ADD_COLUMN),
+    example=Example(example_jobs.STREAM_THAT_LOOKS_INTO_ORDERS, example_jobs.ADD_COLUMN),
     proofs=(
         "conflicts/test_streamed_tables.py::test_a_change_of_the_schema_may_break_a_stream_until_it_starts_again",
     ),
@@ -388,16 +384,16 @@ def streaming_read(race: Race) -> Ruling | None:
         Level.MAY,
         f"{winner.operation} may change the schema of {source}, which the stream reads",
         None,
-        "pause the stream for it (spec.stream.yield: Metadata)",
+        PAUSE_STREAM,
         _ALL,
     )
 
 
 @rule(
     "blind-append",
-    says="A commit that adds files and reads nothing of the table loses to nobody else's files.",
+    says="A commit that adds files and reads nothing of the table does not lose to the files of any other job.",
     sources=("C1", "C8", "M2"),
-    example=Example(orders.APPEND, orders.DELETE),
+    example=Example(example_jobs.APPEND, example_jobs.DELETE),
     proofs=(f"{_TOGETHER}::test_an_append_reads_nothing",),
 )
 def blind_append(race: Race) -> Ruling | None:
@@ -410,7 +406,7 @@ def blind_append(race: Race) -> Ruling | None:
     "changes-no-files",
     says="A commit that adds and removes no files is in nobody's way.",
     sources=("C8", "C9", "M5"),
-    example=Example(orders.DELETE, orders.VACUUM),
+    example=Example(example_jobs.DELETE, example_jobs.VACUUM),
     proofs=(f"{_TOGETHER}::test_vacuum_changes_no_files",),
 )
 def changes_no_files(race: Race) -> Ruling | None:
@@ -422,9 +418,9 @@ def changes_no_files(race: Race) -> Ruling | None:
 
 @rule(
     "disjoint",
-    says="What no rule speaks against.",
+    says="No rule speaks against the pair.",
     sources=("C1", "M16"),
-    example=Example(orders.DELETE, orders.APPEND_ELSEWHERE),
+    example=Example(example_jobs.DELETE, example_jobs.APPEND_ELSEWHERE),
     proofs=(
         f"{_MATRICES}::test_writers_of_other_partitions_pass_each_other",
         f"{_REPLAY}::test_hardly_any_pair_waits_needlessly",
@@ -443,7 +439,7 @@ RULES_OF_FILES: tuple[Rule, ...] = (
     changes_no_files,
     disjoint,
 )
-"""All that is asked of two that add and remove files, and do nothing else: nearly all."""
+"""The rules for two footprints that only add and remove files, which is nearly all of them."""
 RULES: tuple[Rule, ...] = (
     single_attempt,
     first_commit,

@@ -1,9 +1,9 @@
-"""Where a job can meet others: two jobs of which neither looks where the other stands have no conflict, whatever they do.
-So those that a job must be compared with are looked up, and not searched for among all.
+"""Finds the places where a job can meet others: two jobs have no conflict, whatever they do, if neither looks where
+the other stands. So the jobs that a job must be compared with are looked up instead of searched for among all.
 
-A place says more than that two meet there: those that look for changes of a table find its changes there, and not each
-other. It is a number made of words, so that it stays short where it is written down; two places of one number only have
-jobs compared that can't meet.
+A place says more than that two jobs meet there: jobs that look for changes of a table find the changes there, but not
+each other. It is a number made from words, so that it stays short where it is written down; if two places share a
+number, jobs that can't meet are compared needlessly, nothing more.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,9 +16,10 @@ from sluice.tables import TableKey
 from sluice.tables.identity import Seen
 
 EDITION = 1
-"""Of what the numbers mean: another one for each change of them, as leaders of other versions have written some down."""
+"""The edition of what the numbers mean: raise it with every change, because leaders of other versions have written
+numbers down."""
 _BYTES = 6
-"""Of a number."""
+"""The length of a number."""
 
 _ALL_JOBS = "all"
 _ALL_VACUUMS = "all vacuums"
@@ -41,7 +42,7 @@ def _numbered(places: Iterable[str]) -> frozenset[int]:
 
 
 EVERYWHERE = Places(_numbered([_ALL_JOBS]), _numbered([_ALL_JOBS]))
-"""Of a job that is compared with all others."""
+"""The places of a job that is compared with all others."""
 
 
 def places_of(job: JobFootprint) -> Places:
@@ -49,7 +50,7 @@ def places_of(job: JobFootprint) -> Places:
         return EVERYWHERE
     asks: set[str] = set()
     stands = {_ALL_JOBS}
-    for found in (_written(job), _told(job), _streamed(job), _vacuumed(job), _by_logs(job)):
+    for found in (_written(job), _columns(job), _streamed(job), _vacuumed(job), _by_logs(job)):
         for looks_there, stands_there in found:
             asks |= looks_there
             stands |= stands_there
@@ -65,8 +66,8 @@ def _written(job: JobFootprint) -> Iterator[Seen]:
             yield _in("c", "c", TableKey(footprint.checkpoint).seen)
 
 
-def _told(job: JobFootprint) -> Iterator[Seen]:
-    """Whose columns tell where rows land, and who may change columns."""
+def _columns(job: JobFootprint) -> Iterator[Seen]:
+    """Where jobs whose rows land by a table's columns meet jobs that may change those columns."""
     yield from _readers("t", {key for footprint in job.tables for key in footprint.told_by})
     yield from _writers("t", job, lambda footprint: footprint.may_change_table)
 
@@ -86,8 +87,8 @@ def _vacuumed(job: JobFootprint) -> Iterator[Seen]:
 
 
 def _by_logs(job: JobFootprint) -> Iterator[Seen]:
-    """Who reads a log, by whatever path, and those of whom that may learn something: they hurt its readers, or have one key
-    of it renamed to another, which is as if they read elsewhere."""
+    """Where jobs that read a log, by whatever path, meet jobs that matter to them: jobs that hurt its readers, or
+    that have one of its keys renamed to another, as if they read elsewhere."""
     for table_id in job.ids_of_sources.values():
         yield frozenset({f"l {table_id}"}), frozenset()
     keys: dict[str, set[TableKey]] = {}
@@ -119,7 +120,7 @@ def _readers(
 
 
 def _writers(kind: str, job: JobFootprint, hurts: Callable[[TableFootprint], bool]) -> Iterator[Seen]:
-    """They look where readers stand, and stand where readers look."""
+    """Writers look where readers stand, and stand where readers look."""
     for footprint in job.tables:
         if hurts(footprint):
             yield _in(f"{kind}'", kind, footprint.table.seen)

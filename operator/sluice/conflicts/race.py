@@ -1,4 +1,4 @@
-"""What one verdict is about: the loser began, then the winner committed to a table that the loser writes or reads."""
+"""The situation that one verdict is about: the loser began, then the winner committed to a table that the loser writes or reads."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,18 @@ from sluice.tables import Dialect, TableKey
 
 class Race(NamedTuple):
     loser: TableFootprint
-    """What the losing job writes; its first statement, where the race is about a table that the job only reads."""
+    """What the losing job writes; its first statement if the race is about a table that the job only reads."""
     winner: TableFootprint
     losing_job: JobFootprint
     winning_job: JobFootprint
     table: TableKey
-    """What the loser calls the table."""
+    """The loser's key for the table."""
     on_one_table: bool
-    """False for two that may be one."""
+    """False if the two tables may be one but are not known to be."""
 
     @property
     def dialect(self) -> Dialect | None:
-        """Of the engine that checks: the loser's."""
+        """The dialect of the engine that checks: the loser's."""
         return self.losing_job.dialect
 
     @property
@@ -29,7 +29,7 @@ class Race(NamedTuple):
         return era_of(self.losing_job.dialect)
 
     def meet(self, one: Region, other: Region) -> bool:
-        """Whether the two have a partition in common; only of one and the same table can conditions be compared."""
+        """Whether the two have a partition in common; conditions can be compared only on one and the same table."""
         if one.is_empty or other.is_empty:
             return False
         return not self.on_one_table or not disjoint(one, other)

@@ -1,7 +1,7 @@
-"""When Databricks tells conflicts row by row, as a table of its runtimes.
+"""Decides whether Databricks judges a pair row by row, from a table of what each of its runtimes supports.
 
-It decides what a verdict says, never that it is `never`: the documents promise fewer conflicts, not none: a writer may
-prefer to be quick.
+This decides what a verdict says, but never makes it `never`: the documents promise fewer conflicts, not none, because
+a writer may prefer to be quick.
 """
 
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from sluice.tables import Dialect, TableFacts
 _VECTORS = "delta.enableDeletionVectors"
 _BY_ROW = APPENDS | CHANGES_SOME_ROWS
 _MERGES = APPENDS | {Operation.MERGE}
-"""An INSERT that reads its own table goes by the rules of MERGE."""
+"""An INSERT that reads its own table follows the rules of MERGE."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """From a runtime on."""
+    """What Databricks supports from a runtime on."""
 
     since: tuple[int, int]
     unpartitioned: bool
-    """Also on tables without clustering, if they have deletion vectors."""
+    """Whether it also works on tables without clustering that have deletion vectors."""
     preview: bool
-    """There, too, if the session asks for the preview."""
+    """Whether it works there if the session asks for the preview."""
     without_photon: frozenset[Operation]
     finding: str
-    """In docs/sources.md."""
+    """Id of the finding in docs/sources.md."""
 
 
 SUPPORT = (
@@ -40,7 +40,7 @@ SUPPORT = (
 
 
 def why_not(race: Race) -> str | None:
-    """Why the pair's conflicts are told by files; None if they are told by rows."""
+    """Why the pair's conflicts are judged file by file; None if they are judged row by row."""
     loser, winner = race.loser, race.winner
     return _why_not(loser, race.dialect) or _why_not(winner, race.winning_job.dialect)
 
@@ -50,7 +50,7 @@ def _why_not(statement: TableFootprint, dialect: Dialect | None) -> str | None: 
     if facts is None:
         return "nothing is known of the table"
     if statement.operation not in _BY_ROW:
-        return f"{statement.operation} is none of UPDATE, DELETE and MERGE"
+        return f"{statement.operation} is not UPDATE, DELETE or MERGE"
     if facts.columns.partition_columns:
         return "the table is partitioned"
     if not (has_deletion_vectors(statement) or (facts.clustering_columns and not _disabled(facts))):
@@ -62,11 +62,11 @@ def _why_not(statement: TableFootprint, dialect: Dialect | None) -> str | None: 
         return "the runtime is older than 13.3"
     if not (facts.clustering_columns or support.unpartitioned):
         if not support.preview:
-            return "this runtime does so on tables with liquid clustering only"
+            return "this runtime judges conflicts row by row only on tables with liquid clustering"
         if not statement.previews_rows:
-            return "this runtime does so only with spark.databricks.delta.rowLevelConcurrencyPreview = true"
+            return "this runtime judges conflicts row by row only with spark.databricks.delta.rowLevelConcurrencyPreview = true"
     if not dialect.photon and statement.operation not in support.without_photon:
-        return f"{statement.operation} needs Photon for it"
+        return f"{statement.operation} needs Photon for row-level concurrency"
     return statement.not_by_row
 
 

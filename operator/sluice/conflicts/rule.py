@@ -1,4 +1,5 @@
-"""A conflict rule as one record: what it decides and what it says, where that comes from, what shows it and what proves it."""
+"""A conflict rule as one record: what it decides and says, where that comes from, what illustrates it and what proves
+it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,53 +11,53 @@ from sluice.predicates import Region
 
 
 class Ruling(NamedTuple):
-    """What a rule finds in one race: a verdict, but for the rule's id."""
+    """What a rule finds in one race: a verdict without the rule's id."""
 
     level: Level
     reason: str
     exception: str | None = None
     advice: str | None = None
     meeting: tuple[Region, Region] | None = None
-    """Partitions of the two that meet."""
+    """The partitions of each that meet those of the other."""
     readers: str | None = None
-    """What readers may see that the table's history says never existed, though nobody aborts."""
+    """What readers may see although, by the table's history, it never existed; no job aborts."""
 
     def by(self, rule: str) -> Verdict:
         level, reason, exception, advice, meeting, readers = self
         return Verdict(level, rule, reason, exception, advice, meeting, readers)
 
 
-Job = str | Mapping[str, Any]
-"""SQL, or the spec of a job."""
+ExampleJob = str | Mapping[str, Any]
+"""SQL or the spec of a job."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """Two jobs on one table that the rule decides about: data, which is read where rules are explained or tested."""
+    """Two jobs on one table that the rule decides: data for explaining and testing the rule."""
 
-    loser: Job
-    winner: Job
+    loser: ExampleJob
+    winner: ExampleJob
     partitioned: bool = True
     table: Mapping[str, Any] = field(default_factory=dict)
-    """Facts of the table beside its columns."""
+    """Facts about the table besides its columns."""
 
 
 class Difference(NamedTuple):
-    """Where documents, or documents and code, disagree, and what is made of it."""
+    """Where documents, or documents and code, disagree, and what the rule does about it."""
 
     text: str
     findings: tuple[str, ...] = ()
-    """That disagree with the rule's own."""
+    """Findings that disagree with the rule's own."""
 
 
 Decide = Callable[[Race], Ruling | None]
-"""None where the rule has nothing to say."""
+"""A rule's decision; None where the rule has nothing to say."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
     id: str
-    """As a job's status, `sluice explain` and `-o json` name it."""
+    """The id in a job's status, in `sluice explain` and in `-o json`."""
     name: str
     decide: Decide
     says: str
@@ -81,7 +82,7 @@ def rule(
     sources: tuple[str, ...] = (),
     differs: Difference | None = None,
 ) -> Callable[[Decide], Rule]:
-    """Makes a rule of the function that decides for it."""
+    """Makes a rule from the function that decides for it."""
 
     def made(decide: Decide) -> Rule:
         return Rule(given_id, decide.__name__, decide, says, sources, differs, example, proofs)
@@ -90,7 +91,7 @@ def rule(
 
 
 def decided(rules: Iterable[Rule], race: Race) -> Verdict | None:
-    """By the first rule that has something to say."""
+    """Returns the verdict of the first rule that has something to say."""
     for one in rules:
         ruling = one.decide(race)
         if ruling is not None:
@@ -99,8 +100,8 @@ def decided(rules: Iterable[Rule], race: Race) -> Verdict | None:
 
 
 def verdict_by(rules: Iterable[Rule], race: Race) -> Verdict:
-    """By rules of which the last one always has something to say."""
+    """Returns the verdict by rules whose last one always has something to say."""
     verdict = decided(rules, race)
     if verdict is None:
-        raise LookupError("none of the rules decides: the last one must decide every race")
+        raise LookupError("no rule decides this race: make the last rule decide every race")
     return verdict

@@ -1,4 +1,5 @@
-"""What an oracle says of an ordered pair: the loser began, then the winner committed, then the loser tries to."""
+"""A verdict, which is what the oracle says about an ordered pair: the loser began, then the winner committed, then the loser
+tries to commit."""
 
 from enum import IntEnum
 from typing import NamedTuple
@@ -25,13 +26,13 @@ class Verdict(NamedTuple):
     exception: str | None = None
     advice: str | None = None
     meeting: tuple[Region, Region] | None = None
-    """Partitions of the two that meet."""
+    """The partitions of each that meet those of the other."""
     readers: str | None = None
-    """What readers may see that the table's history says never existed, though nobody aborts."""
+    """What readers may see although, by the table's history, it never existed; no job aborts."""
 
     @property
     def overlap(self) -> str | None:
-        """Where they meet, as a condition; worked out only when somebody asks."""
+        """The partitions where they meet, as a condition; computed only on request."""
         if self.meeting is None:
             return None
         text = to_sql(overlap(*self.meeting), shorten=True)
@@ -39,7 +40,7 @@ class Verdict(NamedTuple):
 
 
 def only_possible(verdict: Verdict) -> Verdict:
-    """What one engine would surely abort, another may let pass."""
+    """Weakens `will` to `may`: what one engine would surely abort, another may let pass."""
     if verdict.level is not Level.WILL:
         return verdict
     return verdict._replace(level=Level.MAY)

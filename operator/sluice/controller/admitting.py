@@ -1,7 +1,5 @@
-"""Who goes next: those who may are granted their leases, the others are told who is in the way.
-
-The queue is kept, and follows each change of one job: what it holds, and whether it waits.
-"""
+"""Decides who goes next: those who may go are granted their leases, the others are told who is in the way. The queue is kept,
+and follows each change of one job: what it holds, and whether it waits."""
 
 import asyncio
 import logging
@@ -11,6 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.api.durations import seconds
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.operator_status import OperatorConditionType
@@ -21,10 +20,11 @@ from sluice.controller.events import EventWriter
 from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
-from sluice.controller.metrics import Metrics, Outcome
+from sluice.controller.metrics import DecisionOutcome, Metrics
 from sluice.controller.pauses import Pauses
 from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
+from sluice.controller.surroundings import Obstacle, Surroundings
 from sluice.controller.table_reader import PATIENCE, TableReader
 from sluice.controller.timers import Timers
 from sluice.controller.turns import Turns
@@ -34,10 +34,9 @@ from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Grant
-from sluice.lifecycle.durations import seconds
 from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, Understood
+from sluice.lifecycle.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
 
 logger = logging.getLogger(__name__)
@@ -45,9 +44,9 @@ logger = logging.getLogger(__name__)
 SLOW_SECONDS = 1.0
 ASK_AGAIN = 1.0
 """Seconds after which tables are asked for again: what some say leads to others."""
-NEVER = float("-inf")
+NOT_YET_ASKED = float("-inf")
 TURN_SECONDS = 0.1
-"""Of granting, before what has changed meanwhile is looked at."""
+"""Seconds of granting before what has changed meanwhile is looked at."""
 
 
 @dataclass(kw_only=True)
@@ -65,30 +64,35 @@ class Admitting:
     conditions: Conditions
     metrics: Metrics
     timers: Timers
+    surroundings: Surroundings
     queue: Queue = field(default_factory=Queue)
     retelling: Retelling = field(default_factory=Retelling)
     unread: Turns = field(default_factory=Turns)
-    """Jobs whose specs nobody has read yet, which takes milliseconds each."""
+    """Jobs whose specs have not been read yet; reading takes milliseconds each."""
     granting: Pauses[str] = field(
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
-    """Of jobs whose intents could not be written."""
+    """Pauses of jobs whose intents could not be written."""
     _asked_to_read: dict[str, float] = field(default_factory=dict)
-    """When, by uid, of those who hold and of whom it isn't known what they touch."""
+    """When reading was asked for, by uid, for holders of which it is not known what they touch."""
     _untold: dict[str, str] = field(default_factory=dict)
-    """Jobs that are told who is in their way once that one is read, by its uid."""
+    """Jobs that are told who is in their way once that one has been read, by its uid."""
+    _edited: dict[str, int] = field(default_factory=dict)
+    """Jobs whose statuses describe another spec than theirs of this generation, which was noticed since the last turn."""
+    _heeded: dict[str, int] = field(default_factory=dict)
+    """The generation that was last noticed so, by uid."""
     nobody_knows: Frozen | None = None
-    """Somebody who may write, and nobody knows where: nothing is granted."""
+    """Somebody who may write, and it is not known where: nothing is granted."""
 
     def seconds_left(self) -> float | None:
-        """Until somebody is to be told anew who is in the way."""
+        """Seconds until somebody is to be told anew who is in the way."""
         if self._asked_to_read:
             return ASK_AGAIN
         can_tell = self.leases.is_sure and self.nobody_knows is None
         return self.retelling.seconds_left() if can_tell else None
 
     def holds(self, uid: str) -> None:
-        """What is held for the job, as it is now."""
+        """Returns what is held for the job, as it is now."""
         holders = self.holders.of(uid)
         if uid not in self.holders.unread and (holders or self.queue.is_held_by(uid)):
             self.queue.hold(uid, holders)
@@ -96,7 +100,7 @@ class Admitting:
                 self.retelling.gone(uid)
 
     def consider(self, uid: str) -> bool:
-        """What is held for the job, and whether it waits for others, as it is now. Whether it wants nothing else."""
+        """Updates what is held for the job and whether it waits for others. Returns whether it wants nothing else."""
         self.holds(uid)
         waiter, wants_nothing = self._waiter(uid)
         if waiter is not None:
@@ -109,7 +113,7 @@ class Admitting:
         return wants_nothing and not self.leases.held_by(uid)  # what it had before is to be released
 
     def read(self, uid: str) -> None:
-        """The job's spec, and what the logs of its tables say."""
+        """Reads the job's spec, and what the logs of its tables say."""
         job = self.world.jobs.get(uid)
         if job is None or job.unreadable is not None:
             return
@@ -122,18 +126,20 @@ class Admitting:
             self.workers.do(uid, partial(failed, failure))
 
     def forget(self, uid: str) -> None:
-        """It is over."""
+        """Forgets a job that is over."""
         self.holds(uid)
         self.queue.leave(uid)
         self.retelling.gone(uid)
         self.granting.forget(uid)
+        self._heeded.pop(uid, None)
 
     def forget_gone(self) -> None:
         self.granting.forget_unless(lambda uid: uid in self.world.jobs)
+        self._heeded = {uid: generation for uid, generation in self._heeded.items() if uid in self.world.jobs}
         self.statuses.forget_gone()
 
     def _waiter(self, uid: str) -> tuple[Waiter | None, bool]:
-        """Of a job that waits for nothing but others; and whether nothing else is to be done on it."""
+        """Returns the waiter of a job that waits for nothing but others; and whether nothing else is to be done for it."""
         job = self.world.jobs.get(uid)
         if job is None or not self._may_queue(job):
             return None, False
@@ -156,7 +162,7 @@ class Admitting:
         return waiter, is_told and self.nobody_knows is None
 
     def _may_queue(self, job: JobView) -> bool:
-        """Nothing of it is under way, or may be."""
+        """Whether nothing of the job is under way, or may be."""
         if job.is_finished or job.is_deleted or job.unreadable or job.open_attempt is not None:
             return False
         if job.uid in self.leases.unsettled or self.leases.unexplained_of(job.uid):
@@ -164,21 +170,25 @@ class Admitting:
         return self.world.holds_nothing(job.uid) or not self.world.evidence(job.uid).holds_any
 
     def _seconds_of_pause(self, job: JobView) -> float:
-        """Until it queues again, after it had its tables and made nothing of them, or its intent could not be written."""
+        """Seconds until it queues again after it had its tables but got nowhere, or after its intent could not be written."""
         now = datetime.now(UTC)
         if backs_off(job, now):
             return max(0.1, back_off_left(job, now))
         return self.granting.seconds_left(job.uid)
 
     def _heed_news(self, waiter: Waiter) -> None:
-        """What its status says of it is of another spec, or of other facts."""
+        """Updates a status that describes another spec, or other facts."""
         known, job = self.queue.waiter(waiter.uid), self.world.jobs[waiter.uid]
         if job.phase is not Phase.WAITING:
             if known is not None:  # its status could not be written, or another was written over it
                 self.retelling.again([waiter.uid])
             return
         if job.status.observed_generation != job.generation:
-            self._tell(waiter.uid)
+            # Not told here: whatever is under way for a job keeps it from being granted, and perhaps nobody is in its way now.
+            if self._heeded.get(waiter.uid) != job.generation:
+                self._heeded[waiter.uid] = self._edited[waiter.uid] = job.generation
+            else:
+                self.retelling.again([waiter.uid])
         elif known is not None and known.footprint is not waiter.footprint:
             self.retelling.again([waiter.uid])
 
@@ -193,7 +203,7 @@ class Admitting:
             self._tell(job.uid)
 
     async def prepare(self, job: JobView) -> None:
-        """A job that has no attempt: what it waits for beside others is told."""
+        """Tells a job that has no attempt what it waits for besides others."""
         try:
             known = self.tables.knows(job)
         except NotUnderstoodError as error:
@@ -202,20 +212,20 @@ class Admitting:
         if not known:
             await self._await_tables(job)
             return
-        understood = Understood.of(job)
+        understood = UnderstoodFields.of(job)
         if job.spec.admission.suspend:
-            message = "held by spec.admission.suspend; it queues again, with its age, when that is false"
+            message = "held by spec.admission.suspend; it queues again, keeping its age, once that is false"
             await self.statuses.write(job, StatusChange(Phase.SUSPENDED, "Suspended", message, understood))
         elif backs_off(job, datetime.now(UTC)):
             return
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
-            message = f"nothing is granted until it is sure who holds what: {self.leases.trouble}"
+            message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
             change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
             await self.statuses.write(job, change)
         elif self.nobody_knows is not None:
             frozen = self.nobody_knows
             message = (
-                f"nothing is granted: {frozen.who} may write, and nobody knows which tables: {frozen.why}"
+                f"nothing is granted: {frozen.who} may write, and it is not known which tables: {frozen.why}"
             )
             change = StatusChange(Phase.PENDING, "HolderUnreadable", message, understood)
             await self.statuses.write(job, change)
@@ -239,27 +249,35 @@ class Admitting:
             if time.monotonic() - began > TURN_SECONDS:
                 self.world.wake()
                 break
+        self._tell_who_waits()
+
+    def _tell_who_waits(self) -> None:
+        """Has those told that wait, now that all were granted that may go."""
         while (blocked := self.queue.take_blocked()) is not None:
             self._tell_or_retell(blocked.waiter.uid)
         for uid in [uid for uid, by in self._untold.items() if not self.holders.is_to_be_read(by)]:
             del self._untold[uid]
             self._tell_or_retell(uid)
+        edited, self._edited = self._edited, {}
+        for uid in edited:
+            if uid in self.queue and self.queue.explain(uid).blocked_by:
+                self._tell(uid)
         while (stale := self.retelling.take_due()) is not None:
             self._tell(stale)
 
     def _reads_who_holds(self) -> bool:
-        """What isn't known yet of those who hold. Whether it has to be before anything is granted: of some nothing was written
-        down that is enough until then."""
+        """Asks to read what is not known yet of those who hold. Returns whether anything may be granted only after that: for
+        some, nothing sufficient was written down at the grant."""
         to_read, unread, now = self.holders.to_read, self.holders.unread, time.monotonic()
         if to_read and not self._asked_to_read:
             logger.info(
-                "what %d jobs touch that hold since before is read, of %d of them before anything is granted",
+                "reading what %d jobs touch that already held leases; %d of them must be read before anything is granted",
                 len(to_read),
                 len(unread),
             )
         elif self._asked_to_read and not to_read:
-            logger.info("what all jobs touch that hold is read")
-        asked = {uid: self._asked_to_read.get(uid, NEVER) for uid in to_read}
+            logger.info("it has been read what every job touches that holds leases")
+        asked = {uid: self._asked_to_read.get(uid, NOT_YET_ASKED) for uid in to_read}
         for uid in [uid for uid, at in asked.items() if now - at >= ASK_AGAIN]:
             asked[uid] = now
             job = self.world.jobs.get(uid)
@@ -281,12 +299,15 @@ class Admitting:
             return
         first = min(frozen, key=lambda one: (bool(one.tables), one.who))
         others = f" (and {len(frozen) - 1} more)" if len(frozen) > 1 else ""
-        held = ", ".join(str(table) for table in first.tables) or "nobody knows which tables, so that all are"
+        held = (
+            ", ".join(str(table) for table in first.tables)
+            or "it is not known which tables, so all of them are"
+        )
         message = f"{first.who}{others} may write, and cannot be read: {first.why}; held: {held}"
         self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
     async def _admit(self, decision: Decision) -> None:
-        """Of one that nobody is in the way of. Whatever it still waits for looks at it again."""
+        """Admits a job that nobody blocks. Whatever it still waits for has it looked at again."""
         uid = decision.waiter.uid
         job = self.world.jobs.get(uid)
         if job is None or self.workers.is_busy(uid):
@@ -299,8 +320,20 @@ class Admitting:
             return
         elif job.refusal is not None:
             self.workers.do(uid, partial(self._refuse, job, job.refusal))
+        elif (obstacle := self.surroundings.obstacle) is not None:
+            if not _says(job, obstacle):
+                self.workers.do(uid, partial(self.tell_obstacle, uid))
         else:
             await self._grant(job)
+
+    async def tell_obstacle(self, uid: str) -> None:
+        """Says what is missing around the operator, on a job that would otherwise start or be judged."""
+        job, obstacle = self.world.jobs.get(uid), self.surroundings.obstacle
+        if job is None or obstacle is None or not self._may_queue(job) or _says(job, obstacle):
+            return
+        if job.phase is Phase.SUSPENDED or backs_off(job, datetime.now(UTC)):
+            return
+        await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
 
     async def _grant(self, job: JobView) -> None:
         number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
@@ -315,7 +348,7 @@ class Admitting:
         self.workers.do(job.uid, partial(self._begin, job, grant))
 
     async def _begin(self, job: JobView, grant: Grant) -> None:
-        """The intent, under the version of the job that was decided on; then what follows from it."""
+        """Writes the intent, under the version of the job that was decided on; then starts what follows from it."""
         lease = grant.lease
         attempt = Attempt(
             number=lease.attempt,
@@ -326,12 +359,12 @@ class Admitting:
         )
         self.applications.creates.begins(job.namespace, attempt.application)
         message = f"admitted; SparkApplication {attempt.application} is being created"
-        change = StatusChange(Phase.STARTING, "Admitted", message, Understood.of(job), attempt)
+        change = StatusChange(Phase.STARTING, "Admitted", message, UnderstoodFields.of(job), attempt)
         try:
             await self.statuses.write(job, change)
         except ApiError as error:
             if error.is_definite or isinstance(error, ConflictError):
-                # It isn't written: mostly the job was edited or deleted since it was decided on.
+                # It was not written: usually the job was edited or deleted after the decision.
                 self.leases.settled(job.uid)
                 self.leases.release(lease)
             if isinstance(error, ConflictError | NotFoundError):
@@ -339,7 +372,7 @@ class Admitting:
             raise
         self.granting.forget(job.uid)
         self.leases.settled(job.uid)
-        self.metrics.decided(Outcome.GRANTED)
+        self.metrics.decided(DecisionOutcome.GRANTED)
         logger.info("%s: attempt %d granted", job.key, lease.attempt)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None:
@@ -359,7 +392,7 @@ class Admitting:
         self.workers.do(uid, partial(self._keep_waiting, uid))
 
     async def _keep_waiting(self, uid: str) -> None:
-        """Says who is in the way, as it is when its turn comes."""
+        """Says who is in the way, as things are when its turn comes."""
         job = self.world.jobs.get(uid)
         if job is None or uid not in self.queue or not self.leases.is_sure:
             return
@@ -386,7 +419,7 @@ class Admitting:
             phase,
             reason,
             message,
-            understood=Understood.of(job),
+            understood=UnderstoodFields.of(job),
             blocked_by=decision.blocked_by,
             blocked_by_count=decision.count,
         )
@@ -403,16 +436,16 @@ class Admitting:
 
     async def _refuse(self, job: JobView, why: str) -> None:
         await self.statuses.write(job, StatusChange(Phase.FAILED, "NotUnderstood", why))
-        self.metrics.decided(Outcome.REFUSED)
+        self.metrics.decided(DecisionOutcome.REFUSED)
         await self.events.tell(job, "NotUnderstood", why, warning=True)
 
     async def _await_tables(self, job: JobView) -> None:
-        """Mostly it takes less time than to write that it does."""
+        """Says that its tables are being read; reading usually takes less time than writing that would."""
         if job.phase is None and self.tables.waited(job) > SLOW_SECONDS:
             tables = ", ".join(key.text for key in job.tables)
             message = (
-                f"reading what the log of {tables} says; without an answer within {PATIENCE:.0f} s it queues as if it "
-                "touched all of it"
+                f"reading the log of {tables}; without an answer within {PATIENCE:.0f} s the job queues as if it "
+                "touched all of them"
             )
             await self.statuses.write(job, StatusChange(Phase.PENDING, "ReadingTables", message))
 
@@ -422,14 +455,22 @@ async def _others_have_their_turn() -> None:
 
 
 async def failed(failure: Exception) -> None:
-    """For the guard, which tells it on the job that it is about."""
+    """Raises the failure for the guard, which reports it on the job that it concerns."""
     raise failure
 
 
-def _counted(phase: Phase, reason: str) -> Outcome:
+def _says(job: JobView, obstacle: Obstacle) -> bool:
+    return (job.phase, job.status.reason, job.status.message) == (
+        Phase.PENDING,
+        obstacle.reason,
+        obstacle.message,
+    )
+
+
+def _counted(phase: Phase, reason: str) -> DecisionOutcome:
     if phase is Phase.FAILED:
-        return Outcome.TIMED_OUT if reason == "TimedOut" else Outcome.FAILED
-    return Outcome.SKIPPED if phase is Phase.SKIPPED else Outcome.BLOCKED
+        return DecisionOutcome.TIMED_OUT if reason == "TimedOut" else DecisionOutcome.FAILED
+    return DecisionOutcome.SKIPPED if phase is Phase.SKIPPED else DecisionOutcome.BLOCKED
 
 
 def _may_wait(job: JobView) -> bool:
@@ -438,7 +479,7 @@ def _may_wait(job: JobView) -> bool:
 
 
 def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phase, str, str]:
-    """Phase, reason and message of a job that is blocked."""
+    """Returns phase, reason and message of a blocked job."""
     admission = job.spec.admission
     if admission.when_blocked is WhenBlocked.SKIP:
         return Phase.SKIPPED, "Blocked", f"skipped: {message}"
@@ -447,10 +488,10 @@ def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phas
     waited = (now - job.queued_at).total_seconds()
     if admission.timeout is not None and waited > seconds(admission.timeout):
         return Phase.FAILED, "TimedOut", f"not run: still blocked after {admission.timeout}: {message}"
-    return Phase.WAITING, "Blocked", f"{message}; starts when nothing conflicts with it any more"
+    return Phase.WAITING, "Blocked", f"{message}; it starts once nothing conflicts with it"
 
 
 def _may_change_before(job: JobView, decision: Decision) -> bool:
-    """Whether one of those before it may change its tables, or more are there than are named."""
+    """Whether a job ahead of it may change its tables, or more jobs are ahead than are named."""
     named = decision.blocked_by
     return decision.count > len(named) or any(one.by.footprint.may_change(job.tables) for one in named)

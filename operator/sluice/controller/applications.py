@@ -1,10 +1,10 @@
-"""SparkApplications and driver pods of attempts: created, observed, and let go once their end is proved."""
+"""SparkApplications and driver pods of attempts: they are created, observed, and let go once their end is proved."""
 
 import time
 from datetime import UTC, datetime
-from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller.creates import CreateLog
@@ -27,13 +27,14 @@ from sluice.lifecycle.evidence import (
 )
 from sluice.lifecycle.job import JobView
 
-Json = dict[str, Any]
-
 TESTS_FAILED = 422
-"""Of a JSON patch: the object isn't as it was seen."""
+"""The code for a failed JSON patch: the object is not as it was seen."""
+
+NO_ACCOUNT = "error looking up service account"
+"""What the API server says of a pod whose account is not there."""
 
 PLACEHOLDER_SECONDS = 3600.0
-"""Longer than any submission takes that was under way when the driver's name was taken."""
+"""Seconds: longer than any submission takes that was under way when the driver's name was taken."""
 
 
 class ForeignApplicationError(Exception):
@@ -41,7 +42,7 @@ class ForeignApplicationError(Exception):
 
 
 class RefusedCreateError(Exception):
-    """The API server refused the attempt's application for certain."""
+    """The API server definitely refused the attempt's application."""
 
 
 class Applications:
@@ -62,7 +63,7 @@ class Applications:
             if token != str(attempt.token):
                 self.creates.answered(*place)
                 raise ForeignApplicationError(
-                    f"SparkApplication {attempt.application} exists and is not of this attempt "
+                    f"SparkApplication {attempt.application} exists and does not belong to this attempt "
                     f"(its token is {token}, not {attempt.token}): delete it"
                 ) from None
         except ApiError as error:
@@ -74,16 +75,15 @@ class Applications:
         await self._with_its_label(APPLICATIONS, self._world.applications, created)
 
     async def find(self, namespace: str, name: str, uid: str) -> bool:
-        """Whether the API server has the application of the job with this uid, not let go, which a watch may not have shown
-        yet."""
+        """Whether the API server has the application of the job with this uid, not let go; a watch may not have shown it yet."""
         body = await self._have(APPLICATIONS, self._world.applications, namespace, name)
         return (
             body is not None and is_marked(body) and labels_of(body).get(names.LABEL_JOB_UID) in (uid, None)
         )
 
     async def is_left(self, lease: Lease) -> bool:
-        """Whether anything that the API server has must keep the lease. Watches may not have shown it yet, or not show it any
-        more, because somebody took its label off; and a driver may outlive its application."""
+        """Whether the API server has anything that must keep the lease. Watches may not have shown it yet, or no longer show
+        it because somebody took its label off; and a driver may outlive its application."""
         namespace, name = place_of(lease)
         application = await self._have(APPLICATIONS, self._world.applications, namespace, name)
         pod = await self._have(PODS, self._world.pods, namespace, driver_pod_name(name))
@@ -121,8 +121,18 @@ class Applications:
             return
         await self._with_its_label(PODS, self._world.pods, pod)
 
+    async def has_account(self, namespace: str, account: str) -> bool:
+        """Whether pods can be created as this service account, as the API server says of one that is not created."""
+        body = ENGINE.placeholder(namespace, f"{account}-tried", {})
+        body["spec"]["serviceAccountName"] = account
+        try:
+            await self._kube.create(PODS, namespace, body, only_try=True)
+        except ApiError as error:
+            return NO_ACCOUNT not in str(error)
+        return True
+
     async def let_go(self, one: Evidence) -> None:
-        """Its end is proved, and stays so as long as anything of it is left."""
+        """Lets the attempt go: its end is proved, and stays so as long as anything of it is left."""
         marked: list[tuple[Resource, Mirror, Json | None]] = [
             (PODS, self._world.pods, one.pod),
             (APPLICATIONS, self._world.applications, one.application),
@@ -139,12 +149,12 @@ class Applications:
             await self._kube.delete(APPLICATIONS, namespace, name, _this_one(known))
 
     async def delete_job(self, job: JobView) -> None:
-        """As it was seen, and no other."""
+        """Deletes the job as it was seen, and no other."""
         seen = {"uid": job.uid, "resourceVersion": job.resource_version}
         await self._kube.delete(JOBS, job.namespace, job.name, {"preconditions": seen})
 
     async def delete_pod(self, pod: Json) -> None:
-        """This one, and not what may bear its name by now."""
+        """Deletes this pod, and not another one that bears its name by now."""
         await self._kube.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"], _this_one(pod))
 
     async def remove_old_placeholders(self, uid: str) -> None:
@@ -157,15 +167,15 @@ class Applications:
                     self._world.pods.gone(uid_of(pod))
 
     async def put_label_back(self, body: Json) -> None:
-        """Where an object of one job bears the label of another."""
+        """Puts the label back where an object of one job bears the label of another."""
         if uid_of(body) in self._world.pods:
             await self._with_its_label(PODS, self._world.pods, body)
         else:
             await self._with_its_label(APPLICATIONS, self._world.applications, body)
 
     async def _with_its_label(self, resource: Resource, known: Mirror, body: Json) -> Json:
-        """Watches and lists show what bears our label. Where somebody took it off, or wrote another one, the record in the
-        object says whose it is, and the label is put back."""
+        """Finds objects that lost our label. Watches and lists show only what bears it. Where somebody removed or replaced it,
+        the record in the object says whose it is, and the label is put back."""
         metadata = body["metadata"]
         label = labels_of(body).get(names.LABEL_JOB_UID)
         try:
@@ -179,8 +189,8 @@ class Applications:
         return known.keep(body)
 
     async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> bool:
-        """Ours alone, wherever it stands by now: another controller may have put its own before it, or taken that off: then
-        it isn't off yet."""
+        """Removes our finalizer alone, wherever it is in the list by now. Another controller may have put its own before ours,
+        or removed one; then ours is not off yet."""
         metadata = body["metadata"]
         if not is_marked(body):
             return True

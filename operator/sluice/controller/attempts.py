@@ -1,8 +1,8 @@
-"""The way of an open attempt, carried out: each step is decided by `lifecycle.attempt`, and done here."""
+"""Carries an open attempt through: each step is decided by `lifecycle.attempt`, and done here."""
 
 import contextlib
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -16,7 +16,8 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
 from sluice.controller.world import World
-from sluice.engines import Observation
+from sluice.engines import Observation, Stage
+from sluice.engines.account import missing
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
@@ -44,7 +45,7 @@ class Attempts:
     timers: Timers
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
-        """One step on."""
+        """Takes one step."""
         self._follow_tables(job)
         evidence = self.world.evidence(job.uid).of(attempt)
         lease = self.leases.lease_of(job.uid, attempt.number)
@@ -80,7 +81,7 @@ class Attempts:
                 assert_never(step)
 
     def _follow_tables(self, job: JobView) -> None:
-        """Others are held against what it touches: once anybody had to look."""
+        """Keeps what the attempt touches up to date, once anybody has had to look: others are compared with it."""
         if job.is_read:
             with contextlib.suppress(NotUnderstoodError):
                 self.tables.knows(job)
@@ -89,7 +90,7 @@ class Attempts:
         return self.applications.creates.seconds_left(job.namespace, attempt.application)
 
     async def restore(self, job: JobView) -> bool:
-        """Whether an intent was missing, and is written again."""
+        """Writes a missing intent again; returns whether one was missing."""
         if not self.leases.is_sure:
             return False
         change = restored(job, self.world.evidence(job.uid), self.leases.held_by(job.uid))
@@ -99,7 +100,7 @@ class Attempts:
         return change is not None
 
     async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:
-        """Once: `job` is as it was before its status named them."""
+        """Tells once what stands beside the attempt: `job` is as it was before its status named them."""
         for sentence in evidence.told_beside:
             if sentence not in (job.status.message or ""):
                 await self.events.tell(job, "SecondApplication", sentence, warning=True)
@@ -132,6 +133,8 @@ class Attempts:
             logs = self.logs.ask(job, attempt)
             if logs is None:
                 return
+        if seen.stage is Stage.NEVER_STARTS:
+            seen = await self._with_missing_account(job, seen)
         ended = closed(attempt, seen, logs, datetime.now(UTC), deleted=deleted)
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
@@ -140,3 +143,13 @@ class Attempts:
         self.logs.forget(job, attempt)
         logger.info("%s: %s: %s", job.key, reason, message)
         await self.leftovers.retire(job.uid)
+
+    async def _with_missing_account(self, job: JobView, seen: Observation) -> Observation:
+        """Adds what no application tells where it keeps a driver from being started."""
+        try:
+            account = job.profile.service_account
+        except NotUnderstoodError:
+            return seen
+        if account is None or await self.applications.has_account(job.namespace, account):
+            return seen
+        return replace(seen, detail=f"{missing(job.namespace, account)}; {seen.detail}")

@@ -1,4 +1,4 @@
-"""A thread with an event loop of its own, for what no busy loop may hold up."""
+"""A thread with an event loop of its own, for what a busy loop must not hold up."""
 
 import asyncio
 import threading
@@ -8,21 +8,23 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 ENDS_WITHIN = 5.0
-"""Seconds that are waited for its end."""
+"""Seconds to wait for its end."""
 
 
 class BesideThread:
-    """What is shared with it must be whole at any moment: between any two of its steps the other thread may have its turn."""
+    """A thread with a loop. What is shared with it must be consistent at every moment: between any two steps the other thread
+    may have its turn."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
-        # A daemon: what hangs in it doesn't keep the process from its end.
+        # A daemon: if something in it hangs, the process can still end.
         self._thread = threading.Thread(target=self._turn, name=name, daemon=True)
         self._thread.start()
 
     async def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Carries it out over there. Who is cancelled while it waits has cancelled it there before anything that it asks for
-        next begins: the other loop takes both in the order in which they were asked."""
+        """Runs the coroutine in the other loop. If the caller is cancelled while it waits, the coroutine is cancelled there
+        before anything that the caller asks for next begins: the other loop takes both in the order in which they were asked
+        for."""
         try:
             running = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         except RuntimeError:
@@ -31,7 +33,7 @@ class BesideThread:
         return await asyncio.wrap_future(running)
 
     def close(self) -> None:
-        """What still runs in it is cancelled."""
+        """Cancels what still runs in it."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(ENDS_WITHIN)

@@ -1,4 +1,4 @@
-"""This installation's own claim: held before it acts for the first time, and as long as it acts."""
+"""This installation's own claim: it is held before the installation first acts, and as long as it acts."""
 
 import asyncio
 import logging
@@ -26,8 +26,8 @@ class Claiming:
         self._register = Register(kube)
 
     async def check(self) -> None:
-        """OverlapError if this installation could not act now. A replica that would be refused says so at once, not when it is
-        its turn to lead."""
+        """Raises OverlapError if this installation could not act now. A replica that would be refused says so at once, and not
+        only when its turn to lead comes."""
         while True:
             try:
                 await self._register.check(await self._own())
@@ -37,7 +37,7 @@ class Claiming:
                 return
 
     async def claim(self, leads: Callable[[], bool]) -> str | None:
-        """Gives the installation's identity; None if this replica doesn't lead any more."""
+        """Claims, and returns the installation's identity; None if this replica no longer leads."""
         while leads():
             try:
                 own = await self._own()
@@ -49,7 +49,7 @@ class Claiming:
         return None
 
     async def keep(self, leads: Callable[[], bool]) -> None:
-        """Ends with OverlapError only."""
+        """Keeps the claim; ends only with OverlapError."""
         while True:
             await asyncio.sleep(EVERY)
             await self.claim(leads)
@@ -66,7 +66,7 @@ class Claiming:
         )
 
     async def _failed(self, error: ApiError) -> None:
-        logger.warning("nothing is done before this installation has its claim: %s; trying again", error)
+        logger.warning("nothing is done until this installation has its claim: %s; trying again", error)
         await asyncio.sleep(PAUSE)
 
 

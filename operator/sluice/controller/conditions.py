@@ -1,10 +1,10 @@
 """The operator's own conditions as this process knows them.
 
-Whoever finds that one holds or fails says so here, as often as it likes; what changed is written with the next renewal of
-the Lease, and told by an Event. To add one, name it in OperatorConditionType, and what is said when all is well below.
+Whoever finds that one holds or fails says so here, as often as it likes; a change is written with the next renewal of the
+Lease, and reported by an Event. To add one, name it in OperatorConditionType, and add below what is said when all is well.
 
-Two threads say and ask: the acting one, and the Lease's. Each question and each word is whole under a lock, which nobody
-holds while he waits or logs.
+Two threads report and ask: the acting one, and the Lease's. Each call is atomic under a lock, which nobody holds while waiting
+or logging.
 """
 
 import logging
@@ -21,16 +21,22 @@ logger = logging.getLogger(__name__)
 WELL: dict[OperatorConditionType, tuple[str, str]] = {
     OperatorConditionType.API_SERVER_REACHABLE: ("Answers", "the API server answers"),
     OperatorConditionType.LEASE_TABLE_USABLE: ("Usable", "leases are granted and released"),
-    OperatorConditionType.LISTS_COMPLETE: ("Listed", "all objects were listed"),
+    OperatorConditionType.LISTS_COMPLETE: ("Listed", "all objects have been listed"),
     OperatorConditionType.HOLDERS_READABLE: (
         "AllReadable",
-        "of everybody who may write it is known which tables",
+        "it is known which tables everybody who may write touches",
     ),
-    OperatorConditionType.LEASES_EXPLAINED: ("AllExplained", "for each lease an object stands"),
+    OperatorConditionType.LEASES_EXPLAINED: ("AllExplained", "an object explains each lease"),
+    OperatorConditionType.SPARK_OPERATOR_INSTALLED: ("Served", "the API server serves SparkApplications"),
+    OperatorConditionType.DEFINITIONS_CURRENT: (
+        "Current",
+        "the definitions of Sluice's resources are those of this version, or later ones",
+    ),
+    OperatorConditionType.RIGHTS_GRANTED: ("Granted", "the operator is allowed all that it needs"),
 }
 
 OF_ANY_PROCESS = frozenset({OperatorConditionType.API_SERVER_REACHABLE})
-"""The others are the leader's to tell."""
+"""The conditions that this process knows of itself; the others are the leader's to tell."""
 
 _MOST_UNTOLD = 32
 _LONGEST_REASON = 63
@@ -56,9 +62,16 @@ class Conditions:
         self._say(type_, ConditionStatus.FALSE, reason[:_LONGEST_REASON], _plain(message[:_LONGEST_MESSAGE]))
 
     def is_well(self, type_: OperatorConditionType) -> bool:
-        """As this process knows itself, and not from the leader before."""
+        """Whether all is well as this process itself knows, not as the leader before it said."""
         with self._changing:
             return type_ in self._said and self._known[type_].status is ConditionStatus.TRUE
+
+    def failing(self, type_: OperatorConditionType, reason: str) -> str | None:
+        """The message, if this process found that the condition fails for this reason."""
+        with self._changing:
+            known = self._known.get(type_) if type_ in self._said else None
+        is_so = known is not None and known.status is ConditionStatus.FALSE and known.reason == reason
+        return known.message if known is not None and is_so else None
 
     def all(self) -> tuple[OperatorCondition, ...]:
         with self._changing:
@@ -68,7 +81,7 @@ class Conditions:
         return written(self.all())
 
     def take_over(self, text: str) -> None:
-        """What the leader before has told, so that what stays as it was is no transition."""
+        """Takes over what the previous leader said, so that what stays as it was is no transition."""
         told = read(text)
         with self._changing:
             for condition in told:
@@ -96,7 +109,7 @@ class Conditions:
     def _is_told(
         self, type_: OperatorConditionType, status: ConditionStatus, reason: str, message: str
     ) -> bool:
-        """Whether it is a transition, which is told."""
+        """Whether this is a transition, which is reported."""
         with self._changing:
             self._said.add(type_)
             known = self._known.get(type_)
@@ -116,5 +129,5 @@ class Conditions:
 
 
 def _plain(text: str) -> str:
-    """What people write into objects may hold halves of characters, which no JSON takes."""
+    """Replaces lone surrogates, which people may write into objects and no JSON takes."""
     return text.encode("utf-8", "replace").decode("utf-8")

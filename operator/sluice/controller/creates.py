@@ -1,6 +1,6 @@
-"""Creates of applications as this leader sent them: which were answered, and whether one may land yet.
+"""Records the creates of applications as this leader sent them: which were answered, and whether one may still land.
 
-Nothing of it outlives the leader. Of an intent that it only found it doesn't know what its predecessors sent.
+Nothing of it outlives the leader. For an intent that it only found, it does not know what its predecessors sent.
 """
 
 from collections.abc import Callable
@@ -16,28 +16,29 @@ LONGEST_PAUSE = 30.0
 @dataclass
 class _Known:
     is_all: bool = False
-    """Nobody else has sent any."""
+    """Whether nobody else has sent any."""
     unanswered: int = 0
     refusal: str | None = None
 
 
 class CreateLog:
-    """By the applications' names within their namespaces, which no two attempts share."""
+    """Keyed by the applications' names within their namespaces, which no two attempts share."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._known: dict[tuple[str, str], _Known] = {}
         self._refused: Pauses[tuple[str, str]] = Pauses(clock, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
 
     def begins(self, namespace: str, name: str) -> None:
-        """With the grant: before it nobody had an intent to create anything for."""
+        """Begins with the grant: before it nobody had an intent to create anything for."""
         self._known.setdefault((namespace, name), _Known(is_all=True))
 
     def sends(self, namespace: str, name: str) -> None:
-        """Noted before it is sent, so that whatever comes in between leaves it unanswered."""
+        """Notes a create before it is sent, so that whatever happens in between leaves it unanswered."""
         self._of(namespace, name).unanswered += 1
 
     def answered(self, namespace: str, name: str, *, refusal: str | None = None) -> None:
-        """It made nothing; the next one is sent after a pause. `refusal`: for certain, and asking again may help."""
+        """Notes that a create made nothing; the next one is sent after a pause. `refusal`: it was definite, and asking again
+        may help."""
         known = self._of(namespace, name)
         known.unanswered -= 1
         self._refused.tries((namespace, name))
@@ -45,7 +46,7 @@ class CreateLog:
             known.refusal = refusal
 
     def forget(self, namespace: str, name: str) -> None:
-        """The application is there, or its attempt is over."""
+        """Forgets the creates: the application exists, or its attempt is over."""
         self._known.pop((namespace, name), None)
         self._refused.forget((namespace, name))
 
@@ -57,11 +58,11 @@ class CreateLog:
         return Creates(known.refusal, known.is_all and not known.unanswered, is_due)
 
     def seconds_left(self, namespace: str, name: str) -> float:
-        """Until the next one may be sent."""
+        """Seconds until the next create may be sent."""
         return self._refused.seconds_left((namespace, name))
 
     def unanswered(self, namespace: str, name: str) -> int:
-        """How many of those that this leader sent had no answer."""
+        """How many of this leader's creates had no answer."""
         known = self._known.get((namespace, name))
         return 0 if known is None else known.unanswered
 

@@ -1,4 +1,4 @@
-"""What the policies of the cluster declare, by table."""
+"""Keeps what the policies of the cluster declare, by table."""
 
 import logging
 from collections.abc import Iterable
@@ -7,14 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
 
 logger = logging.getLogger(__name__)
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class _NotUnderstood:
 
 _Read = Policy | _NotUnderstood
 _Found = tuple[Declarations, tuple[LeftOut, ...]]
-"""And which policies do not count, and why."""
+"""The declarations, and which policies do not count, and why."""
 
 
 def declarations(bodies: Iterable[Json]) -> _Found:
@@ -34,7 +33,7 @@ def declarations(bodies: Iterable[Json]) -> _Found:
 
 
 class KnownPolicies:
-    """Each is read once a generation, so that a change of one of thousands is a change of one."""
+    """The policies; each is read once per generation, so that a change of one among thousands costs only one."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, _Read]] = {}
@@ -51,7 +50,7 @@ class KnownPolicies:
 
 
 def _read(body: Json) -> _Read:
-    """One policy's trouble is that policy's: all jobs wait for what the others say."""
+    """Reads one policy. A policy's trouble stays with that policy: otherwise all jobs would wait for it."""
     metadata = body["metadata"]
     called = f"{metadata['namespace']}/{metadata['name']}"
     try:

@@ -1,7 +1,7 @@
-"""Events: a few a job's life, and the transitions of the operator's conditions.
+"""Events: a few in a job's life, and the transitions of the operator's conditions.
 
-Those of jobs are told and forgotten: who acts waits for none of them, and what they say stands in the job's status, too. One task
-writes them one after another, so those of one object keep their order.
+Events of jobs are queued and forgotten: whoever acts does not wait for them, and what they say is in the job's status, too.
+One task writes them one after another, so that those of one object keep their order.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ logger = logging.getLogger(__name__)
 
 MOST_WAITING = 10_000
 A_SECOND = 50.0
-"""So that what jobs wait for has the API server, and this process, nearly for itself."""
+"""Few enough to leave nearly the whole API server, and this process, to what jobs wait for."""
 AT_ONCE = 100
 LAST_SECONDS = 3.0
-"""For what is left to be written when the operator stops."""
+"""Seconds for what is left to be written when the operator stops."""
 MESSAGE = 1024
 """Characters that the API server takes."""
 LOGGED_EACH = 1000
-"""Events that are dropped."""
+"""How many dropped Events one log line stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class EventWriter:
         self._dropped = 0
 
     async def tell(self, job: JobView, reason: str, message: str, *, warning: bool = False) -> None:
-        """Returns at once."""
+        """Queues the event and returns at once."""
         about = {
             "apiVersion": names.API_VERSION,
             "kind": names.JOB_KIND,
@@ -67,7 +67,7 @@ class EventWriter:
             self._drop(told, f"{MOST_WAITING} wait to be written")
 
     async def run(self) -> None:
-        """Writes what is told, until it is cancelled."""
+        """Writes what is queued, until it is cancelled."""
         while True:
             told = await self._waiting.get()
             await self._write(told)
@@ -104,7 +104,7 @@ class EventWriter:
     async def tell_of_lease(
         self, lease: dict[str, Any], reason: str, message: str, *, since: datetime, warning: bool
     ) -> bool:
-        """Whether nothing is left to be told: it is written, or the API server refuses it for good."""
+        """Returns whether nothing is left to be written: it is written, or the API server has refused it for good."""
         metadata = lease["metadata"]
         about = {
             "apiVersion": lease["apiVersion"],
@@ -135,7 +135,7 @@ class EventWriter:
             "reason": reason,
             "message": message[:MESSAGE],
             "source": {"component": "sluice"},
-            "reportingComponent": "sluice.dev/operator",
+            "reportingComponent": names.REPORTING_COMPONENT,
             "reportingInstance": self._identity[:128],
             "action": reason,
             "eventTime": when.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),

@@ -1,10 +1,11 @@
-"""No object's trouble is another's: whatever happens while one is read, judged or acted on becomes that one's condition."""
+"""Confines each object's trouble to that object: whatever happens while it is read, judged or acted on becomes its condition."""
 
 import logging
 import time
 from collections.abc import Awaitable
 
 from sluice.controller.events import EventWriter
+from sluice.controller.news import News
 from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
 from sluice.controller.status import StatusWriter
@@ -33,15 +34,14 @@ class Guard:
         self._statuses = statuses
         self._events = events
         self._timers = timers
-        """Of the loop: what failed is tried again."""
+        """Pauses of the loop itself: what failed is tried again."""
         self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
-        self._failing: dict[str, str] = {}
-        """By uid: what was last told of it."""
-        self._wordless: dict[str, str] = {}
-        """Likewise, of those whose status has no place for words."""
+        self._failing = News()
+        self._wordless = News()
+        """News of those whose status has no place for words."""
 
     async def on(self, uid: str, doing: Awaitable[None]) -> None:
-        """Does something on the job with this uid. What fails is tried again after a pause of its own."""
+        """Does something for the job with this uid. What fails is tried again after a pause of its own."""
         try:
             await doing
         except ApiError as error:
@@ -50,12 +50,11 @@ class Guard:
         except Exception as error:
             self._try_again(uid)
             said = f"{type(error).__name__}: {error}"[:1024]
-            if self._failing.get(uid) != said:
-                self._failing[uid] = said
+            if self._failing.is_news(uid, said):
                 logger.exception("%s: the operator failed on it; trying again", self._called(uid))
                 await self._tell(uid, "OperatorFailed", f"the operator failed on this job: {said}")
         else:
-            self._failing.pop(uid, None)
+            self._failing.forget(uid)
             self._pauses.forget(uid)
 
     def _try_again(self, uid: str) -> None:
@@ -64,19 +63,19 @@ class Guard:
             self._timers.within(self._pauses.seconds_left(uid), uid)
 
     async def tell_unreadable(self, job: JobView, why: str) -> None:
-        """What somebody wrote into its status hides what it has done: nothing is done on it before that is put right."""
+        """Says that the job's status is unreadable: what somebody wrote there hides what the job has done, so nothing is done
+        for it before that is put right."""
         message = f"{why}: put it back as it was, or delete the job once its driver has ended"
         if job.can_tell:
             await self._statuses.stall(job, "StatusUnreadable", message)
-        elif self._wordless.get(job.uid) != message:
-            self._wordless[job.uid] = message
+        elif self._wordless.is_news(job.uid, message):
             logger.warning("%s: %s", job.key, message)
             await self._events.tell(job, "StatusUnreadable", message, warning=True)
 
     def forget_gone(self) -> None:
         there = self._world.is_there
-        self._failing = {uid: said for uid, said in self._failing.items() if there(uid)}
-        self._wordless = {uid: said for uid, said in self._wordless.items() if there(uid)}
+        self._failing.forget_unless(there)
+        self._wordless.forget_unless(there)
         self._pauses.forget_unless(there)
 
     def _called(self, uid: str) -> str:
@@ -90,20 +89,19 @@ class Guard:
         try:
             await self._statuses.stall(job, reason, message)
         except ApiError as second:
-            logger.warning("%s: its status cannot tell that: %s", job.key, second)
+            logger.warning("%s: its status cannot say so: %s", job.key, second)
         except Exception:
-            logger.exception("%s: the operator failed on telling that in its status", job.key)
+            logger.exception("%s: the operator failed to say so in its status", job.key)
 
     async def _refused(self, uid: str, error: ApiError) -> None:
-        """The job may not be there any more, or be another than was seen, which a watch may have missed."""
+        """Handles a refusal: the job may be gone, or differ from what was seen, which a watch may have missed."""
         job = self._world.jobs.get(uid)
         logger.warning("%s: %s; trying again", self._called(uid), error)
         if job is None:
             return
         if not isinstance(error, NotFoundError | ConflictError):
-            if error.is_definite and self._failing.get(uid) != str(error):
-                self._failing[uid] = str(error)
-                message = f"the API server refuses what is to be done on this job: {error}; trying again"
+            if error.is_definite and self._failing.is_news(uid, str(error)):
+                message = f"the API server refuses a request for this job: {error}; trying again"
                 await self._tell(uid, "ApiServerRefuses", message)
             return
         try:

@@ -1,6 +1,7 @@
-"""Whether this process moves, and whether it sees what there is. Kubernetes restarts it for the one and waits for the other.
+"""Tells whether this process moves, and whether it sees what there is: Kubernetes restarts it for the one and waits for the other.
 
-kopf has an endpoint of its own, which isn't used: it stays well while the acting loop stands still, and knows of no Lease.
+kopf has an endpoint of its own, which isn't used: it stays well while the acting loop stands still, and does not know of the
+Lease.
 """
 
 import asyncio
@@ -11,13 +12,13 @@ from dataclasses import dataclass
 from sluice.kube.watching import Watcher
 
 STUCK_AFTER = 120.0
-"""Seconds: more than a loop that moves takes for its longest step, all of whose requests may time out."""
+"""Seconds: more than a moving loop takes for its longest step, even if all requests of that step time out."""
 
 TURN_EVERY = 0.5
 
 
 class Pulse:
-    """Beats as something moves that has to move once it has begun, and until it rests."""
+    """Beats whenever something moves that has to move from its beginning until it rests."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -34,8 +35,8 @@ class Pulse:
         return 0.0 if beaten is None else self._now() - beaten
 
 
-class Turns:
-    """Of the loop that all but the Lease is done in, counted as long as it turns."""
+class TurnCount:
+    """Counts the turns of the loop that does everything but the Lease, as long as it turns."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -47,8 +48,8 @@ class Turns:
 
 
 class Stillness:
-    """Of a loop, as another thread sees it that looks every TURN_EVERY. Looks are counted, and not seconds: who was stopped
-    itself, with its process or its machine, hasn't seen the other stand still."""
+    """Watches a loop stand still, from another thread that looks every TURN_EVERY. It counts looks and not seconds: a watcher
+    that was itself stopped, with its process or its machine, has not seen the other stand still."""
 
     def __init__(self, turns: Callable[[], int]) -> None:
         self._turns = turns
@@ -56,7 +57,7 @@ class Stillness:
         self._looks = 0
 
     def look(self) -> float:
-        """For how many seconds it has been seen to stand still."""
+        """Returns for how many seconds the loop has been seen to stand still."""
         turns = self._turns()
         self._looks = self._looks + 1 if turns == self._seen else 0
         self._seen = turns
@@ -69,16 +70,18 @@ class Health:
     """Whether the API server answered when it was last asked; nobody leads where it doesn't."""
     leads: Callable[[], bool]
     has_listed: Callable[[], bool]
-    """Asked of a leader, which lists all kinds itself. kopf doesn't tell when its own first list of policies has come to its end;
-    what a follower has seen of jobs matters only when it leads."""
+    """Whether all was listed. It is asked of a leader only, which lists all kinds itself: kopf does not tell when its own
+    first list of policies is complete, and what a follower has seen of jobs matters only once it leads."""
     lease: Pulse
-    """Of who looks at the Lease, or renews it."""
+    """The pulse of the task that looks at the Lease, or renews it."""
     loop: Pulse
-    """Of the acting loop, which runs on the leader alone, and once its installation has its claim."""
+    """The pulse of the acting loop, which runs on the leader alone, once its installation has its claim."""
     watchers: tuple[Watcher, ...]
+    missing: Callable[[], Iterable[str]]
+    """What keeps this replica from doing its work, and is not its own fault."""
 
     def stuck(self) -> list[str]:
-        """Why it should be started anew; empty: it moves."""
+        """Why the process should be restarted; empty: it moves."""
         return list(self._stuck())
 
     def not_ready(self) -> list[str]:
@@ -92,9 +95,10 @@ class Health:
 
     def _unseen(self) -> Iterable[str]:
         if not self.asks_the_lease():
-            yield "the Lease can't be asked: see the operator's log"
+            yield "the Lease cannot be read: see the operator's log"
         for watcher in self.watchers:
             if not watcher.is_current:
                 yield f"{watcher.called} are not watched"
+        yield from self.missing()
         if self.leads() and not self.has_listed():
-            yield "not all objects were listed yet"
+            yield "not all objects have been listed yet"

@@ -1,4 +1,5 @@
-"""Who may write, as far as this leader knows, job by job: with a lease, without one, and whom nobody can read."""
+"""Knows who may write, as far as this leader knows, job by job: those with a lease, those without one, and those that cannot
+be read."""
 
 import logging
 from collections.abc import Iterable
@@ -21,18 +22,19 @@ class Holders:
         self._world = world
         self._leases = leases
         self._frozen: dict[str, list[Frozen]] = {}
-        """Those of whom nobody can read what they may write, by uid, as they were last looked at."""
+        """Holders whose possible writes cannot be read, by uid, as they were last looked at."""
         self.unread: set[str] = set()
-        """Those of whom it isn't known what they touch, as nobody has read their specs or their tables: a lease's record tells
-        which tables, and neither by what other names they go nor what else a job rests on."""
+        """Holders of whom it is not known what they touch, because their specs or their tables have not been read: a lease's
+        record names the tables, but neither their other names nor what else a job rests on."""
         self.behind: set[str] = set()
-        """Those that are unread, too, and held as far as they reached when they were granted."""
+        """Holders whose specs or tables have not been read either, but whose reach at the time of the grant is known: only jobs
+        that meet them there wait."""
         self._was_read: set[str] = set()
-        """Once is enough, so that nobody holds up all by editing a job that runs."""
+        """Holders that were read once: once is enough, so that nobody holds up all others by editing a running job."""
         self._fails: set[str] = set()
-        """Those that the operator fails to read."""
+        """Holders that the operator fails to read."""
         self._reached: dict[str, JobFootprint] = {}
-        """By uid, the footprint whose places are in the reach already."""
+        """The footprint, by uid, whose places are in the reach already."""
 
     @property
     def to_read(self) -> set[str]:
@@ -42,13 +44,14 @@ class Holders:
         return uid in self.unread or uid in self.behind
 
     def of(self, uid: str) -> tuple[Holder, ...]:
-        """All that is held for the job with this uid. It isn't worked out while that is unread: nothing is granted meanwhile."""
+        """Returns all that is held for the job with this uid. It isn't worked out while the job is unread: nothing is granted
+        meanwhile."""
         try:
             return self._of(uid)
         except Exception as error:
             logger.exception("job %s: the operator failed on what it holds: nothing is granted", uid)
             self._frozen[uid] = [
-                Frozen(uid, f"the job with the uid {uid}", f"the operator failed on it: {error!r}", ())
+                Frozen(uid, f"the job with uid {uid}", f"the operator failed on it: {error!r}", ())
             ]
             return ()
 
@@ -82,18 +85,18 @@ class Holders:
         job = self._world.jobs.get(uid)
         if job is None or uid in self._fails or all(map(self._leases.is_unexplained, leases)):
             return False
-        if job.is_aided or job.unreadable is not None or _is_another(job, leases):
+        if job.is_read_with_facts or job.unreadable is not None or _is_another(job, leases):
             self._was_read.add(uid)
             return False
         return True
 
     def _is_enough(self, lease: Lease) -> bool:
-        """What is written down of it: to read its job tells of nothing else that could be in others' way."""
+        """Whether what is written down of it is enough: reading its job would show nothing else that could be in others' way."""
         reach = self._leases.reach_of(lease)
         return reach is not None and reach.lasts and reach.names == self._world.declarations.names.fingerprint
 
     def not_to_be_read(self, uid: str) -> None:
-        """The operator failed on its spec: what it holds counts as touching all of its tables."""
+        """Notes that the operator failed on its spec: what it holds counts as touching all of its tables."""
         self._fails.add(uid)
 
     @property
@@ -101,23 +104,24 @@ class Holders:
         return [one for of_job in self._frozen.values() for one in of_job]
 
     def _holder(self, lease: Lease) -> Holder:
-        """One whose job the operator fails on may do anything to its tables."""
+        """Returns the holder; one whose job the operator fails on may do anything to its tables."""
         job, reach = self._world.jobs.get(lease.uid), self._leases.reach_of(lease)
         if job is None or self._leases.is_unexplained(lease):
             return holding.holder_of(lease, None, reach)
-        if not job.is_aided and (reach is not None or not job.is_read):
+        if not job.is_read_with_facts and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)
         try:
             return holding.holder_of(lease, job, self._learned(lease, job, reach))
         except Exception:
             logger.exception(
-                "%s: the operator failed on what it touches: it counts as touching all", lease.job
+                "%s: the operator failed on what it touches: it counts as touching everything", lease.job
             )
             return holding.holder_of(lease, None, reach)
 
     def _learned(self, lease: Lease, job: JobView, reach: Reach | None) -> Reach | None:
-        """Should it be edited later, or gone: what was read since counts as well, a log that didn't answer before."""
-        if not job.is_aided or is_over(job.body) or not holding.is_of(lease, job):
+        """Adds what was read since to its reach, in case the job is edited or deleted later; this includes a log that did not
+        answer before."""
+        if not job.is_read_with_facts or is_over(job.body) or not holding.is_of(lease, job):
             return reach
         names = job.names.fingerprint
         if reach is not None and self._reached.get(job.uid) is job.footprint and reach.names == names:
@@ -131,5 +135,5 @@ class Holders:
 
 
 def _is_another(job: JobView, leases: Iterable[Lease]) -> bool:
-    """It was edited since: whatever its spec says now doesn't tell what they were granted for."""
+    """Whether the job was edited since: its spec then no longer says what its leases were granted for."""
     return job.is_read and not any(holding.is_of(lease, job) for lease in leases)

@@ -32,7 +32,7 @@ async def served(address: str, health: Health, metrics: Metrics) -> AsyncIterato
     except OSError as error:
         await runner.cleanup()
         raise ConfigError(
-            f"httpAddress: nothing can be served at {address}: {error.strerror}; give another address, or {HTTP_OFF}"
+            f"httpAddress: nothing can be served at {address}: {error.strerror}; set another address, or {HTTP_OFF}"
         ) from error
     logger.info("serving /healthz, /readyz and /metrics on port %d", runner.addresses[0][1])
     try:

@@ -1,11 +1,11 @@
-"""One leader at a time, by a Lease object, which also keeps the epoch, which rises with every rebuild.
+"""One leader at a time, by a Lease object, which also keeps the epoch; the epoch rises with every rebuild.
 
-A leader that cannot renew in time stops acting before another one may start. Only this process's own clock is
-used, one that also counts while the machine is suspended: another's Lease is over when it has not changed for its whole
-duration since we saw it first. How long that is the Lease says: longer, once the API server was seen to answer slowly.
+A leader that cannot renew in time stops acting before another one may start. Only this process's own clock is used, one that
+also counts while the machine is suspended: another's Lease is over when it has not changed for its whole duration since we
+first saw it. The Lease says how long that is: longer, once the API server was seen to answer slowly.
 
-What is awaited belongs to one event loop; it may be another thread's than the one that acts. Whatever else is asked here is
-told from one immutable snapshot, so that any thread may ask.
+What is awaited belongs to one event loop, which may run in another thread than the one that acts. All other calls answer from
+one immutable snapshot, so that any thread may make them.
 """
 
 import asyncio
@@ -35,14 +35,15 @@ logger = logging.getLogger(__name__)
 DURATION = 10.0
 LONGEST_DURATION = 60.0
 _ANSWERS = 4.0
-"""So many of the slowest answers: between a renewal that counts and the end of the next one lie two of them."""
+"""How many of the slowest answers a duration allows for: two of them lie between a renewal that counts and the end of the next
+one."""
 _KEPT = 0.7
-"""The part of its duration for which a Lease is acted by; the rest makes sure that nobody else does yet."""
+"""The part of its duration for which a leader acts by a Lease; the rest makes sure that nobody else does yet."""
 RENEW_EVERY = 2.5
 RETRY_EVERY = 1.0
 GIVE_UP_AFTER = _KEPT * DURATION
 HANGS_AFTER = 5.0
-"""Seconds without a turn of the acting loop, after which its Lease isn't renewed any more."""
+"""Seconds without a turn of the acting loop after which its Lease is no longer renewed."""
 
 
 class LostLeadershipError(Exception):
@@ -57,7 +58,7 @@ class _Seen:
     renewed: float = 0.0
     is_held: bool = False
     duration: float = DURATION
-    """That the others wait by."""
+    """The duration that the others wait."""
 
 
 class Leadership:
@@ -71,7 +72,7 @@ class Leadership:
         turns: Callable[[], int],
         now: Callable[[], float] = uptime,
     ) -> None:
-        """`turns` counts those of the loop that acts: nobody leads whose loop stands still."""
+        """`turns` counts those of the loop that acts: a process whose loop stands still does not lead."""
         self._kube = kube
         self._conditions = conditions
         self._namespace = namespace
@@ -81,13 +82,13 @@ class Leadership:
         self._now = now
         self._seen = _Seen()
         self._slowest_answer = 0.0
-        """Since it asked for the lead. A Lease is never made shorter while it is held: who knows only the shorter one would be
-        ahead of who acts by the longer one."""
+        """The duration since it asked for the lead. A Lease is never made shorter while it is held: whoever knows only the
+        shorter duration would be ahead of a leader that acts by the longer one."""
         self._losing = threading.Lock()
         self._logged = ""
         self.pulse = Pulse()
         self.went_back = False
-        """Whether the Lease was found as it had been before, and the lease table wasn't rebuilt since."""
+        """Whether the Lease was found as it had been before, and the lease table has not been rebuilt since."""
         self._counts = False
 
     def leads(self) -> bool:
@@ -95,8 +96,8 @@ class Leadership:
         return seen.is_held and self._now() - seen.renewed < _KEPT * seen.duration
 
     def rebuilt(self) -> None:
-        """The lease table is: renewals are counted from now on. What Redis remembers of that count tells later whether the API
-        server went back to an earlier state."""
+        """Notes that the lease table has been rebuilt: renewals are counted from now on. What Redis remembers of that count
+        shows later whether the API server went back to an earlier state."""
         with self._losing:
             if (
                 self._seen.is_held
@@ -105,7 +106,7 @@ class Leadership:
 
     @property
     def epoch(self) -> int:
-        """0 if somebody wrote one that leaves none for those to come."""
+        """The epoch; 0 if somebody wrote one that leaves none for later leaders."""
         return _epoch_in(self._seen.lease)
 
     @property
@@ -113,12 +114,12 @@ class Leadership:
         return _number(self._seen.lease, names.ANNOTATION_BEAT)
 
     def annotation(self, name: str) -> str | None:
-        """Of the Lease object as it was last seen."""
+        """An annotation of the Lease object as it was last seen."""
         seen = self._seen
         return _annotations(seen.lease).get(name) if seen.is_held else None
 
     async def annotate(self, name: str, text: str | None, *, without: str) -> None:
-        """Writes the one annotation, and takes the other one off."""
+        """Writes one annotation and removes the other."""
         await self._update(annotations={name: text, without: None})
 
     @property
@@ -139,7 +140,7 @@ class Leadership:
                 self._was_answered()
                 holder = lease["spec"].get("holderIdentity") or ""
                 version = lease["metadata"]["resourceVersion"]
-                # Somebody may have written a shorter one over what the holder still acts by.
+                # Somebody may have written a shorter duration over the one by which the holder still acts.
                 longest = max(longest if holder == whose else 0.0, _duration_of(lease))
                 whose = holder
                 if version != seen_version:
@@ -181,7 +182,7 @@ class Leadership:
             self._lose()
 
     async def _renew(self) -> bool:
-        """Whether it needn't be tried again soon."""
+        """Renews; returns whether it need not be tried again soon."""
         try:
             await self._update()
         except LostLeadershipError as error:
@@ -204,17 +205,17 @@ class Leadership:
 
     def _say_it_is_lost(self, why: str) -> None:
         logger.warning(
-            "leadership is lost: %s; the Lease %s/%s is renewed no more", why, self._namespace, self._name
+            "leadership is lost: %s; the Lease %s/%s is no longer renewed", why, self._namespace, self._name
         )
 
     async def raise_epoch(self, at_least: int) -> int:
-        """A new epoch, higher than every one that was ever seen."""
+        """Returns a new epoch, higher than any that was ever seen."""
         return await self._update(at_least=at_least)
 
     async def _update(
         self, *, at_least: int | None = None, annotations: Mapping[str, str | None] | None = None
     ) -> int:
-        """Renews, and raises the epoch if asked to. A conflict is our own other write, or another leader's."""
+        """Renews, and raises the epoch if asked to. A conflict is another write of our own, or another leader's."""
         lease = self._seen.lease
         while True:
             if not self._seen.is_held:
@@ -237,13 +238,14 @@ class Leadership:
                     return self.epoch
 
     async def release(self) -> None:
-        """Nobody has to wait for its end then. It is asked for anew: the answer to a write of ours may have been lost."""
+        """Gives the Lease up, so that nobody has to wait for it to run out. It is read again first: the answer to one of our
+        writes may have been lost."""
         self._lose()
         try:
             lease = await self._kube.get(LEASES, self._namespace, self._name)
             if lease["spec"].get("holderIdentity") == self.identity:
                 await self._write(lease, "")
-                logger.info("the Lease %s/%s is given up", self._namespace, self._name)
+                logger.info("the Lease %s/%s was given up", self._namespace, self._name)
         except NotFoundError:
             pass
         except ApiError as error:
@@ -254,7 +256,7 @@ class Leadership:
         self._conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
 
     def _cannot_ask(self, what: str, error: ApiError) -> None:
-        """It is tried again every few moments, and logged when something else is the matter."""
+        """Handles a request that failed: it is tried again every few moments, and logged when the reason changes."""
         if self._logged != str(error):
             logger.warning(
                 "cannot %s the Lease %s/%s: %s; trying again", what, self._namespace, self._name, error
@@ -313,12 +315,13 @@ class Leadership:
         return _Seen(written, asked, is_held=True, duration=duration)
 
     def _duration(self) -> int:
-        """Long enough for answers that take as long as the slowest one has."""
+        """The duration that allows for answers as slow as the slowest one so far."""
         return ceil(min(max(DURATION, _ANSWERS * self._slowest_answer), LONGEST_DURATION))
 
 
 def _duration_of(lease: dict[str, Any]) -> float:
-    """As its holder wrote it, who acts by no shorter one than the usual and by no longer one than the longest."""
+    """The duration that its holder wrote; the holder acts by no shorter one than the usual, and by no longer one than the
+    longest."""
     given = lease["spec"].get("leaseDurationSeconds")
     return min(max(DURATION, given), LONGEST_DURATION) if type(given) is int else LONGEST_DURATION
 
@@ -333,7 +336,7 @@ def _epoch_in(lease: dict[str, Any]) -> int:
 
 
 def _number(lease: dict[str, Any], name: str) -> int:
-    """0 also if somebody has written anything else there: who counts on compares with what Redis remembers."""
+    """The number; 0 if somebody has written anything else there: whoever counts on from it compares with what Redis remembers."""
     text = _annotations(lease).get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 

@@ -1,4 +1,5 @@
-"""What a leader is made of: built anew whenever this process comes to lead, with nothing remembered from an earlier time."""
+"""Puts together what a leader is made of: it is built anew whenever this process comes to lead, and remembers nothing from an
+earlier time."""
 
 from dataclasses import dataclass
 
@@ -17,15 +18,17 @@ from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
-from sluice.controller.metrics import Metrics, Work
+from sluice.controller.metrics import Metrics, WorkDone
 from sluice.controller.relist import Relist
 from sluice.controller.revoking import Revoking
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
+from sluice.controller.surroundings import Surroundings
 from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
+from sluice.installations.claims import redis_address
 from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import Kube
 from sluice.leases import LeaseStore
@@ -46,6 +49,7 @@ class Shared:
     events: EventWriter
     metrics: Metrics
     pulse: Pulse
+    surroundings: Surroundings
 
 
 def loop_of(shared: Shared, installation: str) -> Loop:
@@ -64,6 +68,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leadership=shared.leadership,
         statuses=statuses,
         unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
+        redis=redis_address(config.redis_url),
         conditions=shared.conditions,
         guard=guard,
     )
@@ -93,6 +98,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         conditions=shared.conditions,
         metrics=shared.metrics,
         timers=timers,
+        surroundings=shared.surroundings,
     )
     loop = Loop(
         world=world,
@@ -110,11 +116,12 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         pulse=shared.pulse,
         timers=timers,
         workers=workers,
+        surroundings=shared.surroundings,
     )
     workers.serve(loop.step, loop.worker_done)
     queue = admitting.queue
-    shared.metrics.count(Work.JOBS_LOOKED_AT, lambda: loop.looked_at)
-    shared.metrics.count(Work.WAITERS_JUDGED, lambda: queue.judged)
-    shared.metrics.count(Work.VERDICTS_ASKED_FOR, lambda: queue.compared)
-    shared.metrics.count(Work.VERDICTS_WORKED_OUT, lambda: queue.worked_out)
+    shared.metrics.count(WorkDone.JOBS_LOOKED_AT, lambda: loop.looked_at)
+    shared.metrics.count(WorkDone.WAITERS_JUDGED, lambda: queue.judged)
+    shared.metrics.count(WorkDone.VERDICTS_ASKED_FOR, lambda: queue.compared)
+    shared.metrics.count(WorkDone.VERDICTS_WORKED_OUT, lambda: queue.worked_out)
     return loop

@@ -1,6 +1,5 @@
-"""The lease table as far as it can be trusted now: what was granted without knowing whether it was written down, and when
-all of it must be made anew.
-"""
+"""The lease table as far as it can be trusted now: which grants are not known to be written down, and when the whole table
+must be rebuilt."""
 
 import asyncio
 import logging
@@ -9,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from redis.exceptions import RedisError
+from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError
 
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
@@ -44,7 +43,7 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
 """Seconds, so that nobody waits much longer than before for a Redis that is back."""
 CHECK_SECONDS = 2.0
-"""Between looks whether Redis is still what it was: each grant and each release finds out for itself, too."""
+"""Seconds between checks that Redis is still what it was; each grant and each release finds out for itself, too."""
 
 _ALL = "all"
 _USABLE = OperatorConditionType.LEASE_TABLE_USABLE
@@ -52,8 +51,12 @@ _EXPLAINED = OperatorConditionType.LEASES_EXPLAINED
 
 EPOCHS_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 EPOCHS_AHEAD = 1 << 14
-"""More takeovers and rebuilds than there are hours, and so many more, nobody has seen whose Lease object and Redis are both
-forgotten."""
+"""No installation whose Lease object and Redis are both forgotten has had more takeovers and rebuilds than hours by this
+margin."""
+
+REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
+REFUSES_US = "RedisRefusesLogin"
+"""The reason of the condition where Redis answers, but not to this operator."""
 
 TROUBLE = (RedisError, OSError, ForgottenError, OtherInstallationError, RefusedError, ValueError)
 
@@ -70,7 +73,9 @@ class LeaseTable:
         unexplained: UnexplainedLeases,
         conditions: Conditions,
         guard: Guard,
+        redis: str,
     ) -> None:
+        """`redis`: where it is, without credentials."""
         self._store = store
         self._world = world
         self._relist = relist
@@ -78,7 +83,8 @@ class LeaseTable:
         self._statuses = statuses
         self._conditions = conditions
         self._guard = guard
-        self.trouble: str | None = "it was not asked yet"
+        self._redis = redis
+        self.trouble: str | None = "it has not been asked yet"
         """Why nothing can be granted now."""
         self.unsettled: dict[str, Lease] = {}
         """Grants of which it isn't known whether their intent was written."""
@@ -87,13 +93,15 @@ class LeaseTable:
         self._held_unexplained: dict[str, Grant] = {}
         self._noted_beat = 0
         self._remembered: dict[str, list[Lease]] = {}
-        """What Redis held before the last rebuild, by uid: it may know what an object can't tell any more."""
+        """What Redis held before the last rebuild, by uid: it may know what an object can no longer tell."""
         self._trying: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._checked_at = 0.0
+        self._lists_fail = False
+        """Whether the last rebuild failed on what the API server answers."""
         self._mended: str | None = None
         self._mended_at = 0.0
         self._to_release: dict[str, Lease] = {}
-        """By holder, in the order in which they were asked for."""
+        """Releases by holder, in the order in which they were asked for."""
 
     @property
     def is_sure(self) -> bool:
@@ -101,8 +109,8 @@ class LeaseTable:
 
     @property
     def unexplained(self) -> list[Lease]:
-        """Leases that no object explains, since the API server went back or the table was another installation's: held until
-        they are explained or revoked."""
+        """Leases that no object explains, since the API server went back or the table was another installation's: they are
+        held until they are explained or revoked."""
         return [grant.lease for grant in self._held_unexplained.values()]
 
     def unexplained_of(self, uid: str) -> list[Lease]:
@@ -127,30 +135,30 @@ class LeaseTable:
 
     @property
     def uids(self) -> list[str]:
-        """Of jobs that hold any."""
+        """The jobs that hold any lease."""
         return self._store.uids
 
     def remembered_of(self, uid: str) -> list[Lease]:
-        """All that anybody knows who must not be believed alone."""
+        """All that is remembered by sources that must not be believed alone."""
         return [*self._store.held_by(uid), *self._remembered.get(uid, ())]
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to make sure of it, or to try so again."""
+        """Whether it is time to verify the table, or to try that again."""
         if not self._trying.is_due(_ALL):
             return False
         return not self.is_sure or time.monotonic() - self._checked_at >= CHECK_SECONDS
 
     @property
     def seconds_left(self) -> float:
-        """Until it is due."""
+        """Seconds until verifying it is due."""
         if self.is_sure:
             return self._checked_at + CHECK_SECONDS - time.monotonic()
         return self._trying.seconds_left(_ALL)
 
     async def make_sure(self) -> None:
-        """Before anything rests on it; nothing of this leader's is under way where it isn't sure. What failed is tried again
-        after a while."""
+        """Verifies the table before anything rests on it; while it is not verified, nothing of this leader's is under way.
+        What failed is tried again after a while."""
         self._trying.tries(_ALL)
         why = self.trouble
         try:
@@ -172,8 +180,9 @@ class LeaseTable:
         except TROUBLE as error:
             self.mistrust(error)
         except (ApiError, LostLeadershipError) as error:
-            logger.warning("the lease table cannot be made sure of now: %s; trying again", error)
-            self._conditions.fails(_USABLE, "NotRebuilt", f"it cannot be made sure of now: {error}")
+            logger.warning("the lease table cannot be verified now: %s; trying again", error)
+            self._lists_fail = True
+            self._conditions.fails(_USABLE, "NotRebuilt", f"it cannot be verified now: {error}")
         except Exception as error:
             logger.exception("the operator failed on the lease table; trying again")
             self.mistrust(error)
@@ -182,24 +191,26 @@ class LeaseTable:
             self._tell_unexplained()
 
     def _heed_mending(self, why: str | None) -> None:
-        """What a rebuild mends for good is mended at once the next time, too; what it didn't mend waits longer and longer."""
+        """Starts the pauses anew unless the same trouble is soon back: what a rebuild mends for good is mended at once the
+        next time, too; what it did not mend waits longer and longer."""
         now = time.monotonic()
         if why != self._mended or now - self._mended_at > LONGEST_PAUSE * 2:
             self._trying.forget(_ALL)
         self._mended, self._mended_at = why, now
 
     def reach_of(self, lease: Lease) -> Reach | None:
-        """Of who holds it, as it was when it was granted; None if that isn't known."""
+        """Returns how far the holder of this lease reached when it was granted; None if that isn't known."""
         granted = self._store.granted(lease)
         return granted.reach if granted is not None else None
 
     def learn(self, lease: Lease, reach: Reach) -> None:
-        """By who has read its job, where nothing was known of it."""
+        """Takes in what a reader of its job has learned, where nothing was known of it."""
         if self._store.granted(lease) is not None:
             self._store.learn(lease, reach)
 
     async def grant(self, lease: Lease, reach: Reach) -> Grant | None:
-        """None if Redis can't be trusted any more. Until `settled` it counts as not known to be written down."""
+        """Grants the lease; None if Redis can't be trusted any more. Until `settled` it counts as not known to be written
+        down."""
         try:
             grant = await self._store.grant(lease, reach)
         except UnicodeError:
@@ -215,13 +226,14 @@ class LeaseTable:
         self._settling.forget(uid)
 
     def release(self, lease: Lease) -> None:
-        """Is sent by who decides, after another look. What cannot be released now is left out by the rebuild that follows."""
+        """Queues a release, which is sent by the deciding task after another look. What cannot be released now is left out by
+        the rebuild that follows."""
         if self.is_sure:
             self._to_release[lease.holder] = lease
             self._world.wake()
 
     async def send_releases(self) -> list[str]:
-        """The uids of the jobs whose leases went."""
+        """Sends the releases; returns the uids of the jobs whose leases went."""
         asked, self._to_release = self._to_release, {}
         sent = []
         for lease in asked.values():
@@ -237,9 +249,15 @@ class LeaseTable:
         return sent
 
     def mistrust(self, error: Exception) -> None:
-        """All jobs are told, and the table is rebuilt, at once; and if that fails for the same reason, after a pause."""
+        """Tells all jobs, and has the table rebuilt, at once; and if that fails for the same reason, after a pause."""
         said = str(error).rstrip(".")
-        trouble = f"Redis: {said}" if isinstance(error, RedisError | OSError) else said
+        if isinstance(error, REFUSALS):
+            trouble = (
+                f"Redis at {self._redis} refuses the user name or the password of redisUrl ({said}): correct it where the "
+                "operator's configuration or SLUICE_REDIS_URL comes from, and restart the operator"
+            )
+        else:
+            trouble = f"Redis: {said}" if isinstance(error, RedisError | OSError) else said
         if self.trouble != trouble:
             logger.warning(
                 "the lease table is not usable: %s; nothing is granted until it is rebuilt", trouble
@@ -251,20 +269,20 @@ class LeaseTable:
         )
 
     def _evidence(self) -> dict[str, JobEvidence]:
-        """Of all of which anything may hold."""
+        """The evidence of everything that may hold."""
         return self._evidence_of(self._world.awake_uids())
 
     def _evidence_of(self, uids: Iterable[str]) -> dict[str, JobEvidence]:
         return {uid: self._world.evidence(uid) for uid in uids}
 
     def unsettled_due(self) -> list[str]:
-        """Those that are to be asked for now. Where that fails for one job, its lease stays, and the others' don't wait for it:
-        an intent that arrives after a rebuild finds no lease, and is taken back."""
+        """The grants that are to be checked now. Where that fails for one job, its lease stays, and the others' do not wait
+        for it: an intent that arrives after a rebuild finds no lease, and is taken back."""
         return [uid for uid in self.unsettled if self._settling.is_due(uid)]
 
     async def settle(self, uid: str) -> None:
-        """A status write whose answer was lost: the job itself says whether the intent is there. If it isn't, the
-        job is written to, so that the intent cannot arrive later: it was sent under a precondition."""
+        """Settles a status write whose answer was lost: the job itself says whether the intent is there. If it isn't, the job
+        is written to, so that the intent cannot arrive later: it was sent under a precondition."""
         lease = self.unsettled.get(uid)
         if lease is None:
             return
@@ -287,7 +305,7 @@ class LeaseTable:
         self._world.mark(uid)
 
     async def _rebuild(self) -> None:
-        """A new epoch, and in it every lease that Kubernetes knows of after the epoch was raised."""
+        """Starts a new epoch with every lease that Kubernetes knows of after the epoch was raised."""
         await self._store.check_settings()
         epoch, returns = await self._listed_under_a_new_epoch()
         self._world.heed_policies()
@@ -313,8 +331,8 @@ class LeaseTable:
         logger.info("epoch %d: the lease table was rebuilt with %d leases", epoch, len(grants))
 
     def _reaching(self, grant: Grant, in_redis: Mapping[str, Grant]) -> Grant:
-        """With how far it reaches, as this leader or the one that granted it has known it: objects, which others can write to,
-        don't tell."""
+        """Adds how far each grant reaches, as this leader or the one that granted it knew it: objects don't tell, because
+        others can write to them."""
         for known in (self._store.granted(grant.lease), in_redis.get(grant.lease.holder)):
             reach = known.reach if known is not None and known.is_the_same_as(grant) else None
             if reach is not None and reach.edition == EDITION:
@@ -322,8 +340,11 @@ class LeaseTable:
         return replace(grant, reach=None)
 
     async def _listed_under_a_new_epoch(self) -> tuple[int, int]:
-        """The epoch is raised first, so that the lists show all that was done under older ones; and once more if they show one
-        that is as high. With it how often the API server had gone back before they were taken."""
+        """Raises the epoch first, so that the lists show all that was done under older ones; and once more if they show one
+        that is as high. Also returns how often the API server had gone back before they were taken."""
+        if self._lists_fail:  # epochs are few: none is spent on a rebuild that would fail again
+            await self._relist.everything()
+            self._lists_fail = False
         in_redis = seen = (await self._store.former()).epoch
         while True:
             epoch = await self._leadership.raise_epoch(seen)
@@ -334,19 +355,22 @@ class LeaseTable:
                 return epoch, returns
 
     def _epoch_on_objects(self, in_redis: int) -> int:
-        """Epochs are few: whoever writes a very high one into a status would leave none for those to come."""
+        """Returns the highest plausible epoch on objects. Epochs are few: whoever writes a very high one into a status would
+        leave none for later leaders."""
         ours = max(in_redis, self._leadership.epoch, _hours_of_epochs())
         plausible = min(ours + EPOCHS_AHEAD, Epochs.END - 1)
         epochs = holding.epochs(self._world.jobs, self._evidence(), plausible=plausible)
         for who in epochs.made_up:
-            logger.warning("%s, which no operator has come to: it is not heeded", who)
+            logger.warning("%s, which no operator has reached: it is ignored", who)
         return epochs.highest
 
     async def _hold_unexplained(self, former: Former, shown: Iterable[Grant]) -> list[Grant]:
-        """That nothing stands for a lease any more proves its end, if the API server has told everything in its order. One
-        that went back does not know of what came after; and another cluster's never knew. Those leases are written down
-        before Redis forgets them; with them those of intents that came back alone, which may have been carried out since."""
+        """Holds leases that no object explains. If the API server has told everything in order, the end of a lease is proved
+        when nothing stands for it any more. One that went back does not know what came after, and another cluster's never
+        knew. Nor is anything told of a namespace that is watched no longer. Those leases are written down before Redis forgets
+        them, together with those of intents that came back alone, which may have been carried out since."""
         known = {grant.lease.holder: grant for grant in await self._unexplained.read()}
+        known |= self._out_of_sight(former)
         doubt = self._doubt(former)
         if doubt is not None:
             known |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
@@ -358,13 +382,27 @@ class LeaseTable:
             logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
         for grant in found:
             logger.warning(
-                "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so by "
-                "`sluice leases revoke %s --yes`, with -n and the operator's namespace",
+                "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so: "
+                "sluice leases revoke %s --yes, with -n and the operator's namespace",
                 grant.lease.holder,
                 grant.lease.job,
                 ", ".join(grant.lease.tables),
                 grant.lease.holder,
             )
+        return found
+
+    def _out_of_sight(self, former: Former) -> dict[str, Grant]:
+        """The leases, by holder, of jobs in namespaces that were watched when they were granted, and are not now."""
+        found = {}
+        for holder, grant in former.readable.items():
+            namespace = grant.lease.job.partition("/")[0]
+            if not self._relist.looks_into(namespace):
+                found[holder] = grant
+                logger.warning(
+                    "namespace %s of job %s is not watched any more: its lease is held until it is watched again, or revoked",
+                    namespace,
+                    grant.lease.job,
+                )
         return found
 
     def _doubt(self, former: Former) -> str | None:
@@ -383,7 +421,7 @@ class LeaseTable:
             self._noted_beat = beat
 
     async def _review(self) -> None:
-        """What an object explains by now needs no record of its own."""
+        """Drops records that an object explains by now."""
         held = self._held_unexplained.values()
         left = holding.unexplained(held, self._evidence_of({grant.lease.uid for grant in held}))
         if len(left) < len(self._held_unexplained):
@@ -397,7 +435,8 @@ class LeaseTable:
             self._conditions.holds(_EXPLAINED)
 
     async def revoke(self, lease: Lease) -> None:
-        """Somebody who knows says that no driver of it runs. An intent that is still open is carried out now."""
+        """Revokes a lease because somebody who knows says that no driver of it runs. An intent that is still open is then
+        carried out."""
         left = [grant for holder, grant in self._held_unexplained.items() if holder != lease.holder]
         await self._unexplained.write(left)
         del self._held_unexplained[lease.holder]
@@ -412,6 +451,8 @@ def _hours_of_epochs() -> int:
 
 
 def _in_one_word(trouble: Exception) -> str:
+    if isinstance(trouble, REFUSALS):
+        return REFUSES_US
     if isinstance(trouble, RedisError | OSError):
         return "RedisFails"
     return "Forgotten" if isinstance(trouble, ForgottenError) else "Refused"

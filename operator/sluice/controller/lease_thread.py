@@ -1,6 +1,6 @@
-"""Leadership from a thread of its own: no busy loop starves the Lease, and none that hangs keeps it.
+"""Leadership in a thread of its own: a busy loop cannot starve the Lease, and a loop that hangs cannot keep it.
 
-Conditions and metrics are shared with that thread; both take words of several threads.
+Conditions and metrics are shared with that thread; both may be called from several threads.
 """
 
 import asyncio
@@ -10,18 +10,18 @@ from typing import Any, Self
 from sluice.controller.beside import BesideThread
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
-from sluice.controller.health import Turns
+from sluice.controller.health import TurnCount
 from sluice.controller.leadership import Leadership
 from sluice.kube.client import Kube
 
 
 class LeadershipBeside(Leadership):
-    """As it is seen from the acting loop. What is awaited is carried out by the other one, over a connection of its own."""
+    """Leadership as the acting loop sees it. What is awaited is carried out by the other loop, over a connection of its own."""
 
     def __init__(
         self, thread: BesideThread, kube: Kube, conditions: Conditions, config: OperatorConfig
     ) -> None:
-        acting = Turns()
+        acting = TurnCount()
         super().__init__(kube, conditions, config.namespace, config.deployment, turns=lambda: acting.count)
         self._thread = thread
         self._acting = acting
@@ -30,7 +30,7 @@ class LeadershipBeside(Leadership):
     async def connect(
         cls, conditions: Conditions, config: OperatorConfig, kube: Callable[[], Coroutine[Any, Any, Kube]]
     ) -> Self:
-        """`kube` connects; it is called over there, as a connection belongs to the loop that it was made in."""
+        """`kube` connects; it is called in the other thread, because a connection belongs to the loop that it was made in."""
         thread = BesideThread("lease")
         try:
             connected = await thread.run(kube())

@@ -1,4 +1,4 @@
-"""What outlives its job, or its attempt: brought to its end, let go when that is proved, and its leases released."""
+"""Brings to its end what outlives its job or its attempt, lets it go when the end is proved, and releases its leases."""
 
 import logging
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from sluice.api.job_status import Phase
 from sluice.controller.applications import Applications, place_of
 from sluice.controller.lease_table import LeaseTable
+from sluice.controller.news import News
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.engines import is_placeholder
@@ -36,12 +37,12 @@ class Leftovers:
         self._applications = applications
         self._statuses = statuses
         self._ttl = ttl
-        """Seconds that a finished job stays which says nothing of that itself; None: for ever."""
-        self._told: dict[str, str] = {}
-        """By uid: why its leases are held."""
+        """Seconds that a finished job stays if it doesn't say so itself; None: for ever."""
+        self._told = News()
+        """Why leases are held."""
 
     async def retire(self, uid: str) -> None:
-        """All of a job that has ended, is being deleted or is gone."""
+        """Retires all of a job that has ended, is being deleted or is gone."""
         job = self._world.jobs.get(uid)
         if job is not None and job.is_finished and job.status.observed_generation != job.generation:
             await self._statuses.observe_generation(job)
@@ -51,7 +52,8 @@ class Leftovers:
             await self._remove_outlived(uid)
 
     async def _remove_outlived(self, uid: str) -> None:
-        """Where somebody has said how long a finished job stays. Not one that was changed since: it may stay for longer now."""
+        """Removes a finished job where somebody has said how long it stays. One that was changed since is kept: it may stay
+        for longer now."""
         job = self._world.jobs.get(uid)
         if job is None or self._leases.held_by(uid) or not self._world.is_done_with(uid):
             return
@@ -61,11 +63,11 @@ class Leftovers:
             logger.info("%s: finished long enough ago: deleted", job.key)
 
     def seconds_to_live(self, uid: str) -> float | None:
-        """Of a job at rest; None: it stays."""
+        """Seconds until a job at rest is removed; None: it stays."""
         return seconds_to_live(self._world.jobs[uid].body, self._ttl, datetime.now(UTC))
 
     async def block(self, job: JobView) -> bool:
-        """Whether something of an earlier attempt must end before the job may run again. An application of one that was
+        """Whether something of an earlier attempt must end before the job may run again. An application of an attempt that was
         taken back may have been created late, by a leader that was replaced."""
         if await self._await_unexplained(job):
             return True
@@ -125,13 +127,12 @@ class Leftovers:
                 pass
 
     def _tell_once(self, uid: str, message: str) -> None:
-        if self._told.get(uid) != message:
-            self._told[uid] = message
+        if self._told.is_news(uid, message):
             logger.warning("%s", message)
 
     async def _release(self, uid: str, *, look_first: bool) -> None:
-        """Told by evidence alone. `look_first`: a creation's answer may have been lost, and no watch have shown yet what came
-        of it."""
+        """Releases leases by evidence alone. `look_first`: a create's answer may have been lost, and no watch may have shown
+        yet what came of it."""
         for lease in self._leases.held_by(uid):
             if self._leases.is_unexplained(lease) or self._world.evidence(uid).holds(lease.attempt):
                 continue
@@ -140,16 +141,17 @@ class Leftovers:
             if not await self._can_nothing_land(lease):
                 continue
             self._leases.release(lease)
-            self._told.pop(uid, None)
+            self._told.forget(uid)
             self._applications.creates.forget(*place_of(lease))
 
     def _has_landed(self, lease: Lease, name: str) -> bool:
-        """Whether the application that was to be created for it is there, or was, as its driver's pod tells."""
+        """Whether the application that was to be created exists, or existed, as its driver's pod tells."""
         one = self._world.evidence(lease.uid).by_application.get(name)
         return one is not None and (one.application is not None or one.pod is not None)
 
     async def _can_nothing_land(self, lease: Lease) -> bool:
-        """A create without an answer may land yet: its driver's name is taken before its lease goes."""
+        """Whether nothing can land any more. A create without an answer still may: its driver's name is taken before its lease
+        goes."""
         namespace, name = place_of(lease)
         unanswered = self._applications.creates.unanswered(namespace, name)
         if unanswered <= 0 or (unanswered == 1 and self._has_landed(lease, name)):

@@ -1,8 +1,8 @@
-"""The one task that decides: it takes what changed, keeps who holds and who waits, grants, and sends what is released.
+"""The one task that decides: it takes what changed, keeps track of who holds and who waits, grants, and sends releases.
 
-Only the leader runs it. What follows from a decision is done beside it, by workers: for each job in the order of the
-protocol: grant, intent, create, observe, outcome, finalizers off, release. It can be killed between any two of them: the
-next leader finds where it was.
+Only the leader runs it. What follows from a decision is done beside it by workers, for each job in the order of the protocol:
+grant, intent, create, observe, outcome, finalizers off, release. It can be killed between any two of these: the next leader
+finds where it was.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from sluice.controller.leftovers import Leftovers
 from sluice.controller.metrics import Metrics
 from sluice.controller.relist import Relist
 from sluice.controller.revoking import Revoking
+from sluice.controller.surroundings import Surroundings
 from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
@@ -34,13 +35,14 @@ logger = logging.getLogger(__name__)
 
 TIDY_SECONDS = 5.0
 LIST_SECONDS = 300.0
+FIRST_LIST_PAUSE = 1.0
 SLICE_SECONDS = 0.02
-"""Of work without a pause, so that answers, events and probes have their turn."""
+"""Seconds of work without a pause, so that answers, events and probes have their turn."""
 READING_SECONDS = 0.05
-"""Of reading specs, before those are decided on that were read."""
+"""Seconds of reading specs before those that were read are decided on."""
 LOOK_AGAIN = 5.0
-"""Seconds, at attempts of which nothing was created yet, and at what is left of jobs: what they wait for may show itself in
-no watch."""
+"""Seconds between looks at attempts of which nothing was created yet, and at what is left of jobs: what they wait for may show
+itself in no watch."""
 
 _LISTS_COMPLETE = OperatorConditionType.LISTS_COMPLETE
 
@@ -62,16 +64,18 @@ class Loop:
     pulse: Pulse
     timers: Timers
     workers: Workers
+    surroundings: Surroundings
     idle: dict[str, None] = field(default_factory=dict)
-    """Jobs on which nothing is under way any more."""
+    """Jobs for which nothing is under way any more."""
     tidied_at: float = 0.0
     _listing: "asyncio.Task[None] | None" = None
     _list_failed_at: float = 0.0
+    _list_failed_by: str = ""
     looked_at: int = 0
-    """Jobs, since it leads."""
+    """Jobs that were looked at, since this process leads."""
 
     async def run(self) -> None:
-        """Until leadership is lost. What watches missed is repaired by full lists."""
+        """Runs until leadership is lost. Full lists repair what watches missed."""
         try:
             await self._run()
         finally:
@@ -86,9 +90,18 @@ class Loop:
             await self.world.wait_for_change(self._patience())
             began = time.monotonic()
             self._tidy()
+            self._heed_surroundings()
             if self.leadership.leads() and await self._is_listed():
                 await self._act()
                 self.metrics.turned(time.monotonic() - began)
+
+    def _heed_surroundings(self) -> None:
+        """Tells what is missing around the operator, and has those jobs looked at again that wait for it."""
+        if self.surroundings.tell(self.conditions):
+            self.world.mark_all()
+        if self.relist.listed_at is None and self.surroundings.obstacle is not None:
+            for uid in self.world.take_changes():  # all are marked once everything has been listed
+                self.workers.do(uid, partial(self.admitting.tell_obstacle, uid))
 
     def worker_done(self, uid: str) -> None:
         self.idle[uid] = None
@@ -97,6 +110,8 @@ class Loop:
     def _patience(self) -> float:
         if self.admitting.unread:
             return 0.0
+        if self.relist.listed_at is None:
+            return self._seconds_to_the_first_list
         waits = (self.timers.seconds_left(), self.admitting.seconds_left(), self.leases.seconds_left)
         return min(TIDY_SECONDS, *(max(0.0, left) for left in waits if left is not None))
 
@@ -123,12 +138,14 @@ class Loop:
         if self.leases.is_sure:
             await self.leases.make_sure()
             return
+        if not self.surroundings.serves_all:
+            return  # a rebuild rests on lists of all kinds
         async with self.workers.paused():
             self.workers.forget_decided()
             await self.leases.make_sure()
 
     async def _look(self) -> None:
-        """At all that changed: nothing is granted before it is known what it means."""
+        """Looks at all that changed: nothing is granted before it is known what it means."""
         slice_began = time.monotonic()
         changed = dict.fromkeys((*self.world.take_changes(), *self.timers.take_due()))
         self.metrics.lagged(self.world.seconds_waited)
@@ -142,7 +159,7 @@ class Loop:
                 slice_began = await self._breathe(slice_began)
 
     async def _read(self) -> None:
-        """For a while: who was read first is decided on first."""
+        """Reads specs for a while: those that were read first are decided on first."""
         began = slice_began = time.monotonic()
         unread = self.admitting.unread
         while unread and time.monotonic() - began < READING_SECONDS:
@@ -174,7 +191,7 @@ class Loop:
                 self.timers.within(left, uid)
 
     def _consider(self, uid: str) -> bool:
-        """Whether nothing is to be done on it."""
+        """Considers one job; returns whether nothing is to be done for it."""
         try:
             return self.admitting.consider(uid)
         except Exception as failure:  # noqa: BLE001 - goes to the guard, which tells it on the job
@@ -186,7 +203,7 @@ class Loop:
         return self.world.is_there(uid) or bool(self.leases.held_by(uid))
 
     def _seconds_to_the_next_look(self, uid: str, job: JobView | None) -> float | None:
-        """At what may change where no watch shows it; None: it is looked at when it changes."""
+        """Seconds until a look at what may change where no watch shows it; None: it is looked at when it changes."""
         if job is None or job.is_deleted:
             return LOOK_AGAIN
         if job.unreadable is not None:
@@ -208,7 +225,7 @@ class Loop:
             self.workers.ask(uid, self.world.jobs[uid].namespace)
 
     async def step(self, uid: str) -> None:
-        """What the job needs next. A worker's, and nothing else is under way for the job."""
+        """Does what the job needs next. A worker calls it, and nothing else is under way for the job."""
         if not self.leadership.leads() or self.world.is_of_the_past:
             return  # what is forgotten isn't gone, and the rebuild that follows marks all
         job = self.world.jobs.get(uid)
@@ -222,7 +239,7 @@ class Loop:
             await self.admitting.prepare(job)
 
     def _tidy(self) -> None:
-        """What is remembered of those who are gone."""
+        """Drops what is remembered of those who are gone."""
         if time.monotonic() < self.tidied_at + TIDY_SECONDS:
             return
         self.tidied_at = time.monotonic()
@@ -231,7 +248,8 @@ class Loop:
         self.admitting.forget_gone()
 
     async def _is_listed(self) -> bool:
-        """Nothing is judged by what watches may not have brought yet. Later lists come in beside what is done meanwhile."""
+        """Whether all has been listed: nothing is judged by what watches may not have brought yet. Later lists come in beside
+        what is done meanwhile."""
         if self.relist.listed_at is None:
             await self._list_first()
         elif self._is_list_due(self.relist.listed_at) and self._listing is None:
@@ -240,13 +258,22 @@ class Loop:
         return self.relist.listed_at is not None
 
     async def _list_first(self) -> None:
-        """A rebuild lists everything: it is listed for itself where Redis doesn't let it come so far."""
-        if self.leases.is_due:
+        """Has everything listed for the first time: by the rebuild, or by a list of its own where Redis keeps the rebuild from
+        getting that far. A rebuild raises the epoch each time, so there is none as long as it cannot succeed."""
+        if self._seconds_to_the_first_list > 0:
+            return
+        if self.leases.is_due and self.surroundings.serves_all:
             await self._make_sure()
         if self.relist.listed_at is None:
             await self._list()
         else:
+            self._list_failed_by = ""
             self.conditions.holds(_LISTS_COMPLETE)
+
+    @property
+    def _seconds_to_the_first_list(self) -> float:
+        """A list that failed is not asked for again at once: what it lacks comes by hands, or with the API server."""
+        return max(0.0, self._list_failed_at + FIRST_LIST_PAUSE - time.monotonic())
 
     def _is_list_due(self, listed_at: float) -> bool:
         return time.monotonic() >= max(listed_at + LIST_SECONDS, self._list_failed_at + TIDY_SECONDS)
@@ -255,8 +282,11 @@ class Loop:
         try:
             await self.relist.everything()
         except ApiError as error:
-            logger.warning("cannot list what there is: %s; trying again", error)
+            if str(error) != self._list_failed_by:
+                logger.warning("cannot list all objects: %s; trying again", error)
+            self._list_failed_by = str(error)
             self.conditions.fails(_LISTS_COMPLETE, error.reason or "NoAnswer", str(error))
             self._list_failed_at = time.monotonic()
         else:
+            self._list_failed_by = ""
             self.conditions.holds(_LISTS_COMPLETE)

@@ -1,4 +1,4 @@
-"""What the operator counts and measures, for Prometheus. Each name stands in docs/operations.md, which a test holds."""
+"""The figures that the operator counts and measures, for Prometheus. docs/operations.md lists each name, which a test checks."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,27 +22,27 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 
 
-class Outcome(StrEnum):
-    """Of asking to run."""
+class DecisionOutcome(StrEnum):
+    """What became of a job that asked to run."""
 
     GRANTED = "granted"
     BLOCKED = "blocked"
-    """Waits from now on; it isn't counted again as long as it does."""
+    """It waits from now on; it isn't counted again while it does."""
     REFUSED = "refused"
     SKIPPED = "skipped"
     FAILED = "failed"
-    """As it says itself of being blocked."""
+    """It ended as its own spec says a blocked job should."""
     TIMED_OUT = "timed_out"
 
 
-class Work(StrEnum):
-    """What is done for a change: it grows with what changes, and not with how many jobs there are."""
+class WorkDone(StrEnum):
+    """Work done for a change: it grows with what changes, and not with how many jobs there are."""
 
     JOBS_LOOKED_AT = "jobs_looked_at"
     WAITERS_JUDGED = "waiters_judged"
     VERDICTS_ASKED_FOR = "verdicts_asked_for"
     VERDICTS_WORKED_OUT = "verdicts_worked_out"
-    """Those of them that were not known."""
+    """The verdicts that were not known."""
     TABLE_READS = "table_reads"
 
 
@@ -53,7 +53,7 @@ class Standing:
     leads: bool
     epoch: int
     jobs: dict[str, int]
-    """By phase."""
+    """Jobs by phase."""
     conditions: tuple[OperatorCondition, ...]
 
 
@@ -70,37 +70,37 @@ class Metrics:
         )
         self._deciding = Histogram(
             "sluice_decision_seconds",
-            "How long a turn judged those whom its changes touch, until it was known who may go.",
+            "How long a turn judged the jobs that its changes affect, until it was known which may go.",
             buckets=_SECONDS,
             registry=registry,
         )
         self._lag = Histogram(
             "sluice_loop_lag_seconds",
-            "How long the first of the changes that a turn takes had waited for it.",
+            "How long the first change of a turn had waited for it.",
             buckets=_SECONDS,
             registry=registry,
         )
         self._decisions = Counter(
             "sluice_decisions", "What became of jobs that asked to run.", ["outcome"], registry=registry
         )
-        for outcome in Outcome:
+        for outcome in DecisionOutcome:
             self._decisions.labels(outcome.value)
         self._api = Counter(
             "sluice_api_requests",
-            "Requests to the API server, kopf's few for policies not among them; code 0: no answer.",
+            "Requests to the API server, without kopf's few for policies; code 0: no answer.",
             ["verb", "resource", "code"],
             registry=registry,
         )
         self._api_seconds = Histogram(
             "sluice_api_request_seconds",
-            "How long requests to the API server took, watches not among them.",
+            "How long requests to the API server took, without watches.",
             ["verb"],
             buckets=_SECONDS,
             registry=registry,
         )
         self._redis = Counter(
             "sluice_redis_calls",
-            "Scripts and other calls of Redis; outcome: what the script said, ok, or the error's name.",
+            "Scripts and other calls to Redis; outcome: what the script said, ok, or the error's name.",
             ["call", "outcome"],
             registry=registry,
         )
@@ -109,7 +109,7 @@ class Metrics:
 
         self._events_dropped = Counter(
             "sluice_events_dropped",
-            "Kubernetes Events of jobs that were not written: too many waited, or the API server took them not.",
+            "Kubernetes Events of jobs that were not written: too many waited, or the API server did not take them.",
             registry=registry,
         )
 
@@ -125,7 +125,7 @@ class Metrics:
     def lagged(self, seconds: float) -> None:
         self._lag.observe(seconds)
 
-    def decided(self, outcome: Outcome) -> None:
+    def decided(self, outcome: DecisionOutcome) -> None:
         self._decisions.labels(outcome.value).inc()
 
     def asked_api(self, verb: str, resource: str, code: int, seconds: float) -> None:
@@ -137,11 +137,11 @@ class Metrics:
         self._redis.labels(call, outcome).inc()
 
     def tell_of(self, standing: Callable[[], Standing]) -> None:
-        """Is asked at each scrape."""
+        """Registers what is asked at each scrape."""
         self._registry.register(_Now(standing))
 
-    def count(self, work: Work, so_far: Callable[[], int]) -> None:
-        """Is asked at each scrape. It begins anew with who counts it, such as a leader."""
+    def count(self, work: WorkDone, so_far: Callable[[], int]) -> None:
+        """Registers a counter that is asked at each scrape. It starts again with whoever counts it, such as a new leader."""
         self._work.so_far[work] = so_far
 
     def text(self) -> bytes:
@@ -150,10 +150,10 @@ class Metrics:
 
 class _Works(Collector):
     def __init__(self) -> None:
-        self.so_far: dict[Work, Callable[[], int]] = {}
+        self.so_far: dict[WorkDone, Callable[[], int]] = {}
 
     def collect(self) -> Iterator[Metric]:
-        works = CounterMetricFamily("sluice_work", "What was done for changes, by kind.", labels=["kind"])
+        works = CounterMetricFamily("sluice_work", "Work done for changes, by kind.", labels=["kind"])
         for work, so_far in self.so_far.items():
             works.add_metric([work.value], so_far())
         yield works
@@ -166,10 +166,12 @@ class _Now(Collector):
     def collect(self) -> Iterator[Metric]:
         now = self._standing()
         yield GaugeMetricFamily(
-            "sluice_leader", "1: this process leads; 0: it doesn't.", value=int(now.leads)
+            "sluice_leader", "1: this process leads; 0: it does not.", value=int(now.leads)
         )
         yield GaugeMetricFamily(
-            "sluice_epoch", "Of the lease table; 0 where it doesn't lead.", value=now.epoch
+            "sluice_epoch",
+            "The epoch of the lease table; 0 in a process that does not lead.",
+            value=now.epoch,
         )
         jobs = GaugeMetricFamily("sluice_jobs", "Jobs by phase, as this process sees them.", labels=["phase"])
         for phase, count in sorted(now.jobs.items()):

@@ -1,30 +1,28 @@
 """Objects that belong to jobs, by the job that their label names."""
 
 from collections.abc import Callable
-from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.kube.mirror import Keep, Mirror
 from sluice.kube.resources import Resource
 
-Json = dict[str, Any]
-
 
 class Owned(Mirror):
-    """Selected by the label on the server: of all pods of the cluster only few are ours."""
+    """Objects selected by their label on the server: of all pods of the cluster only few are ours."""
 
     def __init__(self, resource: Resource, changed: Callable[[str], None], keep: Keep) -> None:
         super().__init__(resource, self._moved, selector=names.LABEL_JOB_UID, keep=keep)
         self._of: dict[str, tuple[Json, ...]] = {}
         self._job_changed = changed
-        """Is told the uid of the job."""
+        """Called with the uid of the job."""
 
     def of(self, job_uid: str) -> list[Json]:
         return list(self._of.get(job_uid, ()))
 
     @property
     def uids(self) -> set[str]:
-        """Of all jobs that have any."""
+        """The jobs that have any such object."""
         return set(self._of)
 
     def _moved(self, before: Json | None, now: Json | None) -> None:

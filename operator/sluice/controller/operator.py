@@ -16,13 +16,15 @@ from sluice.controller.health import Health, Pulse
 from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
 from sluice.controller.leading import Shared, loop_of
+from sluice.controller.lease_table import REFUSES_US
 from sluice.controller.lease_thread import LeadershipBeside
 from sluice.controller.loop import Loop
-from sluice.controller.metrics import Metrics, Standing, Work
+from sluice.controller.metrics import Metrics, Standing, WorkDone
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.stopping import end, heed_signals
+from sluice.controller.surroundings import Surroundings
 from sluice.controller.table_reader import TableReader
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
@@ -55,7 +57,13 @@ async def run(config: OperatorConfig) -> None:
         for namespace in namespaces
     )
     pulse = Pulse()
-    metrics.count(Work.TABLE_READS, lambda: tables.reads)
+    surroundings = Surroundings(kube, world, config)
+
+    def missing() -> list[str]:
+        refused = conditions.failing(OperatorConditionType.LEASE_TABLE_USABLE, REFUSES_US)
+        return surroundings.not_ready() + ([] if refused is None else [refused])
+
+    metrics.count(WorkDone.TABLE_READS, lambda: tables.reads)
     metrics.tell_of(partial(_standing, world, leadership, conditions))
     health = Health(
         asks_the_lease=partial(conditions.is_well, OperatorConditionType.API_SERVER_REACHABLE),
@@ -64,6 +72,7 @@ async def run(config: OperatorConfig) -> None:
         lease=leadership.pulse,
         loop=pulse,
         watchers=watchers,
+        missing=missing,
     )
     brought = policy_events.follow(world, kube, config.watch_namespaces, stop)
     tasks = [asyncio.create_task(brought, name="kopf")]
@@ -84,14 +93,20 @@ async def run(config: OperatorConfig) -> None:
         events=events,
         metrics=metrics,
         pulse=pulse,
+        surroundings=surroundings,
     )
 
     def policies() -> Coroutine[Any, Any, None]:
         return PolicyStatuses(kube, world, leadership).run()
 
+    async def lead() -> None:
+        await surroundings.begin()
+        await _lead(leadership, claiming, conditions, partial(loop_of, shared), policies)
+
     beside: dict[str, Coroutine[Any, Any, None]] = {
-        "lead": _lead(leadership, claiming, conditions, partial(loop_of, shared), policies),
+        "lead": lead(),
         "claim": claiming.keep(leadership.leads),
+        "surroundings": surroundings.run(),
         "tell": tell_transitions(conditions, leadership, events),
         "events": events.run(),
     }

@@ -1,4 +1,4 @@
-"""What fails is tried again after a pause, each by itself: nobody waits for another's."""
+"""Tries what failed again after a pause, each by itself, so that nobody waits for another's."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -7,7 +7,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Pauses(Generic[Key]):
-    """The pause doubles with each try that wasn't forgotten."""
+    """A pause doubles with each try until it is forgotten."""
 
     def __init__(self, clock: Callable[[], float], *, first: float, longest: float) -> None:
         self._clock = clock
@@ -20,16 +20,16 @@ class Pauses(Generic[Key]):
         return key not in self._tried or self._clock() >= self._tried[key][0]
 
     def seconds_left(self, key: Key) -> float:
-        """Until the next try is due."""
+        """Seconds until the next try is due."""
         return max(0.0, self._tried[key][0] - self._clock()) if key in self._tried else 0.0
 
     def tries(self, key: Key) -> None:
-        """Noted before it is tried, so that it counts as failed until it is forgotten."""
+        """Notes a try before it is made, so that it counts as failed until it is forgotten."""
         pause = min(2 * self._tried[key][1], self._longest) if key in self._tried else self._first
         self._tried[key] = self._clock() + pause, pause
 
     def forget(self, key: Key) -> None:
-        """It went well, or nobody tries it any more."""
+        """Forgets the tries: it went well, or nobody tries any more."""
         self._tried.pop(key, None)
 
     def forget_unless(self, wanted: Callable[[Key], bool]) -> None:

@@ -1,14 +1,16 @@
-"""The one writer of policies' statuses: beside the acting loop, so that no job waits for them, and only what differs.
+"""The one writer of policies' statuses: it runs beside the acting loop, so that no job waits for it, and writes only what
+differs.
 
-A policy's trouble is that policy's: whatever fails on one is logged once, and tried again.
+A policy's trouble stays with that policy: whatever fails for one is logged once, and tried again.
 """
 
 import asyncio
 import logging
 from datetime import UTC, datetime
-from typing import Any
 
+from sluice.api.base import Json
 from sluice.controller.leadership import Leadership
+from sluice.controller.news import News
 from sluice.controller.world import World
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import POLICIES
@@ -16,7 +18,6 @@ from sluice.policies.status import patch_of, state_of
 
 logger = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 PAUSE = 1.0
 AGAIN_SECONDS = 10.0
@@ -27,8 +28,7 @@ class PolicyStatuses:
         self._kube = kube
         self._world = world
         self._leadership = leadership
-        self._failing: dict[str, str] = {}
-        """By uid: what was last logged of it."""
+        self._failing = News()
 
     async def run(self) -> None:
         told = 0
@@ -42,14 +42,14 @@ class PolicyStatuses:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def tell(self) -> bool:
-        """Whether each has the status now that it should have."""
+        """Writes the statuses; returns whether each policy now has the one that it should have."""
         all_told = True
         for body in self._world.policies.values():
             if not self._leadership.leads():
                 return False
             all_told &= await self._guarded(body)
         there = {body["metadata"]["uid"] for body in self._world.policies.values()}
-        self._failing = {uid: said for uid, said in self._failing.items() if uid in there}
+        self._failing.forget_unless(there.__contains__)
         return all_told
 
     async def _guarded(self, body: Json) -> bool:
@@ -66,7 +66,7 @@ class PolicyStatuses:
             if self._log(uid, f"policy {_called(body)}: the operator failed on its status: {error!r}"):
                 logger.exception("policy %s: the operator failed on its status; trying again", _called(body))
         else:
-            self._failing.pop(uid, None)
+            self._failing.forget(uid)
             return True
         return False
 
@@ -85,8 +85,7 @@ class PolicyStatuses:
 
     def _log(self, uid: str, said: str) -> bool:
         """Whether it is news."""
-        is_news = self._failing.get(uid) != said
-        self._failing[uid] = said
+        is_news = self._failing.is_news(uid, said)
         if is_news:
             logger.warning("%s", said)
         return is_news

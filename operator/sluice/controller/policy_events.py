@@ -1,8 +1,8 @@
-"""Policies, as kopf brings them: it discovers their kind, logs in, lists, watches and calls a handler an event. They are few and
-change seldom; all other kinds are followed by sluice.kube.watching.
+"""Policies, as kopf brings them: it discovers their kind, logs in, lists, watches, and calls a handler for each event.
 
-What kopf would do beyond that for handlers of changes is turned off: it would copy each body twice an event to compare it
-with what it wrote into the object's annotations, and no handler here asks for the difference.
+They are few and change seldom; all other kinds are followed by sluice.kube.watching. What kopf would do for handlers of
+changes is turned off: it would copy each body twice per event to compare it with what it wrote into the object's annotations,
+and no handler here asks for the difference.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 import kopf
+from kopf._cogs.clients.errors import APIError  # kopf raises it, and exports it nowhere else
 
 from sluice.api import names
 from sluice.controller.stopping import end, heed_signals
@@ -22,10 +23,12 @@ from sluice.kube.resources import POLICIES
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
+PAUSE = 5.0
+"""Seconds until kopf is started anew, after the API server refused it something."""
 
 
 async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
-    """In these namespaces, or in all."""
+    """Follows policies in these namespaces, or in all."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -46,6 +49,7 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
         else:
             world.policy_seen(body)
 
+    refused = None
     while not stop.is_set():
         world.forgotten.clear()
         if not await are_discovered(kube, stop):
@@ -54,32 +58,44 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
             registry=registry, namespaces=namespaces, clusterwide=not namespaces, standalone=True
         )
         heed_signals(stop)  # kopf has taken them for itself, and fails on the second
-        await _run_until(tasks, stop, world.forgotten)
+        try:
+            await _run_until(tasks, stop, world.forgotten)
+        except APIError as error:  # a right that was taken away, or a definition that went
+            if str(error) != refused:
+                logger.warning("the API server refuses policies: %s; asking again", error)
+                refused = str(error)
+            await _sleep(PAUSE, stop)
 
 
 async def are_discovered(kube: Kube, stop: asyncio.Event) -> bool:
-    """Once policies are; False if it is to stop before. kopf looks once which kinds there are, and never watches what isn't named
-    then: as it may be where an API server has just come back, or the definitions are applied later."""
+    """Waits until the kind of policies is discovered; False if it is to stop before. kopf looks once which kinds there are,
+    and never watches a kind that isn't named then, as can happen when an API server has just come back, or the definitions are
+    applied later."""
     told = None
     while not stop.is_set():
         try:
             is_known = await kube.is_discovered(POLICIES)
             why = f"the API server knows no {POLICIES.plural} of {names.GROUP}: is their definition applied?"
         except ApiError as error:
-            why = f"the API server doesn't say which kinds it serves: {error}"
+            why = f"the API server does not say which kinds it serves: {error}"
         else:
             if is_known:
                 return True
         if why != told:
             logger.warning("%s; looking again", why)
             told = why
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), LOOK_EVERY)
+        await _sleep(LOOK_EVERY, stop)
     return False
 
 
+async def _sleep(seconds: float, stop: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+
+
 async def _run_until(tasks: Collection["asyncio.Task[None]"], *ends: asyncio.Event) -> None:
-    """kopf's own way of running its tasks cancels at its end all others that began meanwhile, the acting one among them."""
+    """Runs kopf's tasks. kopf's own way of running them cancels at its end all others that began meanwhile, the acting one
+    among them."""
     ending = [asyncio.create_task(event.wait()) for event in ends]
     try:
         done, _ = await asyncio.wait([*tasks, *ending], return_when=asyncio.FIRST_COMPLETED)
@@ -91,20 +107,20 @@ async def _run_until(tasks: Collection["asyncio.Task[None]"], *ends: asyncio.Eve
 
 def settle(settings: kopf.OperatorSettings) -> None:
     settings.posting.enabled = False  # events are written by the acting task
-    # Short watches, for the reason that our own are short: see sluice.kube.watching.
+    # Watches are short for the same reason as our own: see sluice.kube.watching.
     settings.watching.server_timeout = WATCH_SECONDS
     settings.watching.client_timeout = WATCH_SECONDS + WATCH_GRACE
     settings.watching.connect_timeout = REQUEST_TIMEOUT
     settings.watching.chunk_size = PAGE
     settings.networking.request_timeout = REQUEST_TIMEOUT
     settings.process.ultimate_exiting_timeout = None  # the end of its tasks isn't the process's
-    settings.persistence.finalizer = f"{names.GROUP}/kopf"
+    settings.persistence.finalizer = names.FINALIZER_KOPF
     settings.persistence.diffbase_storage = NoDiffBase()
     settings.persistence.progress_storage = NoProgress()
 
 
 class NoDiffBase(kopf.DiffBaseStorage):
-    """Each event is taken as it is, so nothing is remembered to compare the next one with."""
+    """Takes each event as it is: nothing is remembered to compare the next one with."""
 
     def build(self, **_: Any) -> kopf.BodyEssence:
         return kopf.BodyEssence()
@@ -117,7 +133,7 @@ class NoDiffBase(kopf.DiffBaseStorage):
 
 
 class NoProgress(kopf.ProgressStorage):
-    """A handler of an event is called once and keeps no record in the object."""
+    """Keeps no record in the object: a handler of an event is called once."""
 
     def clear(self, *, essence: kopf.BodyEssence) -> kopf.BodyEssence:
         return essence

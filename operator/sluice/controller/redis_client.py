@@ -1,4 +1,4 @@
-"""The operator's way to Redis, which gives up soon and counts what it asks."""
+"""The operator's Redis client, which gives up soon and counts its calls."""
 
 from collections.abc import Callable
 from hashlib import sha1
@@ -13,14 +13,14 @@ from sluice.leases import scripts
 PATIENCE = 3.0
 
 Asked = Callable[[str, str], None]
-"""Is told what was asked, and what came of it."""
+"""Called with what was asked, and what came of it."""
 
 _SCRIPTS = {
     sha1(text.encode(), usedforsecurity=False).hexdigest(): name.lower()
     for name, text in vars(scripts).items()
     if name.isupper() and not name.startswith("_")
 }
-"""By the name that Redis knows them by."""
+"""Scripts by the name that Redis knows them by."""
 
 
 class CountedRedis(Redis):

@@ -1,14 +1,12 @@
-"""Full lists, straight from the API server: what a rebuild rests on, where watches may lag."""
+"""Full lists, straight from the API server: a rebuild rests on them, because watches may lag."""
 
 import time
-from typing import Any
 
+from sluice.api.base import Json
 from sluice.controller.world import World
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.listing import list_into
 from sluice.kube.resources import JOBS
-
-Json = dict[str, Any]
 
 
 class Relist:
@@ -17,7 +15,10 @@ class Relist:
         self._world = world
         self._namespaces = namespaces
         self.listed_at: float | None = None
-        """When everything last was."""
+        """When everything was last listed."""
+
+    def looks_into(self, namespace: str) -> bool:
+        return None in self._namespaces or namespace in self._namespaces
 
     async def everything(self) -> None:
         while True:
@@ -30,7 +31,7 @@ class Relist:
                 return
 
     async def job(self, namespace: str, name: str, uid: str) -> Json | None:
-        """The job as it is now; None if it is gone, or another one bears its name."""
+        """Returns the job as it is now; None if it is gone, or another one bears its name."""
         try:
             body = await self._kube.get(JOBS, namespace, name)
         except NotFoundError:

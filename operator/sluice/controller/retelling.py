@@ -1,5 +1,5 @@
-"""Who waits is told at once that it does, and who is in the way. When one of those has gone, it is told who is left: of
-thousands that wait for one table, not all at once whenever one of them comes in."""
+"""Tells a waiting job at once that it waits, and who is in the way. When one of those has gone, the job is told who is left;
+of thousands that wait for one table, not all at once whenever one of them finishes."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -13,26 +13,26 @@ class Retelling:
         self._pause = 1 / per_second
         self._next_at = 0.0
         self._named: dict[str, dict[str, None]] = {}
-        """Who was told of somebody that is in the way, by that one's uid."""
+        """Jobs that were told of somebody in their way, by that one's uid."""
         self._stale: dict[str, None] = {}
-        """Those whose statuses name somebody who has gone, in the order in which that came to be."""
+        """Jobs whose statuses name somebody who has gone, in the order in which that happened."""
 
     def told(self, uid: str, of: Iterable[str]) -> None:
-        """`of`: those whom the job's status names now."""
+        """Notes that a job was told who is in its way; `of`: the uids of the jobs that its status names now."""
         self._stale.pop(uid, None)
         for other in of:
             self._named.setdefault(other, {})[uid] = None
 
     def gone(self, uid: str) -> None:
-        """It is in nobody's way any more."""
+        """Notes that this job is in nobody's way any more."""
         self._stale.update(self._named.pop(uid, {}))
 
     def again(self, uids: Iterable[str]) -> None:
-        """Something else is to be said of them."""
+        """Has these jobs told again: there is something else to say of them."""
         self._stale.update(dict.fromkeys(uids))
 
     def seconds_left(self) -> float | None:
-        """Until the next one is to be told; None: there is none."""
+        """Seconds until the next one is to be told; None: there is none."""
         return max(0.0, self._next_at - self._clock()) if self._stale else None
 
     def take_due(self) -> str | None:

@@ -1,5 +1,5 @@
-"""Leases that somebody who knows better gives up: asked for by an annotation on the operator's Lease object, which only those
-may write who run the operator, and answered there.
+"""Revokes leases that somebody who knows better gives up. They are asked for by an annotation on the operator's Lease object,
+which only those who run the operator may write, and answered there.
 
 Only the leader knows what stands for a lease, and an annotation reaches it wherever it is, without a port of its own.
 """
@@ -26,7 +26,7 @@ class Revoking:
     leadership: Leadership
     events: EventWriter
     answered: dict[str, Answer] = field(default_factory=dict)
-    """By the request's id: an answer that could not be written is written again, and the same one."""
+    """Answers by the request's id: one that could not be written is written again, unchanged."""
 
     async def heed(self) -> None:
         text = self.leadership.annotation(names.ANNOTATION_REVOKE)
@@ -47,12 +47,14 @@ class Revoking:
                 names.ANNOTATION_REVOKED, answer.to_json(), without=names.ANNOTATION_REVOKE
             )
         except (ApiError, LostLeadershipError) as error:
-            logger.warning("what became of a revocation could not be told: %s; trying again", error)
+            logger.warning("the answer to a revocation could not be written: %s; trying again", error)
 
     async def _revoke(self, request: Request) -> Answer:
         lease = next((one for one in self.leases.held if one.holder == request.holder), None)
         if lease is None:
-            return Answer(request.id, False, f"there is no lease of {request.holder}: sluice leases list")
+            return Answer(
+                request.id, False, f"there is no lease of {request.holder}: see `sluice leases list`"
+            )
         if not self.leases.is_unexplained(lease):
             why = (
                 f"the lease of {lease.holder} is explained: job {lease.job} or what is left of it is in the cluster, and its "

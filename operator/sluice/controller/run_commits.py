@@ -15,7 +15,7 @@ from sluice.tables.log import READING, LogUnreadableError, StampedCommit
 
 PATIENCE = 15.0
 START_PATIENCE = 120.0
-"""A reader's start takes as long as the operator's machine is busy, and says nothing of the log."""
+"""Seconds for a reader to start: that depends on how busy the operator's machine is, and says nothing about the log."""
 
 MOST = 8
 """Processes at once: each is a Python of its own."""
@@ -26,16 +26,16 @@ PROGRAM = (sys.executable, "-m", "sluice.tables.log")
 
 
 class RunLogs:
-    """Beside the acting loop: a storage that hangs holds up nobody but those whose drivers left no result there."""
+    """Asks logs beside the acting loop: a storage that hangs holds up only those whose drivers left no result there."""
 
     def __init__(self, answered: Callable[[str], None]) -> None:
         self._answered = answered
-        """Is told the uid of the job."""
+        """Called with the uid of the job."""
         self._asked: dict[tuple[str, int], asyncio.Task[LogsSay]] = {}
         self._places = asyncio.Semaphore(MOST)
 
     def ask(self, job: JobView, attempt: Attempt) -> LogsSay | None:
-        """None as long as there is no answer; the job is marked when there is."""
+        """Returns the answer, or None as long as there is none; the job is marked when it comes."""
         key = job.uid, attempt.number
         if key not in self._asked:
             task = asyncio.create_task(self._in_its_turn(job, attempt), name=f"logs of {job.key}")
@@ -49,7 +49,7 @@ class RunLogs:
             return await what_logs_say(job, attempt)
 
     def forget(self, job: JobView, attempt: Attempt) -> None:
-        """Its outcome is written."""
+        """Forgets a job whose outcome is written."""
         self._asked.pop((job.uid, attempt.number), None)
 
     def close(self) -> None:
@@ -58,7 +58,8 @@ class RunLogs:
 
 
 async def what_logs_say(job: JobView, attempt: Attempt) -> LogsSay:
-    """Whatever a log holds, the attempt has ended: it must not stay open, and hold its leases, for that."""
+    """Returns what the logs say. Whatever a log holds, the attempt has ended: a log must not keep it open, and its leases
+    held."""
     commits: list[Commit] = []
     unread: list[str] = []
     for table in _tables(job):
@@ -79,7 +80,7 @@ async def what_logs_say(job: JobView, attempt: Attempt) -> LogsSay:
 
 
 def _tables(job: JobView) -> list[TableKey]:
-    """As they were understood when the job was admitted: the configuration may have changed since."""
+    """The tables as they were understood when the job was admitted: the configuration may have changed since."""
     return [TableKey.parse(text) for text in dict.fromkeys(table.table for table in job.status.footprint)]
 
 
@@ -101,7 +102,7 @@ async def commits_of_run(
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None  # noqa: S101 - it was asked for
-    limit = f"{table}: what reads its log did not start within {start_patience:g} s"
+    limit = f"{table}: the reader of its log did not start within {start_patience:g} s"
     try:
         began = await asyncio.wait_for(process.stdout.readline(), start_patience)
         limit = f"{table}: its log did not answer within {patience:g} s"

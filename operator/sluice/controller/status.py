@@ -1,4 +1,4 @@
-"""The one writer of a job's status: a patch a transition, and none when nothing changed."""
+"""The one writer of a job's status: one patch per transition, and none when nothing changed."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,11 +22,11 @@ class StatusWriter:
         self._kube = kube
         self._world = world
         self._written: dict[str, tuple[str, StatusChange]] = {}
-        """By uid: what was last written, and the version of the job since."""
+        """What was last written, by uid, and the version of the job since."""
 
     async def write(self, job: JobView, change: StatusChange) -> None:
-        """Fails with ConflictError if anybody changed the job since `job` was read: what a former leader wrote, and what
-        arrives late, must not bring back what was before."""
+        """Writes the status; fails with ConflictError if anybody changed the job since `job` was read: what a former leader
+        wrote, and what arrives late, must not bring back an older state."""
         if self._written.get(job.uid) == (job.resource_version, change) and not change.comes_anew:
             return  # it says so already, and is not worked out again to find that
         await self._patch(job, status_after(job, change, datetime.now(UTC)))
@@ -40,7 +40,7 @@ class StatusWriter:
         self._written = {uid: known for uid, known in self._written.items() if uid in self._world.jobs}
 
     async def stall(self, job: JobView, reason: str, message: str) -> None:
-        """Says that the operator can't go on with it, and leaves everything else as it is."""
+        """Says that the operator can't go on with the job, and leaves everything else as it is."""
         await self._send(job, stalled(job, reason, message, datetime.now(UTC)))
 
     async def observe_generation(self, job: JobView) -> None:

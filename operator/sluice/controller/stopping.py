@@ -1,4 +1,4 @@
-"""What tells the operator to stop: SIGINT and SIGTERM, however often they come. And how its tasks come to their end."""
+"""Stops the operator on SIGINT and SIGTERM, however often they come, and ends its tasks."""
 
 import asyncio
 import logging
@@ -18,8 +18,8 @@ def heed_signals(stop: asyncio.Event) -> None:
 
 
 async def end(tasks: Iterable["asyncio.Task[Any]"], *, ask_again: float = ASK_AGAIN) -> None:
-    """Cancels them, whatever came of them, until they have ended. One cancellation can get lost: of a hundred tasks that waited for
-    a silent Redis by redis-py, which waits by `asyncio.wait_for`, one went on under Python 3.11."""
+    """Cancels the tasks until they have ended, whatever came of them. One cancellation can get lost: of a hundred tasks that
+    waited for a silent Redis through redis-py, which waits by `asyncio.wait_for`, one went on under Python 3.11."""
     left = set(tasks)
     is_told_to_end = False
     while left:
@@ -33,6 +33,6 @@ async def end(tasks: Iterable["asyncio.Task[Any]"], *, ask_again: float = ASK_AG
         for task in done:
             _ = task.cancelled() or task.exception()  # else asyncio would complain that nobody asked
         for task in left:
-            logger.info("%s goes on though it was to end; it is told again", task.get_name())
+            logger.info("%s still runs though it was cancelled; cancelling it again", task.get_name())
     if is_told_to_end:
         raise asyncio.CancelledError

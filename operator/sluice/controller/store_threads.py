@@ -1,5 +1,5 @@
-"""Threads in which tables are read, so many for each store and so many in all: a store that hangs holds up nobody else's
-tables, and never more than a bounded number of threads."""
+"""Threads in which tables are read, with a bound per store and one overall: a store that hangs holds up nobody else's tables,
+and never takes more than a bounded number of threads."""
 
 import asyncio
 import logging
@@ -16,14 +16,15 @@ PER_STORE = 8
 IN_ALL = 16
 """Reads that are not overdue."""
 MOST_STUCK = 48
-"""Reads that are overdue beside them. Those of more stores than that hang together leave no place for anybody."""
+"""Overdue reads beside them. If more stores than that hang together, no place is left for anybody."""
 
 _Answer = asyncio.Future[tuple[TableFacts, float]]
-"""With the time when the read began."""
+"""Called with the time when the read began."""
 
 
 def store_of(key: TableKey) -> str:
-    """What hangs as one: a bucket or a host; of a file system, which may be mounted anywhere, the folder around the table."""
+    """Returns what hangs together: a bucket or a host; for a file system, which may be mounted anywhere, the folder around the
+    table."""
     if key.is_name:
         return ""
     scheme, _, rest = key.text.partition(":")
@@ -48,34 +49,34 @@ class StoreThreads:
         # A pool of its own: reads that hang must not take the threads of those who look for a run's outcome.
         self._threads = ThreadPoolExecutor(in_all + most_stuck, thread_name_prefix="tables")
         self._waiting: OrderedDict[str, deque[tuple[TableKey, _Answer]]] = OrderedDict()
-        """By store, the one whose turn it is first."""
+        """Reads by store, the store whose turn it is first."""
         self._running: dict[str, set[TableKey]] = {}
         self._stuck: set[TableKey] = set()
         self._under_way = 0
         self._hanging: set[str] = set()
-        """Stores of which it was told, until a read ends in time."""
+        """Stores that were reported as hanging, until a read of theirs ends in time."""
 
     def close(self) -> None:
         self._waiting.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def read(self, key: TableKey) -> _Answer:
-        """One at a time of a table. Begins when there is a place for its store."""
+        """Reads the table, one read at a time. It begins when there is a place for its store."""
         answer: _Answer = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(store_of(key), deque()).append((key, answer))
         self._begin()
         return answer
 
     def is_overdue(self, key: TableKey) -> None:
-        """Nobody waits for it any more: its thread, if it has one, takes no place from other stores."""
+        """Notes that nobody waits for the read any more: its thread, if it has one, takes no place from other stores."""
         store = store_of(key)
         if key in self._running.get(store, ()):
             self._stuck.add(key)
         if store not in self._hanging:
             self._hanging.add(store)
             logger.warning(
-                "%s: its tables are not read in time; until they are, they count as unread, and their jobs wait for all that they "
-                "might meet",
+                "%s: its tables are not read in time; until they are, they count as unread, and their jobs wait for all jobs "
+                "that they might meet",
                 store or "the catalog",
             )
         self._begin()

@@ -1,8 +1,8 @@
 """Has tables read for the jobs that touch them, beside the acting loop, and never for longer than a job can wait.
 
 A job is judged by what was read after it had arrived, and after the last job ended that may have changed the table. One read
-serves all who were there when it began; a lone job's begins at once, and between two there is a pause in which more may come.
-Where no answer comes in time, the table counts as unread: then the job waits for everything that it might meet.
+serves all that were there when it began. A lone job's read begins at once; between two reads there is a pause in which more
+jobs may come. If no answer comes in time, the table counts as unread: then the job waits for everything that it might meet.
 """
 
 import asyncio
@@ -20,10 +20,11 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0
 FRESH_SECONDS = 20.0
-"""Age of facts that a grant may rest on, counted from when their read began: others than Sluice's jobs change tables, too. More
-than the longest read and a turn of the acting loop take, or nothing would be fresh."""
+"""The age of facts that a grant may rest on, counted from when their read began: tables change by other hands than Sluice's,
+too. It is more than the longest read and a turn of the acting loop take, or nothing would be fresh."""
 LEAST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Between two reads of one table, so that jobs which come one after another share them: a few times as long as the first took."""
+"""The pause between two reads of one table, so that jobs which come one after another share them: a few times as long as the
+first read took."""
 
 _PAUSE_TO_READ = 3.0
 _NEVER = float("-inf")
@@ -46,17 +47,17 @@ class TableReader:
         self._least_pause = least_pause
         self._threads = StoreThreads(read)
         self.reads = 0
-        """Since the beginning."""
+        """Reads since the beginning."""
         self._declarations = world.declarations
         self._arrived: dict[str, tuple[int, float]] = {}
-        """By uid: generation, and when it was first asked for."""
+        """The generation, by uid, and when it was first asked for."""
         self._answered: dict[TableKey, float] = {}
         """When the read began whose answer is known."""
         self._changed: dict[TableKey, float] = {}
         """When a job ended that may have changed the table."""
         self._rests_until: dict[TableKey, float] = {}
         self._reading: dict[TableKey, asyncio.Task[None]] = {}
-        """Also while the table rests."""
+        """Tables being read; also while they rest."""
         self._overdue: set[TableKey] = set()
         self._asking: dict[TableKey, dict[str, float]] = {}
         """Uids of jobs, and when a read must have begun to be an answer for each."""
@@ -67,8 +68,8 @@ class TableReader:
         self._threads.close()
 
     def knows(self, job: JobView, *, for_grant: bool = False) -> bool:
-        """Whether there is an answer for each of its tables that the job may be judged by, and for each that tells where its
-        rows land. If not, it is marked when there is."""
+        """Whether there is an answer that the job may be judged by for each of its tables, and for each that tells where its
+        rows land. If not, the job is marked when there is."""
         self._heed_policies()
         job = self._world.jobs.get(job.uid, job)  # its tables may have other keys now
         tables = (*job.tables, *job.sources)
@@ -85,19 +86,19 @@ class TableReader:
         return not missing
 
     def waited(self, job: JobView) -> float:
-        """Seconds since its tables were first asked for."""
+        """Seconds since the job's tables were first asked for."""
         generation, since = self._arrived.get(job.uid, (None, 0.0))
         return time.monotonic() - since if generation == job.generation else 0.0
 
     def changed(self, tables: tuple[TableKey, ...]) -> None:
-        """A run has ended that may have changed their metadata, by whatever key others know them."""
+        """Notes that a run has ended that may have changed the tables' metadata, by whatever key others know them."""
         if not tables:
             return
         spelled_otherwise = [key for key in self._answered if any(key.may_equal(table) for table in tables)]
         self._changed.update(dict.fromkeys((*tables, *spelled_otherwise), time.monotonic()))
 
     def forget_unused(self) -> None:
-        """What no job needs any more, by those that have finished or are gone since."""
+        """Forgets what no job needs any more, now that some have finished or are gone."""
         settled, self._world.settled = self._world.settled, set()
         for uid in settled:
             job = self._world.jobs.get(uid)
@@ -113,7 +114,7 @@ class TableReader:
             kept.pop(key, None)
 
     def _arrival(self, job: JobView, now: float) -> float:
-        """An edited job is a new one."""
+        """When the job arrived; an edited job counts as a new one."""
         generation, since = self._arrived.get(job.uid, (None, now))
         if generation != job.generation:
             since = now
@@ -154,7 +155,7 @@ class TableReader:
             self._forget(key)
 
     async def _read_in_time(self, key: TableKey, by: Declarations) -> tuple[TableFacts, float]:
-        """With the time when the read began."""
+        """Returns the facts and the time when the read began."""
         asked = time.monotonic()
         self.reads += 1
         reading = self._threads.read(key)
@@ -172,7 +173,7 @@ class TableReader:
         return unread(f"the log of {key} cannot be read: {error!r}"), asked
 
     def _tell(self, key: TableKey, found: TableFacts, by: Declarations, *, is_told: bool = False) -> None:
-        """`is_told`: why it is unread, for all tables of its store."""
+        """Tells why tables are unread. `is_told`: the reason is told once for all tables of its store."""
         declared = by.declared(key)
         facts = known(found, declared)
         before = self._world.facts.get(key)
@@ -186,7 +187,7 @@ class TableReader:
         self._world.table_seen(key, facts)
 
     def _wake(self, key: TableKey, begun: float = float("inf")) -> None:
-        """Those for whom a read that began then is an answer; the others go on asking."""
+        """Wakes those for whom a read that began then is an answer; the others go on asking."""
         asking = self._asking.pop(key, {})
         unanswered = {uid: since for uid, since in asking.items() if not self._is_answer(key, begun, since)}
         if unanswered:
@@ -195,7 +196,7 @@ class TableReader:
             self._world.mark(uid)
 
     def _heed_policies(self) -> None:
-        """After a change of policies every table is read again: what they declare is part of the answer."""
+        """Has every table read again after policies changed: what they declare is part of the answer."""
         self._world.heed_policies()
         if self._declarations is not self._world.declarations:
             self._declarations = self._world.declarations
@@ -203,7 +204,8 @@ class TableReader:
 
 
 def _is_same_trouble(one: TableFacts, other: TableFacts) -> bool:
-    """Stores put times and numbers of requests into what they say; statuses are not written again for those."""
+    """Whether the trouble is the same but for times and request numbers, which stores put into their messages; statuses are
+    not written again for those."""
     if one.unread is None or other.unread is None or one.declares != other.declares:
         return False
     return one.unread[:_TELLING] == other.unread[:_TELLING]

@@ -1,4 +1,4 @@
-"""Tells each transition of the operator's conditions by an Event on its Lease object; in an outage, when it is over."""
+"""Reports each transition of the operator's conditions by an Event on its Lease object; during an outage, once it is over."""
 
 import asyncio
 

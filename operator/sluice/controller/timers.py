@@ -1,4 +1,4 @@
-"""Who is to be looked at again though nothing changes: each at the earliest time that was asked for."""
+"""Keeps who is to be looked at again though nothing changes: each at the earliest time that was asked for."""
 
 import heapq
 import time
@@ -10,10 +10,10 @@ class Timers:
         self._clock = clock
         self._due: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
-        """With entries that an earlier time has replaced: those are passed over."""
+        """Also has entries that an earlier time has replaced: those are passed over."""
 
     def within(self, seconds: float, uid: str) -> None:
-        """Unless it is looked at before that anyway."""
+        """Sets the timer, unless one comes sooner anyway."""
         due = self._clock() + max(0.0, seconds)
         known = self._due.get(uid)
         if known is None or due < known:
@@ -21,7 +21,7 @@ class Timers:
             heapq.heappush(self._heap, (due, uid))
 
     def take_due(self) -> list[str]:
-        """Those whose time has come; each is told once."""
+        """Takes those whose time has come; each is returned once."""
         now, found = self._clock(), []
         while self._heap and self._heap[0][0] <= now:
             due, uid = heapq.heappop(self._heap)
@@ -31,7 +31,7 @@ class Timers:
         return found
 
     def seconds_left(self) -> float | None:
-        """Until the next one is due; None: nobody waits."""
+        """Seconds until the next one is due; None: nobody waits."""
         while self._heap and self._due.get(self._heap[0][1]) != self._heap[0][0]:
             heapq.heappop(self._heap)
         return max(0.0, self._heap[0][0] - self._clock()) if self._heap else None

@@ -1,4 +1,4 @@
-"""Who comes next: namespaces take turns, so that nobody waits behind thousands that came before into another one."""
+"""Says who comes next: namespaces take turns, so that nobody waits behind thousands that came before into another one."""
 
 
 class Turns:
@@ -13,7 +13,7 @@ class Turns:
         self._waiting.setdefault(namespace, {})[uid] = None
 
     def take(self) -> str:
-        """One of those that there are."""
+        """Takes the next one, of which there must be one."""
         namespace = next(iter(self._waiting))
         waiting = self._waiting.pop(namespace)
         uid = next(iter(waiting))
@@ -23,7 +23,7 @@ class Turns:
         return uid
 
     def drop(self, uid: str, namespace: str) -> None:
-        """If it has a turn to come."""
+        """Drops it, if it still has a turn to come."""
         waiting = self._waiting.get(namespace, {})
         waiting.pop(uid, None)
         if not waiting:

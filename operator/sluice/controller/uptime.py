@@ -1,4 +1,5 @@
-"""Time that passes for others, too, while this machine is suspended: Python's own monotonic clock stands still meanwhile."""
+"""Time that also passes while this machine is suspended, as it does for others: Python's own monotonic clock stands still
+then."""
 
 import time
 from collections.abc import Callable

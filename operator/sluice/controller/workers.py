@@ -1,7 +1,7 @@
-"""What is done on the API server for jobs, beside the task that decides: many jobs at once, one thing after another for each.
+"""Works on the API server for jobs, beside the task that decides: for many jobs at once, one thing after another for each.
 
-What was decided comes first; of the rest, namespaces take turns, so that one with thousands of jobs that need something
-delays the others by as little as one with a few.
+What was decided comes first; for the rest, namespaces take turns, so that one with thousands of jobs in need delays the others
+as little as one with a few.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from sluice.controller.stopping import end
 from sluice.controller.turns import Turns
 
 MOST = 64
-"""At once: more than the API server answers at a time on small machines, and a bound where each answer takes seconds."""
+"""Steps at once: more than the API server answers at a time on small machines, and a bound where each answer takes seconds."""
 
-Work = Callable[[], Awaitable[None]]
+Doing = Callable[[], Awaitable[None]]
 
 
 class Workers:
@@ -26,8 +26,8 @@ class Workers:
         self._done: Callable[[str], None] = lambda _: None
         self._urgent: deque[str] = deque()
         self._turns = Turns()
-        """Of steps."""
-        self._decided: dict[str, deque[Work]] = {}
+        """Turns of jobs that need a step."""
+        self._decided: dict[str, deque[Doing]] = {}
         self._wanting: dict[str, str] = {}
         """The namespaces of those that need a step."""
         self._under_way: dict[str, asyncio.Task[None]] = {}
@@ -36,13 +36,13 @@ class Workers:
         self._paused = False
 
     def serve(self, step: Callable[[str], Awaitable[None]], done: Callable[[str], None]) -> None:
-        """`step`: what a job needs next, as things are when its turn comes; `done`: is told the uid of a job on which nothing
-        is under way any more."""
+        """Begins to serve. `step`: does what a job needs next, as things are when its turn comes; `done`: is called with the
+        uid of a job for which nothing is under way any more."""
         self._step, self._done = step, done
         self._fill()
 
     def ask(self, uid: str, namespace: str) -> None:
-        """A step for the job; another one if one is under way, which may have looked before something changed."""
+        """Asks for a step for the job; another one if one is under way, which may have looked before something changed."""
         if uid in self._wanting:
             return
         self._wanting[uid] = namespace
@@ -50,8 +50,8 @@ class Workers:
             self._turns.add(uid, namespace)
         self._fill()
 
-    def do(self, uid: str, work: Work) -> None:
-        """What was decided on the job, after what is under way on it and before any step."""
+    def do(self, uid: str, work: Doing) -> None:
+        """Does what was decided for the job, after what is under way for it and before any step."""
         known = self._decided.setdefault(uid, deque())
         known.append(work)
         if len(known) == 1 and uid not in self._under_way:
@@ -65,12 +65,12 @@ class Workers:
 
     @property
     def count(self) -> int:
-        """Of jobs on which something is under way."""
+        """The number of jobs for which something is under way."""
         return len(self._under_way)
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Nothing is under way: what was sent was answered, or counts as not known."""
+        """Waits until nothing is under way: what was sent was answered, or counts as not known."""
         self._paused = True
         try:
             await self._idle.wait()
@@ -80,7 +80,7 @@ class Workers:
             self._fill()
 
     def forget_decided(self) -> None:
-        """What was decided under an epoch that is over and didn't begin: it is decided again, or not any more."""
+        """Drops what was decided under an epoch that is over and did not begin: it is decided again, or not any more."""
         for uid in [uid for uid in self._decided if uid not in self._under_way]:
             del self._decided[uid]
             if uid in self._wanting:

@@ -1,5 +1,5 @@
-"""What was last seen of all objects. Watches write it, the acting loop reads it and marks what it wrote itself,
-so that a late event never takes back what is already known."""
+"""Keeps what was last seen of all objects. Watches write it; the acting loop reads it and marks what it wrote itself, so that a
+late event never takes back what is already known."""
 
 import asyncio
 import logging
@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
+from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.objects import Owned
@@ -27,7 +27,6 @@ from sluice.tables import Declarations, TableFacts, TableKey
 
 logger = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 _PHASES = frozenset(phase.value for phase in Phase)
 
@@ -38,44 +37,44 @@ class World:
         self._works = Works()
         self._statuses = Statuses()
         self.resting = Resting()
-        """Who is to be judged anew when a table turns out to be otherwise."""
+        """Jobs that are judged anew when a table turns out to be different."""
         self.settled: set[str] = set()
-        """Jobs that rest on tables, and have finished or are gone since somebody last took them out."""
+        """Jobs that rest on tables, and that have finished or are gone since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self._job_bodies = Mirror(JOBS, self._job_changed, keep=finished.kept)
         self.applications = Owned(APPLICATIONS, self.mark, keeping.of_application)
         self.pods = Owned(PODS, self.mark, keeping.of_pod)
         self.mirrors = (self.policies, self._job_bodies, self.applications, self.pods)
-        """In the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and must
-        not be missed."""
+        """The kinds in the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and
+        must not be missed."""
         for mirror in self.mirrors:
             mirror.went_back = self._went_back
         self.returns = 0
         """How often the API server went back to an earlier state."""
         self.returns_heeded = 0
         self.declarations = Declarations()
-        """What they say, as far as it was heeded."""
+        """What policies say, as far as it was heeded."""
         self._known_policies = KnownPolicies()
         self._policies_differ = False
         self.policies_heeded = 0
-        """How often something followed from a change of them."""
+        """How often a change of policies had consequences."""
         self.policies_left_out: dict[str, LeftOut] = {}
-        """By namespace and name."""
+        """Policies by namespace and name."""
         self.facts: dict[TableKey, TableFacts] = {}
         self._ending_namespaces: set[str] = set()
         self._evidence: dict[str, JobEvidence] = {}
-        """As long as nothing changed of the job and of what is its own."""
+        """Kept as long as nothing changed of the job and of what belongs to it."""
         self._dirty: dict[str, None] = {}
-        """In the order in which they were marked."""
+        """Uids in the order in which they were marked."""
         self.phases: Counter[str] = Counter()
-        """How many jobs are in each."""
+        """How many jobs are in each phase."""
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
-        """Set when what was seen no longer counts: who follows from there begins anew."""
+        """Set when what was seen no longer counts: whoever follows from there begins anew."""
         self._marked_at: float | None = None
         self.seconds_waited = 0.0
-        """The first of the changes that were last taken."""
+        """When the first of the changes that were last taken was marked."""
 
     def job_seen(self, body: Json) -> None:
         self._job_bodies.seen(body)
@@ -90,8 +89,8 @@ class World:
         self.policies.gone(uid)
 
     def forget(self) -> None:
-        """Everything that was seen, for an API server that went back to an earlier time. Until all is listed again nothing
-        may be concluded from what is missing here."""
+        """Forgets everything that was seen, for an API server that went back to an earlier time. Until all is listed again,
+        nothing may be concluded from what is missing here."""
         for mirror in self.mirrors:
             mirror.forget()
         self._ending_namespaces.clear()
@@ -99,7 +98,7 @@ class World:
 
     @property
     def is_of_the_past(self) -> bool:
-        """The API server went back to an earlier state, and it isn't clear yet what it does not know any more."""
+        """Whether the API server went back to an earlier state, and it isn't clear yet what it no longer knows."""
         return self.returns > self.returns_heeded
 
     def _went_back(self) -> None:
@@ -108,7 +107,8 @@ class World:
         self._changed.set()
 
     def heed_policies(self) -> None:
-        """After their changes names may lead elsewhere: what was concluded from that is concluded again, by all at once."""
+        """Takes in changed policies: names may lead elsewhere, so what was concluded from that is concluded again, for all at
+        once."""
         if not self._policies_differ:
             return
         self._policies_differ = False
@@ -126,7 +126,8 @@ class World:
             }
 
     def table_seen(self, key: TableKey, facts: TableFacts) -> None:
-        """What was concluded from other facts is concluded again: by those who wait, and of those who hold."""
+        """Takes in other facts of a table: what was concluded from them is concluded again for jobs that wait and jobs that
+        hold."""
         if self.facts.get(key) == facts:
             return
         self.facts[key] = facts
@@ -137,19 +138,20 @@ class World:
                 self.mark(uid)
 
     def rests_on_nothing(self, uid: str) -> None:
-        """What was understood of the job is understood anew if it is asked for once more: nobody tells it of changes now."""
+        """Notes that nothing tells this job of changes now: what was understood of it is understood anew if it is asked for
+        once more."""
         job = self.jobs.get(uid)
         if job is not None:
             self.jobs[uid] = job.as_it_came()
         self.resting.forget(uid)
 
     def namespace_ends(self, namespace: str) -> None:
-        """The API server refuses to create anything there."""
+        """Whether the API server refuses to create anything in the namespace because it is being deleted."""
         self._ending_namespaces.add(namespace)
         self.mark_all()
 
     def mark(self, uid: str) -> None:
-        """Something of this job, or of what is its own, is otherwise than before."""
+        """Marks that something of this job, or of what belongs to it, differs from before."""
         self._evidence.pop(uid, None)
         self._dirty[uid] = None
         self._changed.set()
@@ -157,7 +159,7 @@ class World:
             self._marked_at = time.monotonic()
 
     def look_at_all(self) -> None:
-        """Though nothing of them is otherwise than before."""
+        """Has all looked at, though nothing of them differs from before."""
         self._dirty.update(dict.fromkeys(self.all_uids()))
         self._changed.set()
 
@@ -173,11 +175,11 @@ class World:
         return set(self.jobs) | self.orphan_uids()
 
     def is_there(self, uid: str) -> bool:
-        """The job, or anything of it."""
+        """Whether the job is there, or anything that belongs to it."""
         return uid in self.jobs or bool(self.applications.of(uid) or self.pods.of(uid))
 
     def is_done_with(self, uid: str) -> bool:
-        """Whether the job is over, and nothing else of it that is there may write. Placeholders are to be put away."""
+        """Whether the job is over, and nothing that is left of it may write. Placeholders are still to be put away."""
         job = self.jobs.get(uid)
         try:
             return job is not None and finished.is_done_with(
@@ -187,7 +189,7 @@ class World:
             return False
 
     def holds_nothing(self, uid: str) -> bool:
-        """Whether that can be told without putting together all that stands for its attempts."""
+        """Whether the job holds nothing, as far as can be told without putting together all that stands for its attempts."""
         if self.is_done_with(uid):
             return True
         job = self.jobs.get(uid)
@@ -195,22 +197,22 @@ class World:
         return is_new and not self.applications.of(uid) and not self.pods.of(uid)
 
     def awake_uids(self) -> list[str]:
-        """Of which anything may hold."""
+        """The jobs of which anything may hold."""
         return [uid for uid in self.all_uids() if not self.is_done_with(uid)]
 
     def wake(self) -> None:
-        """There is something to do, though nothing changed."""
+        """Wakes the loop: there is something to do, though nothing changed."""
         self._changed.set()
 
     async def wait_for_change(self, patience: float) -> None:
-        """Or for as many seconds."""
+        """Waits for a change, or for this many seconds."""
         if not self._changed.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await self._changed.wait()
 
     def take_changes(self) -> list[str]:
-        """The uids of jobs about which something changed since this was last asked."""
+        """Takes the uids of jobs about which something changed since this was last called."""
         self._changed.clear()
         dirty, self._dirty = list(self._dirty), {}
         waited = 0.0 if self._marked_at is None else time.monotonic() - self._marked_at
@@ -218,14 +220,16 @@ class World:
         return dirty
 
     def evidence(self, uid: str) -> JobEvidence:
-        """All that stands for attempts of the job with this uid."""
+        """Returns all that stands for attempts of the job with this uid."""
         known = self._evidence.get(uid)
         if known is None:
             job, applications, pods = self.jobs.get(uid), self.applications.of(uid), self.pods.of(uid)
             try:
                 known = evidence_of(uid, job, applications, pods, ending_namespaces=self._ending_namespaces)
             except Exception as error:
-                logger.exception("job %s: the operator failed on what there is of it: all of it is held", uid)
+                logger.exception(
+                    "job %s: the operator failed on its evidence: all that it may hold is held", uid
+                )
                 known = JobEvidence(failure=f"the operator failed on it: {error!r}"[:1024])
             if job is not None or applications or pods:
                 self._evidence[uid] = known
@@ -269,7 +273,7 @@ class World:
 
 
 def _phase_in(body: Json) -> str:
-    """As it stands there, whoever wrote it."""
+    """The phase as it stands in the object, whoever wrote it."""
     status = body.get("status")
     phase = status.get("phase") if isinstance(status, dict) else None
     return phase if isinstance(phase, str) and phase in _PHASES else "New"

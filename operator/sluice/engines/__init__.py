@@ -1,4 +1,4 @@
-"""How an attempt becomes a Spark application, and how its state is read. Why it was admitted is not known here."""
+"""Turns an attempt into a Spark application, and reads its state. Why it was admitted is not known here."""
 
 from sluice.engines.attempt import AttemptRun
 from sluice.engines.engine import Engine
@@ -7,7 +7,7 @@ from sluice.engines.observation import Observation, Stage, is_placeholder, obser
 from sluice.engines.profile import RuntimeProfile
 
 ENGINE: Engine = Kubeflow()
-"""Whose applications jobs become."""
+"""The engine whose applications jobs become."""
 
 __all__ = [
     "ENGINE",

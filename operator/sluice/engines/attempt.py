@@ -7,6 +7,9 @@ from typing import Any
 from sluice.engines.profile import RuntimeProfile
 
 DRIVER_SUFFIX = "-driver"
+LABEL_ROLE = "spark-role"
+EXECUTOR_ROLE = "executor"
+"""How Spark itself labels its executors' pods."""
 
 _LONGEST_NAME = 63 - len(DRIVER_SUFFIX)
 
@@ -30,7 +33,8 @@ class AttemptRun:
 
 
 def application_name(job: str, uid: str, number: int) -> str:
-    """Fixed before anything is created, unlike any other attempt's, and a name that Services could bear (DNS-1035)."""
+    """The application's name: it is fixed before anything is created, differs from any other attempt's, and is a name that
+    Services could bear (DNS-1035)."""
     tail = f"-{sha256(uid.encode()).hexdigest()[:8]}-{number}"
     head = job.replace(".", "-")
     head = head if head[0].isalpha() else f"j-{head}"

@@ -1,4 +1,4 @@
-"""What differs between the Spark operators that an application may be made for."""
+"""The differences between the Spark operators that an application may be made for."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,9 +11,9 @@ class Progress:
     """What an application's own state tells."""
 
     has_ended: bool
-    """Its operator starts no driver for it any more."""
+    """Whether its operator starts no driver for it any more."""
     driver_was_seen: bool
-    """By its operator."""
+    """Whether its operator has seen the driver."""
     words: str
     """Its error, or else its state."""
 
@@ -28,6 +28,10 @@ class Engine(Protocol):
         """What its applications are called there."""
 
     @property
+    def cure(self) -> str:
+        """What to do where the API server does not serve its API."""
+
+    @property
     def driver_container(self) -> str:
         """The container of a driver's pod whose end is the driver's."""
 
@@ -36,7 +40,7 @@ class Engine(Protocol):
         whatever happens to the operator after this request, the lease can be found again."""
 
     def placeholder(self, namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
-        """A pod that never starts, under the driver's name: while it is there, no driver of this application can start.
-        It has no owner: a submission that is under way outlives its application, and would find the name free again."""
+        """A pod that never starts, under the driver's name: while it is there, no driver of this application can start. It has
+        no owner: a submission that is under way outlives its application, and would find the name free again."""
 
     def progress(self, application: dict[str, Any]) -> Progress: ...

@@ -15,12 +15,16 @@ EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 
 _TERMINAL = frozenset({"COMPLETED", "FAILED"})
 _DRIVER_WAS_SEEN = frozenset({"RUNNING", "SUCCEEDING", "COMPLETED"})
-"""Not FAILING: the spark-operator says that, too, of a driver that it has not found yet."""
+"""FAILING is not among them: the spark-operator also says that of a driver that it has not found yet."""
 
 
 class Kubeflow:
     api = f"/apis/{GROUP}/{VERSION}"
     plural = PLURAL
+    cure = (
+        "install kubeflow's Spark operator (https://github.com/kubeflow/spark-operator) with its custom resource definitions; "
+        "jobs go on by themselves once it is there"
+    )
     driver_container = DRIVER_CONTAINER
 
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
@@ -93,8 +97,8 @@ def _application(run: AttemptRun) -> dict[str, Any]:
 
 
 def _driver_template(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) -> dict[str, Any]:
-    """The profile's own template, with what proves the driver's end put in: our finalizer keeps the pod until its
-    termination message is read, and the lease can be told from it even when the application is gone."""
+    """The profile's own template, with what proves the driver's end added: our finalizer keeps the pod until its termination
+    message is read, and the pod tells the lease even when the application is gone."""
     template = run.profile.driver_pod
     metadata = template.get("metadata", {})
     spec = template.get("spec", {})
@@ -124,6 +128,7 @@ def _executor_template(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
+    """A pod that no namespace's Pod Security Standard refuses: as long as it is refused, leases are held."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -134,7 +139,18 @@ def _placeholder(namespace: str, application: str, labels: dict[str, str]) -> di
         },
         "spec": {
             "schedulingGates": [{"name": names.SCHEDULING_GATE}],
-            "containers": [{"name": "never-starts", "image": "sluice.dev/never-starts"}],
+            "automountServiceAccountToken": False,
+            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [
+                {
+                    "name": "never-starts",
+                    "image": names.PLACEHOLDER_IMAGE,
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                }
+            ],
         },
     }
 

@@ -1,4 +1,4 @@
-"""What an application and its driver pod say about an attempt.
+"""Reads what an application and its driver pod say about an attempt.
 
 The pod's container is believed before anything else: it alone proves that the driver has ended, and it alone
 carries the runner's result. An application's own state tells of starts and of submissions that failed.
@@ -23,9 +23,9 @@ class Stage(StrEnum):
     NO_DRIVER = "NoDriver"
     """The application will start no driver by itself any more, and none is known: this must still be proved."""
     NEVER_STARTS = "NeverStarts"
-    """Proved: the driver's name is taken by a pod that cannot start."""
+    """It is proved that no driver starts: the driver's name is taken by a pod that cannot start."""
     LOST = "Lost"
-    """A driver was there, and nothing will tell how it ended: nothing proves that the process has ended."""
+    """There was a driver, and nothing will tell how it ended: nothing proves that the process has ended."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def observe(
 
 
 def is_placeholder(pod: dict[str, Any]) -> bool:
-    """By its label, which anybody may put on a driver; and by its gate, which no pod gets once it is there."""
+    """Whether the pod is a placeholder: it has the label, which anybody may put on a driver, and the gate, which no pod gets
+    once it is there."""
     gates = pod["spec"].get("schedulingGates") or ()
     is_gated = any(gate.get("name") == names.SCHEDULING_GATE for gate in gates)
     return is_gated and names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {})
@@ -82,13 +83,13 @@ def _of_pod(pod: dict[str, Any], driver: str) -> Observation:
         return Observation(Stage.NEVER_STARTS, detail="the driver's pod was deleted before it had a node")
     if status.get("phase") in ("Failed", "Succeeded"):
         words = (f"the driver's pod is {status['phase']}", status.get("reason"), status.get("message"))
-        detail = f"{': '.join(word for word in words if word)}, without a word about its container"
+        detail = f"{': '.join(word for word in words if word)}, and nothing is said of its container"
         return Observation(Stage.LOST, detail=detail)
     return Observation(Stage.STARTING, detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY)
 
 
 def _obstacle(status: dict[str, Any], waiting: dict[str, Any]) -> str | None:
-    """What keeps a driver's pod from running, if it is more than the usual steps of a start."""
+    """Returns what keeps a driver's pod from running, if it is more than the usual steps of a start."""
     if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
         return "the driver's container waits: " + _joined(waiting)
     for condition in status.get("conditions", []):

@@ -1,6 +1,6 @@
-"""What the runner is told to do, packed so that it survives the way through Kubernetes and spark-submit.
+"""The plan that tells the runner what to do, packed so that it survives the way through Kubernetes and spark-submit.
 
-As plain text it would not: Kubernetes expands `$(X)` in arguments, and Linux limits one argument to 128 KiB.
+Plain text would not: Kubernetes expands `$(X)` in arguments, and Linux limits one argument to 128 KiB.
 """
 
 import base64

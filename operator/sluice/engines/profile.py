@@ -1,47 +1,44 @@
-"""What a job runs on: a profile of the operator's configuration, with the job's own overrides put over it."""
+"""Decides what a job runs on: a profile from the operator's configuration, with the job's own overrides on top."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from sluice.api.base import Model
-from sluice.api.runtime import Driver, Executor, Runtime
+from sluice.api.identifiers import ObjectName, SemanticVersion
+from sluice.api.runtime import Driver, Executor, Image, Runtime
+from sluice.engines.pod_template import PodTemplate
 
 
 class RuntimeProfile(Model):
     """A named way to run jobs. Jobs choose one by `runtimeRef`; `default` serves those that don't."""
 
-    image: str | None = None
+    image: Image | None = None
     """Container image with Spark, Delta and Sluice's runner. The local engine needs none."""
-    image_pull_policy: str | None = None
-    spark_version: str
-    delta_version: str | None = None
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    spark_version: SemanticVersion
+    delta_version: SemanticVersion | None = None
     main_application_file: str = "local:///opt/sluice/run.py"
-    """Where the runner is inside the image."""
-    service_account: str | None = None
+    """The path of the runner inside the image."""
+    service_account: ObjectName | None = None
     driver: Driver = Driver(cores=1, memory="1g")
     executor: Executor = Executor(instances=1, cores=1, memory="1g")
     spark_conf: dict[str, str] = Field(default_factory=dict)
-    driver_pod: dict[str, Any] = Field(default_factory=dict)
-    """Pod template of the driver, such as volumes, tolerations or environment variables."""
-    executor_pod: dict[str, Any] = Field(default_factory=dict)
+    driver_pod: PodTemplate = Field(default_factory=dict)
+    """Pod template of the driver, for example with volumes, tolerations or environment variables."""
+    executor_pod: PodTemplate = Field(default_factory=dict)
     """Pod template of the executors."""
 
     def with_overrides(self, runtime: Runtime | None) -> "RuntimeProfile":
         if runtime is None:
             return self
-        given = runtime.model_dump(exclude_none=True)
-        update: dict[str, Any] = {
-            name: given[name]
-            for name in ("image", "spark_version", "delta_version", "service_account")
-            if name in given
-        }
-        if runtime.driver is not None:
-            update["driver"] = Driver(**self.driver.model_dump() | given["driver"])
-        if runtime.executor is not None:
-            update["executor"] = Executor(**self.executor.model_dump() | given["executor"])
-        update["spark_conf"] = self.spark_conf | (runtime.spark_conf or {})
-        return self.model_copy(update=update)
+        given: dict[str, Any] = runtime.model_dump(exclude_none=True)
+        merged: dict[str, Any] = {"spark_conf": self.spark_conf | given.get("spark_conf", {})}
+        if "driver" in given:
+            merged["driver"] = Driver(**self.driver.model_dump() | given["driver"])
+        if "executor" in given:
+            merged["executor"] = Executor(**self.executor.model_dump() | given["executor"])
+        return self.model_copy(update=given | merged)
 
 
-Profiles = Annotated[dict[str, RuntimeProfile], Field(min_length=1)]
+Profiles = Annotated[dict[ObjectName, RuntimeProfile], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""What the runner left in the driver's termination message: how the run went, in its own words."""
+"""Reads what the runner left in the driver's termination message: how the run went, in its own words."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sluice.api import names
 from sluice.api.base import Model
 from sluice.api.job_status import AttemptException, Commit, ConflictingCommit, Outcome
 
@@ -14,7 +15,7 @@ RESULT_VERSION = 1
 _ENDED_FROM_OUTSIDE = "Terminated"
 
 _OUTCOMES = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
-"""What a run says of itself; what else may have come of an attempt is not the runner's to say."""
+"""What a run may say of itself; what else may have become of an attempt is not the runner's to say."""
 
 
 class RunResult(Model):
@@ -22,11 +23,11 @@ class RunResult(Model):
     commits: tuple[Commit, ...] = ()
     exception: AttemptException | None = None
     commits_left_out: bool = False
-    """There may be more commits than these: the message had no room for them, or the runner could not look for them."""
+    """Whether there may be more commits than these: the message had no room for them, or the runner could not look for them."""
 
 
 def parse(message: str | None) -> RunResult | None:
-    """None if the message is not the runner's: the tail of a log, nothing at all, or what no status could hold."""
+    """Parses the message; None if it is not the runner's: the tail of a log, nothing at all, or what no status could hold."""
     if not message:
         return None
     try:
@@ -92,7 +93,7 @@ def _conflicting(content: dict[str, Any] | None) -> ConflictingCommit | None:
     if content is None:
         return None
     stamp = content.get("stamp") or {}
-    stamp = stamp.get("sluice", stamp)
+    stamp = stamp.get(names.STAMP, stamp)
     return ConflictingCommit(
         version=_whole(content.get("version")),
         operation=_short(content.get("operation"), 256),
@@ -101,7 +102,7 @@ def _conflicting(content: dict[str, Any] | None) -> ConflictingCommit | None:
 
 
 def _whole(value: Any, *, bits: int = 64) -> Any:
-    """The API server takes no whole number that is larger."""
+    """Returns the whole number; the API server takes none that is larger than this."""
     if isinstance(value, int) and not _fits(value, bits):
         raise ValueError(f"{value} has more than {bits} bits")
     return value

@@ -1,4 +1,4 @@
-"""What a job touches, read from its manifest before anything runs."""
+"""Reads from a job's manifest what the job touches, before anything runs."""
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.job import footprint_of, texts_of

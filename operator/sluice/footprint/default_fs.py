@@ -1,5 +1,5 @@
-"""A location without a scheme lies where `fs.defaultFS` says. Under another one than `file:` it is no folder, which it would be
-taken for: its log would not be read, and its commits be thought safe that are not."""
+"""Refuses locations without a scheme if `fs.defaultFS` leads elsewhere than `file:`: Sluice would take them for local folders,
+so their logs would not be read, and unsafe commits would be thought safe."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,6 +22,6 @@ def refuse_folders_elsewhere(spark_conf: Mapping[str, str], locations: Iterable[
         if location.without_scheme:
             folder = location.text.removeprefix("file:")
             raise NotUnderstoodError(
-                f"{folder} says no file system, and under sparkConf {name} = {value} it is no folder: write it with its "
-                f"scheme, such as {value.strip().rstrip('/')}{folder}, also in a DeltaTablePolicy that names it"
+                f"{folder} names no file system, and with {name} = {value} under sparkConf it is not a folder: write it "
+                f"with its scheme, such as {value.strip().rstrip('/')}{folder}, also in a DeltaTablePolicy that names it"
             )

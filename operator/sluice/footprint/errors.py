@@ -1,4 +1,4 @@
-"""A manifest that cannot be understood is refused with the place and the reason."""
+"""The error by which a manifest that cannot be understood is refused, with the place and the reason."""
 
 import re
 
@@ -10,11 +10,12 @@ _FIRST_LINE = re.compile(r", line \d+$")
 
 
 class NotUnderstoodError(Exception):
-    """What, where and why."""
+    """Says what is not understood, where and why."""
 
 
 def at(place: str, error: PredicateError) -> NotUnderstoodError:
-    """The same complaint, with the statement it is about, whose first line is no news where the line itself is told."""
+    """Adds the statement to the complaint, without the statement's first line where the complaint names a line of its
+    own."""
     if error.line is None:
         return NotUnderstoodError(f"{place}: {error.message}")
     place = _FIRST_LINE.sub("", place)

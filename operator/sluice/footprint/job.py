@@ -1,10 +1,10 @@
-"""From a job's spec to its footprint: read from SQL, from a write or a stream, or declared."""
+"""Derives a job's footprint from its spec: reads it from SQL, a write or a stream, or takes the declared one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
-from sluice.footprint.declared import declared_footprint
+from sluice.footprint.declared_footprint import declared_footprint
 from sluice.footprint.default_fs import refuse_folders_elsewhere
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import (
@@ -47,9 +47,10 @@ def footprint_of(
     spark_version: str | None = None,
     texts: Texts | None = None,
 ) -> JobFootprint:
-    """`spark_conf` and the versions: what the job will run under, its runtime profile included. `facts`: of the tables that
-    it writes, `sources`: of those that it selects from, by the one key that `names` gives each. `texts`: the spec's, as
-    `texts_of` has them; they keep what was read of them, so that nothing is read twice for other facts."""
+    """Returns the job's footprint. `spark_conf` and the versions are what the job will run with, including its
+    runtime profile. `facts` are about the tables that it writes, `sources` about those that it selects from, each
+    under the one key that `names` gives it. `texts` are the spec's, as `texts_of` returns them; they cache what was
+    read, so that nothing is read twice when facts change."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf, _spark(spec, spark_version))
     facts, names = facts or {}, names or Names()
@@ -73,10 +74,10 @@ def footprint_of(
     if spec.writes is not None:
         tables = _promised(tables, spec.writes, around)
     if settings.changes_anything is not None:
-        why = f"{settings.changes_anything} may change anything: Sluice does not know what it does"
+        why = f"{settings.changes_anything} may change anything: Sluice does not know this setting"
         tables = tuple(_unknown(footprint, why) for footprint in tables)
     elif settings.changes_what_is_touched is not None:
-        why = f"{settings.changes_what_is_touched} may change what is read and written anew"
+        why = f"{settings.changes_what_is_touched} may change what is read and rewritten"
         tables = tuple(_widest(footprint, why) for footprint in tables)
     streams_from = tuple(map(around.one_key, streamed_tables(spec.stream))) if spec.stream is not None else ()
     reads = _only_read(spec, script, around)
@@ -109,7 +110,8 @@ def _dialect(
     facts: Mapping[TableKey, TableFacts],
     settings: Settings,
 ) -> Dialect | None:
-    """The job's own version beats what is known of its tables; settings that bend the rules leave none."""
+    """Returns the job's own dialect, which overrides what is known of its tables; None under settings that change the
+    rules."""
     if settings.changes_commit_rules is not None:
         return None
     own = spec.runtime.delta_version if spec.runtime is not None else None
@@ -138,7 +140,7 @@ def _spark(spec: DeltaWriteJobSpec, spark_version: str | None) -> Version | None
 
 
 def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) -> Sources:
-    """Its own word is taken for a declared footprint: what it does not name is not read."""
+    """Returns what the job only reads. A declared footprint is believed: what it does not name is not read."""
     stream = spec.stream
     from_stream = read_by_stream(stream).under(around.one_key) if stream is not None else NO_SOURCES
     found = together([*(footprint.sources for footprint in script.tables), script.selected, from_stream])
@@ -147,7 +149,7 @@ def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) ->
 
 
 def texts_of(spec: DeltaWriteJobSpec) -> Texts:
-    """Refuses what can't be cut into statements."""
+    """Cuts the spec's texts into statements; refuses a text that can't be cut."""
     return statements_of(spec) if spec.application is None else {}
 
 
@@ -175,7 +177,7 @@ def _promised(
 ) -> tuple[TableFootprint, ...]:
     if len({footprint.table for footprint in tables}) > 1:
         raise NotUnderstoodError(
-            "spec.writes is about one table, but the job writes several: use spec.footprint"
+            "spec.writes is for one table, but the job writes several: use spec.footprint"
         )
     found = []
     for footprint in tables:
@@ -187,7 +189,8 @@ def _promised(
 
 
 def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
-    """All of the table, of what touches some of it; blind appends and changes of metadata stay what they are."""
+    """Widens a footprint that touches some of a table to all of it; blind appends and changes of metadata stay as
+    they are."""
     touched = (footprint.reads, footprint.adds, footprint.removes)
     if footprint.blind or not footprint.data_change or all(region.is_empty for region in touched):
         return footprint
@@ -206,7 +209,7 @@ def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
 
 
 def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
-    """All that it could be: nothing that was read of it holds under a setting that nobody knows."""
+    """Widens a footprint to all that it could be: under an unknown setting nothing that was read of it holds."""
     return with_more(
         replace(
             footprint,
@@ -231,8 +234,8 @@ def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
 
 
 def _with_compaction(tables: tuple[TableFootprint, ...], *, anywhere: bool) -> Iterator[TableFootprint]:
-    """Auto-compaction rewrites, after a job's own commit, small files of the partitions that it wrote, or of any. Where nothing is
-    known of a table, who may rewrite all of it himself can't do more by that."""
+    """Adds auto-compaction, which rewrites small files after the job's own commit, in the partitions that it wrote or
+    in any. It adds nothing where a table is unknown and the job itself may rewrite all of it."""
     for footprint in tables:
         yield footprint
         if footprint.facts is None and footprint.removes.is_everything:

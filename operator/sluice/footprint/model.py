@@ -25,27 +25,27 @@ __all__ = [
 
 
 class Metadata(Enum):
-    """Whether the commit carries a Metadata action, and what it does to those who began before it."""
+    """Whether the commit carries a Metadata action, and what that does to jobs that began before it."""
 
     NONE = "none"
     IDENTITY = "identity"
-    """The high-water mark of an identity column only; where no facts are known, perhaps that."""
+    """Changes only the high-water mark of an identity column, or may do so where no facts are known."""
     SAME = "same"
-    """Surely the metadata that was there before."""
+    """Surely writes the same metadata as before."""
     ENABLES = "enables"
-    """Features only (`enables`), which later versions let others commit through."""
+    """Only enables features (`enables`); later versions let others commit then."""
     MAY_CHANGE = "may change"
     RESTORES = "restores"
-    """That of an older version, mostly the same."""
+    """Writes the metadata of an older version, which is usually the same."""
     CHANGES = "changes"
 
 
 class Follows(Enum):
-    """Which commits to its source a stream passes over instead of failing at them."""
+    """Which commits to its source a stream survives: it skips or follows them instead of failing."""
 
     APPENDS = "appends"
     DELETES = "deletes"
-    """Also those that only take files away (ignoreDeletes)."""
+    """Also commits that only remove files (ignoreDeletes)."""
     CHANGES = "changes"
     """All changes of rows (skipChangeCommits, ignoreChanges, readChangeFeed)."""
 
@@ -58,7 +58,7 @@ class Protocol(Enum):
 
 @dataclass(frozen=True)
 class TableFootprint:
-    """What one statement does to one table. Regions are sets of partitions; all of them hold at least what is touched."""
+    """What one statement does to one table. Regions are sets of partitions; each holds at least what is touched."""
 
     table: TableKey
     statement: int
@@ -72,9 +72,9 @@ class TableFootprint:
     removes: Region = EVERYTHING
     """Where it may remove files."""
     blind: bool = False
-    """It only adds files and looks at nothing: other engines' WriteSerializable lets losers ignore such."""
+    """Whether it only adds files and reads nothing: under other engines' WriteSerializable losers ignore such commits."""
     data_change: bool = True
-    """False for rewrites of the same rows, for which added files are no conflict."""
+    """False if it only rewrites the same rows; then added files are no conflict for it."""
     metadata: Metadata = Metadata.NONE
     enables: frozenset[str] = frozenset()
     protocol: Protocol = Protocol.NONE
@@ -82,46 +82,46 @@ class TableFootprint:
     txn_app_id: str | None = None
     checkpoint: str | None = None
     single_attempt: bool = False
-    """It aborts if anything at all was committed meanwhile."""
+    """Whether it aborts if anything at all was committed meanwhile."""
     replaces: bool = False
-    """It makes the table anew."""
+    """Whether it replaces the table."""
     creates: bool = False
-    """It may be the first commit of the table."""
+    """Whether it may be the first commit of the table."""
     retries_itself: bool = False
-    """It begins again by itself after a change of metadata (OPTIMIZE)."""
+    """Whether it starts again by itself after a change of metadata (OPTIMIZE)."""
     certain: bool = False
-    """It surely commits; a DML that matches no row doesn't."""
+    """Whether it surely commits; a DML statement that matches no row does not."""
     adds_surely: bool = False
     keeps_no_row: bool = False
-    """All rows go and none is written again: what it adds is new."""
+    """Whether it removes all rows and rewrites none: all that it adds is new."""
     hook: bool = False
-    """It runs after the job's own commit, and its loss doesn't fail the job."""
+    """Whether it runs after the job's own commit, so that losing does not fail the job."""
     compacts: bool = False
-    """Delta compacts small files after its commit."""
+    """Whether Delta compacts small files after its commit."""
     retention_hours: float | None = None
-    """VACUUM: files younger than this stay."""
+    """For VACUUM: it keeps files younger than this."""
     is_guess: bool = False
-    """Of a job that can't be read: it may do this."""
+    """Whether this is only what a job that cannot be read may do."""
     sources: Sources = NO_SOURCES
-    """What it selects from, its own table perhaps among it."""
+    """The tables that it selects from, perhaps including its own."""
     told_by: tuple[TableKey, ...] = ()
-    """Those whose columns tell where its rows land."""
+    """The tables whose columns tell where its rows land: where they change, the statement may land elsewhere."""
     write_serializable: bool = False
     facts: TableFacts | None = field(default=None, compare=False, repr=False)
-    """What was known of the table when the statement was read; None where that may be wrong by then."""
+    """What was known of the table when the statement was read; None if it may be wrong by the time the statement runs."""
     table_id: str | None = None
-    """By its log when that was last read, whatever has changed since."""
+    """The table's id in its log when the log was last read, whatever has changed since."""
     not_by_row: str | None = None
-    """Why an engine that tells conflicts row by row does not do so for this statement."""
+    """Why an engine with row-level concurrency does not use it for this statement."""
     previews_rows: bool = False
-    """The session asks for that where a runtime only previews it."""
+    """Whether the session asks for row-level concurrency where a runtime only previews it."""
     log_store: LogStore = LogStore.UNKNOWN
     lock_table: str = ""
-    """Of a store that tells commits apart by entries elsewhere: where they are."""
+    """Where the store keeps the entries that tell commits apart, if it keeps them outside the table."""
     widened: tuple[str, ...] = ()
-    """What was not understood, and is therefore taken to touch more."""
+    """What was not understood, so that the statement is taken to touch more."""
     reads_advice: str | None = None
-    """What would make it read less, with the same result."""
+    """What would make it read less with the same result."""
     writes_advice: str | None = None
 
     @property
@@ -134,35 +134,36 @@ class TableFootprint:
 
     @property
     def may_change_table(self) -> bool:
-        """What is known of the table may be wrong after it."""
+        """Whether what is known of the table may be wrong after it."""
         return self.changes_metadata or self.protocol is not Protocol.NONE or self.creates or self.replaces
 
     @cached_property
     def only_files(self) -> bool:
-        """It adds and removes files of a table that is there, and does nothing else that others could lose to, or it to them:
+        """Whether it only adds and removes files of an existing table, with no other cause of conflict: true of
         nearly all footprints."""
         return all(getattr(self, name) == plain for name, plain in _OF_PLAIN_WRITES)
 
     @property
     def may_commit_first(self) -> bool:
-        """Whether it may make a table where there is none."""
+        """Whether it may create the table."""
         return self.creates or self.replaces
 
     @cached_property
     def reads_text(self) -> str:
-        """What it reads, as a condition for people."""
+        """What it reads, as a condition that people can read."""
         return _text(self.reads if self.data_change else self.reads_files)
 
     @cached_property
     def writes_text(self) -> str:
-        """Where it adds rows, as a condition for people."""
+        """Where it adds rows, as a condition that people can read."""
         return _text(self.adds)
 
 
 BESIDE_FILES = frozenset(
     {"metadata", "protocol", "creates", "replaces", "single_attempt", "domains", "txn_app_id"}
 )
-"""What a commit does beside adding and removing files. Rules that look at nothing else are skipped where none of it is done."""
+"""What a commit may do besides adding and removing files. Rules about these alone are skipped for commits that do
+none of them."""
 _OF_PLAIN_WRITES = tuple(
     (one.name, one.default) for one in fields(TableFootprint) if one.name in BESIDE_FILES
 )
@@ -172,25 +173,25 @@ _OF_PLAIN_WRITES = tuple(
 class JobFootprint:
     tables: tuple[TableFootprint, ...]
     dialect: Dialect | None = None
-    """Of the engine that commits; None if unknown: then only what holds under all of them."""
+    """The dialect of the engine that commits; None if unknown: then only what holds under all dialects counts."""
     streams_from: tuple[TableKey, ...] = ()
-    """Delta tables that its stream reads, of which a batch can fail though nothing is written there."""
+    """Delta tables that its stream reads: their changes can make a batch fail although the job does not write them."""
     follows: Follows = Follows.APPENDS
     streams_surely: bool = False
-    """Its source is a Delta table; else it may only look into `streams_from`, batch by batch."""
+    """Whether its source is a Delta table; if not, it may still query the tables in `streams_from`, batch by batch."""
     reads: Sources = NO_SOURCES
     """Tables that it reads but does not write."""
     ids_of_sources: Mapping[TableKey, str] = field(default_factory=dict, compare=False, repr=False)
-    """By their logs, of those tables that it reads of which a log was read."""
+    """Ids of the tables that it reads, where their logs were read."""
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """The same of all of which every verdict is the same."""
+        """A fingerprint that is the same for footprints that get the same verdicts."""
         return fingerprint_of(tuple(getattr(self, one.name) for one in fields(self)))
 
     @cached_property
     def vacuums(self) -> tuple[TableFootprint, ...]:
-        """What deletes files that are older than some hours."""
+        """The footprints that delete files older than some hours."""
         return tuple(footprint for footprint in self.tables if footprint.retention_hours is not None)
 
     @property
@@ -203,14 +204,14 @@ class JobFootprint:
         return any(f.may_change_table and any(f.table.may_equal(key) for key in wanted) for f in self.tables)
 
     def renamed(self, table: TableKey, other: TableKey) -> "JobFootprint":
-        """With the table under another of its names."""
+        """Returns the footprint with the table under another of its names."""
         if table == other:
             return self
         tables = (replace(f, table=other) if f.table == table else f for f in self.tables)
         return replace(self, tables=tuple(tables)).reading(table, other)
 
     def reading(self, source: TableKey, other: TableKey) -> "JobFootprint":
-        """With what it only reads under another of its names."""
+        """Returns the footprint with a source under another of its names."""
 
         def named(keys: Iterable[TableKey]) -> tuple[TableKey, ...]:
             return tuple(other if key == source else key for key in keys)
@@ -227,7 +228,7 @@ class JobFootprint:
 
     @property
     def identity(self) -> tuple[tuple[object, ...], ...]:
-        """What stays the same as long as the job's work does."""
+        """What stays the same as long as the job does the same work."""
         return tuple(
             (f.table.text, f.statement, f.operation.value, f.reads_text, f.writes_text, f.metadata.value)
             for f in self.tables
@@ -235,8 +236,8 @@ class JobFootprint:
 
 
 def unknown_footprints(tables: Iterable[TableKey]) -> tuple[TableFootprint, ...]:
-    """Of a job that cannot be read any more: it may do anything to the tables, which no single statement can. Two VACUUMs don't
-    hurt each other."""
+    """Footprints of a job that can no longer be read. It may do anything to the tables, which takes more than one
+    footprint per table, because two VACUUMs don't hurt each other."""
     return tuple(one for table in tables for one in _anything_to(table))
 
 

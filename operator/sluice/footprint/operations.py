@@ -1,4 +1,4 @@
-"""The sets of operations that rules speak of."""
+"""The sets of operations that rules refer to."""
 
 from sluice.api.job import Operation
 
@@ -7,16 +7,16 @@ CHANGES_SOME_ROWS = frozenset({Operation.UPDATE, Operation.DELETE, Operation.MER
 OVERWRITES = frozenset({Operation.OVERWRITE, Operation.OVERWRITE_PARTITIONS})
 WRITES_ROWS = APPENDS | CHANGES_SOME_ROWS | OVERWRITES
 MAKES_A_TABLE = APPENDS | OVERWRITES
-"""Where there is none, unless it is SQL."""
+"""Operations that create a missing table, except as SQL."""
 BRINGS_NEW_ROWS = MAKES_A_TABLE | {Operation.MERGE}
 MAY_SELECT = WRITES_ROWS | {Operation.CREATE, Operation.REPLACE}
-"""Their statements may read other tables."""
+"""Operations whose statements may read other tables."""
 KEEPS_ROWS = frozenset({Operation.OPTIMIZE, Operation.ALTER, Operation.VACUUM})
-"""Whatever files they write anew hold the rows that were there before."""
+"""Operations that keep all rows: files that they rewrite hold the same rows as before."""
 CREATES = frozenset({Operation.CREATE, Operation.CLONE})
-"""May be the first commit of a table."""
+"""Operations that may be the first commit of a table."""
 REPLACES = frozenset({Operation.REPLACE, Operation.CLONE})
-"""Make a table anew."""
+"""Operations that replace a table."""
 CLUSTERS_ANEW = frozenset({Operation.REPLACE, Operation.OVERWRITE})
 TRIES_ONCE = frozenset({Operation.RESTORE, Operation.CLONE})
-"""Abort if anything at all was committed meanwhile."""
+"""Operations that abort if anything at all was committed meanwhile."""

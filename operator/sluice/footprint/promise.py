@@ -1,4 +1,4 @@
-"""spec.writes: a promise that all rows which a job adds obey. It bounds what the statement leaves open, nothing else."""
+"""Applies spec.writes, a promise about all rows that a job adds. It bounds only what the statement leaves open."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from sluice.predicates import conjunction, disjoint, overlap, to_sql
 
 
 def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]) -> TableFootprint:
-    """Rows that are only rewritten stay where they are; so do those of OPTIMIZE."""
+    """Bounds new rows by the promise; rows that are only rewritten, as by OPTIMIZE, stay where they are."""
     region = partitions(conjunction(reading.predicate(text) for text in promise))
     if not footprint.data_change or footprint.adds.is_empty:
         return footprint

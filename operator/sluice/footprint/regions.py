@@ -1,4 +1,4 @@
-"""Sets of partitions, as footprints hold them: unions, and what is left of one when a column may take any value."""
+"""Sets of partitions, as footprints hold them: unions, and sets with the bound on a column removed."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ def united(regions: Iterable[Region]) -> Region:
 
 
 def without(region: Region, names: Iterable[str]) -> Region:
-    """The same region, bounded no more in these columns."""
+    """Returns the region without its bounds on these columns."""
     freed = {name.lower() for name in names}
     boxes = tuple(
         {axis: side for axis, side in box.items() if region.columns[axis].name.lower() not in freed}

@@ -1,4 +1,4 @@
-"""Which tables are selected from, in the terms of a footprint."""
+"""Sets of tables that are selected from, in the terms of a footprint."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -13,10 +13,10 @@ MANY = 64
 class Sources:
     tables: tuple[TableKey, ...] = ()
     any_table: bool = False
-    """It may select from others, too, of which nothing can be told."""
+    """Whether it may also select from other tables, which are not known."""
 
     def under(self, one_key: Callable[[TableKey], TableKey]) -> "Sources":
-        """Each by the one key that it has."""
+        """Returns the sources with each table under its one key."""
         return replace(self, tables=tuple(dict.fromkeys(map(one_key, self.tables))))
 
 
@@ -26,7 +26,8 @@ _PATTERN = re.compile(r"[*?{}\[\]\\]")
 
 
 def files_at(location: str, *, below: bool = False) -> Sources:
-    """Of files, which may be a table's: a pattern may match those of any. `below`: those in all folders below, too."""
+    """Returns the sources for files, which may belong to a table: a pattern may match files of any table. With
+    `below`, files in all folders below count as well."""
     return Sources((key_of_path(location),), any_table=below or _PATTERN.search(location) is not None)
 
 

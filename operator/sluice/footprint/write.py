@@ -1,4 +1,4 @@
-"""A DataFrame write and a stream: what the runner does with them, read as the statements that they amount to."""
+"""DataFrame writes and streams, read as the SQL statements that they amount to when the runner runs them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ _ALL_OF_IT = "SELECT * FROM source"
 
 
 Texts = Mapping[str, tuple[Statement, ...]]
-"""The statements of each text of a job, by its place."""
+"""The statements of each of a job's texts, by the text's place in the spec."""
 
 
 def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFootprint:
@@ -61,7 +61,7 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
 
 
 def streamed(stream: Stream, texts: Texts, around: Surroundings) -> Script:
-    """The stream's rows are the view `source`, a batch of them the view `batch`."""
+    """Reads a stream: its rows are the view `source`, one batch of them is the view `batch`."""
     around = replace(
         around, views={**around.views, "source": _view(stream.source), "batch": _view(stream.source)}
     )
@@ -104,7 +104,8 @@ def is_delta(source: StreamSource) -> bool:
 
 
 def follows(source: StreamSource) -> Follows:
-    """Spark takes names of options in any case. What a Secret holds is not known, so it does not count."""
+    """Reads which commits the stream survives from its options. Spark ignores the case of their names. The contents
+    of a Secret are not known, so they do not count."""
     given = {
         name.lower() for name, value in (source.options or {}).items() if value.strip().lower() == "true"
     }
@@ -114,13 +115,13 @@ def follows(source: StreamSource) -> Follows:
 
 
 def read_by_stream(stream: Stream) -> Sources:
-    """Also files, which may be those of a Delta table."""
+    """Returns what the stream reads, including files, which may belong to a Delta table."""
     found = _read_from(stream.source)
     return replace(found, tables=tuple(dict.fromkeys((*found.tables, *streamed_tables(stream)))))
 
 
 def _view(source: StreamSource) -> exp.Expr | None:
-    """None if it can't be a Delta table."""
+    """Returns the view's query; None if it can't be a Delta table."""
     if not is_delta(source):
         return None
     if source.path is None:
@@ -132,10 +133,11 @@ def _view(source: StreamSource) -> exp.Expr | None:
 
 
 def _query(sql: str, place: str, texts: Texts) -> exp.Expr | None:
-    """Of a query that stands alone; None if it's too large. What is no query is refused: Spark would carry it out."""
+    """Returns the tree of a query that is a text of its own; None if it's too large. Anything but a query is refused,
+    because Spark would execute it."""
     statements = texts[place] if place in texts else split(sql, place)
     if len(statements) > 1:
-        raise NotUnderstoodError(f"{place} holds more than one statement: it must be one query")
+        raise NotUnderstoodError(f"{place} holds more than one statement: write one query")
     tokens = statements[0].tokens
     first = tokens[0].text.upper()
     if first not in _BEGINS_A_QUERY:
@@ -160,7 +162,7 @@ def _read_by(source: Source, query: exp.Expr | None, reading: Reading) -> Reads:
     if source.sql is not None:
         return _read_by_query(query, reading)
     if "delta" not in str(source.format).lower():
-        return Reads()  # reads no Delta log, so Delta does not take it for a reader of the table
+        return Reads()  # reads no Delta log, so Delta does not count it as a reader of the table
     found = _read_from(source)
     if not found.any_table and not any(reading.around.one_key(key).may_equal(table) for key in found.tables):
         return Reads()
@@ -180,7 +182,8 @@ def _sources(source: Source, query: exp.Expr | None, around: Surroundings) -> So
 
 
 def _read_from(source: Source | StreamSource) -> Sources:
-    """Spark takes names of options in any case, and the location from one of them, too."""
+    """Returns the location that a source reads. Spark ignores the case of options' names, and also takes the location
+    from one of them."""
     given = {name.lower(): value for name, value in (source.options or {}).items()}
     kept = {ref.option.lower() for ref in source.options_from or ()}
     location = source.path if source.path is not None else given.get("path")
@@ -195,7 +198,8 @@ def _read_from(source: Source | StreamSource) -> Sources:
 
 
 def _may_create(reading: Reading) -> bool:
-    """Unlike SQL, which fails where there is no table, a DataFrame makes one."""
+    """Whether the write may create the table: unlike SQL, which fails where there is none, a DataFrame write creates
+    one."""
     return reading.facts is None or not reading.facts.exists
 
 

@@ -1,1 +1,1 @@
-"""Which installations of Sluice there are in a cluster, and that no two of them act on the same jobs or leases."""
+"""Knows which installations of Sluice a cluster has, and keeps any two of them from acting on the same jobs or leases."""

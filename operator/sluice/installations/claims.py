@@ -1,4 +1,4 @@
-"""What each installation of a cluster claims for itself, and which claims can't stand beside each other."""
+"""Reads what each installation of a cluster claims for itself, and finds claims that cannot stand beside each other."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,12 @@ _TYPES = {
     "version": str,
 }
 
+MOST_NAMED = 5
+
 
 @dataclass(frozen=True)
 class Identity:
-    """Of an installation. A cluster that was built anew has another one, even if all its objects came back."""
+    """An installation's identity. A cluster that was built anew has another one, even if all its objects came back."""
 
     cluster: str
     """The uid of the namespace kube-system."""
@@ -32,19 +34,23 @@ class Identity:
 
     @property
     def key(self) -> str:
-        """Under which its claim is kept. No namespace has a dot in its name."""
-        return f"{self.namespace}.{self.deployment}"
+        return claim_key(self.namespace, self.deployment)
+
+
+def claim_key(namespace: str, deployment: str) -> str:
+    """The key of an installation's claim. No namespace has a dot in its name."""
+    return f"{namespace}.{deployment}"
 
 
 @dataclass(frozen=True)
 class Claim:
     identity: Identity
     namespaces: tuple[str, ...]
-    """Whose jobs it runs; empty: all."""
+    """The namespaces whose jobs it runs; empty: all."""
     redis: str
-    """As host, port and database, without credentials."""
+    """Host, port and database, without credentials."""
     keys: str
-    """What its keys in Redis begin with."""
+    """The prefix of its keys in Redis."""
     since: str
     version: str
 
@@ -54,30 +60,30 @@ class Claim:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """ValueError if it is no claim."""
+        """Raises ValueError if the text is not a claim."""
         fields = json.loads(text)
         if not isinstance(fields, dict) or {*fields} != {*_TYPES}:
             raise ValueError("not the fields of a claim")
         if not all(type(fields[name]) is type_ for name, type_ in _TYPES.items()):
             raise ValueError("not the types of a claim's fields")
         if not all(isinstance(name, str) for name in fields["namespaces"]):
-            raise ValueError("its namespaces are not all texts")
+            raise ValueError("not all of its namespaces are texts")
         identity = Identity(*(fields.pop(name) for name in ("cluster", "namespace", "deployment")))
         return cls(identity, **fields | {"namespaces": tuple(fields["namespaces"])})
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """A claim that the own one can't stand beside."""
+    """A claim that cannot stand beside the own one."""
 
     key: str
     other: Claim | None
-    """None if it can't be read."""
+    """The other claim; None if it can't be read."""
     why: str
 
 
 def overlaps(own: Claim, data: Mapping[str, str]) -> list[Overlap]:
-    """All of what is claimed, held against the own claim."""
+    """Compares all claims with the own claim."""
     found = []
     for key, text in sorted(data.items()):
         if key == own.identity.key:
@@ -85,7 +91,7 @@ def overlaps(own: Claim, data: Mapping[str, str]) -> list[Overlap]:
         try:
             other = Claim.from_json(text)
         except (ValueError, RecursionError) as error:
-            found.append(Overlap(key, None, f"what it claims can't be read: {error}"))
+            found.append(Overlap(key, None, f"its claim cannot be read: {error}"))
             continue
         why = _overlap(own, other)
         if other.identity.cluster == own.identity.cluster and why is not None:  # else it came with a backup
@@ -94,7 +100,7 @@ def overlaps(own: Claim, data: Mapping[str, str]) -> list[Overlap]:
 
 
 def claimed(own: Claim, data: Mapping[str, str], void: set[str]) -> dict[str, str]:
-    """What is claimed once the own claim is among it, and the void ones are not."""
+    """Returns all claims with the own one among them, and without the void ones."""
     since = own.since
     try:
         former = Claim.from_json(data.get(own.identity.key, ""))
@@ -111,7 +117,7 @@ def claimed(own: Claim, data: Mapping[str, str], void: set[str]) -> dict[str, st
 
 
 def redis_address(url: str) -> str:
-    """Which database it is, however the URL spells it. Two names of one server are told by what that server holds."""
+    """Says which database it is, however the URL spells it. Two names of one server are told by what that server holds."""
     parts = urlsplit(url)
     given = parse_qs(parts.query).get("db", [""])[0]
     if parts.scheme == "unix":
@@ -133,4 +139,5 @@ def _overlap(one: Claim, other: Claim) -> str | None:
 
 
 def _namespaces(names: tuple[str, ...] | list[str]) -> str:
-    return f"namespace{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"namespace{'s' if len(names) > 1 else ''} {', '.join(names[:MOST_NAMED])}{more}"

@@ -1,20 +1,20 @@
-"""The claims of a cluster's installations: one ConfigMap, written only as it was read."""
+"""The claims of a cluster's installations: one ConfigMap, which is written only if it is still as it was read."""
 
 import asyncio
 import logging
-from typing import Any
 
 from sluice.api import names
 from sluice.installations.claims import Claim, Identity, Overlap, claimed, overlaps
 from sluice.kube.client import ConflictError, Kube, NotFoundError
-from sluice.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES
+from sluice.kube.config_map import ConfigMap, Read
+from sluice.kube.resources import LEASES, NAMESPACES
 
 logger = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 VOID_AFTER = 10.0
-"""Seconds in which a leader notices that its Lease object is gone, and makes it anew: only then is a claim without one void."""
+"""Seconds in which a leader notices that its Lease object is gone, and makes it anew: only after that is a claim without a
+Lease void."""
 
 
 class OverlapError(Exception):
@@ -29,21 +29,21 @@ async def identity_of(kube: Kube, namespace: str, deployment: str) -> Identity:
 class Register:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
+        self._map = ConfigMap(kube, names.CLAIMS_NAMESPACE, names.CLAIMS)
 
     async def check(self, own: Claim) -> None:
-        """OverlapError if it can't be claimed."""
+        """Raises OverlapError if the claim can't be made."""
         await self._beside(own)
 
     async def claim(self, own: Claim) -> None:
-        """OverlapError if it can't be claimed."""
+        """Claims; raises OverlapError if the claim can't be made."""
         while True:
-            body, void = await self._beside(own)
-            data = _data(body)
-            wanted = claimed(own, data, void)
-            if wanted == data:
+            read, void = await self._beside(own)
+            wanted = claimed(own, read.data, void)
+            if wanted == read.data:
                 return
             try:
-                await self._write(body | {"data": wanted})
+                await self._map.write(read, wanted)
             except ConflictError:
                 continue  # somebody else has claimed something
             for key in void:
@@ -51,41 +51,40 @@ class Register:
             return
 
     async def claims(self) -> dict[str, str]:
-        return _data(await self._read())
+        return (await self._map.read()).data
 
     async def remove(self, keys: set[str]) -> None:
         while True:
-            body = await self._read()
-            data = _data(body)
-            left = {key: text for key, text in data.items() if key not in keys}
-            if left == data:
+            read = await self._map.read()
+            left = {key: text for key, text in read.data.items() if key not in keys}
+            if left == read.data:
                 return
             try:
-                await self._write(body | {"data": left})
+                await self._map.write(read, left)
             except ConflictError:
                 continue
             return
 
-    async def _beside(self, own: Claim) -> tuple[Json, set[str]]:
-        """All claims as they are, and which of them are void."""
+    async def _beside(self, own: Claim) -> tuple[Read, set[str]]:
+        """Returns all claims as they are, and which of them are void."""
         void: set[str] = set()
         while True:
-            body = await self._read()
-            standing = [one for one in overlaps(own, _data(body)) if one.key not in void]
+            read = await self._map.read()
+            standing = [one for one in overlaps(own, read.data) if one.key not in void]
             if not standing:
-                return body, void & _data(body).keys()
+                return read, void & read.data.keys()
             found = await self._void(standing)
             if not found:
                 raise OverlapError(refusal(own.identity, standing[0]))
             void |= found
 
     async def _void(self, standing: list[Overlap]) -> set[str]:
-        """Those whose installation has no Lease object, and makes none while it has the time to."""
+        """Returns the claims of installations that have no Lease object, and make none in the time that they have."""
         gone = [one for one in standing if await self._has_no_lease(one)]
         if len(gone) < len(standing):
             return set()
         logger.warning(
-            "overlapping claims of installations without a Lease: %s; waiting %.0f s whether one comes back",
+            "overlapping claims of installations without a Lease: %s; waiting %.0f s to see whether one comes back",
             ", ".join(one.key for one in gone),
             VOID_AFTER,
         )
@@ -102,38 +101,17 @@ class Register:
             return True
         return False
 
-    async def _read(self) -> Json:
-        try:
-            return await self._kube.get(CONFIG_MAPS, names.CLAIMS_NAMESPACE, names.CLAIMS)
-        except NotFoundError:
-            return {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": names.CLAIMS, "namespace": names.CLAIMS_NAMESPACE},
-            }
-
-    async def _write(self, body: Json) -> None:
-        """Fails with ConflictError if it is not as it was read any more."""
-        if "resourceVersion" in body["metadata"]:
-            await self._kube.replace(CONFIG_MAPS, names.CLAIMS_NAMESPACE, names.CLAIMS, body)
-        else:
-            await self._kube.create(CONFIG_MAPS, names.CLAIMS_NAMESPACE, body)
-
-
-def _data(body: Json) -> dict[str, str]:
-    return body.get("data") or {}
-
 
 def refusal(own: Identity, overlap: Overlap) -> str:
     where = f"ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
     if overlap.other is None:
         return (
-            f"installation {own} doesn't start: {where} has an entry {overlap.key}, and {overlap.why}: put it right, or take it "
-            "out once that installation is gone"
+            f"installation {own} does not start: {where} has an entry {overlap.key}, and {overlap.why}: put it right, or "
+            "remove it once that installation is gone"
         )
     at = overlap.other.identity
     return (
-        f"installation {own} doesn't start beside {at}, which has been there since {overlap.other.since}: {overlap.why}. Give "
+        f"installation {own} does not start beside {at}, which has been there since {overlap.other.since}: {overlap.why}. Give "
         f"each its own watchNamespaces, and a Redis database or a deployment name of its own; or, if that installation is gone "
         f"for good, delete its Lease: kubectl delete lease -n {at.namespace} {names.leader_lease(at.deployment)}"
     )

@@ -1,4 +1,4 @@
-"""What is written on an operator's Lease object to have a lease revoked, and what it answers."""
+"""The request on an operator's Lease object to have a lease revoked, and the operator's answer."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ class Request:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """ValueError if it is none."""
+        """Raises ValueError if the text is not a request."""
         fields = _fields(text, {"id": str, "holder": str})
         return cls(**fields)
 
@@ -23,7 +23,7 @@ class Request:
 @dataclass(frozen=True)
 class Answer:
     id: str
-    """Of the request; empty if that could not be read."""
+    """The id of the request; empty if that could not be read."""
     done: bool
     message: str
 
@@ -32,7 +32,7 @@ class Answer:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """ValueError if it is none."""
+        """Raises ValueError if the text is not an answer."""
         return cls(**_fields(text, {"id": str, "done": bool, "message": str}))
 
 

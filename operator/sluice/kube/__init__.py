@@ -1,1 +1,1 @@
-"""Kubernetes as plain objects: what asks it, and the kinds of objects that are asked for."""
+"""Kubernetes as plain objects: the client that asks it, and the kinds of objects that are asked for."""

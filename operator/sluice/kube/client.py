@@ -1,37 +1,36 @@
-"""The few verbs that are needed of Kubernetes."""
+"""The few Kubernetes verbs that Sluice needs."""
 
 import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlencode
 
 import aiohttp
 from kubernetes.aio import client, config
 
+from sluice.api.base import Json
 from sluice.kube.connection import Connection
 from sluice.kube.pace import Pace
-from sluice.kube.resources import LEASES, Resource, plural_in
-
-Json = dict[str, Any]
+from sluice.kube.resources import LEASES, Resource, kind_in, plural_in
 
 REQUEST_TIMEOUT = 15
 PAGE = 500
-"""Objects a page of a list: while one is parsed nothing else is done."""
+"""Objects per page of a list: while one is parsed nothing else is done."""
 WATCH_SECONDS = 20
 WATCH_GRACE = 5
 """Seconds that the API server's end of a watch may be late before the connection counts as dead."""
 
 THROTTLED_SECONDS = 30.0
-"""In all, that a request waits for an API server that has no room for it, beside the time that its answers take."""
+"""Seconds in all that a request waits for an API server that has no room for it, besides the time that its answers take."""
 THROTTLED_PAUSE = 1.0
-"""Where the API server doesn't say how long to wait."""
+"""Seconds to wait where the API server doesn't say how long."""
 
 
 class ApiError(Exception):
-    """What the API server answered, or that it did not."""
+    """What the API server answered, or that it did not answer."""
 
     def __init__(self, status: int, reason: str, message: str, causes: frozenset[str] = frozenset()) -> None:
         super().__init__(message)
@@ -41,12 +40,12 @@ class ApiError(Exception):
 
     @property
     def is_definite(self) -> bool:
-        """The server understood and refused: nothing was changed, and asking again changes nothing."""
+        """Whether the server understood and refused: nothing was changed, and asking again changes nothing."""
         return 400 <= self.status < 500 and self.status not in (408, 409, 429)
 
     @property
     def says_namespace_ends(self) -> bool:
-        """Nothing can be created in the namespace any more, by nobody."""
+        """Whether nobody can create anything in the namespace any more."""
         return self.status == 403 and "NamespaceTerminating" in self.causes
 
 
@@ -54,23 +53,29 @@ class NotFoundError(ApiError):
     pass
 
 
+class KindMissingError(NotFoundError):
+    """The API server serves no such kind. That does not prove that none of its objects exist: a definition that lost its name
+    to another one is not served either."""
+
+
 class ConflictError(ApiError):
     pass
 
 
 class ExpiredError(ApiError):
-    """The version that was asked about is one that the API server remembers no more."""
+    """The API server no longer remembers the version that was asked about."""
 
 
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
+_NOT_FOUND = 404
 _TOO_MANY = 429
 _UNAVAILABLE = 503
 
 
 Asked = Callable[[str, str, int, float], None]
-"""Is told of each request: verb, resource, code (0: no answer) and seconds until it began to be answered."""
+"""Called for each request: verb, resource, code (0: no answer) and seconds until the answer began."""
 
 
 class Kube:
@@ -88,7 +93,7 @@ class Kube:
         asked: Asked | None = None,
         pace: Pace | None = None,
     ) -> Self:
-        """As the given kubeconfig says, or kubectl's, or the pod that this process runs in."""
+        """Connects by the given kubeconfig, or kubectl's, or as the pod that this process runs in."""
         settings = client.Configuration()
         named = {"config_file": kubeconfig, "context": context}
         given = {option: value for option, value in named.items() if value is not None}
@@ -108,7 +113,7 @@ class Kube:
     async def pages(
         self, resource: Resource, namespace: str | None, selector: str = ""
     ) -> AsyncIterator[Json]:
-        """A full list, all of it of one moment, which is not before it is asked for."""
+        """Yields a full list, all of one moment, which is not before it is asked for."""
         query = {"labelSelector": selector, "limit": str(PAGE)}
         while True:
             page = await self._request("GET", resource.path(namespace), query=query)
@@ -123,8 +128,8 @@ class Kube:
         return pages[-1] | {"items": [body for page in pages for body in page["items"]]}
 
     async def is_discovered(self, resource: Resource) -> bool:
-        """Whether the API server names it among what it serves. One that has just started may serve a kind before, or not
-        name it for a while though it has its objects."""
+        """Whether the API server names the kind among what it serves. One that has just started may serve a kind before it
+        names it, or not name it for a while though it has its objects."""
         _, _, group, _ = resource.api.split("/")
         groups = (await self._request("GET", "/apis"))["groups"]
         if all(one["name"] != group for one in groups):
@@ -135,8 +140,16 @@ class Kube:
             return False
         return any(one["name"] == resource.plural for one in served["resources"])
 
-    async def create(self, resource: Resource, namespace: str | None, body: Json) -> Json:
-        return await self._request("POST", resource.path(namespace), body=body)
+    async def ask(self, path: str) -> Json:
+        """Returns what the API server says of itself, such as its version."""
+        return await self._request("GET", path)
+
+    async def create(
+        self, resource: Resource, namespace: str | None, body: Json, *, only_try: bool = False
+    ) -> Json:
+        """Creates the object; or only has the API server say what it would answer."""
+        query = {"dryRun": "All"} if only_try else None
+        return await self._request("POST", resource.path(namespace), query=query, body=body)
 
     async def patch(
         self, resource: Resource, namespace: str | None, name: str, body: Json, *, sub: str | None = None
@@ -146,7 +159,7 @@ class Kube:
     async def patch_by_tests(
         self, resource: Resource, namespace: str, name: str, operations: Sequence[Json]
     ) -> Json:
-        """A JSON patch, which changes nothing if one of its tests fails."""
+        """Applies a JSON patch, which changes nothing if one of its tests fails."""
         return await self._request("PATCH", resource.path(namespace, name), body=operations, kind=_JSON_PATCH)
 
     async def replace(self, resource: Resource, namespace: str | None, name: str, body: Json) -> Json:
@@ -160,7 +173,7 @@ class Kube:
     async def watch(
         self, resource: Resource, namespace: str | None, version: str, selector: str = ""
     ) -> AsyncIterator[Json]:
-        """Events until the server ends the watch; a lost connection ends it, too."""
+        """Yields events until the server ends the watch; a lost connection ends it, too."""
         query = {
             "watch": "1",
             "allowWatchBookmarks": "true",
@@ -175,10 +188,10 @@ class Kube:
                     "GET", path, verb="watch", plural=resource.plural, patience=WATCH_SECONDS + WATCH_GRACE
                 )
         except TimeoutError as error:
-            raise ApiError(0, "NoAnswer", f"GET {path}: the API server begins no watch") from error
+            raise ApiError(0, "NoAnswer", f"GET {path}: the API server does not begin the watch") from error
         try:
             if response.status >= 400:
-                raise _error(response.status, await response.read())
+                raise _error(response.status, await response.read(), path)
             async for line in _lines(response.content):
                 yield _event_in(line, path)
         except TimeoutError as error:
@@ -209,10 +222,10 @@ class Kube:
                 ) from error
             return _Answer(response.status, response.headers.get("Retry-After"), text)
 
-        # Who leads must not wait behind what it leads, and looks again by itself.
+        # The leader must not wait behind what it leads, and looks again by itself.
         answer = await (exchange() if plural == LEASES.plural else self._when_there_is_room(method, exchange))
         if answer.status >= 400:
-            raise _error(answer.status, answer.text)
+            raise _error(answer.status, answer.text, path)
         try:
             told: Json = json.loads(answer.text)
         except (ValueError, RecursionError) as error:
@@ -224,8 +237,8 @@ class Kube:
     async def _when_there_is_room(
         self, method: str, exchange: Callable[[], Awaitable["_Answer"]]
     ) -> "_Answer":
-        """A server that has too much to do is asked again, after as long as it says: with 429 it has not begun. With 503 it, or
-        a proxy before it, may have; so what changes anything isn't sent again for that."""
+        """Asks a server that has too much to do again, after as long as it says: with 429 it has not begun. With 503 it, or a
+        proxy in front of it, may have begun; so a request that changes anything isn't sent again then."""
         left = THROTTLED_SECONDS
         while True:
             async with self._pace.turn():
@@ -274,25 +287,25 @@ class _Answer:
 
     @property
     def seconds_to_wait(self) -> float | None:
-        """As the API server says it, which is never by a date."""
+        """The seconds that the API server says, which it never gives as a date."""
         said = self.retry_after or ""
         return float(said) if said.isascii() and said.isdecimal() and len(said) < 9 else None
 
 
 def _words(error: BaseException) -> str:
-    """A timeout has none of its own."""
+    """Describes the error; a timeout has no words of its own."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _verb(method: str, query: dict[str, str]) -> str:
-    """As the API server calls it."""
+    """The verb by the API server's own name."""
     if method == "GET":
         return "watch" if "watch" in query else "list" if "limit" in query else "get"
     return {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}[method]
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Whole lines of any length: aiohttp's own reader gives up on lines such as a large SparkApplication's."""
+    """Yields whole lines of any length: aiohttp's own reader gives up on lines such as a large SparkApplication's."""
     parts: list[bytes] = []
     async for chunk in content.iter_any():
         *ended, begun = chunk.split(b"\n")
@@ -312,14 +325,18 @@ def _event_in(line: bytes, path: str) -> Json:
         if event["type"] != "BOOKMARK":
             metadata["uid"], metadata["name"]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-        raise ApiError(0, "Unreadable", f"GET {path}: an event can't be read: {_words(error)}") from error
+        raise ApiError(0, "Unreadable", f"GET {path}: an event cannot be read: {_words(error)}") from error
     return event
 
 
-def _error(status: int, data: bytes) -> ApiError:
+def _error(status: int, data: bytes, path: str) -> ApiError:
     try:
         return _error_of(status, json.loads(data))
     except (ValueError, AttributeError):
+        if status == _NOT_FOUND and path.startswith(
+            "/apis/"
+        ):  # of an object that is not there it says so in JSON
+            return KindMissingError(status, "KindMissing", f"the API server serves no {kind_in(path)}")
         return _KINDS.get(status, ApiError)(status, "", data.decode(errors="replace"))
 
 

@@ -1,8 +1,8 @@
-"""The way to the API server: one HTTP session, settled as the official client would settle it, but for what that asks anew for
-each request.
+"""The connection to the API server: one HTTP session, set up as the official client would do it, except for what that client
+asks anew for each request.
 
-The client lets aiohttp look for proxies and for a netrc file in two threads of its own for each request, which is as much CPU
-as all the rest of it. Where the proxy is doesn't change while a process lives; a netrc says nothing to an API server.
+The client lets aiohttp look for proxies and for a netrc file in two threads of its own for each request, which takes as much
+CPU as all the rest of it. The proxy does not change while a process lives, and a netrc means nothing to an API server.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ USER_AGENT = "sluice"
 
 
 class Connection:
-    """Is made, and closed, in the event loop that uses it."""
+    """It is made, and closed, in the event loop that uses it."""
 
     def __init__(self, settings: client.Configuration) -> None:
         self.address = str(settings.host)
@@ -33,7 +33,7 @@ class Connection:
         if proxy is not None:
             self._more |= {"proxy": proxy.with_user(None), "proxy_headers": _for_proxy(proxy, settings)}
         self._session = aiohttp.ClientSession(
-            # Not limited here: each watch has a connection of its own, and who waits for one would wait in REQUEST_TIMEOUT.
+            # No limit here: each watch has a connection of its own, and whoever waits for one would wait in REQUEST_TIMEOUT.
             connector=aiohttp.TCPConnector(limit=0, ssl=RESTClientObject(settings).ssl_context),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept": "application/json", "User-Agent": USER_AGENT},
@@ -43,7 +43,8 @@ class Connection:
     async def send(
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str], patience: float
     ) -> aiohttp.ClientResponse:
-        """`path` is spelled as it is to be sent. The answer's body is still to be read, within the same patience."""
+        """Sends the request; `path` is spelled as it is to be sent. The answer's body is still to be read, within the same
+        patience."""
         credentials = (await self._settings.auth_settings()).get("BearerToken")
         if credentials is not None and credentials["value"]:
             headers = {**headers, "Authorization": credentials["value"]}
@@ -61,7 +62,7 @@ class Connection:
 
 
 def _proxy_of(settings: client.Configuration) -> URL | None:
-    """The kubeconfig's own, or the environment's."""
+    """The kubeconfig's own proxy, or the environment's."""
     if settings.proxy:
         return URL(settings.proxy)
     server = urlsplit(str(settings.host))
@@ -72,7 +73,7 @@ def _proxy_of(settings: client.Configuration) -> URL | None:
 
 
 def _for_proxy(proxy: URL, settings: client.Configuration) -> dict[str, str]:
-    """aiohttp takes no user and password from the address of a proxy that it is given."""
+    """The credentials for the proxy: aiohttp does not take them from a proxy's address that it is given."""
     headers: dict[str, str] = dict(settings.proxy_headers or {})
     if proxy.user is not None:
         headers["Proxy-Authorization"] = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")

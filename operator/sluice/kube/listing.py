@@ -3,30 +3,36 @@
 import asyncio
 import logging
 
-from sluice.kube.client import ExpiredError, Json, Kube
+from sluice.api.base import Json
+from sluice.kube.client import ExpiredError, KindMissingError, Kube
 from sluice.kube.mirror import Mirror, uid_of, version_of
 
 logger = logging.getLogger(__name__)
 
 TRIES = 3
 MERGED_AT_ONCE = 100
-"""Objects, before others have their turn: what follows from a change is worked out as it is merged."""
+"""Objects that are merged before others have their turn: what follows from a change is worked out as it is merged."""
 
 
 async def list_into(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
-    """Gives the version from which a watch may go on. What the list does not show is gone, unless it is younger.
+    """Lists into the mirror and returns the version from which a watch may go on. What the list does not show is gone, unless
+    it is younger.
 
     A rebuild rests on it, so it must show all that was stored before it was asked for: no resourceVersion is sent, for with
-    `0` the API server answers from a cache that may be behind. All pages are of the first one's time. Should that time be
-    forgotten before the last page, the list begins anew: the token that the server offers for going on would lead into a
-    later time, in which an object may have moved from pages to come to pages that were read.
+    `0` the API server answers from a cache that may be behind. All pages show the moment of the first one. If the server
+    forgets that moment before the last page, the list begins anew: the token that the server offers for going on would lead to
+    a later moment, at which an object may have moved from pages to come to pages that were read.
     """
-    for _ in range(TRIES - 1):
-        try:
-            return await _list(mirror, kube, namespace)
-        except ExpiredError:
-            continue
-    return await _list(mirror, kube, namespace)
+    try:
+        for _ in range(TRIES - 1):
+            try:
+                return await _list(mirror, kube, namespace)
+            except ExpiredError:
+                continue
+        return await _list(mirror, kube, namespace)
+    except KindMissingError:
+        mirror.is_served = False
+        raise
 
 
 async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
@@ -51,15 +57,17 @@ async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
             await asyncio.sleep(0)
             _must_be_wanted(mirror, forgotten)
     mirror.highest = max(mirror.highest, int(version))
+    mirror.is_served = True
     return version
 
 
 def _must_go_on(mirror: Mirror, page: Json, floor: int) -> None:
-    """The version of a list is at least what was known when it was asked for, unless the store is an older one."""
+    """The version that a list must at least have: it is at least what was known when the list was asked for, unless the store
+    is an older one."""
     version = int(page["metadata"]["resourceVersion"])
     if version < floor or any(mirror.is_of_the_past(body, version) for body in page["items"]):
         logger.warning(
-            "%s: the API server went back to an earlier state: it shows version %d after %d; everything is listed anew",
+            "%s: the API server went back to an earlier state: it shows version %d after %d; listing everything anew",
             mirror.resource.plural,
             version,
             max(floor, mirror.highest),
@@ -75,5 +83,6 @@ def _must_be_wanted(mirror: Mirror, forgotten: int) -> None:
 
 
 def _age(body: Json) -> tuple[str, int]:
-    """Those created within one second keep the order of their first writes, as far as it can still be told."""
+    """The order of creation. Objects created within one second keep the order of their first writes, as far as it can still be
+    told."""
     return body["metadata"]["creationTimestamp"], version_of(body)

@@ -1,28 +1,27 @@
-"""One kind of object as it was last seen, whoever brought it: a watch, a list, or the answer to a request."""
+"""One kind of object as it was last seen, however it came: by a watch, a list, or the answer to a request."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
+from sluice.api.base import Json
 from sluice.kube.resources import Resource
 
-Json = dict[str, Any]
 Changed = Callable[[Json | None, Json | None], None]
-"""Is told what was known of an object before, and what is known now; None: nothing."""
+"""Called with what was known of an object before, and what is known now; None: nothing."""
 Keep = Callable[[Json], Json]
-"""Gives what is to be kept of an object, its metadata of identity and version among it."""
+"""Returns what is to be kept of an object, with the metadata of identity and version."""
 
 GONE_SECONDS = 60.0
-"""Longer than an answer can be under way that was given while a deleted object was still there."""
+"""Seconds, longer than an answer can be under way that was given while a deleted object was still there."""
 
 
 _NOT_GONE = (0.0, 0)
 
 
 class Mirror:
-    """Late news takes nothing back: of two versions of one object the newer one stays, and a uid that is gone never
-    comes back."""
+    """Late news takes nothing back: of two versions of one object the newer one stays, and a uid that is gone never comes
+    back."""
 
     def __init__(
         self, resource: Resource, changed: Changed, *, selector: str = "", keep: Keep = lambda body: body
@@ -30,20 +29,22 @@ class Mirror:
         self.resource = resource
         self.keep = keep
         self.selector = selector
-        """Labels, which the API server selects by."""
+        """Labels, by which the API server selects."""
+        self.is_served: bool | None = None
+        """Whether the API server served the kind when it was last listed; None: it was not listed yet."""
         self.highest = 0
-        """The highest resourceVersion that any list or object had: a list that is asked for later has at least that."""
+        """The highest resourceVersion that any list or object had: a list that is asked for later has at least that one."""
         self.went_back: Callable[[], None] = self.forget
-        """Is called when the API server shows an earlier time than it did."""
+        """Called when the API server shows an earlier time than it did before."""
         self.forgotten = 0
-        """How often: whoever follows the changes of an earlier time has to begin anew."""
+        """How often that happened: whoever follows the changes of an earlier time has to begin anew."""
         self._changed = changed
         self._known: dict[str, Json] = {}
         self._uids: dict[tuple[str, str], str] = {}
-        """By namespace and name."""
+        """Objects by namespace and name."""
         self._gone: dict[str, tuple[float, int | None]] = {}
-        """When, by uid, and at which version. A list or an answer that was given before an object's end may still come in; what is
-        younger than its end has only lost the label that it is selected by, and has it again."""
+        """When an object went, by uid, and at which version. A list or an answer that was given before its end may still come
+        in; if it is younger than its end, the object has only lost the label by which it is selected, and has it again."""
         self._lists_under_way = 0
 
     def __len__(self) -> int:
@@ -71,8 +72,8 @@ class Mirror:
         return end is not None and version > end
 
     def is_of_the_past(self, body: Json, listed: int) -> bool:
-        """Whether a list of this version shows an object as it was before that version was known of it. Restored stores
-        count on from above all versions that there were, while their objects keep older ones."""
+        """Whether a list of this version shows an object as it was before that version was known of it. Restored stores count
+        on from above all earlier versions, while their objects keep older ones."""
         known = self._known.get(uid_of(body))
         if known is None:
             return False
@@ -84,7 +85,8 @@ class Mirror:
             self.seen_kept(self.keep(body))
 
     def seen_kept(self, body: Json) -> None:
-        """What is to be kept of it. Of two objects with one name the younger one proves that the other is gone."""
+        """Takes in what is to be kept of an object. Of two objects with one name the younger one proves that the other is
+        gone."""
         if not self.is_news(body):
             return
         uid, name = uid_of(body), _name(body)
@@ -100,7 +102,8 @@ class Mirror:
         self._changed(known, body)
 
     def gone(self, uid: str, version: int | None = None) -> None:
-        """`version`: when it was so for a watch, or a list, that shows what has its label; None: there is no such object."""
+        """Notes that an object is gone. `version`: when a watch or a list showed that nothing has its label any more; None:
+        there is no such object."""
         self._note_gone(uid, version)
         known = self._known.pop(uid, None)
         if known is not None:
@@ -108,8 +111,8 @@ class Mirror:
             self._changed(known, None)
 
     def forget(self) -> None:
-        """All of it, also what is gone: for an API server that went back to an earlier time, in which versions are counted
-        from there again, and uids that were gone may be there."""
+        """Forgets everything, also what is gone: for an API server that went back to an earlier time, from which versions are
+        counted again, and in which uids that were gone may exist."""
         known, self._known = self._known, {}
         self._uids.clear()
         self._gone.clear()
@@ -119,7 +122,7 @@ class Mirror:
             self._changed(body, None)
 
     def not_in(self, uids: set[str], version: int, namespace: str | None) -> list[str]:
-        """Which objects are gone, if a full list of this version, of the namespace or of all, shows these."""
+        """The objects that are gone, if a full list of this version, of the namespace or of all, shows these."""
         return [
             uid
             for uid, body in self._known.items()
@@ -130,7 +133,7 @@ class Mirror:
 
     @contextmanager
     def being_listed(self) -> Iterator[None]:
-        """A list of many pages shows for as long as it takes what was there at its beginning."""
+        """Notes that a list is under way: for as long as it takes, a list of many pages shows what was there at its beginning."""
         self._lists_under_way += 1
         try:
             yield

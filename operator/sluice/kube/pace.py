@@ -1,4 +1,5 @@
-"""How fast requests go out: so many a second, in the order in which they were asked for, and so many under way at one time."""
+"""Limits how fast requests go out: a limited number a second, in the order in which they were asked for, and a limited number under
+way at one time."""
 
 import asyncio
 import time
@@ -6,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 UNDER_WAY = 100
-"""Requests. Each needs a connection of its own; who comes later waits here, where no request's own time runs yet."""
+"""Requests under way. Each needs a connection of its own; those that come later wait here, where no request's own time runs
+yet."""
 
 
 class Pace:
@@ -29,7 +31,7 @@ class Pace:
             yield
 
     def reserve(self) -> float:
-        """Takes a token, and says how long until it may be used."""
+        """Takes a token, and returns how long to wait until it may be used."""
         now = self._now()
         due = max(self._next, now)
         self._next = due + self._interval

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from sluice.api import names
 from sluice.engines import ENGINE
 
 
@@ -11,8 +12,14 @@ class Resource:
     api: str
     plural: str
 
+    @property
+    def group(self) -> str:
+        """The group of its API; empty for the kinds of Kubernetes' core."""
+        _, root, group, *_ = self.api.split("/")
+        return "" if root == "api" else group
+
     def path(self, namespace: str | None = None, name: str | None = None, sub: str | None = None) -> str:
-        """Names may come from what others wrote: none leads elsewhere."""
+        """The path of an object. Names may come from what others wrote: none leads elsewhere."""
         parts = [self.api]
         if namespace:
             parts += ["namespaces", quote(namespace, safe="")]
@@ -21,19 +28,33 @@ class Resource:
 
 
 def plural_in(path: str) -> str:
-    """Of what kind of objects a path of the API server speaks; of none where it asks which kinds there are."""
+    """The kind of objects that a path of the API server is about; empty where it asks which kinds there are."""
     _, root, *rest = path.split("/")
+    if root not in ("api", "apis"):
+        return ""
     rest = rest[1 if root == "api" else 2 :]
     if not rest:
         return ""
     return rest[2] if rest[0] == "namespaces" and len(rest) > 2 else rest[0]
 
 
-JOBS = Resource("/apis/sluice.dev/v1alpha1", "deltawritejobs")
-POLICIES = Resource("/apis/sluice.dev/v1alpha1", "deltatablepolicies")
+def kind_in(path: str) -> str:
+    """The kind of objects that a path below /apis is about, as people write it."""
+    place, _, _ = path.partition("?")
+    _, _, group, version, *_ = [*place.split("/"), "", ""]
+    return f"{plural_in(place) or 'kinds'} of {group}/{version}"
+
+
+JOBS = Resource(f"/apis/{names.API_VERSION}", names.JOB_PLURAL)
+POLICIES = Resource(f"/apis/{names.API_VERSION}", names.POLICY_PLURAL)
 APPLICATIONS = Resource(ENGINE.api, ENGINE.plural)
 PODS = Resource("/api/v1", "pods")
 EVENTS = Resource("/api/v1", "events")
 LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
 CONFIG_MAPS = Resource("/api/v1", "configmaps")
 NAMESPACES = Resource("/api/v1", "namespaces")
+SERVICE_ACCOUNTS = Resource("/api/v1", "serviceaccounts")
+DEPLOYMENTS = Resource("/apis/apps/v1", "deployments")
+OWN_ACCESS = Resource("/apis/authorization.k8s.io/v1", "selfsubjectaccessreviews")
+ACCESS = Resource("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
+SECRETS = Resource("/api/v1", "secrets")

@@ -1,10 +1,12 @@
 """Keeps a mirror current, for ever.
 
-What is trusted of a watch is its end: the API server ends it after WATCH_SECONDS, having told shortly before, by a bookmark,
-up to which version it has told all. A connection that is silent for longer than that is dead, whatever TCP says of it: a
-proxy between, or a server that was stopped, acknowledges all that it gets. So short watches notice it in seconds, and
-cost a request each. After the server's own end the next watch goes on where that one ended, without a list; after any
-other end everything is listed: whoever answers then may be another server, with an older store.
+Only a watch's regular end is trusted: the API server ends it after WATCH_SECONDS, and shortly before tells by a bookmark up to
+which version it has told all. A connection that is silent for longer than that is dead, whatever TCP says of it: a proxy in
+between, or a server that was stopped, acknowledges all that it gets. So short watches notice it in seconds, and cost a request
+each.
+
+After the server's own end the next watch goes on where that one ended, without a list. After any other end everything is
+listed: whoever answers then may be another server, with an older store.
 """
 
 import asyncio
@@ -13,7 +15,7 @@ import time
 
 import aiohttp
 
-from sluice.kube.client import ApiError, ExpiredError, Kube, NotFoundError
+from sluice.kube.client import ApiError, ExpiredError, KindMissingError, Kube
 from sluice.kube.listing import list_into
 from sluice.kube.mirror import Mirror, uid_of, version_of
 
@@ -29,9 +31,9 @@ class Watcher:
         self._namespace = namespace
         self.called = f"{mirror.resource.plural} of {namespace or 'all namespaces'}"
         self.listed = asyncio.Event()
-        """Set when the mirror has been whole once."""
+        """Set once the mirror has been complete."""
         self.is_current = False
-        """Whether what changes is seen now."""
+        """Whether changes are seen now."""
         self._said = ""
 
     async def run(self) -> None:
@@ -46,14 +48,16 @@ class Watcher:
                     version = await self._follow(version)
             except ExpiredError:
                 self.is_current = False
-                logger.info("%s: the watch's version is forgotten; listing anew", self.called)
-            except NotFoundError as error:
-                await self._fails(f"the API server knows no such kind ({error}): is its definition applied?")
+                logger.info(
+                    "%s: the API server no longer knows the watch's version; listing anew", self.called
+                )
+            except KindMissingError as error:
+                await self._fails(f"{error}: is its definition applied?")
             except (ApiError, aiohttp.ClientError, OSError, ValueError) as error:
                 await self._fails(str(error) or repr(error))
 
     async def _fails(self, why: str) -> None:
-        """Said when something else is the matter than before."""
+        """Notes a failure; it is logged when it differs from the one before."""
         self.is_current = False
         if why != self._said:
             logger.warning("watching %s: %s; listing anew until it is answered", self.called, why)
@@ -61,7 +65,7 @@ class Watcher:
         await asyncio.sleep(PAUSE)
 
     async def _follow(self, version: str) -> str:
-        """Gives the version that the server came to when it ended the watch."""
+        """Follows the watch, and returns the version that the server had reached when it ended the watch."""
         began, forgotten = time.monotonic(), self._mirror.forgotten
         async for event in self._kube.watch(
             self._mirror.resource, self._namespace, version, self._mirror.selector

@@ -1,4 +1,5 @@
-"""What Redis holds, whoever wrote it: read before a rebuild, and by people."""
+"""Reads what Redis holds, whoever wrote it: it is read before a rebuild, and by people; or taken over from an installation that is
+gone for good."""
 
 import contextlib
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from dataclasses import dataclass, field
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from sluice.leases import scripts
 from sluice.leases.keys import Keys
 from sluice.leases.model import Epochs, Grant, Lease
 from sluice.leases.reach import Reach
@@ -18,26 +20,26 @@ _MEND = "delete that key, and the lease table is rebuilt from Kubernetes"
 
 @dataclass(frozen=True)
 class Former:
-    """As it was at one moment."""
+    """The table as it was at one moment."""
 
     installation: str | None = None
-    """Whose leases these are; None if nobody has rebuilt it yet."""
+    """The installation whose leases these are; None if nobody has rebuilt it yet."""
     epoch: int = 0
     beat: int = 0
-    """Of the leader, when it last told."""
+    """The leader's beat, when it last told."""
     adopted_from: str | None = None
-    """The installation that these leases were granted by, if this one has taken them over and not rebuilt them yet."""
+    """The installation that granted these leases, if this one has taken them over and not rebuilt them yet."""
     values: Mapping[str, str] = field(default_factory=dict)
     """The leases' lines by their holders."""
 
     @property
     def grants(self) -> list[Grant]:
-        """ValueError if one of them can't be read."""
+        """The grants; raises ValueError if one of them can't be read."""
         return [_grant(holder, value) for holder, value in self.values.items()]
 
     @property
     def hints(self) -> list[Lease]:
-        """As far as it can be read, of which none is believed alone."""
+        """What can be read of them; none of it is believed alone."""
         found = []
         for value in self.values.values():
             with contextlib.suppress(ValueError, RecursionError):
@@ -46,7 +48,7 @@ class Former:
 
     @property
     def readable(self) -> dict[str, Grant]:
-        """Those of the grants that can be read, by their holders."""
+        """The grants that can be read, by their holders."""
         found = {}
         for holder, value in self.values.items():
             with contextlib.suppress(ValueError):
@@ -70,7 +72,7 @@ async def former(redis: "Redis", keys: Keys) -> Former:
             raise
         raise DamagedTableError(f"somebody wrote over a key of {keys.prefix}: {error}; {_MEND}") from error
     except UnicodeDecodeError as error:
-        raise DamagedTableError(f"a key of {keys.prefix} holds what is no text: {error}; {_MEND}") from error
+        raise DamagedTableError(f"a key of {keys.prefix} does not hold text: {error}; {_MEND}") from error
     return Former(
         installation,
         _number(keys.epoch, epoch, Epochs.LAST),
@@ -78,6 +80,21 @@ async def former(redis: "Redis", keys: Keys) -> Former:
         adopted,
         values,
     )
+
+
+class AdoptedMeanwhileError(Exception):
+    """The table belongs neither to the installation that had it when it was looked at, nor to ours."""
+
+
+async def adopt(redis: "Redis", keys: Keys, seen: Former, installation: str) -> None:
+    """Takes the table over. Whoever leads the former installation is refused from now on; the next rebuild holds what nothing
+    explains."""
+    script = redis.register_script(scripts.ADOPT)
+    answer = await script(keys=keys.all, args=[seen.installation or "", installation])
+    if answer[0] != "ADOPTED":
+        raise AdoptedMeanwhileError(
+            f"it belongs to {answer[1] or 'nobody'} now, and belonged to {seen.installation or 'nobody'} a moment ago"
+        )
 
 
 def _number(key: str, text: str | None, most: int) -> int:
@@ -89,7 +106,7 @@ def _number(key: str, text: str | None, most: int) -> int:
 
 
 def token_in(text: str) -> int:
-    """As scripts answer it: epoch and counter."""
+    """The token as scripts answer it: epoch and counter."""
     epoch, counter = text.split(" ")
     return Epochs.token(int(epoch), int(counter))
 
@@ -99,4 +116,4 @@ def _grant(holder: str, value: str) -> Grant:
         token, _, record, *reach = value.split("\n", 3)
         return Grant(Lease.from_json(record), token_in(token), Reach.from_json(reach[0]) if reach else None)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the lease of {holder} can't be read: {error}") from error
+        raise ValueError(f"the lease of {holder} cannot be read: {error}") from error

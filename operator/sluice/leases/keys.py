@@ -1,4 +1,4 @@
-"""Where a deployment's lease table is in Redis."""
+"""The keys under which a deployment's lease table is kept in Redis."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Keys:
 
     @property
     def all(self) -> list[str]:
-        """In the order in which the scripts number them."""
+        """All keys, in the order in which the scripts number them."""
         counter, versions, builder = (f"{self.prefix}:{name}" for name in ("counter", "versions", "builder"))
         return [
             self.epoch,

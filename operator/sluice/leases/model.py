@@ -1,4 +1,4 @@
-"""What the lease table holds."""
+"""The records of the lease table: leases, grants, epochs."""
 
 import json
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Lease:
     job: str
     tables: tuple[str, ...]
     reads: tuple[str, ...] | None = None
-    """Tables that it only reads, under the keys that they had when it was granted. None if they may be any."""
+    """Tables that it only reads, under the keys that they had when it was granted; None if they may be any."""
 
     @property
     def holder(self) -> str:
@@ -38,7 +38,8 @@ class Lease:
 
     @staticmethod
     def from_json(text: str) -> "Lease":
-        """ValueError if it is no record of a lease. The same few are read again whenever anything of their jobs changes."""
+        """Raises ValueError if the text is not a lease's record. Results are cached, because the same few are read again
+        whenever anything of their jobs changes."""
         return _remembered(text) if len(text) <= _MOST_REMEMBERED else _read(text)
 
 
@@ -61,7 +62,7 @@ _remembered = lru_cache(_REMEMBERED)(_read)
 
 
 def _are_texts(value: Any) -> bool:
-    """Of a kind that can be written down: JSON's escapes can spell halves of characters."""
+    """Whether they are texts that can be written down: JSON's escapes can spell lone surrogates."""
     return isinstance(value, list) and all(
         isinstance(text, str) and (text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text))
         for text in value
@@ -75,10 +76,10 @@ class Grant:
     lease: Lease
     token: int
     reach: Reach | None = field(default=None, compare=False)
-    """Kept where only operators write. None if it isn't known."""
+    """How far the holder reaches, kept where only operators write; None if it isn't known."""
 
     def is_the_same_as(self, other: "Grant") -> bool:
-        """No token is given twice; a record is what others can write to."""
+        """Whether both are the same grant: no token is given twice, while others can write to a record."""
         return (self.lease.holder, self.token) == (other.lease.holder, other.token)
 
 
@@ -89,7 +90,7 @@ class Epochs:
     """No epoch reaches this: a token has to fit into a txn version."""
 
     LAST = END - 2
-    """The last one that another may follow."""
+    """The last epoch that another may follow."""
 
     @staticmethod
     def token(epoch: int, counter: int) -> int:
@@ -105,5 +106,5 @@ class Epochs:
 
     @staticmethod
     def is_token(number: int) -> bool:
-        """Whether an operator may have given it."""
+        """Whether an operator may have given this token."""
         return number > 0 and Epochs.of(number) < Epochs.END

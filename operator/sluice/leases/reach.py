@@ -1,5 +1,7 @@
-"""How far a lease's holder reaches, as it was known when the lease was granted. It answers for the holder where its job can't:
-before a new leader has read it, and after it was edited or deleted."""
+"""Records how far a lease's holder reaches, as it was known when the lease was granted.
+
+It answers for the holder where its job can't: before a new leader has read the job, and after it was edited or deleted.
+"""
 
 import json
 from base64 import b64decode, b64encode
@@ -8,29 +10,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 _BYTES = 6
-"""Of a place's number."""
+"""Bytes of a place's number."""
 
 
 @dataclass(frozen=True)
 class Reach:
     ids: Mapping[str, str]
-    """By their logs, of the tables that it writes."""
+    """The ids of the tables that it writes, as their logs tell."""
     sources: Mapping[str, str]
-    """The ids of those that it reads, as far as a log was read."""
+    """The ids of the tables that it reads, as far as a log was read."""
     told_by: frozenset[str]
     """Tables whose columns tell where its rows land."""
     asks: frozenset[int]
     stands: frozenset[int]
     """The places at which it may meet others, as numbers."""
     edition: int
-    """Of what the numbers mean."""
+    """The version of what the numbers mean."""
     names: str
     """A fingerprint of where names led."""
     lasts: bool
-    """As long as names and locations lead where they led, whoever reads its job and its tables again learns of no other place."""
+    """As long as names and locations lead where they led, nobody who reads its job and its tables again learns of another
+    place."""
 
     def and_now(self, later: "Reach") -> "Reach":
-        """With what was learned of it since."""
+        """Adds what was learned of it since."""
         return replace(
             later,
             ids={**later.ids, **self.ids},
@@ -55,7 +58,7 @@ class Reach:
 
     @staticmethod
     def from_json(text: str) -> "Reach | None":
-        """None if it can't be read: then it isn't known."""
+        """Parses the text; None if it can't be read: then the reach isn't known."""
         try:
             told = json.loads(text)
             edition, names, lasts = told.pop("edition"), told.pop("names"), told.pop("lasts")

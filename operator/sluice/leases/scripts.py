@@ -1,15 +1,14 @@
 """The scripts that run inside Redis, each all or nothing.
 
-Every one carries the caller's epoch and installation: a Redis that forgot the epoch, or serves a later leader, answers
-EPOCH, one that keeps another installation's leases INSTALLATION, and both change nothing. Any of them may run twice
-(clients repeat what they heard no answer to), so each is idempotent.
+Each carries the caller's epoch and installation: a Redis that forgot the epoch, or serves a later leader, answers EPOCH; one
+that keeps another installation's leases answers INSTALLATION; both change nothing. Any of them may run twice (clients repeat a
+request that got no answer), so each is idempotent.
 
-A table's version is a hash of its history: each grant and each release makes a new one of the old one and of its own
-request. So two versions that are alike have the same history, and the leader can tell beforehand what it will leave.
+A table's version is a hash of its history: each grant and each release makes a new one from the old one and its own request.
+So equal versions have the same history, and the leader knows beforehand which version it will leave.
 
-KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted.
-A lease is kept as lines: its token as epoch and counter, the request that it was granted to, its record; and how far its holder
-reaches, if that is known.
+KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted. A lease is kept as lines: its token as epoch and
+counter, the request that it was granted to, its record; and how far its holder reaches, if that is known.
 """
 
 _INSTALLATION_IS_MINE = """
@@ -28,8 +27,8 @@ end
 """
 )
 
-# ARGV: epoch, installation, holder, request, record, then table and version in turn, as the leader left it. Gives the
-# token. The same request gives the same token again; another one for the same holder is refused.
+# ARGV: epoch, installation, holder, request, record, then table and version in turn, as the leader left it. Returns the token.
+# The same request gives the same token again; another one for the same holder is refused.
 GRANT = (
     _EPOCH_IS_MINE
     + """
@@ -56,7 +55,7 @@ return {'GRANTED', token}
 """
 )
 
-# ARGV: epoch, installation, holder, token, then the tables. Gives the tables' versions after it.
+# ARGV: epoch, installation, holder, token, then the tables. Returns the tables' versions after it.
 RELEASE = (
     _EPOCH_IS_MINE
     + """
@@ -79,8 +78,8 @@ return answer
 )
 
 # ARGV: new epoch, installation, builder, the leader's beat, then holder, value, and so on. Only a higher epoch may take over;
-# the same one only if it is the same request come twice, which must not undo what was granted since. Whoever rebuilds first
-# is whose Redis it is.
+# the same one only if the same request came twice, which must not undo what was granted since. Redis belongs to whoever
+# rebuilds first.
 REBUILD = (
     _INSTALLATION_IS_MINE
     + """
@@ -127,7 +126,7 @@ return {'NOTED'}
 """
 )
 
-# ARGV: the installation that it is taken from, the one that takes it. What nothing explains is held by the rebuild that follows.
+# ARGV: the installation that it is taken from, the one that takes it. The rebuild that follows holds what nothing explains.
 ADOPT = """
 local installation = redis.call('GET', KEYS[6]) or ''
 if installation == ARGV[2] then

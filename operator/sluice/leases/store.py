@@ -1,10 +1,9 @@
 """The lease table as the operator uses it.
 
-Who holds leases is decided by the leader's own memory, which it rebuilt from Kubernetes under an epoch of its own. Redis
-fences: it refuses whoever has another epoch, and tells whether a table's history is the one that this leader left. A Redis
-that went back in time, or that somebody else wrote to, is noticed at the next grant or release.
-
-Nothing here has a time to live: a lease ends when the end of its holder is proved.
+The leader's own memory decides who holds leases; it was rebuilt from Kubernetes under an epoch of its own. Redis fences: it
+refuses whoever has another epoch, and tells whether a table's history is the one that this leader left. A Redis that went back
+in time, or that somebody else wrote to, is noticed at the next grant or release. Nothing here has a time to live: a lease ends
+when the end of its holder is proved.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +22,7 @@ from sluice.leases.model import Epochs, Grant, Lease
 from sluice.leases.reach import Reach
 
 _AT_ONCE = 200
-"""Holders of which Redis is told in one request."""
+"""Holders that one request tells Redis about."""
 
 
 class ForgottenError(Exception):
@@ -54,12 +53,12 @@ def _token_text(token: int) -> str:
 
 
 def _record(lease: Lease, reach: Reach | None) -> str:
-    """As scripts keep it."""
+    """The record as scripts keep it."""
     return lease.to_json() if reach is None else f"{lease.to_json()}\n{reach.to_json()}"
 
 
 def _version_after(version: str, request: str) -> str:
-    """As the scripts make it."""
+    """The version as the scripts make it."""
     return sha1(f"{version} {request}".encode(), usedforsecurity=False).hexdigest()
 
 
@@ -67,7 +66,7 @@ class LeaseStore:
     def __init__(self, redis: "Redis", deployment: str, installation: str) -> None:
         self._redis = redis
         self._installation = installation
-        """Whose leases these are."""
+        """The installation that the leases belong to."""
         self._keys = Keys(deployment)
         self._grant = redis.register_script(scripts.GRANT)
         self._beat = redis.register_script(scripts.BEAT)
@@ -76,13 +75,13 @@ class LeaseStore:
         self._rebuild = redis.register_script(scripts.REBUILD)
         self._epoch = 0
         self._versions: dict[str, str] = {}
-        """Of tables, as this leader left them; those that it has not changed in its epoch have none."""
+        """Versions of tables as this leader left them; those that it has not changed in its epoch have none."""
         self._last_token = 0
         self._held: dict[str, _Held] = {}
         self._holders: dict[str, dict[str, Lease]] = {}
         """The same leases by their jobs' uids."""
         self._learned: dict[str, None] = {}
-        """Holders of which Redis isn't told yet how far they reach."""
+        """Holders whose reach Redis has not been told yet."""
         self._run_id = ""
 
     @property
@@ -102,7 +101,7 @@ class LeaseStore:
         return held.grant.lease if held is not None else None
 
     def granted(self, lease: Lease) -> Grant | None:
-        """To its holder, as this leader knows it."""
+        """What was granted to its holder, as this leader knows it."""
         held = self._held.get(lease.holder)
         return held.grant if held is not None else None
 
@@ -111,11 +110,11 @@ class LeaseStore:
 
     @property
     def uids(self) -> list[str]:
-        """Of jobs that hold any."""
+        """The jobs that hold any lease."""
         return list(self._holders)
 
     def learn(self, lease: Lease, reach: Reach) -> None:
-        """What wasn't known of it. Redis is told later."""
+        """Takes in a reach that wasn't known. Redis is told later."""
         held = self._held[lease.holder]
         self._held[lease.holder] = replace(held, grant=replace(held.grant, reach=reach))
         self._learned[lease.holder] = None
@@ -132,7 +131,7 @@ class LeaseStore:
             del self._holders[lease.uid]
 
     async def check_settings(self) -> None:
-        """Leases must never be evicted to make room."""
+        """Checks that Redis never evicts leases to make room."""
         policy = (await self._redis.info("memory")).get("maxmemory_policy")
         if policy != "noeviction":
             raise ValueError(
@@ -163,7 +162,7 @@ class LeaseStore:
         self._run_id = await self._current_run_id()
 
     async def check_memory(self) -> None:
-        """Whether this is still the Redis, and the life of it, that was last rebuilt."""
+        """Checks that this is still the Redis, and the same run of it, that was last rebuilt."""
         run_id = await self._current_run_id()
         if run_id != self._run_id:
             raise ForgottenError("Redis was restarted or replaced: what it remembers may be old")
@@ -174,8 +173,8 @@ class LeaseStore:
             raise ForgottenError(f"Redis does not remember epoch {self._epoch}")
 
     async def grant(self, lease: Lease, reach: Reach | None = None) -> Grant:
-        """Idempotent: asking again for the same attempt with the same hash, while nothing else was granted or released on its
-        tables, gives the same token."""
+        """Grants the lease. It is idempotent: asking again for the same attempt with the same hash, while nothing else was
+        granted or released on its tables, gives the same token."""
         known = self._held.get(lease.holder)
         if known is not None and known.grant.lease.hash == lease.hash:
             request = known.request
@@ -201,12 +200,14 @@ class LeaseStore:
                     f"under the token {token_in(answer[1])}"
                 )
             case "STALE":
-                raise StaleError(f"table {answer[1]} has another history in Redis than this leader left")
+                raise StaleError(
+                    f"the history of table {answer[1]} in Redis is not the one that this leader left"
+                )
             case _:
                 raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
 
     async def release(self, lease: Lease) -> None:
-        """Idempotent."""
+        """Releases the lease; it is idempotent."""
         known = self._held.get(lease.holder)
         if known is None:
             return
@@ -217,16 +218,18 @@ class LeaseStore:
         self._expect("RELEASED", answer)
         for table, version in zip(tables, answer[1:], strict=True):
             if version != left[table]:
-                raise StaleError(f"table {table} has another history in Redis than this leader left")
+                raise StaleError(
+                    f"the history of table {table} in Redis is not the one that this leader left"
+                )
         self._versions |= left
         self._drop(known.grant.lease)
 
     async def note_beat(self, beat: int) -> None:
-        """How far the leader has come, by its Lease object."""
+        """Notes how far the leader has come, by its Lease object."""
         self._expect("NOTED", await self._ask(self._beat, self._epoch, beat))
 
     async def note_learned(self) -> None:
-        """For a next leader."""
+        """Notes for a next leader what was learned."""
         while self._learned:
             some = list(islice(self._learned, _AT_ONCE))
             told = {holder: self._held[holder].grant for holder in some if holder in self._held}
@@ -254,18 +257,18 @@ class LeaseStore:
             raise OtherInstallationError(
                 f"Redis keeps the leases of installation {answer[1]} under {self._keys.prefix}, and this is installation "
                 f"{self._installation}: give each a deployment name or a Redis database of its own, or, if "
-                f"{answer[1]} is gone for good, take its leases over by `sluice adopt`"
+                f"{answer[1]} is gone for good, take over its leases with `sluice adopt`"
             )
 
     def _check_token(self, grant: Grant) -> None:
-        """Who asks again has the token of the first time, and nobody else has it."""
+        """Checks the token: whoever asks again has the first token, and nobody else has it."""
         held = self._held.get(grant.lease.holder)
         known = held.grant if held is not None else None
         if known is None and grant.token <= self._last_token:
-            raise StaleError(f"Redis gives token {grant.token} a second time: it forgot what came after")
+            raise StaleError(f"Redis gave token {grant.token} a second time: it forgot what came after")
         if known is not None and (known.token, known.lease.hash) != (grant.token, grant.lease.hash):
             raise StaleError(
-                f"Redis gives {grant.lease.job} token {grant.token} for attempt {grant.lease.attempt}, which has token "
+                f"Redis gave {grant.lease.job} token {grant.token} for attempt {grant.lease.attempt}, which has token "
                 f"{known.token}: it forgot what it had granted"
             )
 

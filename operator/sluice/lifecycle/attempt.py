@@ -1,7 +1,7 @@
 """The way of an open attempt: what stands for it goes in, the one next step comes out.
 
-An application is created once its lease and its intent are sure; its driver's end is proved before anything else is said
-of how it ended.
+An application is created once its lease and its intent are certain; its driver's end is proved before anything else is said of
+how it ended.
 """
 
 from dataclasses import dataclass
@@ -25,61 +25,61 @@ SLOW_START_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Create:
-    """The application, under the lease that was granted for it."""
+    """Create the application, under the lease that was granted for it."""
 
     lease: Lease
 
 
 @dataclass(frozen=True)
 class TakeBack:
-    """The intent, unless the API server has the application after all."""
+    """Take the intent back, unless the API server has the application after all."""
 
     change: StatusChange
 
 
 @dataclass(frozen=True)
 class Tell:
-    """What there is to know now; nothing else can be done."""
+    """Say what there is to know now; nothing else can be done."""
 
     change: StatusChange
     seconds_until_worth_it: float = 0.0
-    """Mostly it is over before that."""
+    """Seconds before it is said: usually it is over before that."""
 
 
 @dataclass(frozen=True)
 class OccupyDriverName:
-    """So that no driver can start any more, or the one is found that did."""
+    """Take the driver's name, so that no driver can start any more, or find the driver that did."""
 
 
 @dataclass(frozen=True)
 class LookForDriver:
-    """Where no watch has shown it; if it is nowhere, that is told."""
+    """Look for the driver where no watch has shown it; if it is nowhere, say so."""
 
     otherwise: StatusChange
 
 
 @dataclass(frozen=True)
 class End:
-    """Its end is proved: the outcome is written, then it is let go."""
+    """The attempt's end is proved: write the outcome, then let it go."""
 
     seen: Observation
     application_deleted: bool = False
-    """By somebody, while it was under way."""
+    """Whether somebody deleted it while it ran."""
 
 
 @dataclass(frozen=True)
 class Leave:
-    """Its job is being deleted: it is brought to its end as what is left of any job."""
+    """Its job is being deleted: it is brought to its end like whatever is left of any job."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """Until it is known who holds what, or it is time for another try."""
+    """Wait until it is known who holds what, or until it is time for another try."""
 
 
 @dataclass(frozen=True)
 class Mistrust:
-    """What is known of leases is not all there is: nothing may rest on it before a rebuild."""
+    """Not all leases are known: nothing may rest on the lease table before a rebuild."""
 
     why: str
 
@@ -95,14 +95,14 @@ class Cover:
     is_sure: bool = True
     """Whether the table can be trusted now."""
     is_unexplained: bool = False
-    """An application may have been created for it, of which the API server doesn't know any more."""
+    """An application may have been created for it that the API server no longer knows of."""
 
 
 def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, now: datetime) -> Step:
-    """Of the attempt whose intent is in the evidence."""
+    """Returns the next step of the attempt whose intent is in the evidence."""
     attempt = evidence.intent
     if attempt is None:
-        raise ValueError(f"{job.key}: {evidence.application_name} is of no attempt that goes on")
+        raise ValueError(f"{job.key}: {evidence.application_name} belongs to no running attempt")
     seen = evidence.seen
     if job.is_deleted:
         return _of_deleted(attempt, evidence, job.namespace, now)
@@ -117,7 +117,7 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         case _ if cover.is_sure and cover.lease is None:
             step = Mistrust(f"no lease covers {attempt.application}, which may run")
         case Stage.STARTING:
-            message = f"SparkApplication {attempt.application} is there; {seen.detail}{_beside(evidence)}"
+            message = f"SparkApplication {attempt.application} exists; {seen.detail}{_beside(evidence)}"
             there = attempt.model_copy(update={"message": None})
             change = StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there)
             step = Tell(change, _seconds_of_patience(job, attempt, now))
@@ -134,7 +134,7 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
 
 def unexplained(lease: Lease) -> str:
     return (
-        f"attempt {lease.attempt} may run: the API server went back to an earlier state, which doesn't show what became of it; "
+        f"attempt {lease.attempt} may run: the API server went back to an earlier state, which does not show what became of it; "
         f"once no driver of it runs, say so: sluice leases revoke {lease.holder} --yes, with -n and the operator's namespace"
     )
 
@@ -148,13 +148,14 @@ def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datet
 
 
 def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Creates, now: datetime) -> Step:
-    """Also after a takeover: an intent is rolled forward, under the same name and with the same content."""
+    """The steps before the creation, also after a takeover: an intent is rolled forward, under the same name and with the same
+    content."""
     if not cover.is_sure:
         return Wait()
     if cover.lease is None:
-        # A leader wrote it that had already been replaced, after its successor had looked. What it was granted for may
-        # have been granted to others since.
-        return TakeBack(withdrawn(attempt, "its leases were of an earlier epoch", now))
+        # It was written by a leader that had already been replaced, after its successor had looked. What it was granted for
+        # may have been granted to others since.
+        return TakeBack(withdrawn(attempt, "its leases were granted under an earlier epoch", now))
     if cover.is_unexplained:
         return Tell(StatusChange(Phase.STARTING, "LeaseUnexplained", unexplained(cover.lease)))
     obstacle = _obstacle(job, attempt)
@@ -168,7 +169,8 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
 
 
 def _seconds_of_patience(job: JobView, attempt: Attempt, now: datetime) -> float:
-    """Mostly a driver starts sooner than it is worth to write that it does; unless its job says anything else."""
+    """Seconds before it is said that a driver starts: usually it starts sooner than writing that is worth, unless its job says
+    anything else."""
     if job.phase is not Phase.STARTING or attempt.message is not None:
         return 0.0
     return max(0.0, SLOW_START_SECONDS - (now - attempt.granted_at).total_seconds())

@@ -1,4 +1,4 @@
-"""How what is left of an attempt goes, whose job has ended, is gone, or goes on with another attempt.
+"""Decides how what is left of an attempt is removed when its job has ended, is gone, or goes on with another attempt.
 
 Nothing that may still write is let go; what must end is made to end, and its end is waited for.
 """
@@ -7,40 +7,41 @@ from dataclasses import dataclass
 from typing import TypeGuard, assert_never
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.engines import Stage
-from sluice.lifecycle.evidence import PROVED, Evidence, Json, evidence_of, labels_of
+from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
 
 
 @dataclass(frozen=True)
 class LetGo:
-    """Our finalizer comes off: its end is proved."""
+    """Take our finalizer off: its end is proved."""
 
 
 @dataclass(frozen=True)
 class DeletePod:
-    """So that its driver ends."""
+    """Delete the pod, so that its driver ends."""
 
     pod: Json
 
 
 @dataclass(frozen=True)
 class DeleteApplication:
-    """So that it starts no driver."""
+    """Delete the application, so that it starts no driver."""
 
 
 @dataclass(frozen=True)
 class OccupyName:
-    """So that no driver can start any more, or the one is found that did."""
+    """Take the driver's name, so that no driver can start any more, or find the driver that did."""
 
 
 @dataclass(frozen=True)
 class Wait:
-    """For what was begun."""
+    """Wait for what was begun."""
 
 
 @dataclass(frozen=True)
 class Hold:
-    """Until somebody says that the driver is dead."""
+    """Hold until somebody says that the driver is dead."""
 
     message: str
 
@@ -49,7 +50,7 @@ LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | Wait | Hold
 
 
 def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
-    """The one next step towards letting it go."""
+    """Returns the one next step towards letting it go."""
     step: LeavingStep
     match evidence.seen.stage:
         case Stage.ENDED | Stage.NEVER_STARTS:
@@ -72,8 +73,8 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
 
 
 def pod_proves_alone(evidence: Evidence) -> bool:
-    """Whether its end would be proved if nothing else were left of it. What proves the end must go last: whoever comes after
-    the first of two that go would never know of it."""
+    """Whether its end would be proved if nothing else were left of it. What proves the end must go last: with two things to
+    go, whoever comes after the first is gone would never know of it."""
     if evidence.pod is None:
         return False
     uid = labels_of(evidence.pod).get(names.LABEL_JOB_UID, "")
@@ -82,7 +83,7 @@ def pod_proves_alone(evidence: Evidence) -> bool:
 
 
 def _is_there(body: Json | None) -> TypeGuard[Json]:
-    """And isn't being deleted yet."""
+    """Whether it exists and isn't being deleted yet."""
     return body is not None and "deletionTimestamp" not in body["metadata"]
 
 

@@ -1,25 +1,23 @@
-"""What stands for an attempt: its intent, its application and its driver's pod, whatever became of finalizers and owners.
+"""The evidence of an attempt: its intent, its application and its driver's pod, whatever became of finalizers and owners.
 
 Evidence holds a lease, and nothing else tells when the lease may go. An object that only bears our label tells nothing: it
-is of an attempt when its record says so, as it was written in its create body.
+belongs to an attempt when its record says so, as it was written in its create body.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.engines import ENGINE, Observation, Stage, is_placeholder, observe
-from sluice.engines.attempt import DRIVER_SUFFIX
+from sluice.engines.attempt import DRIVER_SUFFIX, EXECUTOR_ROLE, LABEL_ROLE
 from sluice.leases.model import Epochs, Grant, Lease
 from sluice.lifecycle.job import JobView
 
-Json = dict[str, Any]
-
 MOST_ATTEMPTS = 1 << 31
-"""So that a status can hold their numbers."""
+"""A bound, so that a status can hold their numbers."""
 
 PROVED = frozenset({Stage.ENDED, Stage.NEVER_STARTS})
 """Stages in which no driver of the attempt can write any more."""
@@ -30,12 +28,12 @@ class UnreadableRecordError(ValueError):
 
 
 class EvidenceFailedError(Exception):
-    """The operator failed on what there is of a job: nothing may be concluded from it."""
+    """The operator failed on the evidence of a job: nothing may be concluded from it."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Of one application of one attempt. Mostly an attempt has one; somebody may have made a copy."""
+    """The evidence of one application of one attempt. Usually an attempt has one; somebody may have made a copy."""
 
     number: int
     application_name: str
@@ -43,11 +41,11 @@ class Evidence:
     application: Json | None = None
     pod: Json | None = None
     declared_dead: bool = False
-    """Somebody who knows says that the driver is dead."""
+    """Whether somebody who knows says that the driver is dead."""
     namespace_ends: bool = False
-    """Nothing can be created where its driver would be."""
+    """Whether nothing can be created where its driver would be."""
     beside: tuple[str, ...] = ()
-    """What else there is of its job, each in a sentence."""
+    """Sentences on what else there is of its job."""
 
     @cached_property
     def seen(self) -> Observation:
@@ -61,12 +59,12 @@ class Evidence:
 
     @property
     def told_beside(self) -> tuple[str, ...]:
-        """So many that other words have room beside them."""
+        """A number that leaves room for other words beside them."""
         return tuple(sentence[:400] for sentence in self.beside[:3])
 
     @property
     def is_open(self) -> bool:
-        """The job's status says that it goes on."""
+        """Whether the job's status says that the attempt goes on."""
         return self.intent is not None and self.intent.outcome is None
 
     @property
@@ -75,13 +73,13 @@ class Evidence:
 
     @property
     def is_marked(self) -> bool:
-        """An object of it carries our finalizer, which goes when its end is proved."""
+        """Whether an object of it carries our finalizer, which goes when its end is proved."""
         return any(is_marked(body) for body in (self.application, self.pod) if body is not None)
 
     @property
     def holds(self) -> bool:
-        """Whether the attempt's lease must stay. Without its finalizer, too, a driver is a driver, and an application may
-        start one."""
+        """Whether the attempt's lease must stay. A driver without the finalizer is still a driver, and an application without
+        it may start one."""
         if self.is_open or self.is_marked:
             return True
         if self.pod is not None:
@@ -92,7 +90,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Doubt:
-    """An object with our finalizer of which nobody can tell what it holds, or one with our label that is of no attempt."""
+    """An object with our finalizer whose leases nobody can tell, or one with our label that belongs to no attempt."""
 
     body: Json
     why: str
@@ -104,12 +102,12 @@ class Doubt:
 
 @dataclass(frozen=True)
 class JobEvidence:
-    """All that there is of one job, by the names of its applications."""
+    """All evidence of one job, by the names of its applications."""
 
     by_application: dict[str, Evidence] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
     failure: str | None = None
-    """Why nothing of it could be told: then all of it may hold."""
+    """Why none of it could be judged: then all of it may hold."""
 
     def of(self, attempt: Attempt) -> Evidence:
         if self.failure is not None:
@@ -138,7 +136,7 @@ def evidence_of(
     *,
     ending_namespaces: Collection[str] = (),
 ) -> JobEvidence:
-    """Of the job with this uid, whether it is still there or not."""
+    """Returns the evidence of the job with this uid, whether the job is still there or not."""
     intents = job.status.attempts if job is not None else ()
     found = {
         intent.application: Evidence(intent.number, intent.application, intent=intent) for intent in intents
@@ -165,7 +163,8 @@ def evidence_of(
             elif at in found:  # has no record; and stands for nothing where its application is gone
                 found[at] = replace(found[at], pod=body)
         except UnreadableRecordError as error:
-            doubts.append(Doubt(body, str(error)))
+            if not _is_executor(body):
+                doubts.append(Doubt(body, str(error)))
     dead = job.annotations.get(names.ANNOTATION_DRIVER_DEAD) if job is not None else None
     for at, one in found.items():
         ends = one.application is not None and one.application["metadata"]["namespace"] in ending_namespaces
@@ -185,13 +184,13 @@ def record_of(body: Json) -> Grant:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise UnreadableRecordError(
             f"{words(body)}: its annotations {names.ANNOTATION_LEASE} and {names.ANNOTATION_TOKEN} do not say which leases it "
-            f"holds ({why}): put them back, or, once its driver has ended, take its finalizer {names.FINALIZER_LEASE} off"
+            f"holds ({why}): put them back, or, once its driver has ended, remove its finalizer {names.FINALIZER_LEASE}"
         ) from error
     if not Epochs.is_token(token):
-        raise UnreadableRecordError(f"{words(body)}: its token {token} is none that an operator gives")
+        raise UnreadableRecordError(f"{words(body)}: its token {token} is not one that an operator gives")
     if not 0 < lease.attempt < MOST_ATTEMPTS or not lease.job.partition("/")[2]:
         raise UnreadableRecordError(
-            f"{words(body)}: its record is of attempt {lease.attempt} of job {lease.job!r}, which no operator writes"
+            f"{words(body)}: its record names attempt {lease.attempt} of job {lease.job!r}, which no operator writes"
         )
     return Grant(lease, token)
 
@@ -210,25 +209,30 @@ def labels_of(body: Json) -> dict[str, str]:
 
 
 def words(body: Json) -> str:
-    """Lists do not say of what kind their pods are."""
+    """Names the object; lists do not say what kind their pods are."""
     return f"{body.get('kind', 'Pod')} {body['metadata']['namespace']}/{_name(body)}"
 
 
 def _second(one: Evidence) -> str:
     body = one.application or one.pod
     what = words(body) if body is not None else f"attempt {one.number}"
-    return f"{what} is of this job, too: its leases stay until that has ended as well"
+    return f"{what} belongs to this job, too: its leases stay until that has ended as well"
 
 
 def _doubtful(doubt: Doubt) -> str:
     if doubt.holds:
         return doubt.why
-    return f"{words(doubt.body)} bears this job's label and is of no attempt of it: it holds nothing"
+    return f"{words(doubt.body)} bears this job's label but belongs to none of its attempts: it holds nothing"
+
+
+def _is_executor(pod: Json) -> bool:
+    """Whether it only computes for a driver. Spark operators give it the labels of its application, the job's among them."""
+    return labels_of(pod).get(LABEL_ROLE) == EXECUTOR_ROLE and not is_marked(pod)
 
 
 def _is_made_up(uid: str, job: JobView | None, body: Json) -> bool:
-    """All that an operator creates for a job is in the job's own namespace. Whoever may write in another one only must not
-    tell by it how the job fares, nor anything on its status."""
+    """Whether the object is made up. All that an operator creates for a job is in the job's own namespace. Whoever may write
+    only in another one must not use that to say how the job fares, nor to put anything on its status."""
     if job is None or body["metadata"]["namespace"] == job.namespace:
         return False
     if not is_marked(body):
@@ -240,13 +244,13 @@ def _is_made_up(uid: str, job: JobView | None, body: Json) -> bool:
 
 
 def _place(homes: dict[str, str], name: str, body: Json) -> str:
-    """By its application's name, in the first namespace that has one of this name; else with its namespace."""
+    """Places it by its application's name, in the first namespace that has one of this name; else with its namespace."""
     namespace = body["metadata"]["namespace"]
     return name if homes.setdefault(name, namespace) == namespace else f"{namespace}/{name}"
 
 
 def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence:
-    """What it is evidence of. Where its record is gone, its name tells, if another witness knows that."""
+    """Returns what it is evidence of. Where its record is gone, its name tells, if another witness knows that name."""
     namespace = body["metadata"]["namespace"]
     try:
         grant = record_of(body)
@@ -257,13 +261,13 @@ def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence
     lease = grant.lease
     if lease.uid != uid or not lease.job.startswith(f"{namespace}/"):
         raise UnreadableRecordError(
-            f"{words(body)}: its record is of job {lease.job} with the uid {lease.uid}, its label {names.LABEL_JOB_UID} isn't"
+            f"{words(body)}: its record names job {lease.job} with uid {lease.uid}, its label {names.LABEL_JOB_UID} another one"
         )
     if known is not None and known.intent is not None and known.intent.token != grant.token:
         raise UnreadableRecordError(
-            f"{words(body)}: it bears the name of attempt {known.number}, whose token is {known.intent.token}, and its own "
+            f"{words(body)}: it bears the name of attempt {known.number}, whose token is {known.intent.token}, but its own "
             f"token is {grant.token}: put its annotation {names.ANNOTATION_TOKEN} back; or delete it and, once its driver has "
-            f"ended, take its finalizer {names.FINALIZER_LEASE} off"
+            f"ended, remove its finalizer {names.FINALIZER_LEASE}"
         )
     return known or Evidence(lease.attempt, name)
 

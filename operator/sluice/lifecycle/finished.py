@@ -1,31 +1,31 @@
-"""Jobs that nothing is to be done on any more: finished, told, and nothing is left of them that may write or must be put away.
-Nobody looks at one again before something of it changes.
+"""Jobs for which nothing is to be done any more: finished, reported, and with nothing left that may write or must be put away.
 
-Told from the objects as they are, for there may be thousands: what isn't plainly so is looked at in full.
+Nobody looks at one again before something of it changes. It is told from the objects as they are, because there may be
+thousands: what isn't plainly so is looked at in full.
 """
 
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from sluice.api.base import Json
 from sluice.api.job_status import Outcome, Phase
 from sluice.engines import ENGINE, Stage, is_placeholder, observe
 from sluice.lifecycle import keeping
 from sluice.lifecycle.evidence import PROVED, is_marked
-
-Json = dict[str, Any]
 
 _TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt")
 _OF_OVER_ATTEMPT = ("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome")
 _OF_FOOTPRINT = ("table", "statement", "operation", "reads", "writes")
-"""Without one of these it couldn't be read any more."""
+"""Fields without which it couldn't be read any more."""
 _OF_ATTEMPT = {"number": int, "token": int, "hash": str, "application": str, "grantedAt": str, "outcome": str}
 
 
 def kept(job: Json) -> Json:
-    """What a mirror keeps: of a job that is over, what tells that it is, what its leftovers are told by, and when it goes."""
+    """Returns what a mirror keeps: for a job that is over, what tells that it is, what its leftovers are told by, and when it
+    goes."""
     if not is_over(job):
         return keeping.of_job(job)
     status, spec = job["status"], job.get("spec")
@@ -45,14 +45,14 @@ def _only(given: Json, wanted: Iterable[str]) -> Json:
 
 
 def is_done_with(job: Json, applications: Iterable[Json], pods: Iterable[Json]) -> bool:
-    """What holds no lease; whoever asks knows of those."""
+    """Whether nothing is to be done for a job that holds no lease; the caller knows of leases."""
     return (
         is_over(job) and not any(map(_application_may_act, applications)) and not any(map(_pod_may_act, pods))
     )
 
 
 def is_over(job: Json) -> bool:
-    """By the job itself."""
+    """Whether the job itself says that it is over."""
     metadata, status = job["metadata"], job.get("status")
     if "deletionTimestamp" in metadata or not isinstance(status, dict):
         return False
@@ -69,7 +69,7 @@ def is_over(job: Json) -> bool:
 
 
 def seconds_to_live(job: Json, by_default: int | None, now: datetime) -> float | None:
-    """Of a finished job, which may be over; None: it stays until somebody deletes it."""
+    """Seconds until a finished job is removed; None: it stays until somebody deletes it."""
     spec, status = job.get("spec"), job["status"]
     own = spec.get("ttlSecondsAfterFinished") if isinstance(spec, dict) else None
     ttl = own if type(own) is int else by_default
@@ -93,7 +93,7 @@ def _application_may_act(body: Json) -> bool:
 
 
 def _pod_may_act(body: Json) -> bool:
-    """What has taken a driver's name is to be put away."""
+    """Whether the pod may still act, or is a placeholder, which is to be put away."""
     if is_marked(body) or is_placeholder(body):
         return True
     return observe(ENGINE, None, body, driver_seen=True).stage not in PROVED

@@ -1,6 +1,6 @@
-"""Who holds leases, and on what: told by evidence, to an operator that has forgotten the rest as well.
+"""Works out from the evidence alone who holds leases, and on which tables: an operator that has just started remembers nothing.
 
-What can't be read holds the tables that anybody knows of; where nobody knows any, it holds all there are.
+An object that cannot be read holds the tables that are known for it; if none are known, it holds all tables.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -11,8 +11,9 @@ from typing import Any
 
 from sluice.admission import Holder
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt
-from sluice.api.values import ONE_LINE
+from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.sources import Sources, together
@@ -22,7 +23,6 @@ from sluice.lifecycle.evidence import (
     Doubt,
     Evidence,
     JobEvidence,
-    Json,
     UnreadableRecordError,
     annotations_of,
     is_marked,
@@ -42,21 +42,21 @@ _NOTHING_KNOWN = Reach({}, {}, frozenset(), frozenset(), frozenset(), EDITION, "
 
 @dataclass(frozen=True)
 class Frozen:
-    """Somebody who may write, and nobody can read what."""
+    """Somebody who may write, and it cannot be read what."""
 
     uid: str
     who: str
     why: str
     tables: tuple[TableKey, ...]
-    """Empty: nobody knows, so that they may be any."""
+    """The tables; empty: it is not known which, so that they may be any."""
 
     def as_holder(self) -> Holder:
         return Holder(self.uid, self.who, _anything_to(self.tables))
 
 
 def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
-    """One a holder, on all tables that any of its witnesses tells. What is still there of an application or a driver is as
-    good a witness as its job's status."""
+    """Returns one grant per holder, on all tables that any of its witnesses tells. What is still there of an application or a
+    driver is as good a witness as its job's status."""
     found: dict[str, Grant] = {}
     for uid, of_job in evidence.items():
         for one in of_job.by_application.values():
@@ -75,15 +75,14 @@ def _together(first: Grant, other: Grant) -> Grant:
 
 
 def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list[Lease]:
-    """What may write though it holds no lease: an application that was created late, after its attempt was taken back, or
-    was brought back by somebody. `leased`: who holds one."""
+    """Returns what may write though it holds no lease: an application that was created late, after its attempt was taken back,
+    or that somebody brought back. `leased`: those that hold one."""
     return [one.lease for one in grants(jobs, evidence) if one.lease.holder not in leased]
 
 
 def unexplained(known: Iterable[Grant], evidence: AllEvidence) -> list[Grant]:
-    """Of leases that were granted: those of which no object shows that they are held, nor that they are over. An API server
-    that went back to an earlier state doesn't know of drivers that began later; and an intent without an application may
-    have had one."""
+    """Returns the granted leases of which no object shows that they are held, nor that they are over. An API server that went
+    back to an earlier state doesn't know of drivers that began later; and an intent without an application may have had one."""
     return [grant for grant in known if not _is_explained(grant, evidence.get(grant.lease.uid))]
 
 
@@ -102,7 +101,7 @@ def _explains(one: Evidence, grant: Grant) -> bool:
 
 
 def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> list[Frozen]:
-    """`remembered`: leases that Redis, or this leader, knows of."""
+    """Returns those that cannot be read. `remembered`: leases that Redis, or this leader, knows of."""
     known: dict[str, list[str]] = {}
     for lease in remembered:
         known.setdefault(lease.uid, []).extend(lease.tables)
@@ -135,13 +134,13 @@ def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> li
 @dataclass(frozen=True)
 class ClaimedEpochs:
     highest: int
-    """Of those that an operator may have written."""
+    """The highest epoch among those that an operator may have written."""
     made_up: list[str]
-    """Who bears one that no operator has come to."""
+    """The objects that bear an epoch that no operator has reached."""
 
 
 def epochs(jobs: Jobs, evidence: AllEvidence, *, plausible: int = Epochs.END - 1) -> ClaimedEpochs:
-    """`plausible`: what is above it somebody made up."""
+    """Returns the epochs on objects. `plausible`: somebody made up whatever is above it."""
     highest, made_up = 0, set[str]()
     for epoch, who in _claimed_epochs(jobs, evidence):
         if epoch > plausible:
@@ -170,8 +169,8 @@ def _epochs_on(body: Json) -> Iterator[int]:
 
 
 def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> Holder:
-    """Who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted for; else
-    anything wherever it may have met others when it was granted, or to all of its tables if that isn't known."""
+    """Returns who holds the lease, with what it touches: as the job's spec says, if that is still what the lease was granted
+    for; else anything wherever it may have met others when it was granted, or on all of its tables if that isn't known."""
     with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
         if job is not None and is_of(lease, job):
             return Holder(lease.uid, lease.job, _footprint(job, lease, reach or _NOTHING_KNOWN))
@@ -188,7 +187,7 @@ def is_of(lease: Lease, job: JobView) -> bool:
 
 
 def reach_of(job: JobView) -> Reach:
-    """As far as is known now."""
+    """Returns how far it reaches, as far as is known now."""
     footprint = job.footprint
     ids = {one.table.text: one.table_id for one in footprint.tables if one.table_id is not None}
     lasts = (
@@ -222,7 +221,7 @@ def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
 
 
 def changed_tables(job: JobView, attempt: Attempt) -> tuple[TableKey, ...]:
-    """Of which something else may be true after the attempt."""
+    """The tables that may have changed after the attempt."""
     try:
         if job.spec_hash == attempt.hash:
             changed = [table.table for table in job.footprint.tables if table.may_change_table]
@@ -246,8 +245,8 @@ def _granted(one: Evidence, job: JobView | None) -> Grant | None:
 
 
 def _lease_of(job: JobView, attempt: Attempt) -> Lease:
-    """As its status recorded it, and from the spec, if that still says what was granted: the status shows only so many of a
-    job's tables, and names may lead elsewhere since."""
+    """Returns the lease as its status recorded it, and from the spec, if that still says what was granted: the status shows
+    only a limited number of a job's tables, and names may lead elsewhere since."""
     tables = [footprint.table for footprint in job.status.footprint]
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
         if job.spec_hash == attempt.hash:
@@ -262,7 +261,7 @@ def _is_covered(doubt: Doubt, of_job: JobEvidence) -> bool:
 
 
 def _tables_of(job: JobView | None, remembered: Iterable[str]) -> tuple[TableKey, ...]:
-    """All that anybody knows of."""
+    """All tables that anybody knows of."""
     texts = [*remembered, *(_texts_in_status(job) if job is not None else ())]
     with suppress(Exception):  # whatever it is: those that are known hold, or all do
         texts += [key.text for key in job.tables] if job is not None else []
@@ -270,7 +269,7 @@ def _tables_of(job: JobView | None, remembered: Iterable[str]) -> tuple[TableKey
 
 
 def _tables_in_record(body: dict[str, Any]) -> tuple[str, ...]:
-    """Also where its label names another job than its record."""
+    """The tables in its record, also where its label names another job than its record."""
     try:
         return record_of(body).lease.tables
     except UnreadableRecordError:
@@ -278,7 +277,7 @@ def _tables_in_record(body: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _texts_in_status(job: JobView) -> Iterator[str]:
-    """Also in a status that can't be read as a whole. What is no table's name there names none."""
+    """The texts in a status, even one that can't be read as a whole. A text there that is no table's name names none."""
     status = job.body.get("status")
     given = status.get("footprint") if isinstance(status, dict) else None
     for entry in given if isinstance(given, list) else ():
@@ -288,8 +287,8 @@ def _texts_in_status(job: JobView) -> Iterator[str]:
 
 
 def _footprint(job: JobView, lease: Lease, reach: Reach) -> JobFootprint:
-    """As the job's spec says. If a table has changed since, the job may have begun before or after that; if a name leads
-    elsewhere, it may be at both places; and what was read of logs that can't be read now still holds."""
+    """Returns the footprint as the job's spec says. If a table has changed since, the job may have begun before or after that;
+    if a name leads elsewhere, it may be at both places; and what was read of logs that can't be read now still holds."""
     now = job.footprint
     before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
     ids_now = {one.table.text: one.table_id for one in now.tables}
@@ -320,7 +319,7 @@ def _anything_to(tables: Iterable[TableKey]) -> JobFootprint:
 
 
 def _reads_the_same(one: Sources, other: Sources) -> bool:
-    """Also of names that are bound otherwise."""
+    """Whether both read the same, also by names that are bound to other tables since."""
     bound = [[(key, key.bound) for key in sources.tables] for sources in (one, other)]
     return one.any_table == other.any_table and bound[0] == bound[1]
 
@@ -330,7 +329,7 @@ def _read_by(lease: Lease) -> Sources:
 
 
 def _tokens_in_status(job: JobView) -> Iterator[int]:
-    """As they stand there: a leader looks at those of all jobs, most of which are long over."""
+    """The tokens as they stand there: a leader looks at those of all jobs, most of which are long over."""
     status = job.body.get("status")
     given = status.get("attempts") if isinstance(status, dict) else None
     for entry in given if isinstance(given, list) else ():

@@ -7,67 +7,68 @@ from functools import cached_property
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase, TableFootprint
+from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError
-from sluice.lifecycle.recorded import recorded
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
-_BY_SPEC = ("spec", "profile", "_unaided", "spec_hash")
-_BY_FACTS = ("_aided", "footprint", "recorded")
+_BY_SPEC = ("spec", "profile", "_footprint_from_spec", "spec_hash")
+_BY_FACTS = ("_footprint_with_facts", "footprint", "recorded")
 
 
 @dataclass(frozen=True)
 class JobView:
-    """One version of one job. Made anew whenever the object changes, or what is known of its tables, so that nothing in it
-    can be stale."""
+    """One version of one job. It is made anew whenever the object changes, or what is known of its tables, so that nothing in
+    it can be stale."""
 
     body: dict[str, Any]
     profiles: dict[str, RuntimeProfile]
     arrived_at: datetime
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
-    """What is known of all tables, now. It decides beside whom the job may run, not what it does."""
+    """What is known of all tables now. It decides what the job may run beside, not what it does."""
     names: Names = field(default_factory=Names)
-    """Where they lead, likewise."""
+    """Where names lead, likewise."""
     works: Works = field(default_factory=Works)
     """What was read of all jobs' specs."""
     statuses: Statuses = field(default_factory=Statuses)
-    """Those of all jobs that were read last."""
+    """The statuses of all jobs that were read last."""
     resting: Resting = field(default_factory=Resting)
-    """Told when something is concluded from what is known of its tables."""
+    """Called when something is concluded from what is known of its tables."""
 
     def now(self, body: dict[str, Any], names: Names) -> "JobView":
-        """The object after a change. What was understood stays understood as long as the spec is the same: large SQL
-        takes seconds to read, and the status of a job changes many times."""
+        """Returns the job with the changed object. What was understood stays understood as long as the spec is the same: large
+        SQL takes seconds to read, and the status of a job changes many times."""
         view = replace(self, body=body, names=names)
         return view._keeping(self, *_BY_SPEC, *_BY_FACTS) if view.generation == self.generation else view
 
     def judged_anew(self) -> "JobView":
-        """After what is known of its tables has changed."""
+        """Returns the job after what is known of its tables has changed."""
         return replace(self)._keeping(self, *_BY_SPEC)
 
     def as_it_came(self) -> "JobView":
-        """Without what was understood, which takes more memory than the object."""
+        """Returns the job without what was understood, which takes more memory than the object."""
         return replace(self)
 
     def renamed(self, names: Names, differing: frozenset[TableKey]) -> "JobView":
-        """After names lead elsewhere."""
+        """Returns the job after names lead elsewhere."""
         view = replace(self, names=names)
         return view._keeping(self, *_BY_SPEC, *(() if self._concludes_from(differing) else _BY_FACTS))
 
     def depends_on(self, table: TableKey) -> bool:
         """Whether anything was concluded from what is known of the table."""
-        return "_aided" in self.__dict__ and (table in self.tables or table in self._selected_from)
+        return "_footprint_with_facts" in self.__dict__ and (
+            table in self.tables or table in self._selected_from
+        )
 
     def _concludes_from(self, names: frozenset[TableKey]) -> bool:
         """Whether anything may have been concluded from where one of these leads."""
-        if "_aided" not in self.__dict__:
+        if "_footprint_with_facts" not in self.__dict__:
             return False
-        read = self.unaided.reads
-        return read.any_table or not names.isdisjoint((*self.unaided.keys, *read.tables))
+        read = self.footprint_from_spec.reads
+        return read.any_table or not names.isdisjoint((*self.footprint_from_spec.keys, *read.tables))
 
     def _keeping(self, other: "JobView", *names: str) -> "JobView":
         self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
@@ -103,7 +104,7 @@ class JobView:
 
     @property
     def queued_at(self) -> datetime:
-        """Jobs created within one second keep their order: what counts is when each was first seen."""
+        """When the job was queued. Jobs created within one second keep their order: what counts is when each was first seen."""
         return self.status.queued_at or self.arrived_at
 
     @property
@@ -112,18 +113,19 @@ class JobView:
 
     @property
     def status(self) -> DeltaWriteJobStatus:
-        """As far as it can be read."""
+        """The status, as far as it can be read."""
         return self._read_status[0]
 
     @property
     def can_tell(self) -> bool:
-        """A status that is no object has no place for words, and is what somebody may still put right."""
+        """Whether the status can say anything: one that is no object has no place for words, and is what somebody may still
+        put right."""
         given = self.body.get("status")
         return given is None or isinstance(given, dict)
 
     @property
     def unreadable(self) -> str | None:
-        """What of its status can't be read, if that is a part which tells what the job has done or holds."""
+        """What of its status can't be read, if that part tells what the job has done or holds."""
         return self._read_status[1]
 
     @property
@@ -140,24 +142,25 @@ class JobView:
 
     @property
     def open_attempt(self) -> Attempt | None:
-        """The attempt that was granted and has not ended; the oldest of them, should somebody have opened one again."""
+        """The attempt that was granted and has not ended; the oldest of them if somebody has opened one again."""
         return next((attempt for attempt in self.status.attempts if attempt.outcome is None), None)
 
     @property
     def is_read(self) -> bool:
         """Whether its spec was read, which takes a while; also if it can't be understood."""
-        return "_unaided" in self.__dict__
+        return "_footprint_from_spec" in self.__dict__
 
     @property
-    def is_aided(self) -> bool:
-        """Whether its spec was read, and something is known of each table that it touches, be it that it can't be read."""
-        if not self.is_read or isinstance(self._unaided, NotUnderstoodError):
+    def is_read_with_facts(self) -> bool:
+        """Whether its spec was read, and something is known of each table that it touches, even if only that the table can't
+        be read."""
+        if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
             return self.is_read
         return all(key in self.facts for key in (*self.tables, *self.sources))
 
     @property
     def is_to_be_read(self) -> bool:
-        """Before it can be decided on."""
+        """Whether its spec is to be read before the job can be decided on."""
         is_over = self.is_deleted or self.unreadable is not None or self.is_finished
         return not self.is_read and not is_over and self.open_attempt is None
 
@@ -178,38 +181,38 @@ class JobView:
         return self._work.profile
 
     @property
-    def unaided(self) -> JobFootprint:
-        """As far as its manifest tells, which names tables as it likes."""
-        if isinstance(self._unaided, NotUnderstoodError):
-            raise self._unaided.with_traceback(None)
-        return self._unaided
+    def footprint_from_spec(self) -> JobFootprint:
+        """The footprint as far as its manifest tells, which names tables as it likes."""
+        if isinstance(self._footprint_from_spec, NotUnderstoodError):
+            raise self._footprint_from_spec.with_traceback(None)
+        return self._footprint_from_spec
 
     @cached_property
-    def _unaided(self) -> JobFootprint | NotUnderstoodError:
+    def _footprint_from_spec(self) -> JobFootprint | NotUnderstoodError:
         try:
-            return self._work.unaided
+            return self._work.footprint_from_spec
         except NotUnderstoodError as error:
             return error
 
     @cached_property
     def tables(self) -> tuple[TableKey, ...]:
-        """Those that it writes, each by its one key."""
-        return tuple(dict.fromkeys(map(self.names.key_of, self.unaided.keys)))
+        """The tables that it writes, each by its one key."""
+        return tuple(dict.fromkeys(map(self.names.key_of, self.footprint_from_spec.keys)))
 
     @property
     def sources(self) -> tuple[TableKey, ...]:
-        """Those whose columns may tell where its rows land: only in tables with partitions."""
+        """The tables whose columns may tell where its rows land; only tables with partitions can."""
         found = (self.facts.get(key) for key in self.tables) if self._selected_from else ()
         partitioned = any(facts is not None and facts.columns.partition_columns for facts in found)
         return self._selected_from if partitioned else ()
 
     @cached_property
     def _selected_from(self) -> tuple[TableKey, ...]:
-        keys = dict.fromkeys(map(self.names.key_of, self.unaided.reads.tables))
+        keys = dict.fromkeys(map(self.names.key_of, self.footprint_from_spec.reads.tables))
         return tuple(key for key in keys if not key.is_name)
 
     @cached_property
-    def _aided(self) -> JobFootprint | NotUnderstoodError:
+    def _footprint_with_facts(self) -> JobFootprint | NotUnderstoodError:
         self.resting.rests(self.uid, (*self.tables, *self._selected_from))
         try:
             return self._footprint({key: self.facts[key] for key in self.tables if key in self.facts})
@@ -219,24 +222,28 @@ class JobView:
     @property
     def refusal(self) -> str | None:
         """Why it cannot run on its tables as they are now. Another job may still change them."""
-        self.unaided  # noqa: B018 - what is wrong in the spec alone is an error
-        return str(self._aided) if isinstance(self._aided, NotUnderstoodError) else None
+        self.footprint_from_spec  # noqa: B018 - what is wrong in the spec alone is an error
+        return (
+            str(self._footprint_with_facts)
+            if isinstance(self._footprint_with_facts, NotUnderstoodError)
+            else None
+        )
 
     @cached_property
     def footprint(self) -> JobFootprint:
-        """With what is known of its tables. A job that they refuse may touch all of them, as they will be then."""
-        if not isinstance(self._aided, NotUnderstoodError):
-            return self._aided
-        return self._on_unknown_tables(str(self._aided))
+        """The footprint with what is known of its tables. A job that they refuse may touch all of them, as they will be then."""
+        if not isinstance(self._footprint_with_facts, NotUnderstoodError):
+            return self._footprint_with_facts
+        return self._on_unknown_tables(str(self._footprint_with_facts))
 
     @cached_property
-    def recorded(self) -> tuple[TableFootprint, ...]:
+    def recorded(self) -> tuple[ShownFootprint, ...]:
         """The footprint as its status is to show it. Each status has it, and each holder is compared with it."""
-        return recorded(self.footprint)
+        return _shown(self.footprint)
 
     @property
     def whatever_its_tables_are(self) -> JobFootprint:
-        """Of tables that are not as they were when it began."""
+        """The footprint for tables that are not as they were when it began."""
         return self._on_unknown_tables("it has changed since the job began")
 
     def _on_unknown_tables(self, why: str) -> JobFootprint:
@@ -244,7 +251,7 @@ class JobView:
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
         sources = {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
-        return self._work.footprint(self.names, facts, sources)
+        return self._work.footprint_with_facts(self.names, facts, sources)
 
     @property
     def run_key(self) -> str:
@@ -252,5 +259,20 @@ class JobView:
 
     @cached_property
     def spec_hash(self) -> str:
-        """Changes with everything that decides what a run does, and with nothing else."""
+        """A hash that changes with everything that decides what a run does, and with nothing else."""
         return self._work.spec_hash
+
+
+def _shown(footprint: JobFootprint) -> tuple[ShownFootprint, ...]:
+    return tuple(
+        ShownFootprint(
+            table=table.table.text,
+            statement=table.statement,
+            operation=table.operation,
+            reads=table.reads_text,
+            writes=table.writes_text,
+            metadata=table.changes_metadata,
+            widened=table.widened,
+        )
+        for table in footprint.tables[:MAX_FOOTPRINTS]
+    )

@@ -1,7 +1,7 @@
-"""What is kept of an object that is followed: all that is read of it, and no more. Thousands of them stay in memory.
+"""Reduces an object that is followed to the fields that are read of it, because thousands of objects stay in memory.
 
-What has another shape than it should have is kept as it is, so that whoever reads it finds the same fault as in the whole object.
-There is a list of what is kept: a reader of anything else has to add it here, which a test holds for all evidence.
+What has another shape than it should have is kept as it is, so that whoever reads it finds the same fault as in the whole
+object. There is a list of what is kept: a reader of anything else has to add it here, and a test checks that for all evidence.
 """
 
 from collections.abc import Iterable
@@ -9,9 +9,8 @@ from sys import intern
 from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.engines import ENGINE
-
-Json = dict[str, Any]
 
 _OF_METADATA = (
     "namespace",
@@ -24,11 +23,12 @@ _OF_METADATA = (
     "finalizers",
 )
 _OURS = f"{names.GROUP}/"
-"""How the names of those labels and annotations begin that mean anything here."""
+"""Prefixes of the labels and annotations that mean anything here."""
 
 
 def of_job(body: Json) -> Json:
-    """Whom its status names as in its way is written and not read; that anybody is named stays, so that it can be taken out."""
+    """Keeps what is read of a job. The jobs that its status names as in its way are written and never read: their names are
+    dropped, and an empty list remains, which tells that names were written and may have to be removed."""
     kept = body | {"metadata": metadata(body["metadata"])}
     status = body.get("status")
     if isinstance(status, dict) and isinstance(status.get("blockedBy"), list):
@@ -37,7 +37,8 @@ def of_job(body: Json) -> Json:
 
 
 def of_application(body: Json) -> Json:
-    """Of its spec nothing is read: what it runs is told by the job, and what it holds by its annotations."""
+    """Keeps what is read of an application. Nothing is read of its spec: the job tells what it runs, and its annotations what
+    it holds."""
     return sharing_texts(
         {
             **_only(body, ("apiVersion", "kind")),
@@ -75,7 +76,7 @@ def _status_of_pod(status: Any) -> Any:
 
 
 def sharing_texts(body: Json) -> Json:
-    """Each object comes with texts of its own, most of which stand in others, too, or elsewhere in it."""
+    """Shares texts: each object comes with texts of its own, most of which also stand in others, or elsewhere in it."""
     return {intern(name): _shared(inner) for name, inner in body.items()}
 
 
@@ -98,7 +99,7 @@ def _ours(given: Any) -> Any:
 
 
 def _each(body: Json, **kept: Any) -> Json:
-    """Of those fields that there are."""
+    """Keeps each of these fields that is there."""
     return {name: keep(body[name]) for name, keep in kept.items() if name in body}
 
 
@@ -107,7 +108,7 @@ def _only(given: Any, wanted: Iterable[str]) -> Any:
 
 
 def _listed(given: Any, field: str, value: str, wanted: Iterable[str]) -> Any:
-    """Those entries of a list whose field says so, and what isn't an entry."""
+    """Keeps those entries of a list whose field says so, and whatever isn't an entry."""
     if not isinstance(given, list):
         return given
     return [_only(one, wanted) for one in given if not isinstance(one, dict) or one.get(field) == value]

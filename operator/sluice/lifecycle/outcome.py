@@ -1,4 +1,4 @@
-"""What came of an attempt, put together from the driver's end, the runner's result, and else the tables' logs."""
+"""Works out what came of an attempt, put together from the driver's end, the runner's result, and otherwise the tables' logs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from sluice.lifecycle.job import JobView
 _FAILURE = 1600
 """Characters for what went wrong, so that what was committed has room in the message, too."""
 
-DELETED = "its SparkApplication was deleted while it was under way"
+DELETED = "its SparkApplication was deleted while it ran"
 
 _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
 
@@ -22,15 +22,15 @@ class LogsSay:
 
     commits: tuple[Commit, ...] = ()
     unread: tuple[str, ...] = ()
-    """Why some table's log could not be asked."""
+    """Why the log of a table could not be asked."""
 
     def __str__(self) -> str:
         if self.unread:
             more = f" beside {_versions(self.commits)}" if self.commits else ""
             return f"what it committed{more} is not known: {'; '.join(self.unread)}"
         if self.commits:
-            return f"it had committed {_versions(self.commits)}, as the tables' logs say"
-        return "it had committed nothing, as the tables' logs say"
+            return f"it had committed {_versions(self.commits)}, according to the tables' logs"
+        return "it had committed nothing, according to the tables' logs"
 
 
 def must_ask_logs(job: JobView, seen: Observation) -> bool:
@@ -44,7 +44,7 @@ def must_ask_logs(job: JobView, seen: Observation) -> bool:
 def closed(
     attempt: Attempt, seen: Observation, logs: LogsSay | None, now: datetime, *, deleted: bool = False
 ) -> Attempt:
-    """The attempt with its outcome, once the end of its driver is proved. `logs`: None where they needn't be asked.
+    """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
     `deleted`: somebody deleted its application, and so its driver."""
     ended = seen.ended_at or now
     if seen.stage is Stage.NEVER_STARTS:
@@ -129,7 +129,7 @@ def _death(seen: Observation) -> str:
 
 
 def _last_words(log: str | None) -> str:
-    """Without a result, Kubernetes gives the end of the driver's log as its message."""
+    """The last words of a driver without a result: Kubernetes then gives the end of its log as its message."""
     lines = [line.strip() for line in (log or "").splitlines() if line.strip()]
     return f"; its log ends with {lines[-1][:400]!r}" if lines else ""
 
@@ -144,7 +144,7 @@ REASONS = {
 
 
 def phase_after(attempt: Attempt) -> tuple[Phase, str, str]:
-    """The job's phase, reason and message after its last attempt."""
+    """Returns the job's phase, reason and message after its last attempt."""
     if attempt.outcome is None:
         raise ValueError(f"attempt {attempt.number} has not ended")
     reason, phase = REASONS[attempt.outcome]

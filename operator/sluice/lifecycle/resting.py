@@ -1,4 +1,5 @@
-"""Which jobs rest on what is known of a table, so that a change of it concerns them and nobody else."""
+"""Remembers which jobs rest on which tables: when the facts of a table change, the jobs that were judged by them are looked at
+again, and no others."""
 
 from collections.abc import Iterable
 
@@ -8,7 +9,7 @@ from sluice.tables import TableKey
 class Resting:
     def __init__(self) -> None:
         self._jobs: dict[TableKey, set[str]] = {}
-        """Their uids."""
+        """The jobs' uids, by table."""
         self._tables: dict[str, tuple[TableKey, ...]] = {}
         self._left: set[TableKey] = set()
 
@@ -16,7 +17,7 @@ class Resting:
         return uid in self._tables
 
     def rests(self, uid: str, tables: Iterable[TableKey]) -> None:
-        """Until it is forgotten: what it rested on before counts, too."""
+        """Notes the tables that the job rests on, until it is forgotten: those it rested on before count, too."""
         known = self._tables.get(uid, ())
         new = dict.fromkeys(tables).keys() - known
         if new or not known:
@@ -36,6 +37,6 @@ class Resting:
                 self._left.add(table)
 
     def take_left(self) -> tuple[TableKey, ...]:
-        """Tables that nobody rests on any more, each told once."""
+        """Takes the tables that no job rests on any more; each is returned once."""
         left, self._left = self._left, set()
         return tuple(table for table in left if table not in self._jobs)

@@ -1,7 +1,8 @@
-"""An intent that is gone from its job's status, while its application or its driver is there: somebody edited the status, or the
-API server went back to an earlier state. The object's own record says what was granted, so it is written again.
+"""Restores an intent that is gone from its job's status while its application or its driver is there: somebody edited the
+status, or the API server went back to an earlier state.
 
-Without it nobody would look for the attempt's end, and the job would never end either.
+The object's own record says what was granted, so it is written again. Without it nobody would look for the attempt's end, and
+the job would never end either.
 """
 
 from collections.abc import Collection
@@ -13,19 +14,19 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Grant, Lease
 from sluice.lifecycle.evidence import Evidence, JobEvidence, UnreadableRecordError, is_marked, record_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, Understood
+from sluice.lifecycle.status import StatusChange, UnderstoodFields
 
 
 def restored(job: JobView, evidence: JobEvidence, held: Collection[Lease]) -> StatusChange | None:
-    """None if no intent is missing. `held`: the job's leases. What no lease covers was not granted: it is ended first, as what
-    came late is."""
+    """Returns the change; None if no intent is missing. `held`: the job's leases. What no lease covers was not granted: it is
+    ended first, like anything that came late."""
     for one in evidence.by_application.values():
         if one.intent is not None or one.application_name != application_name(job.name, job.uid, one.number):
             continue
         grant = _granted(one)
         if grant is not None and any(lease.holder == grant.lease.holder for lease in held):
             message = (
-                f"attempt {one.number} was not in the status any more; its application says what was granted"
+                f"attempt {one.number} was missing from the status; its application says what was granted"
             )
             attempt = Attempt(
                 number=one.number,
@@ -53,8 +54,8 @@ def _created_at(one: Evidence) -> datetime:
     return datetime.fromisoformat(first)
 
 
-def _understood(job: JobView, grant: Grant) -> Understood | None:
+def _understood(job: JobView, grant: Grant) -> UnderstoodFields | None:
     try:
-        return Understood.of(job) if job.spec_hash == grant.lease.hash else None
+        return UnderstoodFields.of(job) if job.spec_hash == grant.lease.hash else None
     except NotUnderstoodError:
         return None

@@ -1,4 +1,4 @@
-"""What a job's status says after a step: changes by name, so that a misspelt field is a type error."""
+"""Makes a job's status after a step: changes are made by field name, so that a misspelt field is a type error."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from sluice.api.job_status import (
     Blocker,
     DeltaWriteJobStatus,
     Phase,
-    TableFootprint,
+    ShownFootprint,
 )
 from sluice.footprint import JobFootprint
 from sluice.lifecycle.job import JobView
@@ -22,19 +22,24 @@ _TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
 
 _ENDED_WELL = frozenset({Phase.SUCCEEDED, Phase.SKIPPED})
 
+NEED_A_PERSON = frozenset(
+    {"DriverLost", "HolderUnreadable", "NameTaken", "OperatorFailed", "SpecChanged", "StatusUnreadable"}
+)
+"""Reasons of jobs that have not ended and do not go on by themselves."""
+
 _LONGEST_MESSAGE = 2048
 
 _FIELDS = frozenset(field.alias or name for name, field in DeltaWriteJobStatus.model_fields.items())
 
 
 @dataclass(frozen=True)
-class Understood:
+class UnderstoodFields:
     """What follows from the spec and from what is known of its tables."""
 
     run_key: str
     tables: str
     queued_at: datetime
-    footprint: tuple[TableFootprint, ...]
+    footprint: tuple[ShownFootprint, ...]
 
     @classmethod
     def of(cls, job: JobView) -> Self:
@@ -43,19 +48,20 @@ class Understood:
 
 @dataclass(frozen=True)
 class StatusChange:
-    """What isn't named stays as it was; blockers stay only while the job waits."""
+    """A change of a status. A field that isn't named stays as it was; blockers stay only while the job waits."""
 
     phase: Phase
     reason: str
     message: str
-    understood: Understood | None = None
+    understood: UnderstoodFields | None = None
     attempt: Attempt | None = None
-    """In the place of the one with its number, or after the others; the oldest ones go."""
+    """It replaces the attempt with its number, or is added after the others; the oldest ones are dropped."""
     blocked_by: tuple[Blocking, ...] | None = None
     blocked_by_count: int | None = None
-    """Of all that are in the way, if not all are named."""
+    """The number of all that are in the way, if not all are named."""
     comes_anew: bool = False
-    """Into the phase, also if it was in it: the status differs then from what it was, whatever that was."""
+    """Whether the job enters the phase anew, even if it was in it already: the status then differs from what it was, whatever
+    that was."""
 
 
 def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWriteJobStatus:
@@ -68,7 +74,7 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
         "since": before.since if stays and before.since else now,
         "reason": change.reason,
         "message": message,
-        "conditions": _conditions(job, _states(change.phase), change.reason, message, now),
+        "conditions": _conditions(job, _states(change.phase, change.reason), change.reason, message, now),
         "finished_at": now if change.phase.is_terminal else None,
     }
     if change.phase is not Phase.WAITING:
@@ -91,19 +97,19 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
 
 
 def generation_observed(job: JobView) -> DeltaWriteJobStatus:
-    """A finished job's spec changed in something that no longer matters."""
+    """The change for a finished job whose spec changed in something that no longer matters."""
     seen = {"observed_generation": job.generation}
     conditions = tuple(condition.model_copy(update=seen) for condition in job.status.conditions)
     return job.status.model_copy(update=seen | {"conditions": conditions})
 
 
 def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str, Any]:
-    """A patch that says why nothing goes on with the job; what can't be read of its status stays as it is, also where that
-    leaves no place to say it."""
+    """Returns a patch that says why nothing goes on with the job. What can't be read of its status stays as it is, even if
+    that leaves no place to say it."""
     if not job.can_tell:
         return {}
     message = message[:_LONGEST_MESSAGE]
-    conditions = _conditions(job, {**_states(None), "Stalled": _TRUE}, reason, message, now)
+    conditions = _conditions(job, _states(None, reason), reason, message, now)
     before = job.body.get("status") or {}
     wanted = {
         "reason": reason,
@@ -118,18 +124,18 @@ def is_as_recorded(job: JobView) -> bool:
     return job.recorded == job.status.footprint
 
 
-def plain(status: DeltaWriteJobStatus) -> dict[str, Any]:
+def as_body(status: DeltaWriteJobStatus) -> dict[str, Any]:
     return status.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def patch_to(job: JobView, wanted: DeltaWriteJobStatus) -> dict[str, Any]:
-    """What another version of the operator keeps there, in fields that this one doesn't know, stays."""
+    """Returns the patch. What another version of the operator keeps there, in fields that this one doesn't know, stays."""
     before = job.body.get("status") or {}
-    return difference({name: before[name] for name in before if name in _FIELDS}, plain(wanted))
+    return difference({name: before[name] for name in before if name in _FIELDS}, as_body(wanted))
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """A merge patch at the top level: lists and objects are replaced whole."""
+    """Returns a merge patch at the top level: lists and objects are replaced as wholes."""
     changed = {
         key: value
         for key, value in after.items()
@@ -139,11 +145,14 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     return changed | removed
 
 
-def _states(phase: Phase | None) -> dict[str, ConditionStatus]:
+def _states(phase: Phase | None, reason: str) -> dict[str, ConditionStatus]:
+    """`phase`: None where the operator cannot go on with the job, whatever its phase is."""
+    is_stalled = phase is None or phase is Phase.FAILED or reason in NEED_A_PERSON
+    goes_on = not is_stalled and phase is not None and not phase.is_terminal
     return {
         "Ready": _TRUE if phase in _ENDED_WELL else _FALSE,
-        "Reconciling": _FALSE if phase is None or phase.is_terminal else _TRUE,
-        "Stalled": _TRUE if phase is Phase.FAILED else _FALSE,
+        "Reconciling": _TRUE if goes_on else _FALSE,
+        "Stalled": _TRUE if is_stalled else _FALSE,
     }
 
 

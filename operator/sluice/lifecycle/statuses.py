@@ -1,6 +1,5 @@
-"""Statuses as they were read. A job's is asked for many times while something is done on it, and then for hours not at all: only
-those that were asked for last are kept, for as they were read they take several times what the object takes.
-"""
+"""Statuses as they were read. A job's status is asked for many times while something is done for it, and then not at all for
+hours: only those that were asked for last are kept, because the read form takes several times the memory of the object."""
 
 from collections import OrderedDict
 from typing import Any
@@ -11,7 +10,7 @@ from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.problems import problems_of
 
 ReadStatus = tuple[DeltaWriteJobStatus, str | None]
-"""As far as it can be read, and what of it can't be, if that is a part which tells what the job has done or holds."""
+"""A status as far as it can be read, and what of it can't be, if that part tells what the job has done or holds."""
 
 MOST = 1_024
 
@@ -23,7 +22,7 @@ class Statuses:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._kept: OrderedDict[str, tuple[Any, ReadStatus]] = OrderedDict()
-        """By uid, with the object that it was read from."""
+        """Statuses by uid, with the object that each was read from."""
 
     def of(self, uid: str, body: dict[str, Any]) -> ReadStatus:
         known = self._kept.get(uid)
@@ -39,11 +38,11 @@ class Statuses:
 
 
 def _read(given: Any) -> ReadStatus:
-    """Fields that somebody wrote by hand may be anything that the schema lets through."""
+    """Reads the status; fields that somebody wrote by hand may be anything that the schema lets through."""
     if given is None:
         return DeltaWriteJobStatus(), None
     if not isinstance(given, dict):
-        return DeltaWriteJobStatus(), f"status: it is {type(given).__name__} and no object"
+        return DeltaWriteJobStatus(), f"status: it is {type(given).__name__}, not an object"
     try:
         return DeltaWriteJobStatus.as_stored(given), None
     except ValidationError as error:

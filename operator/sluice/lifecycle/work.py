@@ -1,5 +1,5 @@
-"""What a job's spec says under a runtime profile, read once: not again when its tables change, nor for another job with an
-equal spec, as most come from a few templates."""
+"""Reads a job's spec under a runtime profile. It is read once: not again when its tables change, nor for another job with
+an equal spec, because most come from a few templates."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from json import dumps
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
-from pydantic.alias_generators import to_camel
 
-from sluice.api.job import DeltaWriteJobSpec, Retry
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_LOCATION
+from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.problems import problems_of
-from sluice.api.values import Risk
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
 from sluice.tables import Names, TableFacts, TableKey
@@ -24,23 +22,10 @@ from sluice.tables import Names, TableFacts, TableKey
 _T = TypeVar("_T")
 
 MOST_CHARACTERS = 250_000
-"""Of the specs that are kept as they were read: each takes some hundred bytes, most of them of syntax trees."""
+"""Characters of the specs that are kept as they were read: each takes some hundred bytes, most of them in syntax trees."""
 
 _MOST_FOOTPRINTS = 4
-"""Of one spec: names and facts differ seldom among the jobs that have it."""
-_NOT_YET = {
-    "stream": "this version of Sluice runs sql and write jobs only",
-    "application": "this version of Sluice runs sql and write jobs only",
-    "run_key": "this version of Sluice would run a job again that is created again under the same key; leave it out, and "
-    "every job that you create is a run of its own",
-    "writes": "this version of Sluice doesn't check at the end of a run that it kept the promise; leave it out, and the job "
-    "waits as if it wrote everywhere",
-    "retry": "this version of Sluice follows no failed attempt by another one; leave it out, or say limit: 0",
-    "active_deadline_seconds": "this version of Sluice ends no run for its age; leave it out",
-    "admission.start_timeout": "this version of Sluice waits for a driver as long as it takes to start; leave it out",
-    "admission.risk": "this version of Sluice lets jobs that may conflict wait for one another; leave it out, or say Strict",
-}
-"""What the resource can say and no run would keep."""
+"""Footprints kept of one spec: names and facts seldom differ among the jobs that have it."""
 _MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
 
 
@@ -53,7 +38,7 @@ class _Bound:
 
 
 class Work:
-    """One spec. What is wrong with it is told anew by each that asks, and found once."""
+    """One spec. What is wrong with it is found once, and raised anew for each caller."""
 
     def __init__(self, given: Any, profiles: Mapping[str, RuntimeProfile]) -> None:
         self._given = given
@@ -69,14 +54,14 @@ class Work:
         return _told(self._profile)
 
     @property
-    def unaided(self) -> JobFootprint:
-        """As far as the spec tells, which names tables as it likes."""
-        return _told(self._unaided)
+    def footprint_from_spec(self) -> JobFootprint:
+        """The footprint as far as the spec tells, which names tables as it likes."""
+        return _told(self._footprint_from_spec)
 
-    def footprint(
+    def footprint_with_facts(
         self, names: Names, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts]
     ) -> JobFootprint:
-        """With what is known of its tables and of those that it selects from."""
+        """The footprint with what is known of its tables and of those that it selects from."""
         for known in self._bound:
             if known.names is names and known.facts == facts and known.sources == sources:
                 return _told(known.found)
@@ -86,9 +71,11 @@ class Work:
 
     @cached_property
     def spec_hash(self) -> str:
-        """Changes with everything that decides what a run does, and with nothing else."""
+        """A hash that changes with everything that decides what a run does, and with nothing else."""
         work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
-        return sha256(dumps([work, self.unaided.identity], sort_keys=True).encode()).hexdigest()[:16]
+        return sha256(dumps([work, self.footprint_from_spec.identity], sort_keys=True).encode()).hexdigest()[
+            :16
+        ]
 
     @cached_property
     def _spec(self) -> DeltaWriteJobSpec | NotUnderstoodError:
@@ -111,16 +98,16 @@ class Work:
         return texts_of(self.spec)
 
     @cached_property
-    def _unaided(self) -> JobFootprint | NotUnderstoodError:
-        for name, why in _NOT_YET.items():
-            if not _is_kept(attrgetter(name)(self.spec)):
-                return NotUnderstoodError(f"spec.{_alias(name)}: not yet: {why}")
+    def _footprint_from_spec(self) -> JobFootprint | NotUnderstoodError:
+        refused = next(why_a_job_is_refused(self.spec), None)
+        if refused is not None:
+            return NotUnderstoodError(refused)
         found = self._footprint(None, {}, {})
         for key in found.keys if isinstance(found, JobFootprint) else ():
             if len(key.text) > MAX_LOCATION:
                 return NotUnderstoodError(
-                    f"table {key.text[:60]}...: its name or location has {len(key.text)} characters, and {MAX_LOCATION} are the "
-                    "most that a status can hold"
+                    f"table {key.text[:60]}...: its name or location has {len(key.text)} characters; a status "
+                    f"holds at most {MAX_LOCATION}"
                 )
         return found
 
@@ -155,7 +142,7 @@ class Works:
         self._characters = 0
 
     def of(self, given: Any, profiles: Mapping[str, RuntimeProfile]) -> Work:
-        """`profiles`: the very same ones for all who are to share it."""
+        """Returns the work of a spec. `profiles`: the very same object for all who are to share it."""
         text = dumps(given, sort_keys=True)
         known = self._kept.get(text)
         if known is not None and known.profiles is profiles:
@@ -174,11 +161,3 @@ def _told(found: _T | NotUnderstoodError) -> _T:
     if isinstance(found, NotUnderstoodError):
         raise found.with_traceback(None)
     return found
-
-
-def _is_kept(value: object) -> bool:
-    return value is None or value is Risk.STRICT or (isinstance(value, Retry) and value.limit == 0)
-
-
-def _alias(path: str) -> str:
-    return ".".join(to_camel(name) for name in path.split("."))

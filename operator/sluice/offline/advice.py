@@ -1,7 +1,7 @@
 """Advice as changed lines of the job's own text. A change is offered only after the oracle has judged the changed job.
 
-Two kinds, never to be mixed up: what follows from the text itself keeps the result whatever the data; a promise keeps it
-only if the data is as it says, which its author must check.
+There are two kinds, never to be mixed up: what follows from the text itself keeps the result whatever the data; a promise
+keeps it only if the data is as it says, which its author must check.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.not_yet import beside_advice_to_set
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
@@ -19,9 +20,9 @@ from sluice.predicates import PredicateError, to_sql
 @dataclass(frozen=True)
 class Line:
     place: str
-    """Such as `spec.sql, line 2`."""
+    """The place, such as `spec.sql, line 2`."""
     before: str
-    """Empty where the line is new."""
+    """The old text; empty where the line is new."""
     after: str
 
 
@@ -35,12 +36,12 @@ class Change:
     because: str
     """Why the result is the same, or what must hold for it to be."""
     footprint: JobFootprint
-    """Of the changed job."""
+    """The footprint of the changed job."""
 
 
 def changes_of(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> list[Change]:
-    """Those that the oracle understands, the ones that surely keep the result first. Whether one helps against another job
-    is for the caller to ask."""
+    """Returns the changes that the oracle understands, those that surely keep the result first. Whether one helps against
+    another job is for the caller to ask."""
     found = [change for rewrite in _rewrites(job, knowledge) if (change := _change(job, rewrite, knowledge))]
     promise = _promised_writes(job, footprint, knowledge)
     if promise is not None:
@@ -52,7 +53,7 @@ def _rewrites(job: Job, knowledge: Knowledge) -> Iterator[Rewrite]:
     if job.spec.sql is None or job.spec.footprint is not None:
         return
     try:
-        yield from rewrites_of(job, knowledge.about_tables_of(job), knowledge.facts, knowledge.names)
+        yield from rewrites_of(job, knowledge.facts_for_writes_of(job), knowledge.facts, knowledge.names)
     except (NotUnderstoodError, PredicateError):
         return
 
@@ -66,7 +67,8 @@ def _change(job: Job, rewrite: Rewrite, knowledge: Knowledge) -> Change | None:
 
 
 def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) -> Change | None:
-    """A job that reads some partitions and may add rows anywhere mostly adds them to those that it reads."""
+    """The changes by promise: a job that reads some partitions and may add rows anywhere usually adds them to those that it
+    reads."""
     if job.spec.writes is not None or len(footprint.keys) != 1 or job.spec.footprint is not None:
         return None
     reads = {to_sql(f.reads) for f in footprint.tables if f.adds.is_everything and not f.reads.is_everything}
@@ -77,7 +79,8 @@ def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) ->
     if found is None:
         return None
     line = Line("spec.writes", "", f'writes: ["{condition}"]')
-    because = f"all rows that it adds have {condition} (the run checks it)"
+    aside = beside_advice_to_set("writes")
+    because = f"all rows that it adds have {condition}" + (f"; {aside}" if aside else "")
     return Change(job.name, (line,), keeps_result=False, because=because, footprint=found)
 
 

@@ -34,7 +34,7 @@ Name = str | PathLike[str]
 
 
 def explain(*manifests: Name, tables: Iterable[Name] = (), table_paths: Iterable[str] = ()) -> Explanation:
-    """Of the two jobs in these files. Raises ValueError if there aren't two that can be understood, saying why."""
+    """Explains the two jobs in these files. Raises ValueError, saying why, if there aren't two that can be understood."""
     found = opened(map(Path, manifests), map(Path, tables), table_paths)
     if len(found.jobs) != 2:
         why = "; ".join(map(str, found.troubles)) or "explain compares two"
@@ -43,12 +43,12 @@ def explain(*manifests: Name, tables: Iterable[Name] = (), table_paths: Iterable
 
 
 def plan(*folders: Name, tables: Iterable[Name] = (), table_paths: Iterable[str] = ()) -> Plan:
-    """Of all jobs in these folders. What can't be used is in the plan's troubles; nothing is raised for it."""
+    """Plans all jobs in these folders. What can't be used is in the plan's troubles; nothing is raised for it."""
     return planned(opened(map(Path, folders), map(Path, tables), table_paths))
 
 
 def history(table: Name, within_seconds: float = 600) -> History:
-    """Of a table's own log, or a copy of it. Raises LookupError if there is none."""
+    """Replays a table's own log, or a copy of it. Raises LookupError if there is none."""
     return replayed(read_log(Path(table)), within_seconds)
 
 
@@ -56,7 +56,7 @@ class Oracle:
     """Knows some tables, and judges jobs by what it knows. Jobs are compiled once and can be compared often."""
 
     def __init__(self, *facts: Mapping[str, Any], table_paths: Iterable[str] = ()) -> None:
-        """`facts`: as under `table` of `sluice explain --batch`, with the table's path or name. Raises ValueError for facts
+        """`facts`: as under `table` in `sluice explain --batch`, with the table's path or name. Raises ValueError for facts
         that can't be used."""
         documents = [Document(f"facts[{n}]", dict(one)) for n, one in enumerate(facts)]
         self._knowledge = knowledge_of([], documents, [], table_paths)
@@ -64,7 +64,8 @@ class Oracle:
             raise ValueError("; ".join(map(str, self._knowledge.troubles)))
 
     def job(self, work: str | Mapping[str, Any], name: str = "job") -> Understood:
-        """`work`: SQL, or the spec of a DeltaWriteJob. Raises ValueError with the place of what is not understood."""
+        """Compiles a job. `work`: SQL, or the spec of a DeltaWriteJob. Raises ValueError with the place of what is not
+        understood."""
         given = {"sql": work} if isinstance(work, str) else dict(work)
         try:
             job = Job(name, name, DeltaWriteJobSpec.model_validate(given))
@@ -75,5 +76,6 @@ class Oracle:
             raise ValueError(f"{name}: {error}") from error
 
     def pair(self, first: Understood, second: Understood) -> Explanation:
-        """Both directions, and the changes that would help. Ask `pair_of` of sluice.conflicts where only speed counts."""
+        """Compares both directions, and gives the changes that would help. Use `pair_of` of sluice.conflicts where only speed
+        counts."""
         return explained(first, second, self._knowledge)

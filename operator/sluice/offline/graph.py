@@ -1,23 +1,23 @@
 """The widest set of jobs that can run together: the largest independent set of the conflict graph.
 
-Exact where that can be found in a bounded number of steps, else the best that a greedy search finds, with a bound on what
-could be missing: which of the two it is, is always said.
+It is exact where that can be found in a bounded number of steps, else the best that a greedy search finds, with a bound on
+what could be missing. The answer always says which of the two it is.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _MOST_STEPS = 4_000
-"""Per component. Counted and not timed, so that the same folder always gives the same answer."""
+"""Steps per component. They are counted and not timed, so that the same folder always gives the same answer."""
 _MOST_NODES = 300
-"""Of a component that is searched for more than a greedy answer."""
+"""Jobs of a component that gets more than a greedy search."""
 
 
 @dataclass(frozen=True)
 class Widest:
     members: tuple[int, ...]
     at_most: int
-    """No set can be larger."""
+    """No set can be larger than this."""
 
     @property
     def exact(self) -> bool:
@@ -62,7 +62,7 @@ def _widest_in(component: int, neighbours: Sequence[int]) -> tuple[int, int]:
 
 
 def _greedy(nodes: int, neighbours: Sequence[int]) -> int:
-    """Always who is in the way of the fewest; ties by position, so that the answer is always the same."""
+    """Always takes the job that is in the way of the fewest; ties by position, so that the answer is always the same."""
     chosen = 0
     while nodes:
         node = min(_bits(nodes), key=lambda n: (neighbours[n] & nodes).bit_count())
@@ -72,7 +72,8 @@ def _greedy(nodes: int, neighbours: Sequence[int]) -> int:
 
 
 def _covering_cliques(nodes: int, neighbours: Sequence[int]) -> int:
-    """Of jobs that are all in each other's way one can be in the set: so many such groups hold them all."""
+    """Returns groups of jobs that are all in each other's way. Only one of a group can be in the set, so the number of groups
+    that hold all jobs is a bound."""
     count = 0
     while nodes:
         candidates = nodes
@@ -106,7 +107,7 @@ class _Search:
         self.widen(nodes & ~(1 << node), chosen)
 
     def _with_the_free(self, nodes: int, chosen: int) -> tuple[int, int]:
-        """A job with at most one other in its way is in some widest set."""
+        """Adds jobs with at most one other in their way: each is in some widest set."""
         found = True
         while found:
             found = False

@@ -1,4 +1,4 @@
-"""What documents say: jobs, policies and facts about tables, each checked as the API server would."""
+"""Reads what documents say: jobs, policies and facts about tables, each checked as the API server would."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,21 +6,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sluice.api import names
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import problems_of
 from sluice.offline.manifests import Document, Documents, Trouble
 from sluice.tables import Policy
 
-_GROUP = "sluice.dev/"
-_VERSION = "sluice.dev/v1alpha1"
-_KINDS = ("DeltaWriteJob", "DeltaTablePolicy")
+_KINDS = (names.JOB_KIND, names.POLICY_KIND)
 
 
 @dataclass(frozen=True)
 class Job:
     name: str
-    """With its namespace, if the manifest says one."""
+    """The name, with its namespace if the manifest says one."""
     place: str
     spec: DeltaWriteJobSpec
 
@@ -28,12 +28,17 @@ class Job:
     def conf(self) -> dict[str, str]:
         return dict(self.spec.runtime.spark_conf or {}) if self.spec.runtime is not None else {}
 
+    @property
+    def not_yet(self) -> tuple[str, ...]:
+        """Why the operator refuses the job for now, though it is understood: a sentence for each field."""
+        return tuple(why_a_job_is_refused(self.spec))
+
 
 @dataclass
 class Manifests:
     jobs: list[Job] = field(default_factory=list)
     policies: list[tuple[Policy, str]] = field(default_factory=list)
-    """Each with its place."""
+    """Policies, each with its place."""
     facts: list[Document] = field(default_factory=list)
     """Documents without a kind that have a schema: facts about a table."""
     troubles: list[Trouble] = field(default_factory=list)
@@ -49,20 +54,22 @@ def manifests_of(documents: Documents) -> Manifests:
         elif kind in _KINDS and _is_ours(document, found.troubles):
             _keep(document, kind, places, found)
         elif kind is None and ("spec" in document.body or "apiVersion" in document.body):
-            found.troubles.append(Trouble(document.place, "says no kind: DeltaWriteJob or DeltaTablePolicy"))
-        elif kind not in _KINDS and str(document.body.get("apiVersion")).startswith(_GROUP):
+            found.troubles.append(Trouble(document.place, f"has no kind: set it to {' or '.join(_KINDS)}"))
+        elif kind not in _KINDS and str(document.body.get("apiVersion")).startswith(f"{names.GROUP}/"):
             found.troubles.append(
-                Trouble(document.place, f"there is no kind {kind}, but {' and '.join(_KINDS)}")
+                Trouble(document.place, f"there is no kind {kind}: use {' or '.join(_KINDS)}")
             )
     return found
 
 
 def _is_ours(document: Document, troubles: list[Trouble]) -> bool:
-    version = document.body.get("apiVersion", _VERSION)
-    if version == _VERSION:
+    version = document.body.get("apiVersion", names.API_VERSION)
+    if version == names.API_VERSION:
         return True
-    if str(version).startswith(_GROUP):
-        troubles.append(Trouble(document.place, f"apiVersion {version} is not known here: use {_VERSION}"))
+    if str(version).startswith(f"{names.GROUP}/"):
+        troubles.append(
+            Trouble(document.place, f"apiVersion {version} is not known here: use {names.API_VERSION}")
+        )
     return False
 
 
@@ -77,12 +84,12 @@ def _keep(document: Document, kind: str, places: dict[tuple[str, str], str], fou
     places[kind, name] = document.place
     spec = document.body.get("spec")
     try:
-        if kind == "DeltaWriteJob":
+        if kind == names.JOB_KIND:
             found.jobs.append(Job(name, document.place, DeltaWriteJobSpec.model_validate(spec)))
         else:
             found.policies.append((_policy(document, spec), document.place))
     except ValidationError as error:
-        model = DeltaWriteJobSpec if kind == "DeltaWriteJob" else DeltaTablePolicySpec
+        model = DeltaWriteJobSpec if kind == names.JOB_KIND else DeltaTablePolicySpec
         why = problems_of(error, of=model, line_of=lambda place: document.line_of(("spec", *place)))
         found.troubles.append(Trouble(document.place, f"{name}: {why}"))
 
@@ -106,7 +113,7 @@ def _name(document: Document) -> str:
 
 
 def _own_name(document: Document) -> str:
-    """Those that get their name when they are created are told apart by their place."""
+    """The document's own name. Jobs that get their name when they are created are told apart by their place."""
     metadata = _metadata(document)
     return str(metadata.get("name") or f"{metadata.get('generateName', '')}({document.place})")
 

@@ -1,4 +1,5 @@
-"""What is known of tables without a cluster: given facts, a table's own log, and what policies declare, in this order."""
+"""Puts together what is known of tables without a cluster: given facts, a table's own log, and what policies declare, in this
+order."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -6,8 +7,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sluice.footprint import JobFootprint, footprint_of
-from sluice.offline.assumed import Assumption, assumption_of
-from sluice.offline.batch import BadLineError, facts_of
+from sluice.offline.given_facts import UnusableError, facts_of
+from sluice.offline.inferred_types import InferredTypes, inferred_types
 from sluice.offline.jobs import Job
 from sluice.offline.manifests import Document, Trouble
 from sluice.predicates import PredicateError
@@ -31,7 +32,7 @@ _FACTS = (
     *("path", "name", "schema", "partitionColumns", "clusteringColumns", "properties", "identityColumns"),
     *("generatedColumns", "isolationLevel", "dialect", "logStore"),
 )
-NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install "sluice-operator[tables]"'
+NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install ".[tables]" in a checkout'
 
 
 @dataclass
@@ -41,12 +42,14 @@ class Knowledge:
     """Facts that name no table: they are about whatever table is asked for."""
     declarations: Declarations = field(default_factory=Declarations)
     """What policies say."""
-    assumed: dict[TableKey, Assumption] = field(default_factory=dict)
+    inferred: dict[TableKey, InferredTypes] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
+    refused: bool = False
+    """Whether files of facts were given that could not be used."""
 
     def assumptions_about(self, tables: Collection[TableKey]) -> list[str]:
-        """Of those that jobs write: of what they only read nothing is assumed."""
-        return [f"{key}: {assumption}" for key, assumption in sorted(self.assumed.items()) if key in tables]
+        """Returns assumptions about the tables that jobs write; nothing is assumed of tables that they only read."""
+        return [f"{key}: {assumption}" for key, assumption in sorted(self.inferred.items()) if key in tables]
 
     @property
     def names(self) -> Names:
@@ -55,21 +58,27 @@ class Knowledge:
     def declared(self, key: TableKey) -> Declared | None:
         return self.declarations.declared(key)
 
-    def about(self, key: TableKey, job: Job) -> TableFacts:
-        """`key`: the one that the table has by all its names."""
-        found = self.facts.get(key, self.of_any_table) or unread("neither facts nor its log are given")
-        assumed = self.assumed[key].facts_for(job) if key in self.assumed else None
+    def facts_for(self, key: TableKey, job: Job) -> TableFacts:
+        """Returns the facts; `key`: the one that the table has by all its names."""
+        found = self.facts.get(key, self.of_any_table) or unread(self._nothing)
+        assumed = self.inferred[key].facts_for(job) if key in self.inferred else None
         return known(found, self.declared(key), assumed)
 
-    def about_tables_of(self, job: Job) -> dict[TableKey, TableFacts]:
-        """Of those that it writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""
+    @property
+    def _nothing(self) -> str:
+        if self.refused or self.troubles:
+            return "neither facts about it that can be used nor its log are given"
+        return "neither facts about it nor its log are given"
+
+    def facts_for_writes_of(self, job: Job) -> dict[TableKey, TableFacts]:
+        """Returns facts by table that the job writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""
         written = footprint_of(job.spec, job.conf, names=self.names).keys
-        return {key: self.about(key, job) for key in written}
+        return {key: self.facts_for(key, job) for key in written}
 
     def footprint(self, job: Job) -> JobFootprint:
-        """Raises NotUnderstoodError or PredicateError, with the place in the job."""
+        """Returns the footprint. Raises NotUnderstoodError or PredicateError, with the place in the job."""
         return footprint_of(
-            job.spec, job.conf, facts=self.about_tables_of(job), sources=self.facts, names=self.names
+            job.spec, job.conf, facts=self.facts_for_writes_of(job), sources=self.facts, names=self.names
         )
 
 
@@ -79,8 +88,8 @@ def knowledge_of(
     jobs: Iterable[Job],
     logs: Iterable[str] = (),
 ) -> Knowledge:
-    """`policies`: each with its place. `logs`: locations of tables whose logs are read, or TABLE=LOCATION for a copy of
-    the table."""
+    """Gathers what is known. `policies`: each with its place. `logs`: locations of tables whose logs are read, or
+    TABLE=LOCATION for a copy of the table."""
     places = dict(policies)
     given, logs = list(facts), list(logs)
     bound = [*map(_table_of, given), *((_name_of(log), None) for log in logs)]
@@ -104,13 +113,22 @@ def _add_facts(document: Document, found: Knowledge) -> None:
     unknown = [name for name in document.body if name not in _FACTS]
     if unknown:
         meant = get_close_matches(unknown[0], _FACTS, n=1)
-        why = f"{unknown[0]} is none of the facts about a table" + (f": {meant[0]}?" if meant else "")
+        line = document.line_of((unknown[0],))
+        where = f" (line {line})" if line is not None else ""
+        why = f"{unknown[0]}{where} is not a fact about a table" + (
+            f"; did you mean {meant[0]}?" if meant else f"; remove it, or use one of {', '.join(_FACTS)}"
+        )
         found.troubles.append(Trouble(document.place, f"{why}; these facts are left out"))
         return
     try:
         facts = facts_of(document.body)
-    except (BadLineError, PredicateError) as error:
-        found.troubles.append(Trouble(document.place, str(error)))
+    except UnusableError as error:
+        found.troubles.append(
+            Trouble(document.place, f"{error.said(document.line_of(error.at))}; these facts are left out")
+        )
+        return
+    except PredicateError as error:
+        found.troubles.append(Trouble(document.place, f"{error}; these facts are left out"))
         return
     name, location = _table_of(document)
     key = location or name
@@ -121,7 +139,7 @@ def _add_facts(document: Document, found: Knowledge) -> None:
 
 
 def _table_of(document: Document) -> tuple[TableKey | None, TableKey | None]:
-    """Its name and its location."""
+    """The table's name and its location."""
     name, path = (document.body.get(field) for field in ("name", "path"))
     return keys_of(None if name is None else str(name), None if path is None else str(path))
 
@@ -145,13 +163,13 @@ def _read_log(log: str, found: Knowledge) -> None:
 
 
 def _name_of(log: str) -> TableKey | None:
-    """Of NAME=LOCATION."""
+    """The name in NAME=LOCATION."""
     table, _ = _table_and_location(log)
     return _key(table) if table and _key(table).is_name else None
 
 
 def _table_and_location(log: str) -> tuple[str, str]:
-    """Locations often have `=` in them, such as s3://lake/env=prod/orders: not every one follows a table."""
+    """Splits TABLE=LOCATION. Locations often contain `=`, such as s3://lake/env=prod/orders: not every one follows a table."""
     table, _, location = log.rpartition("=")
     is_location = _is_address(location) or location.startswith((".", "/")) or Path(location).is_dir()
     return (table, location) if is_location and not Path(log).is_dir() else ("", log)
@@ -166,8 +184,8 @@ def _is_address(location: str) -> bool:
 
 
 def _assume(jobs: list[Job], found: Knowledge) -> None:
-    """Types of the partition columns that policies name, for tables of which nothing better is known."""
+    """Assumes types of the partition columns that policies name, for tables of which nothing better is known."""
     for key, declaration in found.declarations.by_table.items():
         declared = declaration.declared
         if declared.partition_by and key not in found.facts and found.of_any_table is None:
-            found.assumed[key] = assumption_of(declared.partition_by, jobs)
+            found.inferred[key] = inferred_types(declared.partition_by, jobs)

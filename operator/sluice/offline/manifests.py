@@ -1,4 +1,4 @@
-"""Reads files of manifests as they lie around in repositories: one bad document never hides the others.
+"""Reads files of manifests as they are found in repositories: one bad document never hides the others.
 
 A file is cut into its documents before YAML sees it, because a parser that fails on one of them gives up the rest.
 """
@@ -41,9 +41,9 @@ class Trouble:
 @dataclass(frozen=True)
 class Document:
     place: str
-    """The file, and the line that the document begins in if there are several."""
+    """The file, and the line in which the document begins if there are several."""
     body: dict[str, Any]
-    source: "Source | None" = None
+    source: "Origin | None" = None
 
     def line_of(self, place: Sequence[int | str]) -> int | None:
         """The line of its file in which a field stands, or what it would stand in."""
@@ -51,7 +51,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Source:
+class Origin:
     """The text that a document was read from, and where in it the document is."""
 
     text: str
@@ -75,7 +75,7 @@ class Source:
 
 @lru_cache(maxsize=1)
 def _composed(text: str) -> yaml.Node | None:
-    """Of a text that was read before: a list of broken documents asks for each of them."""
+    """Composes a text that was read before; cached, because a list of broken documents asks for each of them."""
     return yaml.compose(text, _Loader)
 
 
@@ -116,7 +116,7 @@ def _files(path: Path, troubles: list[Trouble]) -> Iterator[Path]:
 
 
 def _below(folder: Path, troubles: list[Trouble]) -> Iterator[Path]:
-    """Links to folders are followed, each folder once."""
+    """Yields the files below the folder. Links to folders are followed, each folder once."""
 
     def not_read(error: OSError) -> None:
         troubles.append(Trouble(str(error.filename), f"cannot be read: {error.strerror}"))
@@ -145,7 +145,7 @@ def _read_file(file: Path, documents: Documents) -> None:
         why = "is a link that leads nowhere" if file.is_symlink() else "there is no such file or folder"
         documents.troubles.append(Trouble(str(file), why))
     except UnicodeDecodeError as error:
-        why = f"is no text in UTF-8 (byte {error.start + 1}): save it as UTF-8"
+        why = f"is not UTF-8 text (byte {error.start + 1}): save it as UTF-8"
         documents.troubles.append(Trouble(str(file), why))
     except OSError as error:
         documents.troubles.append(Trouble(str(file), f"cannot be read: {error.strerror or error}"))
@@ -154,7 +154,7 @@ def _read_file(file: Path, documents: Documents) -> None:
 
 
 def _decoded(content: bytes) -> str:
-    """Editors on Windows write byte order marks, and sometimes UTF-16 behind them."""
+    """Decodes what editors on Windows write: byte order marks, and sometimes UTF-16 after them."""
     for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         if content.startswith(mark):
             return content.decode("utf-16")
@@ -174,10 +174,10 @@ def _read_text(text: str, file: str, documents: Documents) -> None:
             documents.troubles.append(Trouble(place, f"cannot be read as YAML: {error}"))
             continue
         if body is not None:
-            _keep(body, place, Source(part, line), documents)
+            _keep(body, place, Origin(part, line), documents)
 
 
-def _keep(body: object, place: str, source: Source, documents: Documents) -> None:
+def _keep(body: object, place: str, source: Origin, documents: Documents) -> None:
     if not isinstance(body, dict):
         what = type(body).__name__
         documents.troubles.append(Trouble(place, f"a manifest is a mapping of fields, but this is a {what}"))
@@ -190,7 +190,7 @@ def _keep(body: object, place: str, source: Source, documents: Documents) -> Non
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:
-    """Each document with the line that it begins in. In YAML the marker counts wherever it begins a line."""
+    """Yields each document with the line in which it begins. In YAML the marker counts wherever it begins a line."""
     lines: list[str] = []
     begins = 1
     for number, line in enumerate(text.split("\n"), start=1):
@@ -212,22 +212,22 @@ def _has_content(lines: list[str]) -> bool:
 def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tuple[str, str]:
     mark = getattr(error, "problem_mark", None)
     if mark is None:
-        return f"{file}, line {begins}", f"is no YAML: {str(error).splitlines()[0]}"
+        return f"{file}, line {begins}", f"is not YAML: {str(error).splitlines()[0]}"
     problem = getattr(error, "problem", None) or "cannot be read"
     context = getattr(error, "context_mark", None)
     if context is not None and context.line < mark.line:
-        problem = f"{problem}; what is read there begins in line {begins + context.line}"
+        problem = f"{problem}, in what begins in line {begins + context.line}"
     lines = part.split("\n")
     if lines[mark.line : mark.line + 1] and lines[mark.line].lstrip(" ").startswith("\t"):
-        problem = "a tab: YAML indents by spaces alone"
+        problem = "a tab: indent YAML with spaces only"
     near = "\n".join(lines[max(0, mark.line - 1) : mark.line + 1])
     if _TEMPLATE.search(near):
         problem = f"{problem} (a template? render it first)"
-    return f"{file}, line {begins + mark.line}, column {mark.column + 1}", f"is no YAML: {problem}"
+    return f"{file}, line {begins + mark.line}, column {mark.column + 1}", f"is not YAML: {problem}"
 
 
 class _StrictLoader(_Loader):
-    """YAML lets a repeated key win silently, as kubectl does not."""
+    """YAML lets a repeated key win silently; kubectl does not, and neither does this loader."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]

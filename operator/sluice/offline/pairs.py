@@ -24,7 +24,7 @@ class Understood:
 
     @property
     def widened(self) -> tuple[str, ...]:
-        """What was not understood, and is therefore taken to touch more."""
+        """What was not understood, and is therefore treated as touching more."""
         return tuple(dict.fromkeys(reason for table in self.footprint.tables for reason in table.widened))
 
 
@@ -59,7 +59,7 @@ class Explanation:
 
     @property
     def directions(self) -> tuple[tuple[Understood, Understood, Verdict, str], ...]:
-        """The loser, the winner, what would happen, and on which table."""
+        """Yields the loser, the winner, what would happen, and on which table."""
         return (
             (self.first, self.second, self.pair.first_loses, self.tables[0]),
             (self.second, self.first, self.pair.second_loses, self.tables[1]),
@@ -75,7 +75,7 @@ class Explanation:
 
 
 def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ...]:
-    """What the rules advise in words."""
+    """Returns what the rules advise in words."""
     losers = [
         (loser, verdict)
         for loser, verdict in ((first, pair.first_loses), (second, pair.second_loses))
@@ -93,7 +93,7 @@ def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ..
 
 
 def perhaps_one(first: Understood, second: Understood) -> tuple[TableKey, TableKey] | None:
-    """Two tables that may be one, where that is all that two jobs have in common."""
+    """Returns two tables that may be one, where that is all that two jobs have in common."""
     keys = [(*one.footprint.keys, *one.footprint.streams_from) for one in (first, second)]
     if not set(keys[0]).isdisjoint(keys[1]) or _checkpoints(first) & _checkpoints(second):
         return None
@@ -144,7 +144,7 @@ def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: Know
 
 
 def is_better(changed: Pair, before: Pair) -> bool:
-    """Not worse in any direction, and better in one."""
+    """Whether it is not worse in any direction, and better in one."""
     new = (changed.first_loses.level, changed.second_loses.level)
     old = (before.first_loses.level, before.second_loses.level)
     return all(a <= b for a, b in zip(new, old, strict=True)) and new != old

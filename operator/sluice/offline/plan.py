@@ -1,4 +1,4 @@
-"""All jobs of some folders, held against each other: who is in whose way, who can run together, and what would help most."""
+"""Compares all jobs of some folders with each other: who is in whose way, who can run together, and what would help most."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Edge:
 
     @property
     def what(self) -> str:
-        """Happens to one of them: the exception, or where there is none the rule's id."""
+        """What happens to one of them: the exception, or the rule's id where there is none."""
         worst = max(self.pair.first_loses, self.pair.second_loses, key=lambda verdict: verdict.level)
         return worst.exception or worst.rule
 
@@ -44,7 +44,7 @@ class Saving:
     """What one change, or one piece of advice, is worth."""
 
     pairs: int
-    """Pairs that need not wait for each other any more; for a hint: at most so many."""
+    """The pairs that no longer need to wait for each other; for a hint: at most this many."""
     change: Change | None
     hint: str
     jobs: tuple[str, ...]
@@ -89,8 +89,8 @@ def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
 
 
 def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
-    """Pairs with a table, its log, or a checkpoint in common, or with two that may be one. Of sources those count whose columns
-    tell where rows land."""
+    """Returns the pairs with a table, its log, or a checkpoint in common, or with two tables that may be one. Sources count if
+    their columns tell where rows land."""
     by_key: dict[tuple[str, TableKey], set[int]] = defaultdict(set)
     by_log: dict[str, set[int]] = defaultdict(set)
     for number, job in enumerate(jobs):
@@ -157,7 +157,7 @@ def _helps(change: Change, number: int, edge: Edge, jobs: Sequence[Understood]) 
 
 
 def _hints(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Saving]:
-    """What the rules advise in words, by how many pairs it is said of."""
+    """Returns what the rules advise in words, by the number of pairs that the advice is given for."""
     pairs: dict[str, int] = defaultdict(int)
     about: dict[str, dict[str, None]] = defaultdict(dict)
     for edge in edges:
@@ -170,7 +170,7 @@ def _hints(jobs: Sequence[Understood], edges: Sequence[Edge]) -> Iterator[Saving
 
 
 def _general(hint: str) -> str:
-    """Of a name that may be any table, once and not for each of these tables."""
+    """Gives the advice on a name that may be any table once, and not for each of these tables."""
     tables, bind, _ = hint.partition(" may be one table: bind the name")
     names = [key.text for key in map(TableKey.parse, tables.split(" and ")) if key.is_name] if bind else []
     if len(names) != 1:

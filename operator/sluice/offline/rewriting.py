@@ -1,6 +1,6 @@
-"""Statements with a condition more: what their text implies about partitions, said so that Delta heeds it.
+"""Statements with one more condition: what their text implies about partitions, said so that Delta heeds it.
 
-Delta takes from a DELETE's, UPDATE's or MERGE's condition only those parts, joined by AND, that speak of partition columns
+From the condition of a DELETE, UPDATE or MERGE, Delta takes only those parts, joined by AND, that are about partition columns
 alone. Much that a condition implies is therefore lost on it: `(date = a AND id = 1) OR (date = a AND id = 2)` reads the whole
 table. What a condition implies may be added to it: it is true of every row that matched before.
 """
@@ -13,14 +13,14 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
 from sluice.footprint.queries.rows import Row, rows_of
+from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.naming import table_at
 from sluice.footprint.sql.parameters import bound, statements_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.sql.unfolded import unfolded
-from sluice.footprint.sql.words import word
-from sluice.footprint.statements.change import names_of
+from sluice.footprint.statements.delete_update import names_of
 from sluice.footprint.statements.script import Script
 from sluice.offline.jobs import Job
 from sluice.predicates import (
@@ -39,9 +39,9 @@ from sluice.tables import Names, TableFacts, TableKey
 _LONGEST = 2000
 _AFTER_ON = frozenset({"WHEN"})
 _COMPARED_ALIKE = frozenset({Kind.DATE, Kind.BOOLEAN})
-"""Kinds for which a = b and b = c say a = c, whatever type b is converted from. Large numbers pass through DOUBLE."""
+"""Kinds for which a = b and b = c imply a = c, whatever type b is converted from. Large numbers pass through DOUBLE."""
 _COMPARED_AMONG_THEMSELVES = frozenset({Kind.INTEGER, Kind.STRING})
-"""Kinds for which they say so if b is of the same."""
+"""Kinds for which they imply so if b is of the same kind."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class _Span:
 def rewrites_of(
     job: Job, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts], names: Names
 ) -> Iterator[Rewrite]:
-    """`facts`: of the tables that it writes, `sources`: of those that it selects from. Each statement is read as the oracle
-    reads it, after those before it."""
+    """Returns the rewrites. `facts`: of the tables that it writes; `sources`: of those that it selects from. Each statement is
+    read as the oracle reads it, after those before it."""
     if job.spec.sql is None:
         return
     statements_of(job.spec)  # refuses what the oracle refuses
@@ -109,7 +109,7 @@ def _of_part(statement: Statement, around: Surroundings, sql: str) -> Iterator[R
 
 
 def _table_position(statement: Statement) -> int:
-    """Of DELETE FROM table, UPDATE table, MERGE INTO table."""
+    """The position of the table in DELETE FROM table, UPDATE table, MERGE INTO table."""
     second = word(statement.tokens[1]) if len(statement.tokens) > 1 else ""
     return 2 if second in ("FROM", "INTO") else 1
 
@@ -163,7 +163,7 @@ def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, sql: str) ->
 def _through_source(
     reading: Reading, on: exp.Expr, source: str, names: Sequence[str], rows: Sequence[Row]
 ) -> list[Predicate]:
-    """What `t.date = s.date` says of t.date where the source's query bounds s.date."""
+    """Returns what `t.date = s.date` says of t.date where the source's query bounds s.date."""
     found = []
     for condition in conjuncts(on):
         if not isinstance(condition, exp.EQ) or not rows:
@@ -205,7 +205,7 @@ def _is_of(node: exp.Expr, source: str) -> bool:
 def _pinned_by_promise(
     reading: Reading, facts: TableFacts, name: str, rows: Sequence[Row], *, span: _Span, sql: str
 ) -> Iterator[Rewrite]:
-    """The usual case: the source is one day's rows, and rows never change their day. The last is for its author to know."""
+    """The usual case: the source is one day's rows, and rows never change their day. Only its author can know the latter."""
     bounded = []
     for column in facts.columns.partition_columns:
         cells = [row.named(column.name, reading) for row in rows]
@@ -222,7 +222,7 @@ def _pinned_by_promise(
 
 
 def _promised(cell: Cell, column: Column) -> Cell:
-    """A source's text may be stored as another text (CHAR pads it); that it is not is part of the promise."""
+    """Words the promise. A source's text may be stored as another text (CHAR pads it); that it is not is part of the promise."""
     if isinstance(cell, FromTable) and column.type.kind is Kind.STRING:
         return replace(cell, type=column.type)
     return cell
@@ -240,7 +240,7 @@ def _worth_saying(region: Region, reading: Reading, name: str | None = None) -> 
 
 
 def _by_parameter(condition: str, reading: Reading) -> str:
-    """A job that gets its day as a parameter shall get the advised line's from there, too."""
+    """Uses the parameter: a job that gets its day as a parameter should get the day in the advised line from there, too."""
     for name, parameter in reading.around.parameters.items():
         if parameter.kind == "date":
             condition = condition.replace(f"DATE '{parameter.value}'", f":{name}")
@@ -253,7 +253,7 @@ def _says(text: str, region: Region, reading: Reading) -> bool:
 
 
 def _qualified(condition: str, name: str, columns: set[str]) -> str:
-    """With the table's name before each column."""
+    """Qualifies each column with the table's name."""
     tokens = split(condition, "a condition")[0].tokens
     places = [
         token.start
@@ -268,7 +268,7 @@ def _qualified(condition: str, name: str, columns: set[str]) -> str:
 
 
 def _span(tokens: Sequence[Token], begins: str, ends: frozenset[str]) -> _Span | None:
-    """What stands outside of parentheses between the first word `begins` and one of `ends`."""
+    """The span outside of parentheses between the first word `begins` and one of `ends`."""
     depth, start = 0, None
     for position, token in enumerate(tokens):
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)

@@ -31,7 +31,8 @@ class Workspace:
 def opened(
     manifests: Iterable[Path], tables: Iterable[Path] = (), table_paths: Iterable[str] = ()
 ) -> Workspace:
-    """`tables`: files of facts. `table_paths`: tables whose logs are read, as LOCATION or TABLE=LOCATION."""
+    """Opens what was given. `tables`: files of facts. `table_paths`: tables whose logs are read, as LOCATION or
+    TABLE=LOCATION."""
     return workspace_of(read_files(manifests), read_files(tables), table_paths)
 
 
@@ -45,6 +46,7 @@ def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[s
     troubles += [Trouble(one.place, _NO_FACTS) for one in facts.found if one.place not in used]
     policies = [*found.policies, *known.policies]
     knowledge = knowledge_of(policies, [*found.facts, *known.facts], found.jobs, table_paths)
+    knowledge.refused = len(troubles) > len(found.troubles)
     troubles += knowledge.troubles
     understood = []
     for job in found.jobs:

@@ -1,1 +1,1 @@
-"""What a cluster and its Redis say to people, and what only people may say to them. Needs both, unlike `offline`."""
+"""Asks a cluster and its Redis for people, and does what only people may order. It needs both, unlike `offline`."""

@@ -1,22 +1,20 @@
-"""A disaster's end: the leases that a lost installation left in Redis pass to this cluster's."""
+"""The end of a disaster: the leases that a lost installation left in Redis pass to this cluster's."""
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
 
 from sluice.api import names
 from sluice.installations.claims import Claim, Identity, Overlap, overlaps, redis_address
 from sluice.installations.register import Register, identity_of
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import LEASES
-from sluice.leases.adoption import AdoptedMeanwhileError, adopt
-from sluice.leases.former import Former, former
+from sluice.leases.former import AdoptedMeanwhileError, Former, adopt, former
 from sluice.leases.keys import Keys
 from sluice.online.connection import Installation, cluster, redis_of
 from sluice.online.errors import OnlineError
 
 SILENT = 12.0
-"""Seconds without a renewal after which nobody leads by a Lease: a leader renews it every few."""
+"""Seconds without a renewal after which nobody leads by a Lease: a leader renews it every few seconds."""
 
 
 @dataclass(frozen=True)
@@ -27,28 +25,15 @@ class Adoption:
     redis: str
     seen: Former
     stale: tuple[Overlap, ...] = ()
-    """Claims of installations that are gone, for this one's place."""
+    """Claims of installations that are gone, on the place of this one."""
 
     @property
     def is_needed(self) -> bool:
         return bool(self.stale) or self.seen.installation not in (None, str(self.ours))
 
-    def plain(self) -> dict[str, Any]:
-        return {
-            "installation": str(self.ours),
-            "from": self.seen.installation,
-            "redis": self.redis,
-            "leases": [
-                {"holder": lease.holder, "job": lease.job, "tables": list(lease.tables)}
-                for lease in self.seen.hints
-            ],
-            "staleClaims": [one.key for one in self.stale],
-            "needed": self.is_needed,
-        }
-
 
 async def look(at: Installation) -> Adoption:
-    """OnlineError if the former installation still runs in this cluster."""
+    """Looks at both; raises OnlineError if the former installation still runs in this cluster."""
     async with redis_of(at) as redis:
         seen = await former(redis, Keys(at.deployment))
     async with cluster() as kube:
@@ -80,7 +65,8 @@ async def _must_be_gone(kube: Kube, ours: Identity, seen: Former) -> None:
 
 
 async def _stale(kube: Kube, ours: Identity, at: Installation, address: str) -> tuple[Overlap, ...]:
-    """Who claims the same place in Redis, and runs no more. Namespaces are the operator's own matter when it starts."""
+    """The claims on the same place in Redis of installations that no longer run. Namespaces are the operator's own matter when
+    it starts."""
     own = Claim(ours, ("",), address, Keys(at.deployment).prefix, "", "")
     found = overlaps(own, await Register(kube).claims())
     stale = []

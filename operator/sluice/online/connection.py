@@ -1,7 +1,8 @@
 """The way to the installation that a command is about: its name in the cluster, its Kubernetes, its Redis."""
 
+import re
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,9 @@ from kubernetes.aio.config import ConfigException
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from sluice.controller.config import ConfigError, load
+from sluice.api import names
+from sluice.controller.config import REDIS_URL, UNREADABLE, ConfigError, is_readable, load
+from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, Kube
 from sluice.online.errors import OnlineError
 
@@ -24,9 +27,11 @@ class Installation:
     namespace: str
     deployment: str
     redis_url: str | None = None
-    """None: nobody has said where its Redis is."""
+    """The URL of its Redis; None: it is not known."""
     watch_namespaces: tuple[str, ...] = ()
-    """Whose jobs it runs, as far as that was said; empty: all namespaces."""
+    """The namespaces whose jobs it runs, as far as that was said; empty: all."""
+    profiles: Mapping[str, RuntimeProfile] | None = None
+    """Its runtime profiles; None: they are not known."""
 
 
 def installation(
@@ -36,9 +41,11 @@ def installation(
     deployment: str | None = None,
     redis_url: str | None = None,
 ) -> Installation:
-    """As the operator's own configuration file names it; what is given beside it wins."""
+    """The installation as the operator's own configuration file names it; options given beside it win."""
+    if redis_url and (why := unusable(redis_url)):
+        raise OnlineError(f"--redis-url {why}")
     if config is None:
-        return Installation(namespace or "default", deployment or "sluice", redis_url)
+        return Installation(namespace or "default", deployment or names.DEPLOYMENT, redis_url)
     try:
         known = load(config)
     except ConfigError as error:
@@ -48,12 +55,20 @@ def installation(
         deployment or known.deployment,
         redis_url or known.redis_url,
         known.watch_namespaces,
+        known.runtimes,
     )
+
+
+def unusable(redis_url: str) -> str | None:
+    """Why the URL cannot be one of Redis, without a word of it."""
+    if re.match(REDIS_URL, redis_url) is None:
+        return "must begin with redis://, rediss:// or unix://"
+    return None if is_readable(redis_url) else UNREADABLE
 
 
 @asynccontextmanager
 async def cluster() -> AsyncIterator[Kube]:
-    """The cluster that kubectl would ask. What it doesn't answer or refuses ends the command with its own words."""
+    """The cluster that kubectl would ask. If it doesn't answer, or refuses, its own words end the command."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # where it looked is said with what it didn't find
@@ -74,17 +89,14 @@ async def cluster() -> AsyncIterator[Kube]:
 async def redis_of(at: Installation) -> AsyncIterator[Redis]:
     if at.redis_url is None:
         raise OnlineError(
-            "say where its Redis is, by --redis-url or by the operator's own configuration (--config)"
+            "it is not known where its Redis is: set --redis-url, or --config to the operator's own configuration"
         )
-    try:
-        client = Redis.from_url(
-            at.redis_url,
-            decode_responses=True,
-            socket_timeout=PATIENCE,
-            socket_connect_timeout=PATIENCE,
-        )
-    except ValueError as error:
-        raise OnlineError(f"--redis-url: {error}") from error
+    client = Redis.from_url(
+        at.redis_url,
+        decode_responses=True,
+        socket_timeout=PATIENCE,
+        socket_connect_timeout=PATIENCE,
+    )
     try:
         yield client
     except (RedisError, OSError) as error:

@@ -1,4 +1,7 @@
-"""What a command against a cluster ends with if it can't do what it was asked for."""
+"""The error that ends a command against a cluster that can't do what it was asked for.
+
+It is also imported where Kubernetes and Redis are not installed, which is what the command then says.
+"""
 
 
 class OnlineError(Exception):

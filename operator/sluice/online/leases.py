@@ -26,20 +26,9 @@ class Known:
     grant: Grant
     unexplained: bool
 
-    def plain(self) -> dict[str, Any]:
-        lease = self.grant.lease
-        return {
-            "holder": lease.holder,
-            "job": lease.job,
-            "attempt": lease.attempt,
-            "token": self.grant.token,
-            "tables": list(lease.tables),
-            "unexplained": self.unexplained,
-        }
-
 
 async def known(at: Installation) -> list[Known]:
-    """Those that nothing explains, by the cluster; and all others, if it is said where Redis is."""
+    """Returns the leases that nothing explains, as the cluster says; and all others, if it is known where Redis is."""
     unexplained = {grant.lease.holder: grant for grant in await _unexplained(at)}
     held = await _held(at) if at.redis_url is not None else []
     others = [Known(grant, unexplained=False) for grant in held if grant.lease.holder not in unexplained]
@@ -48,7 +37,7 @@ async def known(at: Installation) -> list[Known]:
 
 
 async def revoke(at: Installation, holder: str, patience: float) -> str:
-    """Gives the leader's answer. It alone knows whether anything stands for the lease."""
+    """Returns the leader's answer. Only the leader knows whether anything stands for the lease."""
     request = Request(uuid4().hex, holder)
     name = names.leader_lease(at.deployment)
     async with cluster() as kube:
@@ -64,8 +53,8 @@ async def revoke(at: Installation, holder: str, patience: float) -> str:
                 return answer.message
             await asyncio.sleep(POLL)
         raise OnlineError(
-            f"no answer within {patience:.0f} s: the operator of Lease {at.namespace}/{name} doesn't run, or is busy; it is "
-            "still asked for, and done as soon as one leads"
+            f"no answer within {patience:.0f} s: the operator of Lease {at.namespace}/{name} does not run, or is busy; "
+            "the request stays, and is carried out as soon as one leads"
         )
 
 
@@ -75,7 +64,7 @@ async def _ask(kube: Kube, at: Installation, annotations: dict[str, str | None])
         await kube.patch(LEASES, at.namespace, name, {"metadata": {"annotations": annotations}})
     except NotFoundError as error:
         raise OnlineError(
-            f"there is no Lease {at.namespace}/{name}: say which operator is meant, by --namespace and --deployment"
+            f"there is no Lease {at.namespace}/{name}: name the operator with --namespace and --deployment"
         ) from error
 
 

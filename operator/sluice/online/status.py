@@ -1,5 +1,7 @@
-"""How an installation is: what its Lease object says, its jobs, and the leases that nothing explains. Asked of Kubernetes
-alone, so that it answers in an outage of Redis, too."""
+"""Tells how an installation is: what its Lease object says, its jobs, and the leases that nothing explains.
+
+Only Kubernetes is asked, so that there is an answer during an outage of Redis, too.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
@@ -15,23 +18,18 @@ from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import JOBS, LEASES
 from sluice.leases import Lease
+from sluice.lifecycle.status import NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
 from sluice.online.errors import OnlineError
-
-Json = dict[str, Any]
 
 SILENT_AFTER = 30.0
 """Seconds: three times as long as a Lease is good for, because clocks differ."""
 
 _HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
-_STUCK = frozenset(
-    {"DriverLost", "HolderUnreadable", "NameTaken", "OperatorFailed", "SpecChanged", "StatusUnreadable"}
-)
-"""Reasons of jobs that don't go on by themselves."""
 
 
 @dataclass(frozen=True)
-class Holding:
+class HoldingJob:
     job: str
     phase: str
     attempt: int | None
@@ -46,7 +44,7 @@ class Stuck:
 
 
 @dataclass(frozen=True)
-class Told:
+class InstallationStatus:
     namespace: str
     deployment: str
     leader: str | None
@@ -56,24 +54,24 @@ class Told:
     """Seconds since the Lease was renewed, by this machine's clock."""
     conditions: tuple[OperatorCondition, ...]
     jobs: dict[str, int]
-    holding: tuple[Holding, ...]
+    holding: tuple[HoldingJob, ...]
     stuck: tuple[Stuck, ...]
     unexplained: tuple[Lease, ...]
-    """Held, since the API server went back or the leases were taken over, until an object explains them or somebody revokes
-    them."""
+    """Leases held, since the API server went back or the leases were taken over, until an object explains them or somebody
+    revokes them."""
     problems: tuple[str, ...]
-    """Empty: all is well."""
+    """The problems; empty: all is well."""
 
 
-async def status_of(at: Installation) -> Told:
-    name = f"{at.deployment}-leader"
+async def status_of(at: Installation) -> InstallationStatus:
+    name = names.leader_lease(at.deployment)
     async with cluster() as kube:
         try:
             lease = await kube.get(LEASES, at.namespace, name)
         except NotFoundError as error:
             raise OnlineError(
-                f"there is no Lease {at.namespace}/{name}: no operator of that name has led there yet; -n/--namespace and "
-                "--deployment, or --config, say which is meant"
+                f"there is no Lease {at.namespace}/{name}: no operator of that name has led there yet; name the operator with "
+                "--namespace and --deployment, or with --config"
             ) from error
         jobs = [
             job
@@ -93,8 +91,8 @@ def told(
     *,
     unexplained: Sequence[Lease] = (),
     unreadable: str | None = None,
-) -> Told:
-    """`unreadable`: why nobody can say which leases are unexplained."""
+) -> InstallationStatus:
+    """Says how the installation is. `unreadable`: why it is not known which leases are unexplained."""
     annotations = lease["metadata"].get("annotations") or {}
     spec = lease.get("spec") or {}
     leader = spec.get("holderIdentity") or None
@@ -104,7 +102,7 @@ def told(
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
     found = sorted(jobs, key=_key)
     stuck = tuple(_stuck(found))
-    return Told(
+    return InstallationStatus(
         namespace=at.namespace,
         deployment=at.deployment,
         leader=leader,
@@ -122,26 +120,6 @@ def told(
             *(f"{one.job}: {one.reason}: {one.message}" for one in stuck),
         ),
     )
-
-
-def plain(found: Told) -> Json:
-    return {
-        "namespace": found.namespace,
-        "deployment": found.deployment,
-        "leader": found.leader,
-        "epoch": found.epoch,
-        "renewedAt": found.renewed.isoformat() if found.renewed is not None else None,
-        "renewedSecondsAgo": None if found.silent_for is None else round(found.silent_for, 1),
-        "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in found.conditions],
-        "jobs": found.jobs,
-        "holding": [vars(one) | {"tables": list(one.tables)} for one in found.holding],
-        "stuck": [vars(one) for one in found.stuck],
-        "unexplained": [
-            {"holder": lease.holder, "job": lease.job, "attempt": lease.attempt, "tables": list(lease.tables)}
-            for lease in found.unexplained
-        ],
-        "problems": list(found.problems),
-    }
 
 
 async def _unexplained(kube: Kube, at: Installation) -> tuple[list[Lease], str | None]:
@@ -162,7 +140,7 @@ def _problems_of_leader(leader: str | None, silent_for: float | None) -> Iterato
 def _problems_of_conditions(
     conditions: Iterable[OperatorCondition], unexplained: Sequence[Lease], unreadable: str | None
 ) -> Iterator[str]:
-    """What is written down holds also while nobody leads to tell it by a condition."""
+    """Returns the problems in the conditions. What is written down still holds while nobody leads to report it by a condition."""
     failing = [condition for condition in conditions if condition.status is not ConditionStatus.TRUE]
     for condition in failing:
         yield f"{condition.type.value} is {condition.status.value}: {condition.message}"
@@ -172,13 +150,13 @@ def _problems_of_conditions(
         yield in_words(unexplained)
 
 
-def _holding(jobs: Iterable[Json]) -> Iterator[Holding]:
+def _holding(jobs: Iterable[Json]) -> Iterator[HoldingJob]:
     for job in jobs:
         status = _status(job)
         if _phase(job) in _HOLDING:
             tables = {str(one.get("table", "?")) for one in _objects(status.get("footprint"))}
             attempt = status.get("attempt")
-            yield Holding(
+            yield HoldingJob(
                 _key(job),
                 _phase(job),
                 attempt if isinstance(attempt, int) else None,
@@ -189,7 +167,7 @@ def _holding(jobs: Iterable[Json]) -> Iterator[Holding]:
 def _stuck(jobs: Iterable[Json]) -> Iterator[Stuck]:
     for job in jobs:
         status = _status(job)
-        if status.get("reason") in _STUCK:
+        if status.get("reason") in NEED_A_PERSON:
             yield Stuck(_key(job), str(status["reason"]), str(status.get("message", "")))
 
 

@@ -1,4 +1,4 @@
-"""What a policy's status says: Ready if all of it counts, Stalled with what doesn't, by the kstatus convention."""
+"""Makes a policy's status: Ready if all of it counts, Stalled with what doesn't, by the kstatus convention."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,13 +6,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from sluice.api.base import Json
 from sluice.api.conditions import Condition, ConditionStatus
+from sluice.api.not_yet import what_has_no_effect
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.lifecycle.status import difference
-from sluice.policies.kept import not_kept
 from sluice.tables import keys_of
-
-Json = dict[str, Any]
 
 _TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
 _LONGEST_MESSAGE = 2048
@@ -29,14 +28,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class State:
+class PolicyState:
     counts_wholly: bool
     reason: str
     message: str
     table: str | None = None
 
 
-def state_of(body: Json, left_out: LeftOut | None) -> State:
+def state_of(body: Json, left_out: LeftOut | None) -> PolicyState:
     try:
         spec = DeltaTablePolicySpec.as_stored(body.get("spec"))
     except ValidationError:
@@ -44,18 +43,18 @@ def state_of(body: Json, left_out: LeftOut | None) -> State:
     if spec is None or left_out is not None:
         reason = left_out.reason if left_out is not None else "NotUnderstood"
         why = left_out.why if left_out is not None else "it is not understood, and does not count"
-        return State(counts_wholly=False, reason=reason, message=why, table=_table_of(spec))
-    missing = not_kept(spec)
+        return PolicyState(counts_wholly=False, reason=reason, message=why, table=_table_of(spec))
+    missing = tuple(what_has_no_effect(spec))
     if missing:
         message = f"{'; '.join(missing)}. The rest of it counts"
-        return State(counts_wholly=False, reason="NotYet", message=message, table=_table_of(spec))
-    return State(
+        return PolicyState(counts_wholly=False, reason="NotYet", message=message, table=_table_of(spec))
+    return PolicyState(
         counts_wholly=True, reason="Counts", message="all that it says counts", table=_table_of(spec)
     )
 
 
-def patch_of(body: Json, state: State, now: datetime) -> Json:
-    """What is to be changed of its status; empty: nothing. What others have written there stays."""
+def patch_of(body: Json, state: PolicyState, now: datetime) -> Json:
+    """Returns what is to be changed in its status; empty: nothing. What others have written there stays."""
     given = body.get("status")
     before = given if isinstance(given, dict) else {}
     message = state.message[:_LONGEST_MESSAGE]
@@ -72,7 +71,7 @@ def patch_of(body: Json, state: State, now: datetime) -> Json:
 
 
 def _conditions(
-    before: Json, generation: int, state: State, message: str, now: datetime
+    before: Json, generation: int, state: PolicyState, message: str, now: datetime
 ) -> tuple[Condition, ...]:
     given = before.get("conditions")
     read = map(_readable, given if isinstance(given, list) else ())
@@ -105,7 +104,7 @@ def _readable(condition: Any) -> Condition | None:
 
 
 def _table_of(spec: DeltaTablePolicySpec | None) -> str | None:
-    """Its location, and where none is said its name."""
+    """The table's location, or its name where no location is given."""
     if spec is None:
         return None
     name, location = keys_of(spec.table.name, spec.table.path)

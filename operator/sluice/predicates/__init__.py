@@ -1,15 +1,16 @@
 """Three-valued predicate logic over a table's columns: what a Spark SQL condition says, and whether two can meet.
 
     table = Table.of({"date": "date", "region": "string", "k": "int"}, partition_columns=["date", "region"])
-    p = parse("date = :d AND k > 5", table, parameters={"d": Parameter("date", "2026-11-19")}, session=Session("UTC", ansi=True))
+    p = parse("date = :d AND k > 5", table, parameters={"d": BoundValue("date", "2026-11-19")}, session=Session("UTC", ansi=True))
     r = compiled(p).on_partitions()            # a Region: compile once, ask often
     disjoint(r, compiled(parse("date = DATE '2026-11-20'", table)))    # True: no row can match both
     to_sql(overlap(r, r))                      # "date = DATE '2026-11-19'"
 
-The one promise: **an answer that forbids is never wrong.** `disjoint` and `covers` say True only if it holds for every row that
-Spark could ever see; `False` means "can't be shown". Whatever isn't understood is `Anything(reason)`, and `reasons(p)` (or
-`Region.reasons`) tells people why. A condition that can't be meant at all (unknown column, `date = 'banana'`, left-over
-template, missing parameter) raises `PredicateError` with line, column and message, and nothing else is raised for bad input.
+The one promise: **an answer that forbids is never wrong.** `disjoint` and `covers` say True only if it holds for
+every row that Spark could ever see; `False` means "can't be shown". Whatever isn't understood is `Anything(reason)`,
+and `reasons(p)` (or `Region.reasons`) tells people why. A condition that makes no sense at all (unknown column, `date
+= 'banana'`, left-over template, missing parameter) raises `PredicateError` with line, column and message, and nothing
+else is raised for bad input.
 
 For those who write footprints:
 
@@ -38,7 +39,7 @@ Pure: no I/O, no clock, no globals; limits count nodes, so the same text always 
 
 from sluice.predicates.columns import Column, ColumnType, Kind, Table, parse_type
 from sluice.predicates.errors import PredicateError
-from sluice.predicates.literals import Parameter
+from sluice.predicates.literals import BoundValue
 from sluice.predicates.parse import parse
 from sluice.predicates.project import from_conjuncts, from_whole
 from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
@@ -51,12 +52,12 @@ from sluice.predicates.tree import (
     And,
     Anything,
     Atom,
-    Constant,
     IsNull,
     IsTrue,
     Not,
     Or,
     Predicate,
+    TruthValue,
     conjunction,
     disjunction,
     reasons,
@@ -68,20 +69,20 @@ __all__ = [
     "And",
     "Anything",
     "Atom",
+    "BoundValue",
     "Column",
     "ColumnType",
-    "Constant",
     "IsNull",
     "IsTrue",
     "Kind",
     "Not",
     "Or",
-    "Parameter",
     "Predicate",
     "PredicateError",
     "Region",
     "Session",
     "Table",
+    "TruthValue",
     "compiled",
     "conjunction",
     "covers",

@@ -1,6 +1,7 @@
-"""Why every operator on one column is made here: it's only two sets, where it's TRUE and where it's FALSE.
+"""Makes the atom of each operator on one column (a comparison, IN, a prefix, IS NULL): two sets of values, one where it's TRUE
+and one where it's FALSE.
 
-Everything that SQL's NULL does to an operator is said by what is left out of both sets.
+Values in neither set make it NULL, which is all that SQL's NULL does to an operator.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from sluice.predicates.literals import Literal, LiteralKind
 from sluice.predicates.tree import Atom, Spelling
 from sluice.predicates.values import (
     LOWEST_STRING,
+    NO_VALUE,
     NOT_NULL,
-    NOTHING,
     NULL_ONLY,
     ValueSet,
     at_or_above,
@@ -25,10 +26,10 @@ from sluice.predicates.values import (
 )
 
 FLIPPED: Mapping[str, str] = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The operator that says the same with its sides exchanged."""
+"""The operator that says the same with the sides swapped."""
 
 FLOAT_ZERO: Place = (0, 1)
-"""The one code of 0.0 and -0.0, which are equal, but not in the hash set that Spark makes of a long IN list."""
+"""The one code of 0.0 and -0.0, which are equal, but not in the hash set that Spark builds from a long IN list."""
 
 
 def comparison(column: Column, operator: str, literal: Literal, place: Place) -> Atom:
@@ -56,15 +57,15 @@ def with_null(column: Column, operator: str) -> Atom:
     """A comparison with the NULL literal."""
     if operator == "<=>":
         return is_null(column)
-    return Atom(column, NOTHING, NOTHING, Spelling(operator, (Literal(LiteralKind.NULL, None),)))
+    return Atom(column, NO_VALUE, NO_VALUE, Spelling(operator, (Literal(LiteralKind.NULL, None),)))
 
 
 def membership(
     column: Column, elements: Sequence[Literal], places: Sequence[Place], *, has_null: bool
 ) -> Atom:
     """`column IN (...)`: with a NULL in the list it's never FALSE."""
-    members = union([between(low, high) for low, high in places]) if places else NOTHING
-    outside = NOTHING if has_null else complement(members).without_null()
+    members = union([between(low, high) for low, high in places]) if places else NO_VALUE
+    outside = NO_VALUE if has_null else complement(members).without_null()
     return Atom(column, members, outside, Spelling("IN", tuple(elements)))
 
 
@@ -90,15 +91,15 @@ def is_null(column: Column) -> Atom:
 
 
 def is_set(column: Column) -> Atom:
-    """A boolean column standing as a condition."""
+    """A boolean column used as a condition."""
     return Atom(column, between(1, 2), between(0, 1), Spelling("", ()))
 
 
 def text_of_empty(column: Column) -> tuple[str, ...]:
-    """The values that a partition directory can't tell from NULL."""
+    """The values that a partition's folder can't tell from NULL."""
     return (LOWEST_STRING, "__HIVE_DEFAULT_PARTITION__") if column.loses_empty_strings else ()
 
 
 def as_stored(column: Column, values: ValueSet) -> ValueSet:
-    """The partitions that rows with these values land in: NULL's partition, too, if a value is stored as NULL."""
+    """The partitions that rows with these values land in, including NULL's partition if a value is stored as NULL."""
     return values.with_null() if any(values.contains(text) for text in text_of_empty(column)) else values

@@ -1,4 +1,6 @@
-"""Why coercion is a room of its own: `column = literal` is only as exact as the casts that Spark puts around the two.
+"""Finds where a literal lies on a column's axis, after the casts that Spark puts around the two.
+
+`column = literal` is only as exact as these casts.
 
 Tried on Spark 4.2 and 3.5, ANSI on and off. Where Spark casts the *literal* (to the column's type, or both to a wider one
 that holds all values), the literal has a place on the column's axis. Where it casts the *column* in a way that loses
@@ -35,7 +37,7 @@ _TIMES = (LiteralKind.DATE, LiteralKind.TIMESTAMP, LiteralKind.TIMESTAMP_NTZ)
 
 
 class TypeNonsenseError(ValueError):
-    """A comparison that Spark refuses, or that can never hold: the message says why."""
+    """A comparison that Spark refuses, or that can never hold; the message says why."""
 
 
 def place(  # noqa: PLR0911 - one case a kind
@@ -85,7 +87,7 @@ def places(
         and column.type.kind is not Kind.STRING
         and not others.issubset(_NATURAL.get(column.type.kind, ()))
     ):
-        return Widening(f"{column.name} IN a list of strings and other values isn't understood")
+        return Widening(f"{column.name} IN a list of strings and other values is not understood")
     if LiteralKind.DECIMAL in kinds and not _common_decimal_is_exact(column, elements):
         return Widening(f"{column.name} IN a list of decimals and wider numbers may round")
     found: list[Place] = []
@@ -117,7 +119,7 @@ def _at(code: Code) -> Place:
 def _nonsense(column: Column, literal: Literal) -> TypeNonsenseError:
     shown = f"'{literal.value}'" if literal.kind is LiteralKind.STRING else literal.kind.value
     return TypeNonsenseError(
-        f"{column.name} is of type {column.type.text} and can't be compared with {shown}"
+        f"{column.name} is of type {column.type.text} and cannot be compared with {shown}"
     )
 
 
@@ -129,7 +131,7 @@ def _by_cast_of_column(column: Column, literal: Literal) -> Widening:
 
 def _inexact(column: Column, literal: Literal) -> Widening:
     return Widening(
-        f"'{literal.value}' isn't written as Spark prints a {column.type.text}, as {column.name} is"
+        f"'{literal.value}' is not written as Spark prints a {column.type.text}, the type of {column.name}"
     )
 
 
@@ -137,7 +139,7 @@ def _on_strings(column: Column, literal: Literal) -> Place | Widening:
     if not isinstance(literal.value, str):
         return _by_cast_of_column(column, literal)
     if not _is_utf8(literal.value):
-        return Widening(f"the text compared with {column.name} isn't valid Unicode")
+        return Widening(f"the text compared with {column.name} is not valid Unicode")
     return _at(literal.value)
 
 
@@ -233,7 +235,7 @@ def _on_floats(column: Column, literal: Literal) -> Place | Widening:
 
 
 def float_code(number: float) -> int:
-    """Keeps Spark's order as an integer: -0.0 equals 0.0, and NaN equals itself above all others."""
+    """Codes a float as an integer in Spark's order: -0.0 equals 0.0, and NaN equals itself and is above all others."""
     if isnan(number):
         number = float("nan")
     bits: int = struct.unpack(">q", struct.pack(">d", number))[0]
@@ -289,20 +291,22 @@ def _moment_on(  # noqa: PLR0911 - one reason a line
     if column_type.kind is Kind.TIMESTAMP_NTZ and kind is not LiteralKind.TIMESTAMP:
         if moment.offset_minutes is None:
             return _at(moment.wall)
-        return Widening(f"{name} has no time zone, the literal has one")
+        return Widening(f"{name} has no time zone, but the literal has one")
     if time_zone is None:
-        return Widening(f"{name}: timestamps mean nothing without spark.sql.session.timeZone")
+        return Widening(
+            f"{name}: timestamps mean nothing without spark.sql.session.timeZone: set it under runtime.sparkConf"
+        )
     zone = _zone(time_zone)
     if zone is None:
-        return Widening(f"{name}: the time zone {time_zone} isn't known here")
+        return Widening(f"{name}: the time zone {time_zone} is not known here")
     if column_type.kind is Kind.TIMESTAMP_NTZ and not isinstance(zone, timezone):
         return Widening(
-            f"{name} has no time zone, and a TIMESTAMP literal is compared in that of the session"
+            f"{name} has no time zone, but a TIMESTAMP literal is compared in the session's time zone"
         )
     wall = _unambiguous_wall(moment, zone)
     if wall is None:
         return Widening(
-            f"{name}: {literals.moment_text(moment.wall)} is not exactly once on the clocks of {time_zone}"
+            f"{name}: clocks in {time_zone} do not show {literals.moment_text(moment.wall)} exactly once"
         )
     return _at(wall)
 
@@ -333,7 +337,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _unambiguous_wall(moment: Moment, zone: tzinfo) -> int | None:
-    """What a clock in `zone` shows at the moment, if it shows that exactly once.
+    """What a clock in `zone` shows at this moment, if it shows that exactly once.
 
     Older Delta versions keep timestamp partitions as wall clocks, so the two passes of an hour set back are one partition.
     """

@@ -1,4 +1,4 @@
-"""Why column types are reduced to a few kinds: a predicate is only ever understood for types whose order is known exactly.
+"""Reads column types, and reduces them to a few kinds: a predicate is only understood for types whose order is known exactly.
 
 What Spark calls a type is text (`decimal(10,2)`, `varchar(20)`, `timestamp_ntz`), from DDL or from a Delta schema. A type
 whose comparisons aren't plain (char's padding, collations, binary, nested types) becomes OPAQUE with a reason and is never
@@ -39,7 +39,7 @@ class ColumnType:
 
     @property
     def domain(self) -> ValueSet:
-        """Every value such a column can hold, as far as that helps; codes beyond it never occur."""
+        """The values that such a column can hold; codes beyond them never occur."""
         if self.kind is Kind.BOOLEAN:
             return between(0, 2)
         if self.kind is Kind.INTEGER:
@@ -47,7 +47,7 @@ class ColumnType:
         return NOT_NULL
 
     def bounded(self, values: ValueSet) -> ValueSet:
-        """The same values of the column, with no cut at or beyond the ends of its domain: all of them is no bound at all."""
+        """The same values without cuts at or beyond the ends of the domain: a set of all values is no bound at all."""
         domain = self.domain
         if domain is NOT_NULL:
             return values
@@ -60,12 +60,12 @@ class ColumnType:
 
     @property
     def coding(self) -> str:
-        """Two sets of codes may be held against each other only if their columns are coded alike."""
+        """How the column's values are coded: sets of codes may be compared only if their columns are coded alike."""
         return f"decimal scale {self.scale}" if self.kind is Kind.DECIMAL else self.kind.value
 
 
 UNKNOWN = "unknown"
-"""The type of a column of which only the name is known."""
+"""The type of a column if only its name is known."""
 _INTEGER_BITS = {
     "byte": 8,
     "tinyint": 8,
@@ -89,10 +89,28 @@ _DECIMAL = re.compile(r"(?:decimal|dec|numeric)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s
 _BINARY_COLLATION = re.compile(r"string\s+collate\s+`?utf8_binary`?")
 _VARCHAR = re.compile(r"varchar\s*\(\s*\d+\s*\)")
 _CHAR = re.compile(r"char(?:acter)?\s*\(\s*\d+\s*\)")
+_NOT_COMPARED = re.compile(
+    r"binary|void|null|variant|unknown|interval\b.*|geometry\b.*|geography\b.*|(array|map|struct)(\s*<.*>)?|"
+    r"string\s+collate\s+\S+",
+    re.DOTALL,
+)
+TYPES = (
+    "boolean, byte, short, int, long, tinyint, smallint, bigint, float, double, decimal(P,S), string, varchar(N), char(N), "
+    "date, timestamp, timestamp_ntz, binary, variant, interval ..., array<...>, map<...>, struct<...>"
+)
+"""The types there are, for people; `integer`, `dec` and the like are other words for some of them."""
+
+
+def is_type(text: str) -> bool:
+    """Whether Spark or Delta writes a type so. Types in a log are not asked: they may be newer than this list."""
+    spelled = text.strip().lower()
+    if parse_type(spelled).kind is not Kind.OPAQUE or _CHAR.fullmatch(spelled) is not None:
+        return True
+    return _NOT_COMPARED.fullmatch(spelled) is not None
 
 
 def parse_type(text: str) -> ColumnType:  # noqa: PLR0911 - one spelling a line
-    """The type that Spark writes as `text`; what isn't known is opaque, never an error."""
+    """The type that Spark writes as `text`; an unknown type is opaque, never an error."""
     spelled = text.strip().lower()
     if spelled in _INTEGER_BITS:
         return ColumnType(Kind.INTEGER, spelled, bits=_INTEGER_BITS[spelled])
@@ -106,17 +124,17 @@ def parse_type(text: str) -> ColumnType:  # noqa: PLR0911 - one spelling a line
     if _BINARY_COLLATION.fullmatch(spelled) or _VARCHAR.fullmatch(spelled):
         return ColumnType(Kind.STRING, spelled)
     if _CHAR.fullmatch(spelled):
-        return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} compares with blanks padded")
+        return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} is compared with blanks padded")
     if spelled.startswith("string"):
-        return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} doesn't compare byte by byte")
+        return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} is not compared byte by byte")
     if spelled == UNKNOWN:
-        return ColumnType(Kind.OPAQUE, spelled, reason="its type is not known, so it isn't compared")
-    return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} isn't compared")
+        return ColumnType(Kind.OPAQUE, spelled, reason="its type is not known, so it is not compared")
+    return ColumnType(Kind.OPAQUE, spelled, reason=f"{spelled} is not compared")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. `axis` names what its values are coded on: only equal axes can be held against each other."""
+    """A column of a table. `axis` names what its values are coded on: only values on equal axes can be compared."""
 
     name: str
     type: ColumnType
@@ -125,13 +143,13 @@ class Column:
 
     @property
     def loses_empty_strings(self) -> bool:
-        """A partition directory can't hold '' (nor Hive's word for NULL): rows with either land in the NULL partition."""
+        """Whether '' lands in the NULL partition: a partition's folder can hold neither '' nor Hive's word for NULL."""
         return self.is_partition and self.type.kind in (Kind.STRING, Kind.OPAQUE)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns that a condition may speak of."""
+    """The columns that a condition may name."""
 
     columns: tuple[Column, ...]
     _by_exact_name: Mapping[str, Column] = field(repr=False, compare=False)
@@ -141,7 +159,7 @@ class Table:
     def of(
         cls, columns: Mapping[str, str] | Iterable[tuple[str, str]], partition_columns: Iterable[str] = ()
     ) -> Table:
-        """A table from its columns' names and Spark types, and the names of those that it's partitioned by."""
+        """Makes a table from its columns' names and Spark types, and the names of its partition columns."""
         pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
         partitions = {name.lower() for name in partition_columns}
         known = {name.lower() for name, _ in pairs}

@@ -1,6 +1,6 @@
-"""What the SQL parser has against a text, in words for whoever wrote it, and where the word stands that it is about.
+"""Words the SQL parser's complaints for the text's author, and finds the word that each is about.
 
-The parser speaks of its own classes, and tells the column in which a word ends.
+The parser speaks of its own classes, and gives the column in which a word ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BEGINNINGS = frozenset(
 
 
 def unparsed(what: str, problem: Mapping[str, object], tokens: Sequence[Token]) -> PredicateError:
-    """`problem`: as sqlglot's ParseError has it."""
+    """Makes an error of `problem`, which is as in sqlglot's ParseError."""
     end = (problem.get("line"), problem.get("col"))
     position = next((at for at, token in enumerate(tokens) if (token.line, token.col) == end), None)
     description = str(problem.get("description") or "")
@@ -43,8 +43,8 @@ def unparsed(what: str, problem: Mapping[str, object], tokens: Sequence[Token]) 
     if position and option is not None and tokens[position - 1].text.upper() == option[1]:
         position -= 1
     if position is None:
-        return PredicateError(f"this isn't a {what}: it can't be parsed", *place_of(tokens))
-    why = f"this isn't a {what}: {_why(description, tokens[position].text)}{_semicolon(tokens, position)}"
+        return PredicateError(f"this is not a {what}: it cannot be parsed", *place_of(tokens))
+    why = f"this is not a {what}: {_why(description, tokens[position].text)}{_semicolon(tokens, position)}{_path(tokens, position)}"
     return PredicateError(why, *place_of(tokens[position:]))
 
 
@@ -58,36 +58,45 @@ def _why(description: str, word: str) -> str:
         return f"something is missing at {word!r}"
     if description.startswith(("Invalid expression", "Unknown option")):
         return f"{word!r} is not expected here"
-    return f"it can't be parsed at {word!r}"
+    return f"it cannot be parsed at {word!r}"
 
 
 def _semicolon(tokens: Sequence[Token], position: int) -> str:
-    """People forget it between two statements, each of which begins a line."""
+    """Suggests a semicolon, which people forget between two statements that each begin a line."""
     for at in (position, position - 1):
         if at > 0 and tokens[at].text.upper() in _BEGINNINGS and tokens[at].line > tokens[at - 1].line:
             return f"; if {tokens[at].text} begins another statement, a semicolon is missing before it"
     return ""
 
 
+def _path(tokens: Sequence[Token], position: int) -> str:
+    """Tells how a table's path is written, where one such as s3://lake/orders stands without quotes."""
+    at = tokens[max(0, position - 1) : position + 2]
+    if len(at) < 3 or at[1].text != ":" or not at[2].text.startswith("/"):
+        return ""
+    is_one_word = at[0].end + 1 == at[1].start and at[1].end + 1 == at[2].start
+    return f"; write a table's path in backticks: delta.`{at[0].text}://...`" if is_one_word else ""
+
+
 def place_of(tokens: Sequence[Token]) -> tuple[int, int]:
-    """Where the first of them begins: a token knows the column in which it ends."""
+    """Where the first token begins: a token knows the column in which it ends."""
     return (tokens[0].line, tokens[0].col - (tokens[0].end - tokens[0].start)) if tokens else (1, 1)
 
 
 def untokenized(text: str, error: Exception) -> PredicateError:
-    """The tokenizer gives up at the end of a text, whose quotes or comment begin somewhere before."""
+    """Finds the quote or comment that is not closed: the tokenizer only gives up at the end of the text."""
     found = _UNCLOSED.match(str(error.__context__ or ""))
     if found is not None and found[1] in _QUOTED:
         return _at(text, int(found[2]), f"the {_QUOTED[found[1]]} that begins here has no closing {found[1]}")
     comment = text.rfind("/*")
     if comment >= 0 and "*/" not in text[comment:]:
         return _at(text, comment, "the comment that begins here has no closing */")
-    return PredicateError("this isn't Spark SQL: it can't be cut into words", 1, 1)
+    return PredicateError("this is not Spark SQL: it cannot be split into words", 1, 1)
 
 
 def _at(text: str, start: int, why: str) -> PredicateError:
     return PredicateError(
-        f"this isn't Spark SQL: {why}",
+        f"this is not Spark SQL: {why}",
         text.count("\n", 0, start) + 1,
         start - text.rfind("\n", 0, start),
     )

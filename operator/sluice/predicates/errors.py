@@ -1,4 +1,4 @@
-"""Why one exception type: whatever is wrong with a condition that a person wrote, the person needs the place and the reason.
+"""The errors of this package: each names the place and the reason, which the person who wrote the condition needs.
 
 Callers catch `PredicateError` alone; nothing else leaves this package for bad input.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 class PredicateError(ValueError):
-    """A condition that can't be meant as it stands: unparsable, an unknown column, a comparison that makes no sense."""
+    """A condition that makes no sense as it stands: it can't be parsed, names an unknown column or compares nonsense."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
@@ -27,4 +27,4 @@ def unknown_column(
     name: str, existing: Iterable[str], line: int | None, column: int | None
 ) -> PredicateError:
     listed = ", ".join(sorted(existing))
-    return PredicateError(f"there is no column {name}; the table has {listed}", line, column)
+    return PredicateError(f"there is no column {name}: the table has {listed}", line, column)

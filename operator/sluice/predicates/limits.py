@@ -1,4 +1,4 @@
-"""Why size is limited by counting: a condition of ten thousand ORs must end in "may overlap", never in a hang.
+"""Limits how large a condition may be: one of ten thousand ORs must end in "may overlap", never in a hang.
 
 All limits count tokens, nodes or cuts, never time, so that the same text always gives the same answer. Nesting is limited
 because sqlglot's parser recurses about twenty Python frames a level, and reads a type's types again at each.
@@ -16,7 +16,7 @@ MAX_TEXT = 200_000
 MAX_TOKENS = 20_000
 MAX_NESTING = 24
 MAX_INTERVAL = 256
-"""Characters: the parser looks for a unit after each of its digits anew."""
+"""Characters in an interval: the parser looks for a unit again after each digit."""
 MAX_BOXES = 32
 MAX_WORK = 200_000
 
@@ -27,7 +27,7 @@ _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.
 
 
 def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
-    """Why these tokens are too many or too deep to be parsed; None if they aren't."""
+    """Why these tokens are too many or too deeply nested to be parsed; None if they aren't."""
     if len(tokens) > MAX_TOKENS:
         return f"{what} has more than {MAX_TOKENS} tokens"
     levels: list[int] = []
@@ -55,5 +55,5 @@ def excess(tokens: Sequence[Token], what: str = "the condition") -> str | None:
         if depth + prefixes + types > MAX_NESTING:
             return f"{what} is nested deeper than {MAX_NESTING} levels"
     if tokens_read(tokens, enough=MAX_TOKENS) > MAX_TOKENS:
-        return f"{what} has too many joins without ON, or calls in one another that are named like types"
+        return f"{what} has too many joins without ON, or too many nested calls that are named like types"
     return None

@@ -1,7 +1,7 @@
-"""Why literals get a type of their own: what `'5'`, `5`, `5L` and `DATE '2026-11-19'` mean depends on what they meet.
+"""Reads constants as Spark's parser does: what `'5'`, `5`, `5L` and `DATE '2026-11-19'` mean depends on what they meet.
 
-A literal here is what Spark's parser makes of a constant, before any coercion: its kind and its exact value. What can't be
-had exactly is a `Widening` with the reason for people; what can't be meant at all raises.
+A literal here is what Spark's parser makes of a constant, before any coercion: its kind and its exact value. What
+isn't known exactly is a `Widening` with the reason for people; what makes no sense raises.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LiteralKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Microseconds of a wall clock since 1970, and the offset it was written with (None: the session's zone)."""
+    """Microseconds of a wall clock since 1970, and the UTC offset it was written with (None: the session's zone)."""
 
     wall: int
     offset_minutes: int | None = None
@@ -67,7 +67,7 @@ class Widening:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class BoundValue:
     """A bound value: `kind` is string, boolean, integer, decimal, double, date, timestamp or timestampNtz."""
 
     kind: str
@@ -102,7 +102,7 @@ def day_of(text: str) -> int | None:
 
 
 def moment_of(text: str) -> Moment | None:
-    """A timestamp in the plain spellings; None for those where Spark's parser is laxer than this one."""
+    """A timestamp in a plain spelling; None for spellings that only Spark's parser accepts."""
     match = _MOMENT.fullmatch(text)
     if not match:
         return None
@@ -132,38 +132,38 @@ def integer_of(text: str) -> int | None:
 
 
 def looks_like_a_date(text: str) -> bool:
-    """False only where no cast of Spark makes a date of it."""
+    """Whether some cast of Spark may make a date of it; False only if surely none does."""
     if text.strip().lower() in _SPECIAL_TIMES:
         return True
     return bool(_DATE_LIKE.fullmatch(text)) and not (_DATE.fullmatch(text) and day_of(text) is None)
 
 
 def looks_like_a_moment(text: str) -> bool:
-    """False only where no cast of Spark makes a timestamp of it; a time alone is one of the day on which it runs."""
+    """Whether some cast of Spark may make a timestamp of it; a time alone is a timestamp on the day of the run."""
     return looks_like_a_date(text) or bool(_TIME_LIKE.fullmatch(text))
 
 
 def looks_like_a_number(text: str) -> bool:
-    """False only where no cast of Spark makes a number of it."""
+    """Whether some cast of Spark may make a number of it; False only if surely none does."""
     return bool(_NUMBER_LIKE.fullmatch(text))
 
 
 def looks_like_a_boolean(text: str) -> bool:
-    """False only where no cast of Spark makes a boolean of it."""
+    """Whether some cast of Spark may make a boolean of it; False only if surely none does."""
     return text.strip().lower() in {"t", "true", "y", "yes", "1", "f", "false", "n", "no", "0"}
 
 
 # ------------------------------------------------------------------------------------------------------- from parameters
 
 
-def from_parameter(name: str, parameter: Parameter) -> Literal:
-    """The literal that the run binds for `:name`."""
+def from_parameter(name: str, parameter: BoundValue) -> Literal:
+    """The literal that the run binds to `:name`."""
     kind, value = parameter.kind, parameter.value
     if value is None:
         return NULL
     literal = _bound(kind, value)
     if literal is None:
-        raise PredicateError(f"parameter {name} is no {kind}: {value!r}")
+        raise PredicateError(f"parameter {name} is not a valid {kind}: {value!r}")
     return literal
 
 
@@ -223,8 +223,8 @@ _CAST_TARGETS: Mapping[exp.DType, LiteralKind] = {
 _INTEGER_BITS = {exp.DType.TINYINT: 8, exp.DType.SMALLINT: 16, exp.DType.INT: 32, exp.DType.BIGINT: 64}
 
 
-def from_syntax(node: exp.Expr, parameters: Mapping[str, Parameter]) -> Literal | Widening | None:
-    """The literal that `node` spells; a Widening for constants that aren't had exactly; None if it's no constant."""
+def from_syntax(node: exp.Expr, parameters: Mapping[str, BoundValue]) -> Literal | Widening | None:
+    """The literal that `node` spells; a Widening for a constant that isn't known exactly; None if it's not a constant."""
     negative = False
     while isinstance(node, exp.Paren | exp.Neg):
         negative ^= isinstance(node, exp.Neg)
@@ -251,10 +251,10 @@ def _negated(literal: Literal) -> Literal | Widening:
         return Literal(literal.kind, value.copy_negate() if isinstance(value, Decimal) else -value)
     if literal.kind is LiteralKind.NULL:
         return literal
-    return Widening(f"a minus before {literal.kind.value} isn't understood")
+    return Widening(f"a minus before {literal.kind.value} is not understood")
 
 
-def _positive(node: exp.Expr, parameters: Mapping[str, Parameter]) -> Literal | Widening | None:  # noqa: PLR0911 - one case a node
+def _positive(node: exp.Expr, parameters: Mapping[str, BoundValue]) -> Literal | Widening | None:  # noqa: PLR0911 - one case a node
     if isinstance(node, exp.Literal):
         return Literal(LiteralKind.STRING, node.this) if node.is_string else _number(node.this)
     if isinstance(node, exp.Null):
@@ -266,19 +266,19 @@ def _positive(node: exp.Expr, parameters: Mapping[str, Parameter]) -> Literal | 
     if isinstance(node, exp.Placeholder):
         return _placeholder(node, parameters)
     if isinstance(node, exp.HexString):
-        return Widening("binary values aren't compared")
+        return Widening("binary values are not compared")
     if isinstance(node, exp.Sub | exp.Add):
         return _shifted_day(node, parameters)
     return None
 
 
-def _placeholder(node: exp.Placeholder, parameters: Mapping[str, Parameter]) -> Literal:
+def _placeholder(node: exp.Placeholder, parameters: Mapping[str, BoundValue]) -> Literal:
     name = node.this
     if not isinstance(name, str):
-        raise PredicateError("positional parameters (?) aren't bound; name them, as in :d")
+        raise PredicateError("positional parameters (?) are not bound: name them, as in :d")
     if name not in parameters:
         bound = ", ".join(sorted(parameters)) or "none"
-        raise PredicateError(f"there is no parameter {name}; bound are: {bound}")
+        raise PredicateError(f"there is no parameter {name}: bound parameters are {bound}")
     return from_parameter(name, parameters[name])
 
 
@@ -315,13 +315,13 @@ def _number(text: str) -> Literal | Widening:
     if "e" in text.lower():
         double = _double(text)
         if double is None:
-            return Widening(f"the number {text[:20]} isn't understood")
+            return Widening(f"the number {text[:20]} is not understood")
         return (
             Literal(LiteralKind.DOUBLE, double) if isfinite(double) else Widening(f"{text} is out of range")
         )
     number = _decimal(text)
     return (
-        Widening(f"the number {text[:20]} isn't understood")
+        Widening(f"the number {text[:20]} is not understood")
         if number is None
         else Literal(LiteralKind.DECIMAL, number)
     )
@@ -332,7 +332,7 @@ def _cast(literal: Literal, node: exp.Cast) -> Literal | Widening:
     kind = _CAST_TARGETS.get(target.this)
     spelled = _spelled(literal)
     if kind is None or node.args.get("format") or node.args.get("default"):
-        return Widening(f"the cast of {spelled} isn't understood")
+        return Widening(f"the cast of {spelled} is not understood")
     if literal.kind is LiteralKind.NULL:
         return NULL
     done = _converted(literal, kind, target)
@@ -344,8 +344,8 @@ def _cast(literal: Literal, node: exp.Cast) -> Literal | Widening:
         and not looks_like_a_moment(str(literal.value))
     )
     if hopeless and not node.args.get("safe"):
-        raise PredicateError(f"{spelled} is no {kind.value.removeprefix('a ')}")
-    return Widening(f"the cast of {spelled} to {kind.value} isn't exact")
+        raise PredicateError(f"{spelled} is not a valid {kind.value.removeprefix('a ')}")
+    return Widening(f"the cast of {spelled} to {kind.value} is not exact")
 
 
 def _converted(literal: Literal, kind: LiteralKind, target: exp.DataType) -> Literal | None:  # noqa: PLR0911 - one case a target
@@ -408,8 +408,8 @@ def _as_floating(literal: Literal, kind: LiteralKind) -> Literal | None:
     return Literal(kind, number)
 
 
-def _shifted_day(node: exp.Sub | exp.Add, parameters: Mapping[str, Parameter]) -> Literal | None:
-    """`DATE '2026-11-19' - INTERVAL 1 DAY` and `:d + INTERVAL 7 DAYS`: whole days on a date are a date again."""
+def _shifted_day(node: exp.Sub | exp.Add, parameters: Mapping[str, BoundValue]) -> Literal | None:
+    """Reads `DATE '2026-11-19' - INTERVAL 1 DAY` and `:d + INTERVAL 7 DAYS`: a date plus whole days is a date."""
     start = from_syntax(node.this, parameters)
     interval = node.expression
     if not (
@@ -441,13 +441,13 @@ def day_text(day: int) -> str:
 
 
 def moment_text(wall: int) -> str:
-    """As Spark prints a timestamp: no trailing zeros in the fraction."""
+    """The text of a timestamp as Spark prints it: without trailing zeros in the fraction."""
     text = (_EPOCH + timedelta(microseconds=wall)).isoformat(sep=" ")
     return text.rstrip("0") if "." in text else text
 
 
 def datetime_of(moment: Moment, zone: tzinfo) -> datetime:
-    """The moment on the clocks of `zone`; OverflowError beyond the years 1 to 9999."""
+    """The moment on the clocks of `zone`; raises OverflowError beyond the years 1 to 9999."""
     wall = _EPOCH + timedelta(microseconds=moment.wall)
     if moment.offset_minutes is None:
         return wall.replace(tzinfo=zone)

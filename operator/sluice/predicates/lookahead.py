@@ -1,8 +1,8 @@
-"""What the parser reads more than once: it takes back what it saw and reads it again as something else.
+"""Counts the words that the parser reads more than once, because it goes back and reads words again as something else.
 
-It does so after a JOIN without a condition, for which it looks behind the joins that follow, and within the parentheses or
-brackets of what could be a type, as in date(x) and array[x]. Each such thing in another, or JOIN in a row, doubles the work:
-twenty joins, which Spark takes, would keep it busy for minutes.
+It does so after a JOIN without a condition, which it looks for after the following joins, and within the parentheses
+or brackets of what could be a type, as in date(x) and array[x]. Each of these within another one, and each further
+JOIN in a row, doubles the work: twenty joins, which Spark accepts, would take minutes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _JOIN = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN})
 _CONDITION = frozenset({TokenType.ON, TokenType.USING})
 _HAS_NONE = frozenset({TokenType.CROSS, TokenType.NATURAL})
-"""Before JOIN: then no condition is looked for."""
+"""Words before JOIN after which the parser looks for no condition."""
 _AFTER_JOINS = frozenset({TokenType.SELECT, TokenType.WHERE})
 
 
 def tokens_read(tokens: Sequence[Token], enough: int) -> int:
-    """How many, each as often as it is read; not counted on beyond `enough`."""
+    """How many tokens are read, each as often as it is read; counting stops beyond `enough`."""
     bare = _joins_without_condition(tokens)
     read = doubled = own = 0
     is_after_bare = False
@@ -53,7 +53,7 @@ def tokens_read(tokens: Sequence[Token], enough: int) -> int:
 
 
 def _joins_without_condition(tokens: Sequence[Token]) -> frozenset[int]:
-    """Positions of JOINs after whose table comes no condition before anything else does."""
+    """Positions of JOINs whose table is not directly followed by a condition."""
     if all(token.token_type not in _JOIN for token in tokens):
         return frozenset()
     found: set[int] = set()

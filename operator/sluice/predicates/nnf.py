@@ -1,8 +1,9 @@
-"""Why negations are moved down under four questions, not two: with NULL, "not TRUE" and "FALSE" are different rows.
+"""Moves negations down to the atoms, under four questions, not two: with NULL, "not TRUE" and "FALSE" are different rows.
 
-For every node one can ask where it is TRUE, FALSE, not TRUE or not FALSE; each question moves down through AND, OR, NOT and IS
-to the same questions about the parts, and ends at an atom as one set of column values. The result has no negation and no NULL:
-only ALL, ANY and sets. `Anything` answers every question with "maybe", so it's put in where no negation can turn it over.
+For every node one can ask where it is TRUE, FALSE, not TRUE or not FALSE; each question moves down through AND, OR,
+NOT and IS to the same questions about the parts, and ends at an atom as one set of column values. The result has no
+negation and no NULL: only ALL, ANY and sets. `Anything` answers every question with "maybe", so it's put in where no
+negation can reverse it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from sluice.predicates.columns import Column
-from sluice.predicates.tree import And, Anything, Atom, Constant, IsNull, IsTrue, Not, Or, Predicate
+from sluice.predicates.tree import And, Anything, Atom, IsNull, IsTrue, Not, Or, Predicate, TruthValue
 from sluice.predicates.values import ValueSet, complement
 
 
@@ -43,7 +44,7 @@ class Any:
 
 @dataclass(frozen=True, slots=True)
 class Maybe:
-    """Any row may be meant."""
+    """Any row may match."""
 
     reason: str
 
@@ -63,13 +64,13 @@ _ALL_PARTS_OF_AND = (Question.TRUE, Question.NOT_FALSE)
 
 
 def positive(predicate: Predicate, question: Question = Question.TRUE) -> Positive:  # noqa: PLR0911 - one case a node
-    """The rows that answer the question, without any negation left."""
+    """The rows that answer the question, with no negation left."""
     match predicate:
         case Atom(column, true, false):
             return In(column, _answer(true, false, question))
         case Anything(reason):
             return Maybe(reason)
-        case Constant(value):
+        case TruthValue(value):
             return EVERY_ROW if _constant_answers(value, question) else NO_ROW
         case Not(part):
             return positive(part, _UNDER_NOT[question])

@@ -1,7 +1,8 @@
-"""Why sqlglot is only asked for syntax: what a condition *means* is decided here, node by node, by Spark's rules.
+"""Reads a condition into a predicate, node by node, by Spark's rules: sqlglot is only asked for syntax, not for meaning.
 
-Every node and every one of its arguments must be known; a single one that isn't makes its part `Anything`, with the reason.
-Names are checked even in parts that aren't understood, so that a misspelled column is refused and not just waited for.
+Every node and every one of its arguments must be known; a single unknown one makes its part `Anything`, with the
+reason. Names are checked even in parts that aren't understood, so that a misspelled column is refused instead of
+widening the condition.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sqlglot import exp
 from sluice.predicates import atoms, coercion, limits
 from sluice.predicates.columns import Column, Kind, Table
 from sluice.predicates.errors import PredicateError
-from sluice.predicates.literals import Literal, LiteralKind, Parameter, Widening, from_syntax
+from sluice.predicates.literals import BoundValue, Literal, LiteralKind, Widening, from_syntax
 from sluice.predicates.plain import plainly
 from sluice.predicates.reasons import position, reason
 from sluice.predicates.scope import Scope
@@ -21,11 +22,11 @@ from sluice.predicates.session import Session
 from sluice.predicates.syntax import condition_in, conjuncts
 from sluice.predicates.tree import (
     Anything,
-    Constant,
     IsNull,
     IsTrue,
     Not,
     Predicate,
+    TruthValue,
     conjunction,
     disjunction,
 )
@@ -52,7 +53,7 @@ def parse(
     condition: str | exp.Expr,
     table: Table,
     *,
-    parameters: Mapping[str, Parameter] | None = None,
+    parameters: Mapping[str, BoundValue] | None = None,
     session: Session = _UNKNOWN_SESSION,
     names: Collection[str] = (),
     others: Collection[str] | None = (),
@@ -70,7 +71,7 @@ def parse(
 
 
 class _Reader:
-    def __init__(self, scope: Scope, parameters: Mapping[str, Parameter], session: Session) -> None:
+    def __init__(self, scope: Scope, parameters: Mapping[str, BoundValue], session: Session) -> None:
         self._scope = scope
         self._parameters = parameters
         self._session = session
@@ -84,7 +85,7 @@ class _Reader:
             return Anything("the condition is nested too deeply")
 
     def _conjunct(self, node: exp.Expr) -> Predicate:
-        """As one part, whatever its plain form has parts: engines see the form that was written."""
+        """Reads a conjunct as one part, even if its plain form has several: engines see the form that was written."""
         plain = plainly(node, self._kind_of)
         return self._predicate(node) if plain is None else IsTrue(self._predicate(plain))
 
@@ -119,7 +120,7 @@ class _Reader:
     def _constant(self, node: exp.Expr) -> Predicate | None:
         literal = self._literal(node)
         if isinstance(literal, Literal) and literal.kind in (LiteralKind.BOOLEAN, LiteralKind.NULL):
-            return Constant(None if literal.value is None else bool(literal.value))
+            return TruthValue(None if literal.value is None else bool(literal.value))
         return None
 
     def _bare_column(self, node: exp.Expr) -> Predicate | None:
@@ -136,7 +137,7 @@ class _Reader:
         return Not(found) if found is not None and isinstance(node, _NEGATED) else found
 
     def _compared(self, left: exp.Expr, operator: str, right: exp.Expr) -> Predicate | None:
-        # Only parentheses on the left tell what is compared: sqlglot reads `s LIKE 'a%' = true` otherwise than Spark does,
+        # Only parentheses on the left tell what is compared: sqlglot reads `s LIKE 'a%' = true` differently from Spark,
         # and puts parentheses of its own around conditions on the right.
         is_grouped = isinstance(left, exp.Paren)
         left, right = left.unnest(), right.unnest()
@@ -170,9 +171,9 @@ class _Reader:
         return atoms.comparison(column, operator, literal, place)
 
     def _condition_compared(self, node: exp.Expr, operator: str, literal: Literal) -> Predicate | None:
-        """`(condition) = true` and the like."""
+        """Reads `(condition) = true` and its like."""
         if literal.kind is LiteralKind.NULL:
-            return IsNull(self._predicate(node)) if operator == "<=>" else Constant(None)
+            return IsNull(self._predicate(node)) if operator == "<=>" else TruthValue(None)
         if literal.kind is not LiteralKind.BOOLEAN or operator not in ("=", "<=>"):
             return None
         part = self._predicate(node)
@@ -274,7 +275,7 @@ class _Reader:
         if _is_condition(subject):
             return IsNull(self._predicate(subject))
         literal = self._literal(subject)
-        return Constant(literal.kind is LiteralKind.NULL) if isinstance(literal, Literal) else None
+        return TruthValue(literal.kind is LiteralKind.NULL) if isinstance(literal, Literal) else None
 
     def _function(self, node: exp.Expr) -> Predicate | None:
         name = node.name.lower()
@@ -305,7 +306,7 @@ class _Reader:
         return Anything(foreign or reason(node))
 
     def _check_names(self, node: exp.Expr) -> str | None:
-        """Refuses unknown columns and parameters below `node`; tells of a column that belongs to another relation."""
+        """Refuses unknown columns and parameters below `node`; returns why a column belongs to another relation."""
         foreign: str | None = None
         for part in node.walk(prune=lambda n: isinstance(n, _OWN_SCOPE)):
             self._budget -= 1
@@ -346,12 +347,12 @@ def _is_condition(node: exp.Expr) -> bool:
 
 
 def _has_only(node: exp.Expr, *known: str) -> bool:
-    """No argument is set that the reader doesn't know the meaning of."""
+    """Whether only arguments are set whose meaning is known."""
     return all(name in known or not value for name, value in node.args.items())
 
 
 def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The operands of a chain of ANDs (or of ORs), from left to right, however deep sqlglot has nested it."""
+    """The operands of a chain of ANDs (or ORs) from left to right, however deeply sqlglot has nested it."""
     kind = type(node)
     pending = [node]
     while pending:
@@ -364,7 +365,7 @@ def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _prefix(pattern: str, escape: str) -> tuple[str, bool] | None:
-    """(text, ends with %) of a LIKE pattern that is only a prefix or a whole text; None for any other."""
+    """Returns (text, ends with %) for a LIKE pattern that is only a prefix or a whole text; None for any other."""
     text: list[str] = []
     rest = iter(enumerate(pattern))
     for i, char in rest:
@@ -386,10 +387,10 @@ _COMPARABLE = (LiteralKind.INTEGER, LiteralKind.STRING, LiteralKind.BOOLEAN, Lit
 
 
 def _folded(left: Literal, operator: str, right: Literal) -> Predicate | None:
-    """A comparison of two constants, where no coercion is in play."""
+    """The value of a comparison of two constants where nothing is coerced."""
     nulls = [left, right].count(Literal(LiteralKind.NULL, None))
     if nulls:
-        return Constant(nulls == 2) if operator == "<=>" else Constant(None)
+        return TruthValue(nulls == 2) if operator == "<=>" else TruthValue(None)
     a, b = left.value, right.value
     if left.kind is not right.kind or left.kind not in _COMPARABLE:
         return None
@@ -402,4 +403,4 @@ def _folded(left: Literal, operator: str, right: Literal) -> Predicate | None:
         ">": not (less or equal),
         ">=": not less,
     }
-    return Constant(answers[operator])
+    return TruthValue(answers[operator])

@@ -1,8 +1,8 @@
-"""Conjuncts that say by a choice, a pair or a cast what comparisons say: told here by comparisons that mean the same.
+"""Rewrites conjuncts that use a choice, a pair or a cast as comparisons that mean the same.
 
-Only for whole conjuncts. Inside OR and NOT Spark's optimizer treats such forms otherwise than their plain ones, and what an
-engine records as read follows from the form. What is TRUE stays TRUE, and nothing else becomes so; FALSE and NULL may change
-places, which a conjunct that must be TRUE does not show.
+This is only for whole conjuncts. Inside OR and NOT Spark's optimizer treats such forms differently from their plain
+ones, and what an engine records as read follows from the form. What is TRUE stays TRUE, and nothing else becomes
+TRUE; FALSE and NULL may be swapped, which makes no difference to a conjunct that must be TRUE.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sluice.predicates.columns import Kind
 KindOf = Callable[[exp.Column], Kind | None]
 
 MAX_CHOICES = 16
-"""Each is told together with the negation of all before it."""
+"""The most choices: each is written together with the negation of all before it."""
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _TEXT, _NUMBER = "text", "number"
@@ -28,7 +28,7 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,17}")
 
 
 def plainly(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    """The conjunct in comparisons; None if it is none of these forms."""
+    """The conjunct as comparisons; None if it has none of these forms."""
     node = node.unnest()
     match node:
         case exp.If() | exp.Case():
@@ -53,7 +53,7 @@ def _compared(node: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
 
 
 def _choice_compared(node: exp.Expr, choice: exp.Expr) -> exp.Expr | None:
-    """CASE WHEN a THEN 'x' ELSE 'y' END = 'x': only of constants of one sort, so that nothing is cast."""
+    """Rewrites CASE WHEN a THEN 'x' ELSE 'y' END = 'x', only for constants of one sort, so that nothing is cast."""
     sort = _sort(node.expression)
     if any(_sort(result) != sort for result in _results(choice)):
         return None
@@ -91,7 +91,7 @@ def _results(choice: exp.Expr) -> Sequence[exp.Expr]:
 
 
 def _default_compared(node: exp.Expr, call: exp.Coalesce, kind_of: KindOf) -> exp.Expr | None:
-    """coalesce(column, 'x') = 'x', where nothing is cast."""
+    """Rewrites coalesce(column, 'x') = 'x' where nothing is cast."""
     column, defaults = call.this, call.expressions
     if not isinstance(column, exp.Column) or len(defaults) != 1:
         return None
@@ -110,7 +110,7 @@ def _default_compared(node: exp.Expr, call: exp.Coalesce, kind_of: KindOf) -> ex
 
 
 def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
-    """(a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and NULL in a field is no constant."""
+    """Rewrites (a, b) IN ((1, 'x'), ...): a row is never NULL as a whole, and NULL in a field is not a constant."""
     if not isinstance(node.this, exp.Tuple) or not node.expressions or node.args.get("query"):
         return None
     columns = [column.unnest() for column in node.this.expressions]
@@ -130,7 +130,7 @@ def _pairs(node: exp.In, kind_of: KindOf) -> exp.Expr | None:
 
 
 def _number_as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    """CAST(n AS STRING) = '2': every whole number has one text."""
+    """Rewrites CAST(n AS STRING) = '2': every whole number has one text."""
     if not isinstance(left, exp.Cast) or not left.to.is_type(exp.DType.TEXT):
         return None
     column = left.this
@@ -142,7 +142,7 @@ def _number_as_text(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Exp
 
 
 def _date_as_timestamp(left: exp.Expr, right: exp.Expr, kind_of: KindOf) -> exp.Expr | None:
-    """date = TIMESTAMP '2026-11-19 00:00:00': a date is its midnight, in the same time zone as the literal."""
+    """Rewrites date = TIMESTAMP '2026-11-19 00:00:00': a date is its midnight, in the literal's time zone."""
     if not isinstance(right, exp.Cast) or not right.to.is_type(exp.DType.TIMESTAMPTZ):
         return None
     if not isinstance(left, exp.Column) or kind_of(left) is not Kind.DATE:
@@ -163,7 +163,7 @@ def _is_true(condition: exp.Expr) -> exp.Expr:
 
 
 def _equal(column: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Of copies, as all that is made here: a node knows its parent, and the statement is still read."""
+    """Compares copies, like all code here: a node knows its parent, and the statement is still being read."""
     return exp.EQ(this=column.copy(), expression=value.copy())
 
 
@@ -177,7 +177,7 @@ def _whole(text: str) -> exp.Expr:
 
 
 def _sort(node: exp.Expr) -> str | None:
-    """Of constants that are compared as they stand."""
+    """The sort of a constant that is compared as it stands."""
     node = node.this if isinstance(node, exp.Neg) else node
     if not isinstance(node, exp.Literal):
         return None

@@ -1,14 +1,15 @@
-"""Why there are several projections on partition columns: what a writer *reads* is what its engine makes of the condition.
+"""Finds the part of a condition that speaks of partition columns alone, as the writer's engine does: that is what it *reads*.
 
-A row predicate implies more about partitions than Delta takes from it. Whoever asks where rows may lie takes everything that is
-implied (`Region.on_partitions`). Whoever asks which partitions a transaction has read must not be cleverer than the engine, or
-would call writes disjoint that abort each other: so these functions only split where it splits, by the shape of the text.
+A row predicate implies more about partitions than Delta takes from it. The question where rows may lie takes
+everything that is implied (`Region.on_partitions`). The question which partitions a transaction has read must not be
+cleverer than the engine, or writes that abort each other would be called disjoint: so these functions split only
+where the engine splits, by the shape of the text.
 
-Measured: DELETE, UPDATE and replaceWhere take the weakest partition-only predicate from the whole condition (`from_whole`);
-a MERGE's ON and scans keep the conjuncts that speak of partition columns only (`from_conjuncts`), as do MERGE's clause conditions.
-`simplified` says whether Spark's optimizer saw the condition first, which moves NOT down over AND and OR and
-pulls out conjuncts that all alternatives share: true for DELETE, UPDATE, MERGE ON and scans, false for replaceWhere and
-the conditions of MERGE clauses.
+Measured: DELETE, UPDATE and replaceWhere take the weakest partition-only predicate from the whole condition
+(`from_whole`); a MERGE's ON and scans keep the conjuncts that use partition columns only (`from_conjuncts`), as do
+MERGE's clause conditions. `simplified` says whether Spark's optimizer saw the condition first, which moves NOT down
+over AND and OR and pulls out conjuncts that all alternatives share: true for DELETE, UPDATE, MERGE ON and scans,
+false for replaceWhere and the conditions of MERGE clauses.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ def from_whole(predicate: Predicate, *, simplified: bool) -> Predicate:
 
 
 def from_conjuncts(predicate: Predicate, *, simplified: bool) -> Predicate:
-    """The conjuncts that speak of partition columns alone.
+    """The conjuncts that use partition columns alone.
 
-    `(date = A AND k = 1) OR (date = B AND k = 2)` gives nothing: it's one conjunct, and it speaks of k.
+    `(date = A AND k = 1) OR (date = B AND k = 2)` gives nothing: it's one conjunct, and it uses k.
     """
     conjuncts = _conjuncts(predicate)
     if simplified:
@@ -56,7 +57,8 @@ def _conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
 
 
 def _speaks_of_partitions_alone(predicate: Predicate) -> bool:
-    """Parts that aren't understood may speak of anything; engines widen them, too."""
+    """Whether it uses partition columns alone. Parts that aren't understood may use anything; engines widen them as
+    well."""
     return all(
         not isinstance(leaf, Anything) and (not isinstance(leaf, Atom) or leaf.column.is_partition)
         for leaf in leaves(predicate)
@@ -64,7 +66,7 @@ def _speaks_of_partitions_alone(predicate: Predicate) -> bool:
 
 
 def _without_drawn_together(conjuncts: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
-    """`(a OR b) AND (a OR k)` becomes `a OR (b AND k)`, which is one conjunct and speaks of k: `a OR b` counts no more."""
+    """`(a OR b) AND (a OR k)` becomes `a OR (b AND k)`, which is one conjunct and uses k: `a OR b` no longer counts."""
     mixed = {
         _meaning(part)
         for conjunct in conjuncts
@@ -79,7 +81,7 @@ def _without_drawn_together(conjuncts: tuple[Predicate, ...]) -> tuple[Predicate
 
 
 def _meaning(predicate: Predicate) -> object:
-    """The optimizer may spell alike what was spelled otherwise."""
+    """What a part means, because the optimizer may give parts the same spelling that had different ones."""
     if isinstance(predicate, Atom):
         return predicate.column.axis, predicate.true, predicate.false
     return predicate
@@ -99,7 +101,7 @@ def _extracted(predicate: Predicate) -> Predicate | None:
 
 
 def _without_negated_groups(predicate: Predicate) -> Predicate:
-    """NOT moved below AND and OR, and no further."""
+    """Moves NOT below AND and OR, and no further."""
     match predicate:
         case And(parts):
             return conjunction(map(_without_negated_groups, parts))
@@ -116,7 +118,7 @@ def _without_negated_groups(predicate: Predicate) -> Predicate:
 
 
 def _with_shared_parts_first(predicate: Predicate) -> Predicate:
-    """`(a AND b) OR (a AND c)` as `a AND (b OR c)`: shared by spelling, as the optimizer finds it."""
+    """Turns `(a AND b) OR (a AND c)` into `a AND (b OR c)`; parts are shared by spelling, as the optimizer finds them."""
     if not isinstance(predicate, Or):
         return predicate
     alternatives = [_conjuncts(part) for part in predicate.parts]

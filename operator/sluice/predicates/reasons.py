@@ -1,4 +1,5 @@
-"""Why widening has words: "may be true for any row" is only useful beside what was not understood, and what would help."""
+"""The reasons why part of a condition is not understood: "may be true for any row" helps nobody without what was not understood
+and what would help."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def reason(node: exp.Expr) -> str:
 
 
 def volatile(name: str) -> str:
-    return f"{name} is known only when the statement runs; bind its value as a parameter, as in :d"
+    return f"{name} is known only when the statement runs: bind its value as a parameter, as in :d"
 
 
 def _snippet(node: exp.Expr) -> str:

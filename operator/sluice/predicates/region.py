@@ -1,4 +1,4 @@
-"""Why predicates are compiled into boxes: two regions are disjoint exactly if no box of one meets a box of the other.
+"""Compiles predicates into boxes, and compares them: two regions are disjoint exactly if no box of one meets a box of the other.
 
 A box gives, for some columns, the values that its rows may have; a region is a union of boxes that holds **at least** all rows
 that match. Boxes are few (see limits): where a predicate would need more, its region grows to one box around them, which can
@@ -18,14 +18,14 @@ from sluice.predicates.tree import Predicate
 from sluice.predicates.values import ValueSet, are_disjoint, intersection, union
 
 Box = Mapping[str, ValueSet]
-"""Values by axis. A column that isn't named may have any value; no box names a column without any value."""
+"""Values by axis. A column that isn't named may have any value; no box names a column with an empty set of values."""
 
 _EVERYWHERE: tuple[Box, ...] = ({},)
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Rows that may match: no box means none, a box without sides means all."""
+    """The rows that may match: no box means no row, a box without sides means all rows."""
 
     boxes: tuple[Box, ...]
     columns: Mapping[str, Column]
@@ -67,7 +67,7 @@ def disjoint(a: Region, b: Region) -> bool:
 
 
 def overlap(a: Region, b: Region) -> Region:
-    """At least the rows that are in both."""
+    """A region of at least the rows that are in both."""
     budget = _Budget()
     boxes = _product(a.boxes, b.boxes, budget)
     reasons = dict.fromkeys((*a.reasons, *b.reasons, *budget.reasons))
@@ -77,7 +77,8 @@ def overlap(a: Region, b: Region) -> Region:
 def compiled(predicate: Predicate, question: Question = Question.TRUE, *, stored: bool = True) -> Region:
     """The region of the rows that answer the question.
 
-    `stored`: as partitions keep them, where '' is NULL. Comparing two predicates about the same rows needs them as they are.
+    With `stored`, values are as partitions keep them, where '' is NULL; to compare two predicates about the same
+    rows, leave them as they are.
     """
     builder = _Builder(stored=stored)
     boxes = builder.boxes(positive(predicate, question))
@@ -85,13 +86,13 @@ def compiled(predicate: Predicate, question: Question = Question.TRUE, *, stored
 
 
 def covers(outer: Predicate, inner: Predicate) -> bool:
-    """True only if every row that matches `inner` matches `outer`."""
+    """True only if every row that matches `inner` also matches `outer`."""
     outside = compiled(outer, Question.NOT_TRUE, stored=False)
     return disjoint(outside, compiled(inner, stored=False))
 
 
 class _Budget:
-    """Counts the work of one compilation; once it's used up, everything left is widened."""
+    """Counts the work of one compilation; once the budget is used up, everything left is widened."""
 
     def __init__(self) -> None:
         self.left = limits.MAX_WORK
@@ -145,7 +146,7 @@ class _Builder:
         return _around(merged)
 
     def _all(self, regions: Sequence[tuple[Box, ...]]) -> tuple[Box, ...]:
-        """Single boxes first, in one sweep a column; then the unions, one after the other."""
+        """Intersects single boxes first, in one sweep per column, and then the unions one after the other."""
         single = [region[0] for region in regions if len(region) == 1]
         if not all(regions):
             return ()
@@ -167,7 +168,7 @@ def _size(boxes: Iterable[Box]) -> int:
 
 
 def _intersected(boxes: Sequence[Box]) -> Box | None:
-    """The one box of all that lies in each; None if nothing does."""
+    """The box of all that lies in each of the boxes; None if nothing does."""
     sides: dict[str, list[ValueSet]] = {}
     for box in boxes:
         for axis, side in box.items():
@@ -177,7 +178,7 @@ def _intersected(boxes: Sequence[Box]) -> Box | None:
 
 
 def _product(a: Sequence[Box], b: Sequence[Box], budget: _Budget) -> list[Box]:
-    """The boxes common to the two unions; once the budget is used up, the first ones stand for them."""
+    """The boxes common to the two unions; once the budget is used up, the first union stands for them."""
     boxes: list[Box] = []
     for box in a:
         for other in b:
@@ -190,7 +191,7 @@ def _product(a: Sequence[Box], b: Sequence[Box], budget: _Budget) -> list[Box]:
 
 
 def _merged(boxes: Sequence[Box]) -> list[Box]:
-    """The same union in fewer boxes: those that differ in one column only become one, until none do."""
+    """The same union in fewer boxes: boxes that differ in only one column are merged until none do."""
     if len(boxes) < 2:
         return list(boxes)
     if any(not box for box in boxes):
@@ -225,7 +226,7 @@ def _joined(axis: str, group: Sequence[Box]) -> Box:
 
 
 def _around(boxes: Sequence[Box]) -> tuple[Box, ...]:
-    """One box that holds them all: only columns that every box names stay bounded."""
+    """One box around them all: only columns that every box names stay bounded."""
     shared = set(boxes[0]).intersection(*boxes)
     hull = {axis: union([box[axis] for box in boxes]) for axis in sorted(shared)}
     return ({axis: side for axis, side in hull.items() if not side.is_full},)

@@ -1,4 +1,4 @@
-"""Why names are resolved in one place: whether `date` is this table's column decides everything, and a typo must be refused."""
+"""Resolves names in a condition to columns of the table, and refuses typos: whether `date` is a column decides everything."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sluice.predicates.literals import Widening
 from sluice.predicates.reasons import is_volatile, position, volatile
 from sluice.predicates.session import Session
 
-OF_ANOTHER = " is a column of another table, and bounds nothing here"
+OF_ANOTHER = " is a column of another table and bounds nothing here"
 
 
 class Scope:
-    """The columns that a condition may name, and how."""
+    """The columns that a condition may name, and the names it may use."""
 
     def __init__(
         self, table: Table, session: Session, names: Collection[str], others: Collection[str] | None
@@ -29,7 +29,8 @@ class Scope:
         self._others = None if others is None else {tuple(name.lower().split(".")) for name in others}
 
     def column(self, node: exp.Column) -> Column | Widening:
-        """The table's column that is named; a Widening for names of other relations and fields; raises for unknown ones."""
+        """The column of the table that the node names; a Widening for names of other relations and fields; raises for
+        unknown names."""
         found = self._resolved(node)
         if isinstance(found, Column) and found.type.kind is Kind.TIMESTAMP:
             return replace(found, axis=f"{found.axis} in {zone_name(self._session.time_zone or 'no zone')}")
@@ -55,7 +56,7 @@ class Scope:
             return Widening(f"{dotted} is a field within a column")
         known = ", ".join(".".join(parts) for parts in self._names) or "no names"
         raise PredicateError(
-            f"{dotted}: there is no table {'.'.join(qualifier)} here, but {known}", *position(node)
+            f"{dotted}: there is no table {'.'.join(qualifier)} here, only {known}", *position(node)
         )
 
     def _find(self, name: str) -> Column | None:

@@ -1,8 +1,8 @@
-"""Why a condition is read together with its session: the same text means different rows under other settings.
+"""The settings of the session in which a condition is read: the same text means different rows under other settings.
 
 Only what changes the meaning of the conditions understood here is listed. Legacy switches of Spark
-(`spark.sql.legacy.*`, `spark.sql.parser.escapedStringLiterals`, `spark.sql.ansi.doubleQuotedIdentifiers`) change it, too: whoever
-sees one set must not parse at all, but take `Anything`.
+(`spark.sql.legacy.*`, `spark.sql.parser.escapedStringLiterals`, `spark.sql.ansi.doubleQuotedIdentifiers`) change it,
+too: if one is set, do not parse at all but take `Anything`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The one place that calls sqlglot's tokenizer and parser, because broken text makes them throw whatever comes.
+"""The one place that calls sqlglot's tokenizer and parser, because broken text makes them raise any exception.
 
-Text is looked at before it is parsed: the parser recurses, and template left-overs must be named, not guessed at.
+Text is checked before it is parsed: the parser recurses, and unrendered templates must be named, not guessed at.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sluice.predicates.errors import PredicateError
 from sluice.predicates.table_queries import spelled_out
 
 WRITTEN = "written"
-"""In a node's meta: the name by which a function is called, which its class does not tell."""
+"""The key in a node's meta for the name by which a function is called, which the node's class does not tell."""
 CALLED_AMONG = "called among"
-"""In a node's meta, of what has no name: names of functions, one of which it may be, that the parser takes for syntax."""
+"""The key in the meta of a node without a name: functions that the parser takes for syntax, one of which it may be."""
 
 
 class _AsWritten(Spark):
@@ -60,17 +60,17 @@ _SYNTAX_OF_SPARK = frozenset(
         "TRY_CAST",
     }
 )
-"""Functions that every Spark has, or that no function can be called."""
+"""Functions that every Spark has, or names that no function can have."""
 _TAKEN_FOR_SYNTAX = (
     frozenset({"APPLY", *SPARK.parser_class.FUNCTION_PARSERS, *SPARK.parser_class.NO_PAREN_FUNCTION_PARSERS})
     - _SYNTAX_OF_SPARK
 )
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("{#", "#}"), ("${", "}"))
-"""How they begin and end."""
+"""How template expressions begin and end."""
 
 
 class _Tokenizer(Spark.Tokenizer):
-    """sqlglot takes what follows OPTIMIZE, VACUUM and others for one opaque text; here every word counts."""
+    """Reads every word, where sqlglot takes what follows OPTIMIZE, VACUUM and others for one opaque text."""
 
     COMMANDS: ClassVar[set[TokenType]] = set()
 
@@ -78,17 +78,17 @@ class _Tokenizer(Spark.Tokenizer):
 def tokens_of(text: str) -> list[Token]:
     try:
         return _Tokenizer(dialect=SPARK).tokenize(text)
-    except Exception as error:  # a tokenizer's own defects are no news to whoever wrote the text
+    except Exception as error:  # a tokenizer's own defects do not concern the author of the text
         raise untokenized(text, error) from error
 
 
 def statement_in(tokens: Sequence[Token], text: str) -> exp.Expr:
-    """Of a text whose tokens `limits.excess` has nothing against. Nodes know their places in it."""
+    """The tree of a statement whose tokens are within `limits.excess`. Nodes know their places in the text."""
     return _only("statement", lambda parser: parser.parse(spelled_out(tokens), text), tokens)
 
 
 def condition_among(tokens: Sequence[Token], text: str) -> exp.Expr:
-    """As `statement_in`."""
+    """The tree of a condition; otherwise like `statement_in`."""
     return _only(
         "condition", lambda parser: parser.parse_into(exp.Condition, spelled_out(tokens), text), tokens
     )
@@ -102,30 +102,33 @@ def _only(what: str, parse: Callable[[Parser], list[exp.Expr | None]], tokens: S
     except PredicateError:
         raise
     except Exception as error:
-        # Of broken text it makes nodes from parts that don't fit, which fail in their constructors.
+        # From broken text it makes nodes of parts that don't fit, whose constructors fail.
         why = (
-            "it is nested too deeply" if isinstance(error, RecursionError) else "its parts don't fit together"
+            "it is nested too deeply"
+            if isinstance(error, RecursionError)
+            else "its parts do not fit together"
         )
-        raise PredicateError(f"this isn't a {what}: {why}", *place_of(tokens)) from error
+        raise PredicateError(f"this is not a {what}: {why}", *place_of(tokens)) from error
     if not any(found):
         raise PredicateError(f"the {what} is empty", *place_of(tokens))
     if len(found) != 1 or found[0] is None:
-        raise PredicateError(f"this isn't a {what}, but more than one", *place_of(tokens))
+        raise PredicateError(f"this is more than one {what}: write only one", *place_of(tokens))
     _tell_of_calls(found[0], tokens)
     _show_pipes(found[0], tokens)
     return found[0]
 
 
 def _show_pipes(tree: exp.Expr, tokens: Sequence[Token]) -> None:
-    """The parser writes `a |> b` as other queries, in which a WHERE may stand after a join that it stood before: whoever reads
-    a query must see that it isn't what was written."""
+    """Marks queries written with `a |> b`. The parser rewrites them, and may put a WHERE after a join that followed
+    it: code that reads such a query must see that it isn't what was written."""
     if any(token.token_type is TokenType.PIPE_GT for token in tokens):
         for query in tree.find_all(exp.Query):
             query.set("options", [exp.Var(this="|>")])
 
 
 def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
-    """The parser gives no name to calls that it takes for syntax, some of which are no syntax of Spark's."""
+    """Notes the names of calls that the parser takes for syntax and leaves without a name, although some are no
+    syntax in Spark."""
     called = frozenset(
         token.text.lower()
         for token, after in pairwise(tokens)
@@ -137,19 +140,23 @@ def _tell_of_calls(tree: exp.Expr, tokens: Sequence[Token]) -> None:
 
 
 def refuse_templates(text: str) -> None:
-    """Template expressions must be rendered before Sluice sees the text: `{{ ds }}` means nothing to Spark."""
+    """Refuses template expressions, which must be rendered before Sluice sees the text: `{{ ds }}` means nothing to
+    Spark."""
     found = _first_template(text)
     if found is not None:
         start, end = found
         line = text.count("\n", 0, start) + 1
         column = start - text.rfind("\n", 0, start)
         raise PredicateError(
-            f"{text[start:end]} is left over from a template; render it, or bind a parameter", line, column
+            f"{text[start:end]} is an unrendered template expression: render it, or bind a parameter",
+            line,
+            column,
         )
 
 
 def _first_template(text: str) -> tuple[int, int] | None:
-    """What doesn't end after its first beginning ends after none: a pattern would look for the end from each of them anew."""
+    """Finds the first template. If there is no end after the first beginning, there is none after any: a pattern
+    would search for it from each beginning."""
     found = []
     for opening, closing in _TEMPLATES:
         start = text.find(opening)
@@ -160,7 +167,7 @@ def _first_template(text: str) -> tuple[int, int] | None:
 
 
 def conjuncts(condition: exp.Expr | None) -> tuple[exp.Expr, ...]:
-    """What must all hold for the condition to hold, from left to right, however deep it is nested."""
+    """The parts that must all hold for the condition to hold, from left to right, however deeply they are nested."""
     found: list[exp.Expr] = []
     pending = [] if condition is None else [condition]
     while pending:
@@ -173,7 +180,7 @@ def conjuncts(condition: exp.Expr | None) -> tuple[exp.Expr, ...]:
 
 
 def condition_in(text: str) -> exp.Expr | str:
-    """The syntax tree of a condition; or why it's too large to be parsed."""
+    """The syntax tree of a condition, or why it's too large to be parsed."""
     refuse_templates(text)
     if len(text) > limits.MAX_TEXT:
         return f"the condition is longer than {limits.MAX_TEXT} characters"

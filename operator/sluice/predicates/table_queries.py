@@ -1,5 +1,5 @@
-"""`TABLE name`, `(VALUES ...)` and `(FROM ...)` where a query stands, spelled out: the parser takes the first for a column with
-an alias, and the others, after INSERT's table, for a list of columns."""
+"""Spells out `TABLE name`, `(VALUES ...)` and `(FROM ...)` in place of a query: the parser takes the first for a
+column with an alias, and the others, after INSERT's table, for a list of columns."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,7 +23,8 @@ _AFTER_A_TABLE_QUERY = frozenset(
 
 
 def spelled_out(tokens: Sequence[Token]) -> list[Token]:
-    """Raises PredicateError where something stands after `TABLE name` that Spark has not there."""
+    """Returns the tokens with such queries spelled out. Raises PredicateError where `TABLE name` is followed by
+    something that Spark does not know there."""
     tokens = _in_two_parentheses(tokens)
     if not any(token.token_type in (TokenType.TABLE, TokenType.VALUES) for token in tokens):
         return tokens
@@ -40,7 +41,7 @@ def spelled_out(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _in_two_parentheses(tokens: Sequence[Token]) -> list[Token]:
-    """What an INSERT has in parentheses and begins with FROM."""
+    """Doubles the parentheses around what begins with FROM in an INSERT."""
     found: list[Token] = []
     doubled: list[bool] = []
     words = [_word(token) for token in tokens[:1]]
@@ -58,7 +59,7 @@ def _in_two_parentheses(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _places(tokens: Sequence[Token]) -> Iterator[tuple[int, Token, bool]]:
-    """Each token with its position, and whether a query may begin there of which it is the first word."""
+    """Yields each token with its position, and whether it may be the first word of a query."""
     words = ["", "", *(_word(token) for token in tokens)]
     depth, selects = 0, words[2] not in _HOLDS_A_QUERY
     for position, token in enumerate(tokens):
@@ -77,7 +78,7 @@ def _places(tokens: Sequence[Token]) -> Iterator[tuple[int, Token, bool]]:
 
 
 def _named(tokens: Sequence[Token], position: int) -> int | None:
-    """The position after the name that stands there; None if none does."""
+    """The position after the name at this position; None if there is no name."""
     while position < len(tokens) and _is_part(tokens[position]):
         position += 1
         if position >= len(tokens) or tokens[position].token_type is not TokenType.DOT:
@@ -91,7 +92,7 @@ def _refuse_what_follows(tokens: Sequence[Token], position: int) -> None:
     if position < len(tokens) and _word(tokens[position]) not in _AFTER_A_TABLE_QUERY:
         token = tokens[position]
         raise PredicateError(
-            f"after TABLE and a name stands {token.text!r}, of which Spark knows nothing there",
+            f"TABLE and a name are followed by {token.text!r}, which Spark does not know there",
             *place_of([token]),
         )
 

@@ -1,4 +1,4 @@
-"""Why regions can be written as SQL: status and advice name the overlap in words that a person can run."""
+"""Writes regions as SQL, so that status and advice can name the overlap as a condition that people can run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MANY = 6
 
 
 def to_sql(region: Region, *, shorten: bool = False) -> str:
-    """The region as a Spark SQL condition; with `shorten`, long lists are cut with an ellipsis, for people only."""
+    """The region as a Spark SQL condition; with `shorten`, for people only, long lists are cut with an ellipsis."""
     if region.is_everything:
         return "TRUE"
     if region.is_empty:
@@ -57,7 +57,7 @@ def _side(column: Column, values: ValueSet, *, shorten: bool) -> str:
 
 
 def _members(column: Column, values: ValueSet, *, shorten: bool) -> str:
-    """Single values in one list, then the intervals."""
+    """The members as SQL: single values in one list, then the intervals."""
     points: list[Code] = []
     ranges: list[str] = []
     for low, high in values.intervals():
@@ -76,12 +76,12 @@ def _members(column: Column, values: ValueSet, *, shorten: bool) -> str:
 
 
 def _within(domain: ValueSet, low: Code | None, high: Code | None) -> tuple[Code | None, Code | None]:
-    """Bounds that the type has anyway needn't be said."""
+    """The interval without bounds that the type has anyway."""
     return (None if low in domain.cuts[:1] else low), (None if high in domain.cuts[1:] else high)
 
 
 def _few(low: Code | None, high: Code | None) -> list[Code] | None:
-    """The values of an interval of one or two; None for longer ones."""
+    """The values of an interval that has one or two; None for longer ones."""
     if low is None or high is None:
         return None
     following = successor(low)
@@ -131,7 +131,8 @@ def _bound(column: Column, cut: Code, at_cut: str, before_cut: str) -> str:
 
 
 def _is_printable(column: Column, code: int) -> bool:
-    """Spark knows days and moments outside of the years 1 to 9999, but has no plain literals for them; and nothing is above NaN."""
+    """Whether the code has a plain literal. Spark has none for days and moments outside of the years 1 to 9999; and
+    nothing is above NaN."""
     if column.type.kind is Kind.FLOATING:
         return code <= float_code(nan)
     try:
@@ -148,7 +149,7 @@ def _is_prefix(column: Column, low: str, high: str) -> bool:
 
 
 def literal_text(column: Column, code: Code) -> str:  # noqa: PLR0911 - one case a kind
-    """A coded value as the literal that has it."""
+    """The literal for a coded value."""
     if isinstance(code, str):
         return _quoted(code)
     match column.type.kind:

@@ -1,9 +1,9 @@
-"""Why predicates have a tree of their own: Spark's three-valued logic, exactly, and nothing else.
+"""The tree that a condition is read into: Spark's three-valued logic, exactly, and nothing else.
 
-A node is TRUE, FALSE or NULL for a row, and a row matches only if the whole is TRUE. An `Atom` speaks of one column and says
-for which of its values it is TRUE and for which FALSE (NULL for the rest), so every operator of SQL is just a pair of sets.
-What isn't understood is `Anything`: it may be TRUE, FALSE or NULL for any row, whatever stands around it, negations too.
-AND and OR are flat, so that a chain of ten thousand isn't ten thousand levels deep.
+A node is TRUE, FALSE or NULL for a row, and a row matches only if the whole is TRUE. An `Atom` speaks of one column
+and says for which of its values it is TRUE and for which FALSE (NULL for the rest), so every operator of SQL is just
+a pair of sets. What isn't understood is `Anything`: it may be TRUE, FALSE or NULL for any row, whatever is around it,
+even a negation. AND and OR are flat, so that a chain of ten thousand isn't ten thousand levels deep.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
-    """The same for every row: True, False, or None for NULL."""
+class TruthValue:
+    """A value that is the same for every row: True, False, or None for NULL."""
 
     value: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """A part that isn't understood: sound only if it's taken to hold for any row, and to fail for any."""
+    """A part that isn't understood: to be sound, assume that it may hold for any row and may fail for any row."""
 
     reason: str
 
@@ -73,15 +73,15 @@ class IsTrue:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """`(part) IS NULL` of a condition, not of a column: never NULL."""
+    """`(part) IS NULL` for a condition, not for a column: never NULL."""
 
     part: Predicate
 
 
-Predicate: TypeAlias = Atom | Constant | Anything | And | Or | Not | IsTrue | IsNull
+Predicate: TypeAlias = Atom | TruthValue | Anything | And | Or | Not | IsTrue | IsNull
 
-ALWAYS = Constant(value=True)
-NEVER = Constant(value=False)
+ALWAYS = TruthValue(value=True)
+NEVER = TruthValue(value=False)
 
 
 def conjunction(parts: Iterable[Predicate]) -> Predicate:
@@ -108,7 +108,7 @@ def _flattened(kind: type[And] | type[Or], parts: Iterable[Predicate]) -> Iterat
             yield part
 
 
-def leaves(predicate: Predicate) -> Iterator[Atom | Constant | Anything]:
+def leaves(predicate: Predicate) -> Iterator[Atom | TruthValue | Anything]:
     """Every atom, constant and unknown part, from left to right."""
     pending = [predicate]
     while pending:

@@ -1,4 +1,4 @@
-"""Why value sets are lists of cuts: every question about them (empty? disjoint? complement?) becomes exact and cheap.
+"""Sets of a column's values, kept as lists of cuts: every question (empty? disjoint? complement?) becomes exact and cheap.
 
 A column's values are coded so that order is kept: booleans, integers, decimals, floats, dates and timestamps as
 integers, strings as themselves. In both codings each value has a next one (`successor`), so every interval can be written
@@ -20,7 +20,7 @@ LOWEST_STRING = ""
 
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """Values of one column: membership starts as `inside` below all codes and flips at each of `cuts`."""
+    """A set of one column's values: membership starts as `inside` below all codes and flips at each of `cuts`."""
 
     cuts: tuple[Code, ...]
     inside: bool
@@ -44,7 +44,7 @@ class ValueSet:
         return self.inside ^ (bisect_right(self.cuts, code) & 1 == 1)
 
     def intervals(self) -> Iterator[tuple[Code | None, Code | None]]:
-        """Half-open intervals [low, high), None for no bound."""
+        """The half-open intervals [low, high); None means no bound."""
         bounds: list[Code | None] = [None, *self.cuts] if self.inside else list(self.cuts)
         if len(bounds) % 2:
             bounds.append(None)
@@ -58,10 +58,10 @@ class ValueSet:
         return self if self.null else ValueSet(self.cuts, self.inside, null=True)
 
 
-NOTHING = ValueSet((), inside=False, null=False)
+NO_VALUE = ValueSet((), inside=False, null=False)
 NULL_ONLY = ValueSet((), inside=False, null=True)
 NOT_NULL = ValueSet((), inside=True, null=False)
-EVERYTHING = ValueSet((), inside=True, null=True)
+ANY_VALUE = ValueSet((), inside=True, null=True)
 
 
 def successor(code: Code) -> Code:
@@ -70,9 +70,9 @@ def successor(code: Code) -> Code:
 
 
 def between(low: Code, high: Code) -> ValueSet:
-    """[low, high)"""
+    """The set of codes in [low, high)."""
     if low >= high:  # type: ignore[operator]
-        return NOTHING
+        return NO_VALUE
     return _normal((low, high), inside=False, null=False)
 
 
@@ -103,7 +103,7 @@ def intersection(sets: Sequence[ValueSet]) -> ValueSet:
 
 
 def _combined(sets: Sequence[ValueSet], needed: int) -> ValueSet:
-    """The codes that lie in at least `needed` of the sets, in one sweep over all their cuts."""
+    """The codes that are in at least `needed` of the sets, found in one sweep over all their cuts."""
     if len(sets) == 1:
         return sets[0]
     depth = sum(s.inside for s in sets)
@@ -131,10 +131,12 @@ def _steps(values: ValueSet) -> Iterator[tuple[Code, int]]:
 
 
 def are_disjoint(a: ValueSet, b: ValueSet) -> bool:  # noqa: PLR0911 - every early answer counts here
-    """No value, nor NULL, lies in both. Logarithmic when one of the two is a single interval."""
+    """Whether neither a value nor NULL is in both; takes logarithmic time if one of the two is a single interval."""
     if a.null and b.null:
         return False
-    if len(a.cuts) == len(b.cuts) == 2 and not (a.inside or b.inside):  # two intervals, as nearly always
+    if len(a.cuts) == len(b.cuts) == 2 and not (
+        a.inside or b.inside
+    ):  # two intervals, which is nearly always so
         return a.cuts[1] <= b.cuts[0] or b.cuts[1] <= a.cuts[0]  # type: ignore[operator]
     if len(a.cuts) > len(b.cuts):
         a, b = b, a

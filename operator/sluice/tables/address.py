@@ -1,4 +1,4 @@
-"""Where delta-rs finds a table's log. It decodes some characters of a location once more than Hadoop does, and would then
+"""Tells where delta-rs finds a table's log. It decodes some characters of a location once more than Hadoop does, and would then
 read another table's log: such locations are not read at all."""
 
 import re
@@ -16,9 +16,11 @@ class LogUnreadableError(Exception):
 
 def address_of(table: TableKey) -> str:
     if table.is_name:
-        raise LogUnreadableError(f"{table} is a catalog name, and no DeltaTablePolicy says which path it has")
+        raise LogUnreadableError(
+            f"{table} is a catalog name, and no DeltaTablePolicy binds it to a path: add one"
+        )
     if any("=" in part for part in table.text.rpartition("/")[2:]):
-        raise LogUnreadableError(f"{table} looks like a partition's folder: name the table by its own")
+        raise LogUnreadableError(f"{table} looks like a partition's folder: name the table by its own folder")
     if table.text.startswith("file:"):
         if "%" in table.text:
             raise _misread(table)
@@ -29,7 +31,7 @@ def address_of(table: TableKey) -> str:
         raise LogUnreadableError(f"{table}: delta-rs, which reads logs here, does not know {scheme}:")
     if table.text.startswith(f"{scheme}:///"):
         raise LogUnreadableError(
-            f"{table}: the drivers' configuration says where it lies: name its host, nameservice or bucket"
+            f"{table}: only the drivers' configuration says where it lies: name its host, nameservice or bucket"
         )
     if _PLAIN.fullmatch(table.text) is None:
         raise _misread(table)
@@ -37,19 +39,20 @@ def address_of(table: TableKey) -> str:
 
 
 def must_be_around(table: TableKey, address: str) -> None:
-    """Of a file system, which may be another one than the drivers have: without the folder around, nothing is known."""
+    """Requires the folder around a local table: the operator's file system may not be the drivers', and without the
+    folder nothing is known."""
     if table.text.startswith("file:") and not Path(address).parent.is_dir():
-        raise LogUnreadableError(f"the folder around {table} is not there where the operator runs")
+        raise LogUnreadableError(f"the folder around {table} does not exist where the operator runs")
 
 
 def _misread(table: TableKey) -> LogUnreadableError:
     return LogUnreadableError(
-        f"{table}: characters of this location are read differently by Spark and by delta-rs, which reads logs here"
+        f"{table}: Spark and delta-rs, which reads logs here, read characters of this location differently"
     )
 
 
 def in_short(error: BaseException) -> str:
-    """What delta-rs says goes over many lines, with colours and backtraces."""
+    """Shortens what delta-rs says, which fills many lines with colours and backtraces."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     lines = [line.strip(" \t↳") for line in plain.splitlines() if line.strip(" \t↳")]
     kept = [line for line in lines if re.match(r"\d+: |at ", line) is None][:3]

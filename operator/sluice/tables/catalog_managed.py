@@ -1,4 +1,4 @@
-"""Tables whose commits a catalog takes: what their folder's log says may be behind, so nothing is known by it."""
+"""Tables whose commits go through a catalog: the log in their folder may be behind, so nothing is known from it."""
 
 from collections.abc import Iterable
 
@@ -14,12 +14,12 @@ def refuse_managed(features: Iterable[str]) -> None:
 
 
 def as_managed(error: Exception) -> Exception:
-    """What delta-rs says, in words for people, if it refused the table for that."""
+    """Words delta-rs' error for people if it refused the table for this reason."""
     return _managed() if _REFUSED_BY_DELTA_RS in str(error) else error
 
 
 def _managed() -> LogUnreadableError:
     return LogUnreadableError(
-        "a catalog takes its commits (catalogManaged), so that the newest may not be in its folder yet; Delta refuses who "
-        "names such a table by its path: name it through its catalog"
+        "a catalog takes its commits (catalogManaged), so the newest may not be in its folder yet, and Delta refuses "
+        "its path: name the table through its catalog"
     )

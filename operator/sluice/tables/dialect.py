@@ -1,4 +1,4 @@
-"""Whose conflict rules hold: the rules belong to the engine that commits, and change with its version."""
+"""Tells which engine's conflict rules hold: the rules belong to the engine that commits, and change with its version."""
 
 import re
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ Version = tuple[int, int]
 
 @dataclass(frozen=True)
 class Dialect:
-    """`oss` with Delta Lake's version, `databricks`, or `delta-rs`; of an unknown version only what holds in all is believed."""
+    """`oss` with Delta Lake's version, `databricks` or `delta-rs`; if the version is unknown, only what holds in all
+    versions is believed."""
 
     name: str
     version: Version | None = None
-    """Of Delta Lake, of the Databricks runtime, or of delta-rs."""
+    """The version of Delta Lake, of the Databricks runtime or of delta-rs."""
     photon: bool | None = None
-    """Of Databricks; None if unknown."""
+    """Whether Photon is on, on Databricks; None if unknown."""
 
     @property
     def is_oss(self) -> bool:

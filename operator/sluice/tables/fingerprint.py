@@ -1,5 +1,5 @@
-"""One fingerprint for all that are equal in everything, also in what `==` leaves out, as many of our records let it leave out
-what doesn't tell one table from another but does decide verdicts."""
+"""One fingerprint for values that are equal in everything, including what `==` leaves out: in many records it leaves
+out fields that don't tell one table from another but do decide verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -12,7 +12,7 @@ _PLAIN = frozenset({str, int, bool, float, bytes, type(None)})
 
 
 class NoFingerprintError(TypeError):
-    """Of what kinds of values are not known here."""
+    """A value of a kind that is not known here."""
 
 
 def fingerprint_of(value: object) -> bytes:
@@ -21,8 +21,8 @@ def fingerprint_of(value: object) -> bytes:
 
 
 def _plain(value: Any, known: dict[int, object]) -> object:
-    """The same in values whose text tells them apart. The order of what is in a mapping counts: it decides what is told first.
-    `known`: objects that were met before, as most are in several places."""
+    """The same value made of parts whose text tells them apart. The order of a mapping counts, because it decides
+    what is reported first. `known` are objects that were met before: most appear in several places."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -49,7 +49,7 @@ def _told(value: Any, kind: type, known: dict[int, object]) -> object:
 
 
 def _told_by_fields(value: Any, kind: type, known: dict[int, object]) -> object:
-    """Fields that were left as they come are left out: most are."""
+    """Leaves out fields that have their default, which most do."""
     told: list[object] = [kind.__name__]
     for name, default in _fields(kind) or ():
         one = getattr(value, name)

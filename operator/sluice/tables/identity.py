@@ -1,8 +1,8 @@
 """One table, one key, however it is spelled: two spellings of one location must never look like two tables.
 
-Where Hadoop, which Spark's paths go through, keeps apart what looks alike, so do the keys: `%20` in a path is three
-characters of a folder's name, not a blank. Where symbolic links lead is not known here, but the log that is read
-through one tells its table's id.
+Keys distinguish what Hadoop, which Spark's paths go through, distinguishes: `%20` in a path is three characters of a
+folder's name, not a blank. It is not known here where symbolic links lead, but a log that is read through one tells
+its table's id.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sluice.tables.locations import folders_of, location_of, may_be_one, may_lie_in, scheme_of, seen_from
 
 Seen = tuple[frozenset[str], frozenset[str]]
-"""Where a table looks for others, and where it is found."""
+"""Where a table looks for others, and where others find it."""
 
 
 @dataclass(frozen=True, order=True)
@@ -22,26 +22,26 @@ class TableKey:
     text: str
     is_name: bool = False
     bound: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-    """Of a location: the names that lead to it. Of a name: the locations of which it may be any."""
+    """For a location, the names that lead to it; for a name, the locations that it may stand for."""
     without_scheme: bool = field(default=False, compare=False, repr=False)
-    """Of a location: it was written so, and taken for a folder."""
+    """Whether a location was written without a scheme and is taken for a local folder."""
     scheme: str = field(default="", compare=False, repr=False)
-    """Of a location: the scheme that it was written with, of those that lead to one store; empty if that isn't known."""
+    """The scheme that a location was written with, among those that lead to one store; empty if that isn't known."""
     in_sparks_catalog: bool = field(default=False, compare=False, repr=False)
-    """Of a name: it says so itself, whatever catalog the session looks into by default."""
+    """Whether a name itself says that it is in Spark's catalog, whatever the session's default catalog is."""
 
     def __str__(self) -> str:
         return self.text
 
     @classmethod
     def parse(cls, text: str) -> "TableKey":
-        """The key that `text` was written from."""
+        """Returns the key whose text this is."""
         return cls(text, is_name=re.match(r"^[a-z][a-z0-9+.-]*:/", text) is None)
 
     def may_equal(self, other: "TableKey") -> bool:
-        """An unbound name may stand for any location that is not another name's. Two names are two tables, as in a
-        catalog, unless one of them leaves to the session what the other says: its catalog, or its schema. Two locations
-        may be one where a configuration decides what they mean."""
+        """Whether the two may be one table. An unbound name may stand for any location that no other name is bound
+        to. Two names are two tables, as in a catalog, unless one omits the catalog or schema that the other names.
+        Two locations may be one where a configuration decides what they mean."""
         if self.is_name and other.is_name:
             return _ends_alike(self.text, other.text)
         if self.is_name:
@@ -59,7 +59,8 @@ class TableKey:
 
     @property
     def seen(self) -> Seen:
-        """Of two tables that `may_equal` each other, one looks where the other is found; and mostly no others do."""
+        """Where it looks and is found: of two tables that `may_equal` each other, one looks where the other is found;
+        for other pairs this is rare."""
         if not self.is_name:
             found = [seen_from(self.text), *map(_seen_name, self.bound)]
             return _together(found if self.bound else [*found, _FOUND_BY_NAMES])
@@ -68,7 +69,8 @@ class TableKey:
 
     @property
     def seen_below(self) -> Seen:
-        """Of something that is held by a table, by `may_hold`: one of the two looks where the other is found."""
+        """Where something held by a table looks and is found: of two keys related by `may_hold`, one looks where the
+        other is found."""
         if self.is_name:
             return self.seen
         return _together([self.seen, *map(seen_from, folders_of(self.text)[1:])])
@@ -80,14 +82,14 @@ class TableKey:
 
 
 def key_of_name(name: str) -> TableKey:
-    """Catalog names are case-insensitive; the default catalog's own name changes nothing."""
+    """The key of a catalog name. Names are case-insensitive, and the default catalog's own name changes nothing."""
     written = name.replace("`", "").lower()
     text = written.removeprefix("spark_catalog.")
     return TableKey(text, is_name=True, in_sparks_catalog=text != written)
 
 
 def in_catalog(name: TableKey, catalog: str) -> TableKey:
-    """Of a session that looks names up there which say no catalog themselves."""
+    """The key of a name in a session whose default catalog this is."""
     says_one = name.in_sparks_catalog or name.text.count(".") > 1
     return name if says_one else key_of_name(f"{catalog}.{name.text}")
 

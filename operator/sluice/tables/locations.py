@@ -1,7 +1,8 @@
-"""Locations in one spelling each, and which two may be one all the same, because a configuration decides where they lie.
+"""Gives each location one spelling, and says which two may still be one because a configuration decides where they
+lie.
 
-Only of the file systems that are listed here it is known what a location means by itself. What is not listed may lead
-anywhere, as `viewfs:` and `dbfs:` do, in which other stores are mounted.
+Only for the file systems listed here is it known what a location means by itself. Others may lead anywhere, as
+`viewfs:` and `dbfs:` do, in which other stores are mounted.
 """
 
 import re
@@ -11,16 +12,18 @@ _SAME_SCHEME = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "abfss", "was
 _HOSTS_ARE_CASELESS = frozenset({"abfss", "hdfs", "swebhdfs", "viewfs", "webhdfs"})
 _DEFAULT_PORT = {"hdfs": ":8020", "abfss": ":443"}
 _HDFS = frozenset({"hdfs", "webhdfs", "swebhdfs"})
-"""Ways into the same clusters, by nameservice, by host, and by ports of different kinds."""
+"""Schemes that lead to the same clusters, by nameservice, by host, and by ports of different kinds."""
 _BUCKETS = frozenset({"s3", "gs", "oss", "obs", "oci", "cos", "cosn"})
-"""Stores that also speak S3's protocol: an endpoint in the configuration leads `s3:` to the buckets of each."""
+"""Stores that also speak S3's protocol: with an endpoint in the configuration, `s3:` may lead to the buckets of any
+of them."""
 _FIXED = _HDFS | _BUCKETS | {"file", "abfss", "adl"}
 _ANYWHERE = "anywhere"
 _ON_DATABRICKS = re.compile(r"file:(?:/dbfs(?P<below>/.*)|(?P<volume>/Volumes/.*))", re.DOTALL)
 
 
 def location_of(path: str) -> str:
-    """In one spelling. Without a scheme it is taken for a folder, though `fs.defaultFS` may say otherwise."""
+    """The location in its one spelling. Without a scheme it is taken for a local folder, although `fs.defaultFS` may
+    say otherwise."""
     scheme, rest = _split(path)
     if scheme == "file":
         return f"file:{_normal(rest)}"
@@ -36,7 +39,7 @@ def scheme_of(path: str) -> str | None:
 
 
 def may_be_one(one: str, other: str) -> bool:
-    """Of two locations as `location_of` spells them. The folder of a partition stands for its table."""
+    """Whether two locations, as `location_of` spells them, may be one. The folder of a partition stands for its table."""
     if one == other:
         return True
     (mine, path), (theirs, their_path) = _place(one), _place(other)
@@ -53,7 +56,8 @@ def may_be_one(one: str, other: str) -> bool:
 
 
 def _bucket(scheme: str, authority: str) -> str:
-    """Some write the bucket's endpoint, service or namespace behind it; names of buckets in S3 and Google's store have dots."""
+    """The bucket's name. Some stores add its endpoint, service or namespace to it; names of buckets in S3 and
+    Google's store have dots."""
     return authority if scheme in ("s3", "gs") else re.split("[.@]", authority, maxsplit=1)[0]
 
 
@@ -63,7 +67,7 @@ def may_lie_in(folder: str, location: str) -> bool:
 
 
 def folders_of(location: str) -> list[str]:
-    """The location, and the folders above it."""
+    """The location and the folders above it."""
     parents = [location]
     for _ in range(_place(location)[1].count("/") - 1):
         parents.append(parents[-1].rpartition("/")[0])
@@ -112,7 +116,8 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _authority(scheme: str, authority: str) -> str:
-    """Host names are case-insensitive; the container before an Azure account's '@' and S3 buckets are not."""
+    """The authority in one spelling: host names are case-insensitive; the container before an Azure account's '@' and
+    S3 buckets are not."""
     container, at, host = authority.rpartition("@")
     if scheme in _HOSTS_ARE_CASELESS:
         host = host.lower().removesuffix(_DEFAULT_PORT.get(scheme, ""))
@@ -122,8 +127,8 @@ def _authority(scheme: str, authority: str) -> str:
 
 
 def _normal(path: str) -> str:
-    """Doubled slashes and '.' steps gone, no slash at the end. '..' is resolved by the text, as Hadoop's Path does
-    it; above the root is the root."""
+    """The path without doubled slashes, '.' steps and a final slash. '..' is resolved by the text, as in Hadoop's
+    Path; above the root is the root."""
     parts: list[str] = []
     for part in path.split("/"):
         if part in ("", "."):
@@ -136,14 +141,14 @@ def _normal(path: str) -> str:
 
 
 def _is_within(folder: str, table: str) -> bool:
-    """Whether the folder is the table's own, or that of one of its partitions, by which Delta finds the table, too."""
+    """Whether the folder is the table's own or one of its partitions', through which Delta also finds the table."""
     if folder == table:
         return True
     return folder.startswith(f"{table}/") and all("=" in part for part in folder[len(table) + 1 :].split("/"))
 
 
 def _without_partitions(path: str) -> str:
-    """The same of all that are within each other."""
+    """The path without partitions: the same for all folders of one table."""
     while path:
         above, slash, last = path.rpartition("/")
         if not slash or "=" not in last:

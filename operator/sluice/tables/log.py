@@ -1,6 +1,7 @@
-"""What a table's own log says of a run: the commits that carry its stamp. For runs that could not say it themselves.
+"""Asks a table's own log about a run that could not report itself: the commits that carry its stamp.
 
-Also a program, for callers that go on meanwhile: delta-rs lets no other thread of Python run while it reads a history.
+This is also a program, for callers that must go on meanwhile: while delta-rs reads a history, no other thread of Python
+runs.
 """
 
 import json
@@ -12,6 +13,7 @@ from typing import Any
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from sluice.api import names
 from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
 from sluice.tables.identity import TableKey
 
@@ -19,7 +21,7 @@ __all__ = ["READING", "LogUnreadableError", "StampedCommit", "commits_of_run"]
 
 _LOOK_BACK = 1000
 READING = "reading"
-"""The program's first line: now it asks the log."""
+"""The program's first line of output: it begins to read the log."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class StampedCommit:
 
 
 def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> list[StampedCommit]:
-    """Commits of one attempt among the latest of a table; none if the table does not exist. If others have committed so
-    often since it began that the latest don't reach back to it, nothing is known."""
+    """The commits of one attempt among the latest of a table; none if the table does not exist. If others have
+    committed so often since it began that the latest do not reach back to it, nothing is known."""
     address = address_of(table)
     try:
         history = DeltaTable(address).history(_LOOK_BACK)
@@ -42,7 +44,7 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
         raise LogUnreadableError(f"{table}: its log cannot be read: {in_short(error)}") from error
     if len(history) == _LOOK_BACK and history[-1].get("timestamp", 0) > begun.timestamp() * 1000:
         raise LogUnreadableError(
-            f"{table}: there were more than {_LOOK_BACK} commits since, and no more are looked at"
+            f"{table}: there were more than {_LOOK_BACK} commits since then, and only as many are read"
         )
     found = []
     for entry in history:
@@ -55,14 +57,14 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
 def _stamp(text: str | None) -> dict[str, Any]:
     try:
         content = json.loads(text or "{}")
-    except (ValueError, RecursionError):  # others may write any text there
+    except (ValueError, RecursionError):  # other writers may put any text there
         return {}
-    stamp = content.get("sluice", {}) if isinstance(content, dict) else {}
+    stamp = content.get(names.STAMP, {}) if isinstance(content, dict) else {}
     return stamp if isinstance(stamp, dict) else {}
 
 
 def main(table: str, uid: str, attempt: str, begun: str) -> None:
-    """Tells that it begins, and then the commits as JSON, or why they could not be read."""
+    """Prints that it begins, and then the commits as JSON or why they could not be read."""
     answer: dict[str, Any]
     sys.stdout.write(f"{READING}\n")
     sys.stdout.flush()

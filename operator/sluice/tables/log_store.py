@@ -1,5 +1,5 @@
-"""How a job's commits reach a table's log: two writers lose data silently unless both leave it to something that lets one
-of them win. A fact of each job, not of the table."""
+"""Tells how a job's commits reach a table's log, and whether that is safe: two writers lose data silently unless both
+commit through something that lets only one of them win. This is a fact about each job, not about the table."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -15,19 +15,19 @@ _SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs"})
 class LogStore(StrEnum):
     SAFE = "safe"
     LINK = "link"
-    """Our own on `file:`: commits by link(2), which fails if the version exists."""
+    """Sluice's own store for `file:`: it commits by link(2), which fails if the version exists."""
     RENAME = "rename"
-    """Delta's own on `file:`: looks whether the version exists, then renames over it."""
+    """Delta's own store for `file:`: it checks whether the version exists, then renames over it."""
     S3_SINGLE_DRIVER = "s3-single-driver"
     S3_DYNAMODB = "s3-dynamodb"
     CONDITIONAL = "conditional"
-    """Delta's own for the object stores of Oracle and IBM, which ask the store to write only what isn't there."""
+    """Delta's own store for the object stores of Oracle and IBM: it asks them to write only what does not exist."""
     UNKNOWN = "unknown"
 
     def loses_beside(self, other: "LogStore") -> bool:
-        """Whether one of two writers with these may overwrite the other's commit."""
+        """Whether one of two writers with these log stores may overwrite the other's commit."""
         if LogStore.UNKNOWN in (self, other):
-            # One location, one scheme: what is safe by itself is so for both.
+            # One location has one scheme: a store that is safe by itself is safe for both.
             return LogStore.SAFE not in (self, other)
         return self is not other or self in _ALONE
 
@@ -36,22 +36,24 @@ _OF_S3 = {
     frozenset({"io.delta.storage.S3DynamoDBLogStore"}): LogStore.S3_DYNAMODB,
     frozenset({"io.delta.storage.S3SingleDriverLogStore"}): LogStore.S3_SINGLE_DRIVER,
 }
-"""Without a setting it isn't known: the store itself, or what stands before it, may let one of two writers win."""
+"""What settings for S3 mean. Without one it isn't known: the store itself, or something in front of it, may let only
+one of two writers win."""
 _CONDITIONAL = {
     "oci": "io.delta.storage.OracleCloudLogStore",
     "cos": "io.delta.storage.IBMCOSLogStore",
 }
-"""Without a setting Delta commits there as on HDFS: by a rename, which object stores carry out as a copy over what is there."""
+"""Stores where Delta, without a setting, commits as on HDFS: by a rename, which object stores execute as a copy over
+an existing file."""
 _LOCK_SETTINGS = tuple(
     f"{prefix}io.delta.storage.S3DynamoDBLogStore." for prefix in ("spark.", "spark.hadoop.")
 )
 _LOCK_TABLE = {"ddb.region": "us-east-1", "ddb.tableName": "delta_log"}
-"""With what holds where nothing is said."""
+"""The settings of the lock table with their defaults."""
 _ALONE = frozenset({LogStore.RENAME, LogStore.S3_SINGLE_DRIVER})
 
 
 def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
-    """By the scheme of the table's location and the job's settings."""
+    """The log store, judged by the scheme of the table's location and the job's settings."""
     if table.is_name:
         return LogStore.UNKNOWN
     scheme = table.text.partition(":")[0]
@@ -66,7 +68,7 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
 
 
 def lock_table_of(conf: Mapping[str, str]) -> str:
-    """Where S3DynamoDBLogStore tells one commit from another: writers with different ones never meet."""
+    """The table in which S3DynamoDBLogStore tells commits apart: writers with different ones do not see each other."""
     found = dict(_LOCK_TABLE)
     for key, value in conf.items():
         for prefix in _LOCK_SETTINGS:
@@ -77,7 +79,7 @@ def lock_table_of(conf: Mapping[str, str]) -> str:
 
 
 def _settings_of(written: str, scheme: str) -> Iterator[str]:
-    """Delta asks for the scheme that is written, whatever store it leads to."""
+    """The settings that Delta looks up: by the scheme as it is written, whatever store it leads to."""
     yield "spark.delta.logStore.class"
     for spelled in (written,) if written else _SPELLED.get(scheme, (scheme,)):
         yield f"spark.delta.logStore.{spelled}.impl"

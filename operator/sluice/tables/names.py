@@ -1,4 +1,4 @@
-"""Where catalog names lead. A name and the location that it is bound to are one table, and have one key."""
+"""Tells where catalog names lead. A name and the location that it is bound to are one table, and have one key."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,9 +13,9 @@ _SPARKS_SCHEMA = "default"
 @dataclass(frozen=True)
 class Names:
     locations: Mapping[TableKey, frozenset[TableKey]] = field(default_factory=dict)
-    """By name. Several, if those who bind it contradict each other: then it may be any of them."""
+    """Locations by name. There are several if policies contradict each other; then the name may be any of them."""
     tables: frozenset[TableKey] = frozenset()
-    """Names of which it is known that they are tables, and no views."""
+    """Names that are known to be tables, not views."""
 
     def key_of(self, table: TableKey) -> TableKey:
         """The one key of a table, whether its name or its location is given."""
@@ -27,20 +27,20 @@ class Names:
         return replace(table, bound=frozenset(location.text for location in locations))
 
     def is_table(self, table: TableKey) -> bool:
-        """Surely, and no view over others."""
+        """Whether it is surely a table, not a view over others."""
         return not table.is_name or any(
             name in self.tables or name in self.locations for name in _spelled(table)
         )
 
     def differing(self, other: "Names") -> frozenset[TableKey]:
-        """Names and locations of which `other` says something else."""
+        """Names and locations about which `other` says something else."""
         named = {*self.locations, *self.tables, *other.locations, *other.tables}
         given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
         return frozenset(key for key in given if self._about(key) != other._about(key))
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same of all that lead to the same."""
+        """A fingerprint that is the same for names that lead to the same locations."""
         led = [(name.text, sorted(key.text for key in found)) for name, found in self.locations.items()]
         told = repr((sorted(led), sorted(name.text for name in self.tables)))
         return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -51,7 +51,7 @@ class Names:
 
     @cached_property
     def _names(self) -> dict[TableKey, frozenset[str]]:
-        """By location."""
+        """The names that lead to each location."""
         found: dict[TableKey, set[str]] = {}
         for name, locations in self.locations.items():
             for location in locations:
@@ -60,7 +60,7 @@ class Names:
 
 
 def _spelled(name: TableKey) -> tuple[TableKey, ...]:
-    """What Spark's own schema holds may be named with it or without. Who is in another schema must not ask here."""
+    """The spellings of a name: with or without Spark's own schema. Not for sessions in another schema."""
     schema, dot, table = name.text.rpartition(".")
     if not dot:
         return name, TableKey(f"{_SPARKS_SCHEMA}.{table}", is_name=True)
@@ -68,7 +68,7 @@ def _spelled(name: TableKey) -> tuple[TableKey, ...]:
 
 
 def keys_of(name: str | None, path: str | None) -> tuple[TableKey | None, TableKey | None]:
-    """Of a table by its name and its location, of which one may be missing."""
+    """The keys of a table's name and of its location, one of which may be missing."""
     return (
         key_of_name(name) if name is not None else None,
         key_of_path(path) if path is not None else None,
@@ -76,7 +76,7 @@ def keys_of(name: str | None, path: str | None) -> tuple[TableKey | None, TableK
 
 
 def names_of(given: Iterable[tuple[TableKey | None, TableKey | None]]) -> Names:
-    """Of tables by name, by location, or by both, which binds the one to the other: what anybody says counts."""
+    """Collects names from tables given by name, by location, or by both, which binds the name; what any of them says counts."""
     locations: dict[TableKey, set[TableKey]] = {}
     tables = set()
     for name, location in given:

@@ -1,7 +1,8 @@
-"""Reads what tables' logs say, and keeps tables open, so that the next time only newer commits are read.
+"""Reads tables' logs and keeps tables open, so that the next time only newer commits are read.
 
-An open table holds the names of all its files: how many are kept is bounded by tables and by files, and what was not used
-for longest goes first. May be called from many threads. A read may take as long as the store does: callers bound it.
+An open table holds the names of all its files: the number of tables and of files kept is bounded, and the least
+recently used goes first. May be called from many threads. A read may take as long as the store does: callers must
+bound it.
 """
 
 import threading
@@ -25,7 +26,7 @@ MOST_TABLES = 512
 MOST_FILES = 200_000
 
 REOPEN_SECONDS = 60.0
-"""A table that was removed and made anew looks like a longer log to who reads newer commits only."""
+"""A table that was removed and created again looks like a longer log to a reader of newer commits only."""
 
 _Mark = tuple[int, int, int]
 _TROUBLE = (LogUnreadableError, DeltaError, OSError, ValueError, PredicateError)
@@ -39,10 +40,11 @@ class _Open:
     mark: _Mark | None
     facts: TableFacts | None = None
     version: int | None = None
-    """Of the facts."""
+    """The fingerprint of the facts."""
 
     def now(self) -> TableFacts:
-        """The very same ones as long as nothing in them changes, so that whoever has them needn't look at each."""
+        """The facts of all tables: the same objects as long as nothing in them changes, so that holders needn't
+        compare each."""
         version = self.table.version()
         if self.facts is None or version != self.version:
             found = facts_of(self.table)
@@ -65,7 +67,8 @@ class OpenTables:
         self._lock = threading.Lock()
 
     def facts(self, key: TableKey) -> TableFacts:
-        """As the log says now. There is always an answer: also that there is no table, or why it can't be read."""
+        """The facts that the log states now. There is always an answer, even that there is no table or why it can't
+        be read."""
         try:
             address = address_of(key)
             if not _has_log(key, address):
@@ -87,12 +90,12 @@ class OpenTables:
             self._open.pop(key, None)
 
     def open_keys(self) -> tuple[TableKey, ...]:
-        """Those that stay open, the one that goes next first."""
+        """The tables that stay open, beginning with the one that goes next."""
         with self._lock:
             return tuple(self._open)
 
     def _newer(self, key: TableKey) -> _Open | None:
-        """The open table after its newer commits; None if it has to be opened anew. Nobody else has it meanwhile."""
+        """The open table after its newer commits; None if it must be opened again. No other thread has it meanwhile."""
         with self._lock:
             opened = self._open.pop(key, None)
         if opened is None or self._now() - opened.opened_at > REOPEN_SECONDS:
@@ -102,7 +105,7 @@ class OpenTables:
         try:
             opened.table.update_incremental()
         except (DeltaError, OSError, ValueError):
-            return None  # the error that counts is that of opening it
+            return None  # the error of opening it is the one that counts
         opened.mark = _mark(opened.table, key)
         return opened
 
@@ -132,7 +135,7 @@ def _has_log(key: TableKey, address: str) -> bool:
 
 
 def _mark(table: DeltaTable, key: TableKey) -> _Mark | None:
-    """What tells a commit's file from another one in its place."""
+    """What tells a commit's file from another file in its place."""
     folder = key.text.removeprefix("file:")
     if folder == key.text:
         return None

@@ -1,25 +1,26 @@
-"""Where policies' names lead, and whose facts about a table count. Every policy binds its name to its path. Of several about
-one table the facts of the oldest count, of equally old ones and of those that no cluster has seen yet the first by name, then
-by namespace. Those of the others do not count at all, because what they say may contradict it."""
+"""Tells where policies' names lead, and whose facts about a table count. Every policy binds its name to its path. If there
+are several for one table, the facts of the oldest count; among equally old ones, and those that no cluster has seen
+yet, the first by name, then by namespace. The facts of the others do not count at all, because they may contradict
+these."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.tables.declared import Declared, declared_by
 from sluice.tables.identity import TableKey
 from sluice.tables.names import Names, keys_of, names_of
+from sluice.tables.policy_facts import Declared, declared_by
 
 
 @dataclass(frozen=True, eq=False)
 class Policy:
     name: str
     namespace: str
-    """Empty if its manifest says none."""
+    """Empty if the manifest names none."""
     spec: DeltaTablePolicySpec
     created: str | None = None
-    """As Kubernetes writes it, such as 2026-11-19T10:00:00Z; None of a manifest that was never applied."""
+    """The time as Kubernetes writes it, such as 2026-11-19T10:00:00Z; None for a manifest that was never applied."""
 
     @property
     def key(self) -> str:
@@ -43,10 +44,10 @@ class Declaration:
 @dataclass(frozen=True)
 class Declarations:
     by_table: dict[TableKey, Declaration] = field(default_factory=dict)
-    """By the one key that each table has."""
+    """Declarations by each table's one key."""
     names: Names = field(default_factory=Names)
     left_out: tuple[tuple[Policy, str], ...] = ()
-    """Policies whose facts do not count, and the key of the one whose facts do."""
+    """Policies whose facts do not count, each with the key of the policy whose facts do."""
 
     def declared(self, key: TableKey) -> Declared | None:
         found = self.by_table.get(self.names.key_of(key))
@@ -56,7 +57,7 @@ class Declarations:
 def declarations_of(
     policies: Iterable[Policy], bound: Iterable[tuple[TableKey | None, TableKey | None]] = ()
 ) -> Declarations:
-    """`bound`: names and locations of tables that are known from elsewhere."""
+    """Collects what policies declare. `bound` are names and locations of tables that are known from elsewhere."""
     ordered = sorted(policies, key=_order)
     names = names_of([*(policy.table for policy in ordered), *bound])
     by_table: dict[TableKey, Declaration] = {}

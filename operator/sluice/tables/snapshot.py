@@ -19,7 +19,8 @@ _ISOLATION = "delta.isolationlevel"
 
 
 def facts_of(table: DeltaTable) -> TableFacts:
-    """Raises ValueError or PredicateError for a log that contradicts itself, LogUnreadableError for one that is not all."""
+    """Returns the facts. Raises ValueError or PredicateError for a log that contradicts itself, LogUnreadableError
+    for an incomplete one."""
     metadata, protocol = table.metadata(), table.protocol()
     refuse_managed((*(protocol.reader_features or ()), *(protocol.writer_features or ())))
     fields: list[dict[str, Any]] = json.loads(table.schema().to_json())["fields"]
@@ -48,7 +49,8 @@ def facts_of(table: DeltaTable) -> TableFacts:
 
 
 def spark_type(field: Mapping[str, Any]) -> str:
-    """The log calls char, varchar and strings with collations plain strings; how they compare stands beside."""
+    """The column's type as Spark knows it: the log calls char, varchar and strings with collations plain strings, and
+    says elsewhere how they compare."""
     metadata, kind = field["metadata"], field["type"]
     if not isinstance(kind, str):
         return str(kind.get("type", "unknown"))

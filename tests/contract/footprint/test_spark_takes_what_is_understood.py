@@ -19,7 +19,8 @@ TEXTS = [
 ]
 BROKEN = 6000
 REFUSED_BY_SPARK = 0.2
-"""Of those that are understood: the SQL parser reads many dialects, and takes `a IN = b` or `LIMIT` without a number."""
+"""The share of understood texts that Spark may refuse: the SQL parser reads many dialects, and takes `a IN = b` or `LIMIT`
+without a number."""
 
 
 def test_unbroken_statements_are_taken_by_spark(session: SparkSession) -> None:

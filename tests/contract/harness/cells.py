@@ -79,7 +79,7 @@ ROWS_ONLY = (
     "overwrite-write",
     "optimize-all",
 )
-"""For tables without partitions: days are rows there, not files."""
+"""Jobs for tables without partitions, where days are rows, not files."""
 
 VECTORS = (
     "append",

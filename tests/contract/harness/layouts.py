@@ -120,7 +120,7 @@ def _grid() -> Layout:
     def literal(value: object) -> str:
         return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
 
-    rows = []
+    rows: list[str] = []
     for date in GRID_DATES:
         for region in GRID_REGIONS:
             for n in GRID_NUMBERS:

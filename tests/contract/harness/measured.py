@@ -107,7 +107,7 @@ class Difference:
 
 
 def matrices() -> dict[tuple[str, str], Matrix]:
-    """By version and topic, such as "partitioned tables, same partition"."""
+    """Returns the matrices by version and topic, such as "partitioned tables, same partition"."""
     found: dict[tuple[str, str], dict[tuple[str, str], frozenset[str]]] = {}
     with MATRICES.open(encoding="utf-8", newline="") as lines:
         for cell in csv.DictReader(lines, delimiter="\t"):

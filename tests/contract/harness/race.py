@@ -81,7 +81,7 @@ class Track:
         return row.answered(outcomes, (first_touched, second_touched))
 
     def answers(self, rows: Iterable[Row]) -> list[Row]:
-        """Of all rows, in their order."""
+        """Returns the answers to all rows, in their order."""
         with ThreadPoolExecutor(max_workers=LANES) as pool:
             return list(pool.map(self.answer, rows))
 

@@ -103,7 +103,7 @@ def define_opaque(session: SparkSession) -> None:
 
 
 def _upper(registry: Any) -> Any:
-    """By the identifier that this Spark keeps it under: they differ."""
+    """Returns the identifier that this Spark keeps `upper` under: it differs between versions."""
     names = registry.listFunction().iterator()
     while names.hasNext():
         name = names.next()

@@ -24,7 +24,7 @@ def file_of(version: str) -> Path:
 
 
 VERSIONS = tuple(version for version in RECORDABLE if file_of(version).exists())
-"""Those of which some truth has been recorded."""
+"""The versions that some truth has been recorded for."""
 
 
 def recorded(version: str) -> list[Row]:

@@ -36,7 +36,7 @@ class RealSpark:
         assert typed.count() == len(rows)
 
     def matching(self, conditions: Sequence[str], *, a_job: int = CONDITIONS_A_JOB) -> list[int | None]:
-        """For each condition the set of rows, as bits, on which it is TRUE; None where Spark refuses the condition or fails."""
+        """Returns for each condition the rows on which it is TRUE, as bits; None where Spark refuses the condition or fails."""
         found: list[int | None] = []
         for start in range(0, len(conditions), a_job):
             found.extend(self._matching(conditions[start : start + a_job]))

@@ -14,7 +14,7 @@ from sluice.footprint.sql import selected, settings
 from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.reading import Reading, partitions
 from sluice.footprint.sql.settings import Settings
-from sluice.footprint.statements import change, insert, merge
+from sluice.footprint.statements import delete_update, insert, merge
 from sluice.predicates import Predicate, Region
 
 Reader = pytest.MonkeyPatch
@@ -61,7 +61,7 @@ def names_by_identifier_are_unseen(reader: Reader) -> None:
     def by_its_name(node: exp.Expr, _: Collection[str], __: Reading) -> list[str]:
         return [node.name.lower()]
 
-    for module in (change, merge):
+    for module in (delete_update, merge):
         reader.setattr(module, "columns_named", by_its_name, raising=False)
 
 
@@ -71,7 +71,7 @@ def quoted_names_are_unseen(reader: Reader) -> None:
     def plain_words(expression: str) -> set[str]:
         return {word.lower() for word in re.findall(r"\w+", expression)}
 
-    reader.setattr(change, "_columns_named", plain_words)
+    reader.setattr(delete_update, "_columns_named", plain_words)
 
 
 def common_tables_see_all(reader: Reader) -> None:
@@ -107,7 +107,7 @@ def keys_have_no_case(reader: Reader) -> None:
 
 
 def patterns_are_names(reader: Reader) -> None:
-    """With quotedRegexColumnNames `id|b` is two columns."""
+    """Spark takes `id|b` for two columns if quotedRegexColumnNames is set."""
     changed = Settings.changed
 
     def passed_over(self: Settings, name: str, value: str | None) -> Settings:

@@ -43,7 +43,7 @@ class Draw:
         return self.random.random() < of_one
 
     def rarely(self, of_one: float) -> bool:
-        """By chance, and never in a shape that is odd by its kind alone."""
+        """Is true by chance, but never in a shape that is odd by its kind alone."""
         return self.oddly and self.chance(of_one)
 
     def name(self) -> str:

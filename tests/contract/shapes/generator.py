@@ -106,11 +106,11 @@ class Shape:
     """Its seed and number."""
     target: str
     kinds: tuple[str, ...]
-    """Of the statement and its query."""
+    """The kinds of the statement and its query."""
     statements: tuple[str, ...]
     """The last one writes {target}, or is the query of what does; what they select from is {events}."""
     write: Mapping[str, str] | None = None
-    """Of a DataFrame write: its mode, and what it replaces."""
+    """The mode of a DataFrame write, and what it replaces."""
 
     @property
     def text(self) -> str:

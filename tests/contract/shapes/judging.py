@@ -60,7 +60,7 @@ class Judged:
         )
 
     def as_line(self, cause: str) -> str:
-        """For the record of what was missed once."""
+        """Returns the line that records what was missed once."""
         found = {"cause": cause, "shape": asdict(self.shape), "done": asdict(self.done)}
         return json.dumps(found, ensure_ascii=False)
 

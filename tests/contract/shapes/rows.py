@@ -100,7 +100,7 @@ def kept_by_another_type(draw: Draw, wanted: Columns) -> str:
 
 
 def of_the_target(draw: Draw, wanted: Columns) -> str:
-    """From the table that is written: its partitions bound where its rows land again."""
+    """Selects from the table that is written: the partitions of its rows bound where they land again."""
     where = [
         equal(draw, f"o.{column.quoted}", column.pin, column.type)
         for column in wanted

@@ -41,7 +41,7 @@ class Select:
         return self.with_items([item.text for item in self.items])
 
     def with_items(self, texts: list[str]) -> str:
-        """With other texts in the place of its columns."""
+        """Returns the query with other texts in the place of its columns."""
         source = f" FROM {self.source}" if self.source else ""
         where = f" WHERE {' AND '.join(self.where)}" if self.where else ""
         after = f" {self.after}" if self.after else ""
@@ -52,7 +52,7 @@ class Select:
 
 
 def plain(draw: Draw, wanted: tuple[Wanted, ...]) -> Select:
-    """From the events: pinned columns are written down, or bounded by WHERE."""
+    """Selects from the events: pinned columns are written down, or bounded by WHERE."""
     alias = draw.one(["s", "s", "e1"])
     items, where = [], []
     for column in wanted:

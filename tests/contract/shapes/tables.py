@@ -12,7 +12,7 @@ from dataclasses import dataclass
 NULL = "NULL"
 PARTS = "STRUCT<d: DATE, n: INT>"
 FIELDS = {"d": "DATE", "n": "INT"}
-"""Of PARTS."""
+"""The fields of PARTS."""
 
 VALUES: Mapping[str, tuple[str, ...]] = {
     "BIGINT": ("1", "7", "9007199254740992", "9007199254740993", NULL),
@@ -61,14 +61,14 @@ class Target:
 
     @property
     def definition(self) -> str:
-        """For people: Delta 3.3 makes generated columns by its own interface only, and not by SQL."""
+        """The statement as people read it: Delta 3.3 makes generated columns by its own interface only, and not by SQL."""
         by = ", ".join(column.quoted for column in self.columns if column.partition)
         columns = ", ".join(column.definition for column in self.columns)
         return f"CREATE TABLE delta.`{{target}}` ({columns}) USING delta PARTITIONED BY ({by})"
 
     @property
     def given_columns(self) -> tuple[Column, ...]:
-        """Those that a write brings values for."""
+        """The columns that a write brings values for."""
         return tuple(column for column in self.columns if column.generated is None)
 
 

@@ -39,7 +39,7 @@ def _all(draw: Draw, target: Target) -> str:
 
 
 def into_columns(draw: Draw, target: Target, query: Query) -> str:
-    """In another order, or not all of them."""
+    """Inserts into a list of columns: in another order, or not all of them."""
     wanted = list(wanted_of(draw, target))
     draw.random.shuffle(wanted)
     if draw.rarely(0.4) and len(wanted) > 2:

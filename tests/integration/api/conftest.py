@@ -4,14 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from integration.api.server import Server
+from integration.connection import connected
 
 
 @pytest.fixture(scope="session")
 def resources(kubeconfig: Path) -> Iterator[client.CustomObjectsApi]:
-    with config.new_client_from_config(str(kubeconfig)) as connection:
+    with connected(kubeconfig) as connection:
         yield client.CustomObjectsApi(connection)
 
 

@@ -32,7 +32,7 @@ class Server:
         """What would be stored, without storing it."""
         return self.create(manifest, dry_run="All")
 
-    def create(self, manifest: dict[str, Any], **options: str) -> dict[str, Any] | Refusal:
+    def create(self, manifest: dict[str, Any], *, dry_run: str | None = None) -> dict[str, Any] | Refusal:
         return _answer(
             lambda: self.resources.create_namespaced_custom_object(
                 names.GROUP,
@@ -41,7 +41,7 @@ class Server:
                 PLURALS[manifest["kind"]],
                 manifest,
                 field_validation="Strict",
-                **options,
+                dry_run=dry_run,
             )
         )
 
@@ -56,13 +56,17 @@ class Server:
         )
 
 
-def _answer(call: Callable[[], dict[str, Any]]) -> dict[str, Any] | Refusal:
+def _answer(call: Callable[[], object]) -> dict[str, Any] | Refusal:
     try:
-        return call()
+        answer = call()
     except client.ApiException as error:
+        if error.body is None:
+            raise
         status = json.loads(error.body)
         causes = tuple(
             (cause.get("field", ""), cause["message"])
             for cause in (status.get("details") or {}).get("causes", [])
         )
         return Refusal(error.status, status["message"], causes)
+    assert isinstance(answer, dict), answer
+    return answer

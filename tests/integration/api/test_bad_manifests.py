@@ -53,11 +53,11 @@ def test_every_bad_manifest_is_refused_with_its_message(server: Server) -> None:
         ),
         (
             "parameters: a date of no calendar",
-            "spec.parameters[d].date: Invalid value: \"2026-02-29\": must be a date of the calendar such as '2026-11-19'",
+            "spec.parameters[d].date: Invalid value: \"2026-02-29\": must be a calendar date such as '2026-11-19'",
         ),
         (
             "policy: partitioned and clustered",
-            "spec: Invalid value: a table is partitioned or clustered, never both: remove partitionBy or clusterBy",
+            "spec: Invalid value: a table is partitioned or clustered, not both: remove partitionBy or clusterBy",
         ),
     ],
 )

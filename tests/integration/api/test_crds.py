@@ -81,7 +81,7 @@ def test_explain_teaches_how_a_job_waits(kubectl: Kubectl) -> None:
     explained = " ".join(kubectl("explain", "deltawritejob.spec.admission").stdout.split())
     for words in (
         "How the job waits for its turn: how long, at which risk, and what it does while another one is in its way.",
-        "timeout <string> Longest wait in the queue, such as 2h; then the job ends as Failed without having run.",
+        "timeout <string> Longest wait in the queue, such as 2h; after that the job ends as Failed without having run.",
         "enum: Wait, Skip, Fail What the job does when another one is in its way: Wait in the queue (the default), Skip",
         "suspend <boolean> true holds a waiting job back",
     ):

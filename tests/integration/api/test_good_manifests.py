@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from integration.api.manifest_tables import EXAMPLES, good_manifests
+from integration.api.manifest_tables import EXAMPLES, example_files, good_manifests
 from integration.conftest import Kubectl
 from sluice.api import names
 from sluice.api.manifests import documents, parse
@@ -32,7 +32,7 @@ def _as_list(manifests: list[dict[str, Any]]) -> str:
 
 
 def test_all_examples_and_twenty_edges_of_both_resources_are_tried() -> None:
-    files = list(EXAMPLES.glob("*.yaml"))
+    files = example_files()
     of_examples = [manifest["kind"] for file in files for manifest in documents(file.read_text("utf-8"))]
     edges = Counter(manifest["kind"] for manifest in MANIFESTS)
     edges.subtract(of_examples)
@@ -63,4 +63,10 @@ def test_the_server_and_the_models_fill_in_the_same_defaults(kubectl: Kubectl, a
 
 def test_the_examples_are_taken_as_the_files_that_they_are(kubectl: Kubectl, namespace: str) -> None:
     done = kubectl("apply", "--namespace", namespace, "-f", str(EXAMPLES))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_spark_application_that_is_migrated_is_one(kubectl: Kubectl, namespace: str) -> None:
+    before = EXAMPLES / "migrating" / "spark-application" / "before.yaml"
+    done = kubectl("create", "--dry-run=server", "--validate=strict", "-n", namespace, "-f", str(before))
     assert done.returncode == 0, done.stderr

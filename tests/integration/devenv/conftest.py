@@ -1,5 +1,6 @@
 """Tests of the stack kill parts of it: they have one of their own."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,14 @@ from redis import Redis
 
 from devenv.stack import Stack
 from integration.conftest import Kubectl
+from integration.shared_stack import unshared_stack
 
 
 @pytest.fixture(scope="session")
-def stack(own_stack: Stack) -> Stack:
-    return own_stack
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """One for the folder's modules: their tests leave it whole."""
+    with unshared_stack(tmp_path_factory.mktemp("stack")) as stack:
+        yield stack
 
 
 @pytest.fixture(scope="session")

@@ -91,15 +91,16 @@ def running_in(folder: Path) -> list[str]:
 def name_of(process: psutil.Process) -> str | None:
     """None for one that ended since it was listed, as the short-lived children of ./dev do all the time."""
     try:
-        return process.name()
+        name: str = process.name()
     except psutil.NoSuchProcess:
         return None
+    return name
 
 
 def is_alive(process: psutil.Process) -> bool:
     """A zombie is not: it waits to be counted by whoever adopted it, which may be the ./dev around this test."""
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
 

@@ -10,6 +10,7 @@ import pytest
 from integration.objects import Objects
 from integration.waiting import PATIENCE
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.kube import client
 from sluice.kube.client import Kube
 from sluice.kube.listing import list_into
@@ -17,11 +18,9 @@ from sluice.kube.mirror import Mirror, uid_of, version_of
 from sluice.kube.resources import APPLICATIONS, JOBS, Resource
 from sluice.kube.watching import Watcher
 
-Json = dict[str, Any]
-
 PAGE, PAGES = 20, 3
 NAMES = [f"n-{number:02}" for number in range(PAGE * PAGES)]
-"""As the API server orders them: the first are on the first page."""
+"""The names in the API server's order: the first are on the first page."""
 
 BODIES: dict[Resource, Json] = {
     JOBS: {

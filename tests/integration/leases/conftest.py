@@ -37,7 +37,7 @@ async def redis(server: RedisProcess) -> AsyncIterator[Redis]:
 
 @pytest.fixture
 async def store(redis: Redis) -> LeaseStore:
-    """Of a leader in epoch 1, with nothing held."""
+    """The store of a leader in epoch 1, with nothing held."""
     made = LeaseStore(redis, "test", "cluster/ns/test")
     await made.rebuild(1, [])
     return made

@@ -41,7 +41,7 @@ class RedisProcess:
         shutil.copy(self._dump, self._dump.with_name(f"{name}.rdb"))
 
     def restart_from(self, name: str | None) -> None:
-        """As after a crash: with the snapshot of this name, or with nothing."""
+        """Kills Redis and starts it as after a crash: from the snapshot of this name, or from nothing."""
         self.service.kill()
         self._dump.unlink(missing_ok=True)
         if name is not None:

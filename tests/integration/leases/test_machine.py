@@ -58,7 +58,7 @@ class TheLeaseTable(RuleBasedStateMachine):
 
     @rule(who=LEADERS)
     def takes_over(self, who: int) -> None:
-        """By the Lease object, which never forgets, and with what Kubernetes knows of leases."""
+        """A leader takes over: its epoch comes from the Lease object, which never forgets, and what is held from Kubernetes."""
         self.epoch += 1
         self.run(self._asked_again(lambda: self.leaders[who].rebuild(self.epoch, list(self.held.values()))))
         self.leader, self.serves, self.forgot = who, self.epoch, False

@@ -23,8 +23,7 @@ from sluice.leases import (
     RefusedError,
     StaleError,
 )
-from sluice.leases.adoption import AdoptedMeanwhileError, adopt
-from sluice.leases.former import DamagedTableError, former
+from sluice.leases.former import AdoptedMeanwhileError, DamagedTableError, adopt, former
 from sluice.leases.keys import Keys
 
 
@@ -32,7 +31,7 @@ def lease(uid: str, *tables: str, attempt: int = 1, hash_: str = "h") -> Lease:
     return Lease(uid, attempt, hash_, f"etl/{uid}", tables or ("file:/t",))
 
 
-async def state(redis: Redis) -> dict[str, Any]:
+async def state(redis: Redis) -> dict[str | bytes, Any]:
     keys = sorted(await redis.keys("*"))
     kinds = [await redis.type(key) for key in keys]
     return {
@@ -206,7 +205,7 @@ class Delayed(LeaseStore):
 async def test_a_late_grant_does_not_hide_that_redis_went_back(
     store: LeaseStore, redis: Redis, server: RedisProcess
 ) -> None:
-    """As many grants as before are no proof that they are the same ones."""
+    """An equal number of grants doesn't prove that they are the same ones."""
     server.save("empty")
     await store.grant(lease("a"))
     await asyncio.to_thread(server.restart_from, "empty")

@@ -13,8 +13,7 @@ import pytest
 
 from integration.objects import Objects
 from integration.waiting import PATIENCE, eventually
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 ROOT = Path(__file__).parents[3]
 
@@ -155,7 +154,10 @@ class Applications:
 
     def state(self, name: str) -> str | None:
         application = self.get("sparkapplication", name)
-        return application and application.get("status", {}).get("applicationState", {}).get("state", "")
+        if application is None:
+            return None
+        state: str = application.get("status", {}).get("applicationState", {}).get("state", "")
+        return state
 
     def terminated(self, name: str) -> Json | None:
         """How the driver's container ended, if the pod says so."""

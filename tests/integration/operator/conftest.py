@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes import client, config
+from kubernetes import client
 
 from devenv.redis import ensure_redis_server
 from devenv.toolchain import cache
+from integration.connection import connected
 from integration.leases.redis_process import RedisProcess, running_redis
 from integration.objects import Objects, Server
 from integration.operator.played import Played
@@ -25,7 +26,7 @@ def redis_program() -> Path:
 
 @pytest.fixture(scope="session")
 def api(kubeconfig: Path) -> Iterator[client.ApiClient]:
-    with config.new_client_from_config(str(kubeconfig)) as connection:
+    with connected(kubeconfig) as connection:
         yield connection
 
 
@@ -36,7 +37,7 @@ def operator_logs() -> list[Path]:
 
 @pytest.fixture(autouse=True)
 def what_operators_say_is_shown_with_a_failure(operator_logs: list[Path]) -> Iterator[None]:
-    """Of this test's time only."""
+    """Shows only what they say during this test."""
     before = {log: log.stat().st_size for log in operator_logs}
     yield
     for log in operator_logs:

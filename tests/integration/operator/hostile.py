@@ -14,12 +14,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import Epochs, Lease
 from sluice.lifecycle.job import JobView
-
-Json = dict[str, Any]
 
 FUZZED = 60
 CROWD = 60
@@ -120,7 +119,7 @@ def _stays_under_hostile(text: str) -> bool:
     body = {"metadata": {"name": "x", "namespace": "x", "uid": "x", "generation": 1}, "spec": {"sql": text}}
     view = JobView(body, {"default": RuntimeProfile(spark_version="4.2.0")}, datetime.now(UTC))
     try:
-        return all(key.text.startswith("file:/hostile/") for key in view.unaided.keys)
+        return all(key.text.startswith("file:/hostile/") for key in view.footprint_from_spec.keys)
     except NotUnderstoodError:
         return True
     except Exception:  # noqa: BLE001 - all the better
@@ -260,7 +259,7 @@ def jobs(victim: Victim) -> list[HostileJob]:
 
 
 def _by_names() -> Iterator[HostileJob]:
-    """Of tables that policies name."""
+    """Yields jobs on tables that policies name."""
     for name in ("hostile.circle", "circle.hostile", "hostile.crowd", "default.hostile", "hostile.long"):
         yield HostileJob(f"names that policies bind, by {name}", {"sql": f"DELETE FROM {name} WHERE id = 1"})
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kubernetes import client
 from redis import Redis
@@ -17,8 +17,9 @@ from integration import evidence
 from integration.objects import Objects
 from integration.waiting import PATIENCE, eventually
 from sluice.api import names
+from sluice.api.base import Json
 
-Json = dict[str, Any]
+Seen = TypeVar("Seen")
 
 SPARK = ("sparkoperator.k8s.io", "v1beta2")
 
@@ -29,7 +30,7 @@ class Played:
     objects: Objects
     redis_url: str
     log: Path | None = None
-    """Of its operator, where that is one for many tests."""
+    """The log of its operator, where many tests share one."""
 
     @property
     def namespace(self) -> str:
@@ -62,13 +63,13 @@ class Played:
         created = self._custom.create_namespaced_custom_object(
             names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, body
         )
-        return str(created["metadata"]["uid"])
+        return str(_body(created)["metadata"]["uid"])
 
     def policy(self, name: str) -> Json:
         found = self._custom.get_namespaced_custom_object(
             names.GROUP, names.VERSION, self.namespace, names.POLICY_PLURAL, name
         )
-        return dict(found)
+        return _body(found)
 
     def policy_is(self, name: str, reason: str) -> Json:
         """The policy once its status has this reason, for its spec of now."""
@@ -83,7 +84,7 @@ class Played:
                 else None
             )
 
-        return eventually(told, f"policy {name} is {reason}", show=lambda: self.policy(name)) or {}
+        return eventually(told, f"policy {name} is {reason}", show=lambda: self.policy(name))
 
     def change_policy(self, name: str, patch: Json) -> None:
         self._custom.patch_namespaced_custom_object(
@@ -114,8 +115,10 @@ class Played:
 
     def job(self, name: str) -> Json | None:
         return _if_there(
-            lambda: self._custom.get_namespaced_custom_object(
-                names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, name
+            lambda: _body(
+                self._custom.get_namespaced_custom_object(
+                    names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, name
+                )
             )
         )
 
@@ -123,7 +126,7 @@ class Played:
         listed = self._custom.list_namespaced_custom_object(
             names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL
         )
-        return list(listed["items"])
+        return list(_body(listed)["items"])
 
     def status(self, name: str) -> Json:
         return (self.job(name) or {}).get("status") or {}
@@ -147,7 +150,7 @@ class Played:
         events = self._core.list_namespaced_event(
             self.namespace, field_selector=f"involvedObject.name={name},involvedObject.kind={kind}"
         )
-        return [event.reason for event in events.items]
+        return [event.reason or "" for event in events.items]
 
     def holders(self) -> set[str]:
         """Who holds leases, by Redis: uid/attempt."""
@@ -166,10 +169,10 @@ class Played:
         """The Lease object of the operator whose namespace this is."""
         leases = client.CoordinationV1Api(self.api)
         lease = leases.read_namespaced_lease("sluice-leader", self.namespace)
-        return dict(self.api.sanitize_for_serialization(lease))
+        return self._as_sent(lease)
 
     def operator_condition(self, type_: str) -> Json:
-        """As the operator tells it; empty if it doesn't."""
+        """Returns the condition as the operator tells it; empty if it doesn't."""
         annotations = self.leader_lease()["metadata"].get("annotations", {})
         conditions = json.loads(annotations.get(names.ANNOTATION_CONDITIONS, "[]"))
         return next((condition for condition in conditions if condition["type"] == type_), {})
@@ -186,15 +189,15 @@ class Played:
 
     def applications(self) -> list[Json]:
         listed = self._custom.list_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications")
-        return list(listed["items"])
+        return list(_body(listed)["items"])
 
     def applications_of(self, uid: str) -> list[Json]:
         return [app for app in self.applications() if app["metadata"]["labels"][names.LABEL_JOB_UID] == uid]
 
     def application(self, name: str) -> Json | None:
         return _if_there(
-            lambda: self._custom.get_namespaced_custom_object(
-                *SPARK, self.namespace, "sparkapplications", name
+            lambda: _body(
+                self._custom.get_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", name)
             )
         )
 
@@ -203,10 +206,10 @@ class Played:
         self._custom.create_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", body)
 
     def apply_pod(self, body: Json) -> None:
-        self._core.create_namespaced_pod(self.namespace, body)
+        self._core.create_namespaced_pod(self.namespace, client.V1Pod.model_validate(body))
 
     def write_status(self, job: str, status: Json) -> None:
-        """As somebody does who edits what only the operator should write."""
+        """Writes a status that only the operator should write, as a user with too many rights may."""
         self._custom.patch_namespaced_custom_object_status(
             names.GROUP, names.VERSION, self.namespace, names.JOB_PLURAL, job, {"status": status}
         )
@@ -237,7 +240,7 @@ class Played:
 
     def driver_for(self, application: Json) -> "Driver":
         name = application["metadata"]["name"]
-        self._core.create_namespaced_pod(self.namespace, _driver_pod(application))
+        self.apply_pod(_driver_pod(application))
         self.application_is(name, "SUBMITTED")
         return self.driver_named(name)
 
@@ -257,13 +260,13 @@ class Played:
 
     def pod(self, name: str) -> Json | None:
         pod = _if_there(lambda: self._core.read_namespaced_pod(name, self.namespace))
-        return None if pod is None else self.api.sanitize_for_serialization(pod)
+        return None if pod is None else self._as_sent(pod)
 
     def pods(self) -> list[Json]:
-        return [
-            self.api.sanitize_for_serialization(pod)
-            for pod in self._core.list_namespaced_pod(self.namespace).items
-        ]
+        return [self._as_sent(pod) for pod in self._core.list_namespaced_pod(self.namespace).items]
+
+    def _as_sent(self, read: client.V1Lease | client.V1Pod) -> Json:
+        return _body(self.api.sanitize_for_serialization(read))  # type: ignore[no-untyped-call]  # the library gives it no types
 
     def patch_pod_status(self, name: str, status: Json) -> None:
         self._core.patch_namespaced_pod_status(name, self.namespace, {"status": status})
@@ -278,7 +281,10 @@ class Played:
         self._core.create_namespaced_pod_binding(
             pod,
             self.namespace,
-            {"metadata": {"name": pod}, "target": {"apiVersion": "v1", "kind": "Node", "name": "played"}},
+            client.V1Binding(
+                metadata=client.V1ObjectMeta(name=pod),
+                target=client.V1ObjectReference(api_version="v1", kind="Node", name="played"),
+            ),
             _preload_content=False,
         )
 
@@ -318,7 +324,7 @@ class Driver:
         self.ends(0, committed(table, version))
 
     def vanishes(self) -> None:
-        """As by `kubectl delete --force` and a finalizer taken off by hand: no word of how it ended."""
+        """Goes as after `kubectl delete --force` with the finalizer taken off by hand: nothing says how it ended."""
         self.cluster.patch_pod(self.pod, {"metadata": {"finalizers": None}})
         if self.cluster.pod(self.pod) is not None:
             self.cluster.delete_pod(self.pod)
@@ -357,6 +363,25 @@ def committed(table: str, version: int = 1, operation: str = "WRITE") -> str:
                     ],
                 }
             ],
+        }
+    )
+
+
+def lost_a_race() -> str:
+    """The result of a driver whose commit Delta refused for another's."""
+    return json.dumps(
+        {
+            "version": 1,
+            "outcome": "Failed",
+            "attempt": 1,
+            "statements": [],
+            "exception": {
+                "class": "ConcurrentAppendException",
+                "errorClass": "DELTA_CONCURRENT_APPEND",
+                "message": "Files were added",
+                "statement": 1,
+                "conflictingCommit": {"version": 5, "operation": "WRITE", "stamp": None},
+            },
         }
     )
 
@@ -400,7 +425,12 @@ def _driver_pod(application: Json) -> Json:
     }
 
 
-def _if_there(read: Callable[[], Any]) -> Any:
+def _body(answer: object) -> Json:
+    assert isinstance(answer, dict), answer
+    return answer
+
+
+def _if_there(read: Callable[[], Seen]) -> Seen | None:
     try:
         return read()
     except client.ApiException as error:

@@ -64,7 +64,7 @@ class OperatorProcess:
             self.process.wait(PATIENCE)
 
     def stop(self, number: Signals = SIGTERM) -> int:
-        """As a deployment stops it, or somebody at a terminal."""
+        """Stops it as a deployment does, or somebody at a terminal."""
         self.signal(number)
         return self.ends()
 
@@ -97,7 +97,7 @@ class OperatorProcess:
             connection.close()
 
     def metric(self, sample: str) -> float | None:
-        """Of a sample as Prometheus writes it, labels included."""
+        """Returns the value of a sample, named as Prometheus writes it, labels included."""
         found = re.search(rf"^{re.escape(sample)} (\S+)$", self.get("/metrics")[1], re.MULTILINE)
         return float(found[1]) if found else None
 

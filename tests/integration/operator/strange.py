@@ -6,7 +6,7 @@ Tables lie under /strange alone.
 from dataclasses import dataclass
 from typing import Any
 
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 MISSING = object()
 """There is no such field at all."""

@@ -10,7 +10,7 @@ from integration.operator.conftest import StartOperator
 from integration.operator.played import Driver, Played, append, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
-from sluice.controller.metrics import Work
+from sluice.controller.metrics import WorkDone
 
 FEW, MANY = 8, 32
 WRITES = ("create", "update", "patch", "delete")
@@ -95,7 +95,7 @@ def test_a_release_of_a_table_judges_no_more_where_four_times_as_many_wait_for_i
         driver.succeeds("file:/lake/hot")
         driver = cluster.start(waiting.pop(0))
         costs.append(_at_rest(operator) - before)
-    few, more = (cost[Work.WAITERS_JUDGED] for cost in costs)
+    few, more = (cost[WorkDone.WAITERS_JUDGED] for cost in costs)
     assert more <= few + SLACK
 
 
@@ -110,7 +110,7 @@ def test_a_table_is_read_once_for_all_who_were_there(
         operator = operators(f"operator-of-{many}")
         for name in names[1:]:
             cluster.reaches(name, "Waiting")
-        reads.append(_at_rest(operator)[Work.TABLE_READS])
+        reads.append(_at_rest(operator)[WorkDone.TABLE_READS])
         operator.stop()
     # The second one reads what is left of the first one's table, too.
     assert reads[1] <= 2 * reads[0] + SLACK
@@ -149,7 +149,7 @@ def _done(operator: OperatorProcess) -> Counter[str]:
                 found[sample.labels["kind"]] += round(sample.value)
             elif sample.name == "sluice_api_requests_total" and _counts(sample.labels):
                 found["writes"] += round(sample.value)
-    assert {*Work} <= found.keys(), "a kind of work is counted no more"
+    assert {*WorkDone} <= found.keys(), "a kind of work is counted no more"
     return found
 
 

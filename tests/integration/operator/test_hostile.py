@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +41,7 @@ def _good_jobs(cluster: Played, prefix: str, number: int) -> float:
 Entry = hostile.HostileJob | hostile.HostileObject | hostile.HostilePolicy
 
 
-def _apply(cluster: Played, corpus: list[Entry]) -> int:
+def _apply(cluster: Played, corpus: Sequence[Entry]) -> int:
     """How many of them the API server let through."""
     taken = 0
     for number, entry in enumerate(corpus):
@@ -74,9 +74,10 @@ def test_good_jobs_end_well_in_their_time_beside_all_that_nobody_should_write(
     victims_driver = cluster.start("victim")
     attempt = cluster.reaches("victim", "Running")["attempts"][0]
     victim = hostile.Victim(cluster.namespace, uid, attempt)
-    policies, others = [*hostile.policies()], [*hostile.jobs(victim), *hostile.objects(victim)]
+    policies = [*hostile.policies()]
+    others: list[Entry] = [*hostile.jobs(victim), *hostile.objects(victim)]
     corpus = [*policies, *others]
-    taken = _apply(cluster, [*policies])
+    taken = _apply(cluster, policies)
     eventually(lambda: not _untold(cluster), "every policy is told", show=lambda: _untold(cluster))
     taken += _apply(cluster, others)
     beside = _good_jobs(cluster, "beside", good)

@@ -7,6 +7,7 @@ from typing import Any
 from kubernetes import client
 
 from integration.leases.redis_process import RedisProcess
+from integration.objects import Objects, Server
 from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, append, rewrite
 from integration.operator.process import OperatorProcess, sluice
@@ -14,7 +15,7 @@ from integration.waiting import PATIENCE, eventually
 from sluice.leases import Lease
 
 LOST = Lease("lost", 1, "hash", "etl/lost", ("file:/lake/refused",))
-"""Of a cluster that is gone."""
+"""A lease of a cluster that is gone."""
 
 
 def ended(operator: OperatorProcess) -> tuple[int, str]:
@@ -24,6 +25,7 @@ def ended(operator: OperatorProcess) -> tuple[int, str]:
 
 def claims(api: client.ApiClient) -> dict[str, Any]:
     found = client.CoreV1Api(api).read_namespaced_config_map("sluice-installations", "kube-system")
+    assert found.data is not None, "nothing is claimed"
     return {key: json.loads(text) for key, text in found.data.items()}
 
 
@@ -33,7 +35,7 @@ def test_an_installation_that_watches_what_another_watches_ends_with_a_sentence(
     second = operators("second", deployment="second")
     code, told = ended(second)
     assert code == 2, told
-    assert f"/{namespace}/second doesn't start beside" in told
+    assert f"/{namespace}/second does not start beside" in told
     assert f"/{namespace}/sluice" in told
     assert f"both run the jobs of namespace {namespace}" in told
     assert f"kubectl delete lease -n {namespace} sluice-leader" in told
@@ -79,6 +81,40 @@ def test_an_installation_may_watch_other_namespaces_than_before(
         return bool(now == before | {"namespaces": [namespace, f"{namespace}-more"]})
 
     eventually(is_claimed, "it claims the namespaces that it watches now", show=lambda: claims(api))
+
+
+def test_a_driver_in_a_namespace_that_is_watched_no_longer_keeps_its_lease(
+    cluster: Played, api: client.ApiClient, kubeconfig: Path, operators: StartOperator, redis: RedisProcess
+) -> None:
+    elsewhere = Objects(Server.of(kubeconfig), f"{cluster.namespace}-too")
+    elsewhere.create_namespace()
+    both = [cluster.namespace, elsewhere.namespace]
+    try:
+        there = Played(api, elsewhere, redis.url)
+        before = operators(watchNamespaces=both)
+        uid = there.apply("runs", rewrite("/lake/both"))
+        driver = there.start("runs")
+        there.reaches("runs", "Running")
+        assert before.stop() == 0
+        fewer = operators("fewer")
+        fewer.says("the lease table was rebuilt with 1 leases")
+        waits = cluster.apply("waits", rewrite("/lake/both"))
+        status = cluster.reaches("waits", "Waiting")
+        assert [one["job"] for one in status["blockedBy"]] == [f"{elsewhere.namespace}/runs"]
+        told = cluster.operator_tells("LeasesExplained", "False")
+        assert "no longer in watchNamespaces" in told["message"]
+        assert f"sluice leases revoke {uid}/1" in told["message"]
+        assert fewer.stop() == 0
+
+        operators("again", watchNamespaces=both)
+        cluster.operator_tells("LeasesExplained", "True")
+        assert cluster.applications_of(waits) == []
+        driver.succeeds("file:/lake/both")
+        there.reaches("runs", "Succeeded")
+        cluster.start("waits").succeeds("file:/lake/both", 2)
+        cluster.reaches("waits", "Succeeded")
+    finally:
+        elsewhere.delete_namespace()
 
 
 def test_a_redis_with_the_leases_of_another_installation_is_not_touched_before_it_is_adopted(

@@ -34,7 +34,7 @@ def connected(namespace: str, kubeconfig: Path) -> Connected:
 
 
 def busy_until(is_over: Callable[[], bool], seconds: float) -> None:
-    """In Python alone, as a long decision is."""
+    """Keeps the process busy in Python alone, as a long decision does."""
     until = monotonic() + seconds
     while monotonic() < until and not is_over():
         sum(range(1000))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from integration.operator.played import Played, append, rewrite
+from integration.operator.played import Played, append, lost_a_race, rewrite
 from integration.waiting import eventually
 from sluice.api import names
 
@@ -79,20 +79,7 @@ def test_a_job_costs_at_most_eight_writes_beside_four_events(shared: Played) -> 
 
 def test_what_a_statement_failed_of_stands_in_the_status(shared: Played) -> None:
     shared.apply("fails", rewrite("/lake/fails"))
-    result = {
-        "version": 1,
-        "outcome": "Failed",
-        "attempt": 1,
-        "statements": [],
-        "exception": {
-            "class": "ConcurrentAppendException",
-            "errorClass": "DELTA_CONCURRENT_APPEND",
-            "message": "Files were added",
-            "statement": 1,
-            "conflictingCommit": {"version": 5, "operation": "WRITE", "stamp": None},
-        },
-    }
-    shared.start("fails").ends(1, json.dumps(result))
+    shared.start("fails").ends(1, lost_a_race())
     status = shared.reaches("fails", "Failed")
     assert status["reason"] == "ConcurrentAppendException"
     assert status["attempts"][0]["exception"]["conflictingCommit"] == {"version": 5, "operation": "WRITE"}
@@ -130,7 +117,7 @@ def test_of_a_folder_that_only_drivers_have_nothing_is_said(shared: Played) -> N
     shared.start("elsewhere").ends(137)
     message = shared.reaches("elsewhere", "Failed")["message"]
     assert "what it committed is not known" in message
-    assert "is not there where the operator runs" in message
+    assert "does not exist where the operator runs" in message
 
 
 @pytest.mark.parametrize(

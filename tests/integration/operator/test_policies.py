@@ -1,7 +1,8 @@
 """Each policy says whether all of it counts, on a real API server; the operator tells it once, and again when it changes."""
 
 from integration.conftest import Kubectl
-from integration.operator.played import Json, Played
+from integration.operator.played import Played
+from sluice.api.base import Json
 
 
 def _stalled(policy: Json) -> bool:

@@ -8,9 +8,10 @@ import sys
 
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
-from integration.operator.played import Json, Played, rewrite
+from integration.operator.played import Played, rewrite
 from integration.operator.process import OPERATOR, OperatorProcess
 from integration.waiting import eventually
+from sluice.api.base import Json
 
 
 def test_leader_and_follower_tell_how_they_are(

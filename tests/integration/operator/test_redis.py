@@ -124,3 +124,27 @@ def test_a_redis_that_may_evict_leases_is_named_in_the_status(
         client.config_set("maxmemory-policy", "noeviction")
     cluster.start("evictable").succeeds("file:/lake/evictable")
     cluster.reaches("evictable", "Succeeded")
+
+
+def test_a_redis_that_is_full_grants_nothing_and_says_so(
+    cluster: Played, operator: OperatorProcess, redis: RedisProcess
+) -> None:
+    """Its leases are never evicted for new ones; those that are held end as ever."""
+    cluster.apply("before", rewrite("/lake/before"))
+    driver = cluster.start("before")
+    cluster.reaches("before", "Running")
+    with redis.client() as client:
+        client.config_set("maxmemory", "1mb")
+        cluster.apply("full", rewrite("/lake/full"))
+        eventually(
+            lambda: "maxmemory" in cluster.status("full").get("message", ""),
+            "the status says it",
+            show=lambda: cluster.status("full"),
+        )
+        driver.succeeds("file:/lake/before")
+        cluster.reaches("before", "Succeeded")
+        client.config_set("maxmemory", "0")
+    cluster.start("full").succeeds("file:/lake/full")
+    cluster.reaches("full", "Succeeded")
+    assert operator.running
+    assert all("exception" not in entry for entry in operator.entries())

@@ -3,14 +3,15 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 from kubernetes import client
 
-from integration.operator.played import Json, Played, rewrite
+from integration.operator.played import Played, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
+from sluice.api.base import Json
 
 COUNT = "count/sparkapplications.sparkoperator.k8s.io"
 SHORT = {"admission": {"quotaTimeout": "4s"}}
@@ -23,7 +24,10 @@ def _quota(cluster: Played) -> Iterator[None]:
     core = client.CoreV1Api(cluster.api)
     none = {COUNT: "0"}
     core.create_namespaced_resource_quota(
-        cluster.namespace, {"metadata": {"name": "small"}, "spec": {"hard": none}}
+        cluster.namespace,
+        client.V1ResourceQuota(
+            metadata=client.V1ObjectMeta(name="small"), spec=client.V1ResourceQuotaSpec(hard=none)
+        ),
     )
     core.patch_namespaced_resource_quota_status(
         "small", cluster.namespace, {"status": {"hard": none, "used": none}}
@@ -34,28 +38,32 @@ def _quota(cluster: Played) -> Iterator[None]:
 
 @contextmanager
 def _policy(cluster: Played) -> Iterator[None]:
-    """As a webhook does that somebody runs."""
+    """Refuses every create of a SparkApplication, as somebody's webhook would."""
     admission = client.AdmissionregistrationV1Api(cluster.api)
     name = f"no-{cluster.namespace}"
-    rule = {
-        "apiGroups": ["sparkoperator.k8s.io"],
-        "apiVersions": ["*"],
-        "operations": ["CREATE"],
-        "resources": ["sparkapplications"],
-    }
-    here = {"matchLabels": {"kubernetes.io/metadata.name": cluster.namespace}}
+    metadata = client.V1ObjectMeta(name=name)
+    rule = client.V1NamedRuleWithOperations(
+        api_groups=["sparkoperator.k8s.io"],
+        api_versions=["*"],
+        operations=["CREATE"],
+        resources=["sparkapplications"],
+    )
+    here = client.V1LabelSelector(match_labels={"kubernetes.io/metadata.name": cluster.namespace})
     admission.create_validating_admission_policy(
-        {
-            "metadata": {"name": name},
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
-                "validations": [{"expression": "false", "message": "no Spark on Mondays"}],
-            },
-        }
+        client.V1ValidatingAdmissionPolicy(
+            metadata=metadata,
+            spec=client.V1ValidatingAdmissionPolicySpec(
+                failure_policy="Fail",
+                match_constraints=client.V1MatchResources(resource_rules=[rule], namespace_selector=here),
+                validations=[client.V1Validation(expression="false", message="no Spark on Mondays")],
+            ),
+        )
     )
     admission.create_validating_admission_policy_binding(
-        {"metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]}}
+        client.V1ValidatingAdmissionPolicyBinding(
+            metadata=metadata,
+            spec=client.V1ValidatingAdmissionPolicyBindingSpec(policy_name=name, validation_actions=["Deny"]),
+        )
     )
     yield
     admission.delete_validating_admission_policy_binding(name)
@@ -84,6 +92,13 @@ def _refuses(cluster: Played) -> bool:
     return False
 
 
+@contextmanager
+def applications_are_refused(cluster: Played) -> Iterator[None]:
+    with _policy(cluster):
+        eventually(lambda: _refuses(cluster), "applications are refused")
+        yield
+
+
 def _refused(cluster: Played, name: str) -> Json:
     return eventually(
         lambda: (
@@ -102,7 +117,7 @@ def _refused(cluster: Played, name: str) -> Json:
 def test_what_is_refused_too_long_gives_its_leases_back_and_queues_again_with_its_age(
     cluster: Played,
     operator: OperatorProcess,
-    refusing: Callable[[Played], "contextmanager[None]"],
+    refusing: Callable[[Played], AbstractContextManager[None]],
     words: str,
 ) -> None:
     with refusing(cluster):

@@ -12,8 +12,7 @@ from deltalake.schema import PrimitiveType
 from integration.operator.played import Played
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 
 @pytest.fixture
@@ -85,7 +84,7 @@ def test_a_column_is_only_missing_if_nobody_is_about_to_add_it(
     shared.apply("too-early", update(path, "2026-11-19", "note"))
     status = shared.reaches("too-early", "Failed")
     assert status["reason"] == "NotUnderstood"
-    assert "there is no column note; the table has id, amount, date" in status["message"]
+    assert "there is no column note: the table has id, amount, date" in status["message"]
 
     shared.apply("add-note", {"sql": f"ALTER TABLE delta.`{path}` ADD COLUMNS (note INT)"})
     driver = shared.start("add-note")
@@ -104,7 +103,7 @@ def test_a_column_is_only_missing_if_nobody_is_about_to_add_it(
 def test_a_name_that_a_policy_binds_to_a_path_is_the_table_at_that_path(
     cluster: Played, operator: OperatorProcess, path: str
 ) -> None:
-    """In a cluster of its own: a name that leads nowhere yet may be any table of the others."""
+    """The test has a cluster of its own: a name that leads nowhere yet may be any table of other tests."""
 
     def named(day: str) -> Json:
         return {"sql": f"UPDATE sales.orders SET amount = 1 WHERE date = DATE '{day}'"}
@@ -140,7 +139,7 @@ def _reads(cluster: Played, name: str) -> str:
 
 
 def _partition(path: str, columns: list[str]) -> None:
-    """As a foreign writer's REPLACE TABLE would."""
+    """Partitions the table anew, as a foreign writer's REPLACE TABLE would."""
     log = Path(path, "_delta_log")
     latest = max(log.glob("*.json"))
     lines = [json.loads(line) for line in latest.read_text(encoding="utf-8").splitlines()]

@@ -93,7 +93,7 @@ def test_a_stopped_leader_is_replaced_and_does_no_harm_when_it_wakes(
 
 
 def _seconds_without_a_leader(cluster: Played, held: dict[str, Any]) -> float:
-    """From the last time that the holder renewed to the first time of the next one, as both wrote into the Lease."""
+    """Returns the seconds from the holder's last renewal to the next holder's first, as both wrote them into the Lease."""
     later = cluster.objects.history("lease", held["metadata"]["resourceVersion"])
     for before, after in pairwise([held, *(event["object"] for event in later)]):
         if before["spec"]["holderIdentity"] != after["spec"]["holderIdentity"]:

@@ -10,6 +10,7 @@ from kubernetes import client
 
 from integration.operator.played import Played, append, rewrite
 from integration.waiting import eventually
+from sluice.api.base import Json
 
 
 def _admission_ran(cluster: Played, mark: str) -> None:
@@ -146,12 +147,11 @@ def test_a_job_edited_into_a_conflict_just_before_its_turn_waits(shared: Played)
         _change_or_be_refused(shared, f"turn-{number}", rewrite("/lake/turn"))
     _admission_ran(shared, "turn")
     for number, uid in enumerate(uids):
-        status = eventually(
-            lambda number=number: (
-                shared.status(f"turn-{number}").get("footprint") and shared.status(f"turn-{number}")
-            ),
-            "it was judged",
-        )
+
+        def judged(name: str = f"turn-{number}") -> Json | None:
+            return shared.status(name).get("footprint") and shared.status(name)
+
+        status = eventually(judged, "it was judged")
         says = (shared.job(f"turn-{number}") or {})["spec"]["sql"]
         on_the_contended_table = "`/lake/turn`" in says
         assert (len(shared.applications_of(uid)) == 0) == on_the_contended_table, status
@@ -186,7 +186,7 @@ def test_a_waiting_job_that_is_deleted_lets_the_next_one_go(shared: Played) -> N
     eventually(lambda: shared.status("after-gone").get("blockedByCount") == 2, "both are in its way")
     message = shared.status("after-gone")["message"]
     assert "/gone-holder runs on file:/lake/gone: " in message
-    assert "(1 more in the way)" in message
+    assert "(1 more in its way)" in message
     shared.delete("gone")
     eventually(lambda: shared.status("after-gone").get("blockedByCount") == 1, "only the holder is left")
     driver.succeeds("file:/lake/gone")

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -24,8 +23,7 @@ from integration.leases.redis_process import RedisProcess, running_redis
 from integration.objects import Objects, Server
 from integration.operator.process import OperatorProcess, configuration
 from jvm_options import java_options
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 ROOT = Path(__file__).parents[3]
 ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
@@ -114,9 +112,10 @@ class Pipeline:
 
 def _command(process: psutil.Process) -> list[str]:
     try:
-        return process.cmdline()
+        words: list[str] = process.cmdline()
     except psutil.Error:
         return []
+    return words
 
 
 @pytest.fixture(scope="module")

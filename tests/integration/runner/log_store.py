@@ -25,7 +25,9 @@ class LogStore:
     def __init__(
         self, spark: SparkSession, name: str, settings: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        self._jvm: Any = spark._jvm
+        jvm = spark._jvm
+        assert jvm is not None, "this session has no JVM of its own"
+        self._jvm: Any = jvm
         self._conf = spark._jsparkSession.sessionState().newHadoopConf()
         for key, value in settings.items():
             self._conf.set(key, value)

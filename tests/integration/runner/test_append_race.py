@@ -89,12 +89,12 @@ def race(running: list[Driver], table: Path, freezes: Path, number: int) -> list
 
 
 def versions_in_hand(table: Path) -> list[int]:
-    """Of the commits that are written, but haven't got their name yet."""
+    """Returns the versions of the commits that are written, but haven't got their name yet."""
     return [int(file.name.split(".")[1]) for file in (table / "_delta_log").glob(".*.json.*.tmp")]
 
 
 def stamps(table: Path) -> Iterator[str]:
-    """Of all commits that the log holds."""
+    """Yields the stamps of all commits that the log holds."""
     for commit in (table / "_delta_log").glob("*.json"):
         for line in commit.read_text().splitlines():
             stamp = json.loads(line).get("commitInfo", {}).get("userMetadata")

@@ -66,7 +66,7 @@ def races(stores: Mapping[str, LogStore], folder: Path, pipes: Mapping[str, Path
 def race(
     stores: Mapping[str, LogStore], commit: Path, pipes: Mapping[str, Path], threads: ThreadPoolExecutor
 ) -> Race:
-    """Those of one pipe go on together, those of the next one when they have ended."""
+    """Lets the writers of one pipe go on together, and those of the next pipe when these have ended."""
     with ExitStack() as held:
         # Open for reading, too: thus neither this nor a writer waits in open() for the other side.
         ends = {

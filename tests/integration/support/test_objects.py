@@ -34,7 +34,7 @@ def answers() -> list[tuple[int, str]]:
 
 @pytest.fixture
 def objects(answers: list[tuple[int, str]]) -> Iterator[Objects]:
-    """Of a server that gives these answers, one after the other."""
+    """Yields the objects of a server that gives these answers, one after the other."""
     handler = type("Handler", (_Scripted,), {"answers": answers})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         serving = threading.Thread(target=server.serve_forever)

@@ -84,7 +84,8 @@ class Operators:
             yield from self.ending.steps(s, who, o, run)
 
     def _shown_what_went_back(self, s: State, o: Operator) -> bool:
-        """By its own renewals or by older lists, which aren't modelled: nothing of it is believed in this epoch."""
+        """Whether its own renewals or older lists, which aren't modelled, show that the API server went back: nothing that came
+        back is believed in this epoch."""
         return self.design.api_going_back_noticed and 0 < o.epoch <= s.went_back
 
     def _forgot(self, s: State, o: Operator) -> bool:

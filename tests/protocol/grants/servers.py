@@ -130,7 +130,7 @@ def write(s: State, r: Write, design: Design) -> tuple[State, str]:
 
 
 def _judged(r: Write, design: Design) -> bool:
-    """By the admission policy, which lets deletions be."""
+    """Whether the admission policy judges this write; it lets deletions be."""
     if r.kind == "status":
         return design.policy_on_status
     changed = {what for what, _ in r.changes}

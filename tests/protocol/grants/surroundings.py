@@ -166,7 +166,7 @@ class Surroundings:
             yield Step("human", "starts the Spark operator again", s._replace(went_back=0))
 
     def _all_is_known(self, s: State) -> bool:
-        """As the leader tells: nothing that came back stands any more without a lease."""
+        """Whether the leader tells that all is known: nothing that came back is without a lease any more."""
         leader = s.operators[s.holder]
         known = {lease.token for lease in s.redis.leases}
         return (

@@ -47,7 +47,7 @@ def test_keys_are_strings_as_in_json() -> None:
 
 @pytest.mark.parametrize("text", ["sql: a\nsql: b\n", "on: a\ntrue: b\n"])
 def test_a_key_that_stands_twice_is_refused_with_its_place(text: str) -> None:
-    with pytest.raises(InvalidManifest, match="is there twice: remove one") as refusal:
+    with pytest.raises(InvalidManifest, match="appears twice: remove one") as refusal:
         list(documents(text))
     assert "line 2" in str(refusal.value)
 
@@ -97,7 +97,7 @@ def test_all_problems_are_told_at_once() -> None:
     assert set(refusal.value.problems) == {
         "spec.write.table: Required value",
         "spec.write.source.path: must be absolute, such as s3://bucket/table or file:/data/table: "
-        "a relative path means another folder on each machine",
+        "a relative path means a different folder on each machine",
         'spec.write.mode: Unsupported value: "append": supported values: '
         '"Append", "Overwrite", "OverwritePartitions"',
         "spec.write.colour: unknown field",
@@ -109,7 +109,10 @@ def test_all_problems_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"kind": "SparkApplication"}, "kind: 'SparkApplication' is none of DeltaWriteJob, DeltaTablePolicy"),
+        (
+            {"kind": "SparkApplication"},
+            "kind: 'SparkApplication' is not one of DeltaWriteJob, DeltaTablePolicy",
+        ),
         (
             {"apiVersion": "sluice.dev/v1"},
             'apiVersion: Unsupported value: "sluice.dev/v1": supported values: "sluice.dev/v1alpha1"',

@@ -6,15 +6,15 @@ from sluice.api.problems import problems_of
 
 DELETE = {"sql": "DELETE FROM t"}
 TOLD = [
-    (DELETE | {"paramaters": {}}, "spec.paramaters: there is no such field, but parameters"),
+    (DELETE | {"paramaters": {}}, "spec.paramaters: there is no such field; did you mean parameters?"),
     (DELETE | {"zzz": 1}, "spec.zzz: there is no such field"),
     (
         DELETE | {"admission": {"timout": "1h"}},
-        "spec.admission.timout: there is no such field, but timeout",
+        "spec.admission.timout: there is no such field; did you mean timeout?",
     ),
     (
         DELETE | {"parameters": {"day": {"dat": "2026-10-01"}}},
-        "spec.parameters.day.dat: there is no such field, but date",
+        "spec.parameters.day.dat: there is no such field; did you mean date?",
     ),
     (
         {"write": {"table": "a.b", "source": {"sql": "SELECT 1"}}},

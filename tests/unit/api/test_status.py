@@ -4,11 +4,11 @@ import pytest
 from pydantic import ValidationError
 
 from sluice.api.conditions import Condition
-from sluice.api.job_status import AttemptException, Phase, TableFootprint
+from sluice.api.job_status import AttemptException, Phase, ShownFootprint
 
 
 def test_what_is_too_long_is_cut_and_says_so() -> None:
-    shown = TableFootprint(
+    shown = ShownFootprint(
         table="s3://lake/" + "x" * 2000,
         statement=1,
         operation="Merge",
@@ -25,7 +25,7 @@ def test_what_is_too_long_is_cut_and_says_so() -> None:
 @pytest.mark.parametrize("table", ["", "\0:// /\n", "sales\n", "file:/lake/\x7f"])
 def test_what_is_no_tables_name_is_none_in_a_status_either(table: str) -> None:
     with pytest.raises(ValidationError, match="pattern"):
-        TableFootprint(table=table, statement=1, operation="Merge", reads="true", writes="true")
+        ShownFootprint(table=table, statement=1, operation="Merge", reads="true", writes="true")
 
 
 def test_an_exception_of_any_length_can_be_told() -> None:

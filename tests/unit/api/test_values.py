@@ -10,19 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from sluice.api.durations import Duration, Limit
+from sluice.api.identifiers import ObjectName, RunKey
 from sluice.api.parameters import Parameter
 from sluice.api.policy import Maintenance
-from sluice.api.values import (
-    Duration,
-    Limit,
-    ObjectName,
-    Options,
-    RunKey,
-    SparkConf,
-    Sql,
-    TableName,
-    TablePath,
-)
+from sluice.api.settings import Options, SparkConf
+from sluice.api.sql import Sql, TableName, TablePath
 
 
 def _takes(kind: Any, value: Any) -> bool:

@@ -114,7 +114,7 @@ def test_samples_of_the_main_thread_alone_are_told_by_function_and_waiting_is_no
 
 
 def test_calls_are_told_by_function_of_one_file_and_polling_is_no_cost(tmp_path: Path) -> None:
-    calls = {
+    calls: profiles.Calls = {
         ("/x/operator/sluice/loop.py", 3, "run"): (1, 1, 1.0, 4.0, {}),
         ("/x/operator/sluice/queue.py", 8, "run"): (9, 9, 3.0, 3.0, {}),
         ("~", 0, "<method 'poll' of 'select.epoll' objects>"): (5, 5, 90.0, 90.0, {}),

@@ -4,14 +4,14 @@ import math
 
 from bench.admission.operator_metrics import Said, between, said_in, together
 
-from sluice.controller.metrics import Metrics, Outcome, Work
+from sluice.controller.metrics import DecisionOutcome, Metrics, WorkDone
 
 
 def _after(*turns: float) -> Said:
     metrics = Metrics()
     for seconds in turns:
         metrics.turned(seconds)
-    metrics.decided(Outcome.GRANTED)
+    metrics.decided(DecisionOutcome.GRANTED)
     return said_in(metrics.text().decode())
 
 
@@ -33,8 +33,8 @@ def test_operators_are_counted_together_and_one_that_did_not_answer_counts_nothi
 
 def test_counts_are_told_for_each_unit_also_where_nothing_was_counted() -> None:
     nothing, twelve = Metrics(), Metrics()
-    nothing.count(Work.TABLE_READS, lambda: 0)
-    twelve.count(Work.TABLE_READS, lambda: 12)
+    nothing.count(WorkDone.TABLE_READS, lambda: 0)
+    twelve.count(WorkDone.TABLE_READS, lambda: 12)
     before, after = (said_in(metrics.text().decode()) for metrics in (nothing, twelve))
     assert between(before, after, units=4)["table reads each"] == 3.0
     assert between(before, before, units=4)["table reads each"] == 0.0

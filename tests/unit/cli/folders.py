@@ -58,7 +58,7 @@ def write(folder: Path, **texts: str) -> None:
 
 
 def sluice(*arguments: object, terminal_width: int = 100) -> Result:
-    """As it ends, whatever it ends with: an exception is a failure of the test."""
+    """Runs the command and returns its result, whatever its exit code: an exception fails the test."""
     result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": str(terminal_width)})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -83,6 +83,11 @@ def test_vacuum_below_a_writers_lifetime_is_unsafe() -> None:
     )
 
 
+def test_hours_are_told_with_their_unit_and_one_hour_is_singular() -> None:
+    told = asked({"sql": "VACUUM orders RETAIN 1 HOURS"}, APPEND)["secondLoses"]["reason"]
+    assert told == "VACUUM keeps files for 1 hour, but the other job may run for 168 hours"
+
+
 def test_vacuum_below_a_readers_lifetime_is_unsafe() -> None:
     vacuum = {"sql": "VACUUM orders RETAIN 0 HOURS"}
     read = {"sql": "INSERT INTO report SELECT * FROM orders"}
@@ -122,10 +127,15 @@ def test_the_jobs_own_version_beats_the_tables() -> None:
     assert asked(old, vectors)["firstLoses"]["verdict"] == "may"
 
 
+def test_what_is_wrong_with_a_table_is_told_as_the_line_spells_it() -> None:
+    line = {"table": {"schema": [{"name": "id", "type": "bigin"}]}, "first": APPEND, "second": APPEND}
+    assert answer(json.dumps(line), 1)["error"].startswith("table.schema[0].type must be a type of Spark (")
+
+
 def test_bad_lines_say_why_and_the_rest_goes_on() -> None:
     good = json.dumps({"id": "good", "table": TABLE, "first": APPEND, "second": DELETE})
     bad = {
-        "{": "no JSON",
+        "{": "not JSON",
         "[]": "must be an object",
         '{"id": "a"}': "table must be an object",
         json.dumps({"id": "a", "table": TABLE | {"logStore": "tape"}}): "logStore",
@@ -150,11 +160,13 @@ def test_a_catalog_that_commits_is_a_safe_store() -> None:
 
 def test_columns_need_a_name_and_a_type() -> None:
     for column in ({"type": "int"}, {"name": "id"}, {"name": 5, "type": "int"}):
-        assert "a column needs a name and a type" in asked(APPEND, APPEND, schema=[column])["error"]
+        assert (
+            "table.schema[0] must have a name and a type" in asked(APPEND, APPEND, schema=[column])["error"]
+        )
 
 
 def test_answers_are_json_whatever_an_id_is() -> None:
-    assert "NaN is no number" in answer('{"id": NaN}', 7)["error"]
+    assert "NaN is not a number" in answer('{"id": NaN}', 7)["error"]
 
 
 def test_footprint_shows_what_was_understood(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`sluice explain A B`: a verdict that is understood at once, and a changed line that is true."""
 
 import json
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ def test_rows_that_may_land_anywhere_can_be_promised(folder: Path) -> None:
     advice = explained(folder, sql)["advice"]
     assert [one["lines"][0]["after"] for one in advice] == ["writes: [\"date = DATE '2026-11-18'\"]"]
     assert not advice[0]["keepsResult"]
+    assert advice[0]["because"].endswith("; this version's operator does not run jobs with it yet")
 
 
 def test_a_pipe_gets_plain_lines_within_the_width(folder: Path) -> None:
@@ -170,6 +172,31 @@ def test_a_write_by_position_rests_on_no_assumption_about_columns(folder: Path) 
     write(folder, policy=bound, other=other)
     result = sluice("explain", *(folder / f"{n}.yaml" for n in ("delete", "other", "policy")), "-o", "json")
     assert json.loads(result.stdout)["firstLoses"]["verdict"] == "may"
+
+
+def test_a_file_that_is_named_twice_asks_whether_two_runs_of_its_job_may_overlap(folder: Path) -> None:
+    found = json.loads(sluice(*given(folder, "delete", "delete"), "-o", "json").stdout)
+    assert (found["first"], found["second"]) == ("delete", "delete (run again)")
+
+
+def test_the_help_lists_what_needs_no_cluster_first() -> None:
+    shown = sluice("--help").stdout
+    places = [
+        shown.index(f" {name} ") for name in ("explain", "plan", "footprint", "status", "adopt", "leases")
+    ]
+    assert places == sorted(places)
+
+
+def test_the_version_is_said_whether_installed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: f"7.1 of {name}")
+    assert sluice("--version").stdout == "sluice 7.1 of sluice-operator\n"
+
+    def nowhere(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", nowhere)
+    result = sluice("--version")
+    assert (result.exit_code, "pyproject.toml" in result.stdout) == (0, True)
 
 
 def test_exit_codes_are_for_pipelines(folder: Path) -> None:
@@ -236,7 +263,7 @@ def test_a_store_that_is_taken_to_be_unsafe_can_be_said_to_be_safe(tmp_path: Pat
 def test_a_pair_that_nothing_helps_is_told_so(folder: Path) -> None:
     write(folder, same=job("same", PINNED_DELETE.replace("id = 1", "id = 2")))
     shown = sluice(*given(folder, "delete", "same")).stdout
-    assert "No change is known that keeps them apart" in shown
+    assert "No known change keeps them apart" in shown
 
 
 REGIONS = {

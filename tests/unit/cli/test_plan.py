@@ -132,7 +132,7 @@ def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> Non
         "again.yaml",
     }
     assert "a template? render it first" in told["template.yaml"]
-    assert "no text in UTF-8" in told["bytes.yaml"]
+    assert "is not UTF-8 text" in told["bytes.yaml"]
     assert "sql is given twice" in told["twice.yaml"]
     assert "spec.sqll" in told["wrong.yaml"]
     assert "already in" in told["again.yaml"]

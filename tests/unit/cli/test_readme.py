@@ -72,14 +72,12 @@ def test_the_operator_tells_a_newcomer_what_the_readme_shows(declared: bool) -> 
         )
     }
     merge = DeltaWriteJobSpec.model_validate(job["spec"])
-    if not declared:
-        merge = merge.model_copy(update={"sql": (merge.sql or "").replace("sales.orders", f"delta.`{path}`")})
     append = DeltaWriteJobSpec(sql=f"INSERT INTO delta.`{path}` SELECT * FROM parquet.`/incoming`")
     found = conflict_between(
         *(footprint_of(spec, {}, facts=facts, names=by.names) for spec in (merge, append))
     )
     assert found is not None
-    message = f"default/append-web runs on {found.table}: {found.verdict.reason}; starts when nothing conflicts with it any more"
+    message = f"default/append-web runs on {found.table}: {found.verdict.reason}; it starts once nothing conflicts with it"
     assert message in printed
     assert declared or found.verdict.advice in printed
 

@@ -1,16 +1,17 @@
 """Pairs of jobs on a table that Databricks writes, and what its rules say of who loses."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from sluice.conflicts import Pair, Verdict, pair_of
-from sluice.tables import Dialect, databricks
+from sluice.tables import databricks
 from unit.conflicts import pairs as p
 
-VECTORS = {"properties": {"delta.enableDeletionVectors": "true"}}
-SERIALIZABLE = {"serializable": True}
-UNPARTITIONED = {"partitioned": False}
-CLUSTERED = {"partitioned": False, "clustering_columns": ("id",)}
+VECTORS: p.Given = {"properties": {"delta.enableDeletionVectors": "true"}}
+SERIALIZABLE: p.Given = {"serializable": True}
+UNPARTITIONED: p.Given = {"partitioned": False}
+CLUSTERED: p.Given = {"partitioned": False, "clustering_columns": ("id",)}
 CURRENT = databricks("15.4", photon=True)
+OF_CURRENT: p.Given = {"dialect": CURRENT}
 PREVIEW = {"spark.databricks.delta.rowLevelConcurrencyPreview": "true"}
 
 DELETE_ROW = "DELETE FROM {t} WHERE id = 1"
@@ -27,13 +28,12 @@ ZORDER = "OPTIMIZE {t} ZORDER BY (id)"
 def pair(
     first: str | dict[str, Any],
     second: str | dict[str, Any],
-    dialect: Dialect = CURRENT,
     conf: dict[str, str] | None = None,
-    **table: Any,
+    **table: Unpack[p.Given],
 ) -> Pair:
-    known = p.facts(dialect=dialect, **table)
+    known = p.facts(**(OF_CURRENT | table))
     return pair_of(p.job(first, known, **(conf or {})), p.job(second, known, **(conf or {})))
 
 
-def loses(loser: str, winner: str, dialect: Dialect = CURRENT, **more: Any) -> Verdict:
-    return pair(loser, winner, dialect, **more).first_loses
+def loses(loser: str, winner: str, conf: dict[str, str] | None = None, **table: Unpack[p.Given]) -> Verdict:
+    return pair(loser, winner, conf, **table).first_loses

@@ -1,21 +1,43 @@
 """Two jobs on one table of orders by day, and what the oracle says of them."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypedDict, Unpack
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Pair, pair_of
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
-from sluice.tables import LogStore, TableFacts, key_of_path, oss
+from sluice.tables import Dialect, LogStore, TableFacts, key_of_path, oss
 
 T = "delta.`/lake/t`"
 COLUMNS = {"id": "bigint", "k": "int", "v": "string", "date": "date"}
 A, B = "DATE '2026-11-18'", "DATE '2026-11-19'"
 
 
-def facts(version: str = "4.4.0", **more: Any) -> TableFacts:
-    given = {"partitioned": True, "log_store": LogStore.SAFE, "dialect": oss(version)} | more
-    partitioned = given.pop("partitioned")
+class Known(TypedDict, total=False):
+    """What a table's log says of it, and who writes it where."""
+
+    clustering_columns: tuple[str, ...] | None
+    properties: Mapping[str, str]
+    identity_columns: frozenset[str]
+    generated_columns: Mapping[str, str]
+    write_serializable: bool
+    serializable: bool
+    exists: bool
+    table_id: str | None
+    dialect: Dialect | None
+    log_store: LogStore | None
+    unread: str | None
+
+
+class Given(Known, total=False):
+    """The same of the table of orders, which has its partitions or none."""
+
+    partitioned: bool
+
+
+def facts(version: str = "4.4.0", *, partitioned: bool = True, **more: Unpack[Known]) -> TableFacts:
+    given: Known = {"log_store": LogStore.SAFE, "dialect": oss(version), **more}
     return TableFacts(columns=Table.of(COLUMNS, ["date"] if partitioned else []), **given)
 
 
@@ -24,7 +46,7 @@ def job(spec: str | dict[str, Any], known: TableFacts, **conf: str) -> JobFootpr
     return footprint_of(DeltaWriteJobSpec.model_validate(given), conf, facts={key_of_path("/lake/t"): known})
 
 
-def pair(first: str, second: str, version: str = "4.4.0", **more: Any) -> Pair:
+def pair(first: str, second: str, version: str = "4.4.0", **more: Unpack[Given]) -> Pair:
     known = facts(version, **more)
     return pair_of(job(first, known), job(second, known))
 

@@ -8,14 +8,15 @@ from contract.harness.rows import PLACES
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Pair, Verdict, pair_of
 from sluice.footprint import JobFootprint, footprint_of
-from sluice.offline.batch import facts_of, jobs_of
+from sluice.offline.batch import jobs_of
+from sluice.offline.given_facts import facts_of
 from sluice.tables import key_of_path
 
 Row = dict[str, Any]
 
 
 def asked(row: Row) -> Row:
-    """As a line of `sluice explain --batch` asks it."""
+    """Returns the row as a line of `sluice explain --batch` asks it."""
     return {
         **{name: row[name] for name in ("first", "second")},
         "table": {**row["table"], "generatedColumns": row["generatedColumns"]},
@@ -29,7 +30,7 @@ def jobs(version: str) -> list[tuple[Row, JobFootprint, JobFootprint]]:
 
 @cache
 def trios(version: str) -> list[tuple[Row, JobFootprint, JobFootprint, JobFootprint]]:
-    """Those of which a third job ran before: the two and it, told by what the tables were before that."""
+    """Returns the races that a third job ran before: the row, the two jobs and the third, by the tables before it ran."""
     found = []
     for row in truth.rows(version):
         if row["before"] is not None:

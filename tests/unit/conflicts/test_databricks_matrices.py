@@ -3,15 +3,14 @@
 Cells are about pairs, so both directions are asked. "Can conflict" is `may`: the documents never say that it will.
 """
 
-from typing import Any
-
 import pytest
 
 from sluice.conflicts import Level
+from sluice.tables import oss
 from unit.conflicts import databricks_pairs as d
 from unit.conflicts import pairs as p
 
-Cell = tuple[str, list[str], list[str], dict[str, Any], bool]
+Cell = tuple[str, list[str], list[str], p.Given, bool]
 
 INSERTS = [p.APPEND, p.APPEND.replace("VALUES", "SELECT * FROM VALUES")]
 CHANGES = [d.UPDATE_ROW, d.DELETE_ROW, d.MERGE_ROW]
@@ -22,10 +21,10 @@ YEAR_2019 = "D19"
 OPEN_SOURCE = "D24"
 
 
-def _matrix(name: str, table: dict[str, Any], *, optimize_conflicts: bool) -> list[Cell]:
+def _matrix(name: str, table: p.Given, *, optimize_conflicts: bool) -> list[Cell]:
     """D4 and D8 have the same cells, but for OPTIMIZE's, which hang on deletion vectors."""
     found: list[Cell] = []
-    for level, known in (("WriteSerializable", table), ("Serializable", {**table, **d.SERIALIZABLE})):
+    for level, known in (("WriteSerializable", table), ("Serializable", table | d.SERIALIZABLE)):
         strict = level == "Serializable"
         cells = [
             ("INSERT x INSERT", INSERTS, INSERTS, False),
@@ -39,15 +38,18 @@ def _matrix(name: str, table: dict[str, Any], *, optimize_conflicts: bool) -> li
             ("note (1), INSERT that reads x the same", READING, READING, True),
             ("note (1), OPTIMIZE x INSERT that reads", [d.OPTIMIZE], READING, optimize_conflicts),
         ]
-        found += [(f"{name}: {cell}, {level}", *pairs, known, conflicts) for cell, *pairs, conflicts in cells]
+        found += [
+            (f"{name}: {cell}, {level}", rows, columns, known, conflicts)
+            for cell, rows, columns, conflicts in cells
+        ]
     return found
 
 
 def _by_row() -> list[Cell]:
     """Once for each kind of table for which row-level concurrency is supported."""
     return [
-        *_matrix(f"{BY_ROW}, unpartitioned", {**d.VECTORS, **d.UNPARTITIONED}, optimize_conflicts=False),
-        *_matrix(f"{BY_ROW}, clustered", {**d.VECTORS, **d.CLUSTERED}, optimize_conflicts=False),
+        *_matrix(f"{BY_ROW}, unpartitioned", d.VECTORS | d.UNPARTITIONED, optimize_conflicts=False),
+        *_matrix(f"{BY_ROW}, clustered", d.VECTORS | d.CLUSTERED, optimize_conflicts=False),
     ]
 
 
@@ -62,7 +64,7 @@ def _by_file() -> list[Cell]:
 
 def _of_2019() -> list[Cell]:
     """Tables of that time had no deletion vectors."""
-    weak, strict = dict[str, Any](), d.SERIALIZABLE
+    weak, strict = p.Given(), d.SERIALIZABLE
     return [
         (f"{YEAR_2019}: INSERT x INSERT", INSERTS, INSERTS, strict, False),
         (f"{YEAR_2019}: UPDATE, DELETE, MERGE INTO x INSERT, Serializable", CHANGES, INSERTS, strict, True),
@@ -102,7 +104,7 @@ def _of_2019() -> list[Cell]:
 
 
 def _of_open_source() -> list[Cell]:
-    known = {"dialect": p.oss("3.3.1")}
+    known: p.Given = {"dialect": oss("3.3.1")}
     return [
         (f"{OPEN_SOURCE}: INSERT x INSERT", INSERTS, INSERTS, known, False),
         (f"{OPEN_SOURCE}: UPDATE, DELETE, MERGE INTO x INSERT", CHANGES, INSERTS, known, True),
@@ -121,7 +123,7 @@ CELLS = [*_by_row(), *_by_file(), *_of_2019(), *_of_open_source()]
     [cell[1:] for cell in CELLS],
     ids=[cell[0] for cell in CELLS],
 )
-def test_a_cell(rows: list[str], columns: list[str], table: dict[str, Any], can_conflict: bool) -> None:
+def test_a_cell(rows: list[str], columns: list[str], table: p.Given, can_conflict: bool) -> None:
     for row in rows:
         for column in columns:
             found = d.pair(row, column, **table)
@@ -135,7 +137,7 @@ def test_a_cell(rows: list[str], columns: list[str], table: dict[str, Any], can_
 @pytest.mark.parametrize("row", CHANGES)
 @pytest.mark.parametrize("column", CHANGES)
 def test_d4_d6_by_row_only_the_same_row_conflicts_and_the_verdict_is_may_at_best(
-    row: str, column: str, table: dict[str, Any], level: dict[str, Any]
+    row: str, column: str, table: p.Given, level: p.Given
 ) -> None:
-    verdict = d.loses(row, column, **table, **level)
+    verdict = d.loses(row, column, **(table | level))
     assert (verdict.level, verdict.rule) == (Level.MAY, "same-rows")

@@ -12,6 +12,7 @@ import pytest
 from contract.harness import truth
 from sluice.conflicts import Level, pair_of
 from sluice.offline.batch import answer
+from sluice.tables import oss
 from unit.conflicts import databricks_pairs as d
 from unit.conflicts import pairs as p
 
@@ -84,7 +85,7 @@ def test_no_pair_of_statements_passes_that_open_source_delta_may_abort(
 ) -> None:
     known = {
         dialect: p.facts(dialect=dialect, partitioned=partitioned, serializable=True)
-        for dialect in (d.CURRENT, p.oss(version))
+        for dialect in (d.CURRENT, oss(version))
     }
     jobs = {dialect: [p.job(text, facts) for text in STATEMENTS] for dialect, facts in known.items()}
     missed = [
@@ -92,7 +93,7 @@ def test_no_pair_of_statements_passes_that_open_source_delta_may_abort(
         for one, loser in enumerate(STATEMENTS)
         for other, winner in enumerate(STATEMENTS)
         if (ours := pair_of(jobs[d.CURRENT][one], jobs[d.CURRENT][other])).first_loses.level is Level.NEVER
-        and (theirs := pair_of(jobs[p.oss(version)][one], jobs[p.oss(version)][other])).first_loses.level
+        and (theirs := pair_of(jobs[oss(version)][one], jobs[oss(version)][other])).first_loses.level
         is not Level.NEVER
     ]
     assert not missed, "\n".join(missed)

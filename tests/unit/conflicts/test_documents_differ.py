@@ -6,15 +6,15 @@ The findings that a test is named after are those of docs/sources.md.
 import pytest
 
 from sluice.conflicts import Level
-from sluice.tables import databricks
+from sluice.tables import databricks, oss
 from unit.conflicts import databricks_pairs as d
 from unit.conflicts import pairs as p
 
 CA, CDR, CDD = "ConcurrentAppendException", "ConcurrentDeleteReadException", "ConcurrentDeleteDeleteException"
 MC, PC = "MetadataChangedException", "ProtocolChangedException"
-OSS = {"dialect": p.oss("4.4.0")}
-OSS_OF_THE_DOCUMENT = {"dialect": p.oss("3.3.1")}
-OLD = databricks("6.4")
+OSS: p.Given = {"dialect": oss("4.4.0")}
+OSS_OF_THE_DOCUMENT: p.Given = {"dialect": oss("3.3.1")}
+OLD: p.Given = {"dialect": databricks("6.4")}
 """A runtime of 2019."""
 
 
@@ -22,22 +22,22 @@ OLD = databricks("6.4")
 
 
 def test_d19_has_levels_where_d24_has_none_update_delete_merge_x_insert() -> None:
-    assert d.loses(p.DELETE, p.APPEND, OLD).level is Level.NEVER
-    assert d.loses(p.DELETE, p.APPEND, OLD, **d.SERIALIZABLE).level is Level.MAY
+    assert d.loses(p.DELETE, p.APPEND, **OLD).level is Level.NEVER
+    assert d.loses(p.DELETE, p.APPEND, **(OLD | d.SERIALIZABLE)).level is Level.MAY
     assert d.loses(p.DELETE, p.APPEND, **OSS_OF_THE_DOCUMENT).level is Level.MAY
 
 
 def test_d20_only_rewritten_files_make_a_ConcurrentAppendException_d25_inserted_ones_too() -> None:  # noqa: N802
-    assert d.loses(p.MERGE, p.UPDATE, OLD).exception == CA
-    assert d.loses(p.MERGE, p.APPEND, OLD).exception is None
+    assert d.loses(p.MERGE, p.UPDATE, **OLD).exception == CA
+    assert d.loses(p.MERGE, p.APPEND, **OLD).exception is None
     assert d.loses(p.MERGE, p.APPEND, **OSS_OF_THE_DOCUMENT).exception == CA
 
 
 def test_d23_names_no_create_replace_or_empty_path_for_ProtocolChangedException_d28_does() -> None:  # noqa: N802
     """Nothing says that the runtimes of 2019 let them through, so they wait there, too."""
-    for known in ({"dialect": OLD}, OSS_OF_THE_DOCUMENT):
-        assert d.loses(p.APPEND, p.APPEND, **known, exists=False).exception == PC
-    assert d.loses(p.REPLACE_TABLE, p.REPLACE_TABLE, OLD).exception == PC
+    for known in (OLD, OSS_OF_THE_DOCUMENT):
+        assert d.loses(p.APPEND, p.APPEND, **(known | {"exists": False})).exception == PC
+    assert d.loses(p.REPLACE_TABLE, p.REPLACE_TABLE, **OLD).exception == PC
 
 
 def test_d19_speaks_of_optimize_d24_of_compaction_with_data_change_false() -> None:
@@ -50,7 +50,7 @@ def test_d19_speaks_of_optimize_d24_of_compaction_with_data_change_false() -> No
             },
         },
     }
-    for known in ({"dialect": OLD}, OSS_OF_THE_DOCUMENT):
+    for known in (OLD, OSS_OF_THE_DOCUMENT):
         assert d.loses(p.OPTIMIZE, p.UPDATE, **known).level is Level.MAY
         assert d.loses(p.OPTIMIZE, p.APPEND, **known).level is Level.NEVER
         assert d.pair(rewrite, p.APPEND, **known).first_loses.level is Level.NEVER
@@ -60,19 +60,19 @@ def test_d19_speaks_of_optimize_d24_of_compaction_with_data_change_false() -> No
 def test_d20_replaces_the_join_on_partition_columns_by_literals_d25_keeps_it_beside_them() -> None:
     kept = p.MERGE.replace(f"t.date = {p.A}", f"s.date = t.date AND t.date = {p.A}")
     for merge in (kept, p.MERGE):
-        assert d.pair(merge, p.MERGE_B, OLD).together
+        assert d.pair(merge, p.MERGE_B, **OLD).together
         assert d.pair(merge, p.MERGE_B, **OSS_OF_THE_DOCUMENT).together
 
 
 def test_d4_d8_optimize_passes_with_deletion_vectors_of_which_d19_and_d24_know_nothing() -> None:
     assert d.pair(p.OPTIMIZE, p.UPDATE, **d.VECTORS).together
     assert d.loses(p.OPTIMIZE, p.UPDATE).level is Level.MAY
-    assert d.loses(p.OPTIMIZE, p.UPDATE, **OSS_OF_THE_DOCUMENT, **d.VECTORS).exception == CDR
+    assert d.loses(p.OPTIMIZE, p.UPDATE, **(OSS_OF_THE_DOCUMENT | d.VECTORS)).exception == CDR
 
 
 def test_d11_reads_are_snapshots_d19_does_not_say_what_readers_may_see() -> None:
-    for dialect in (d.CURRENT, OLD):
-        assert "readers" in d.loses(p.DELETE, p.APPEND, dialect).reason
+    for known in (d.OF_CURRENT, OLD):
+        assert "readers" in d.loses(p.DELETE, p.APPEND, **known).reason
 
 
 # ---------------------------------------------------------------------------------------------------- document, code
@@ -81,7 +81,7 @@ def test_d11_reads_are_snapshots_d19_does_not_say_what_readers_may_see() -> None
 def test_d10_defaults_to_WriteSerializable_c2_to_Serializable() -> None:  # noqa: N802
     assert d.pair(p.DELETE, p.APPEND).together
     assert d.loses(p.DELETE, p.APPEND, **OSS).exception == CA
-    assert d.pair(p.DELETE, p.APPEND, **OSS, write_serializable=True).together
+    assert d.pair(p.DELETE, p.APPEND, **(OSS | {"write_serializable": True})).together
 
 
 @pytest.mark.parametrize("loser", [p.REPLACE_TABLE, p.ADD_CONSTRAINT])
@@ -89,18 +89,18 @@ def test_d13_no_operation_loses_to_a_blind_insert_m10_changes_of_metadata_do(
     loser: str,
 ) -> None:
     assert d.loses(loser, p.APPEND).level is Level.MAY
-    assert d.loses(loser, p.APPEND, **OSS, write_serializable=True).exception == CA
+    assert d.loses(loser, p.APPEND, **(OSS | {"write_serializable": True})).exception == CA
 
 
 def test_d4_tells_conflicts_by_rows_c13_never() -> None:
-    table = {**d.UNPARTITIONED, **d.VECTORS}
+    table = d.UNPARTITIONED | d.VECTORS
     assert d.loses(d.UPDATE_ROW, d.DELETE_ROW, **table).rule == "same-rows"
-    assert d.loses(d.UPDATE_ROW, d.DELETE_ROW, **table, **OSS).rule == "added-files"
+    assert d.loses(d.UPDATE_ROW, d.DELETE_ROW, **(table | OSS)).rule == "added-files"
 
 
 def test_d8_optimize_cannot_conflict_with_deletion_vectors_m11_it_does_both_ways() -> None:
     assert d.pair(p.OPTIMIZE, p.DELETE, **d.VECTORS).together
-    found = d.pair(p.OPTIMIZE, p.DELETE, **d.VECTORS, **OSS)
+    found = d.pair(p.OPTIMIZE, p.DELETE, **(d.VECTORS | OSS))
     assert (found.first_loses.exception, found.second_loses.exception) == (CDR, CA)
 
 
@@ -122,9 +122,9 @@ def test_d1_enabling_a_feature_fails_every_write_m14_lets_data_through(change: s
 
 
 def test_d1_any_change_of_metadata_fails_every_write_m4_not_those_that_change_nothing() -> None:
-    same = {"properties": {"owner": "ops"}}
+    same: p.Given = {"properties": {"owner": "ops"}}
     assert d.loses(p.APPEND, p.SET, **same).level is Level.MAY
-    assert d.loses(p.APPEND, p.SET, **same, **OSS).level is Level.NEVER
+    assert d.loses(p.APPEND, p.SET, **(same | OSS)).level is Level.NEVER
 
 
 def test_d1_a_change_of_metadata_fails_every_write_m13_spares_optimize() -> None:
@@ -151,9 +151,9 @@ def test_d24_compaction_x_insert_cannot_conflict_c8_it_does_with_inserts_that_re
 
 
 def test_d3_identity_columns_allow_no_two_transactions_c15_lets_explicit_values_through() -> None:
-    known = {"identity_columns": frozenset({"id"})}
+    known: p.Given = {"identity_columns": frozenset({"id"})}
     assert d.loses(p.APPEND, p.APPEND, **known).exception == MC
-    assert d.pair(p.APPEND, p.APPEND, **known, **OSS).together
+    assert d.pair(p.APPEND, p.APPEND, **(known | OSS)).together
 
 
 def test_d9_subqueries_on_the_target_are_reads_m2_not_of_an_older_version() -> None:
@@ -190,4 +190,4 @@ def test_no_document_on_write_conflicts_speaks_of_clustering_columns_c6_they_are
 ):
     cluster = "ALTER TABLE {t} CLUSTER BY (k)"
     assert d.loses(p.OVERWRITE, cluster, **d.CLUSTERED).rule == "undocumented"
-    assert d.loses(p.OVERWRITE, cluster, **d.CLUSTERED, **OSS).rule == "same-domain"
+    assert d.loses(p.OVERWRITE, cluster, **(d.CLUSTERED | OSS)).rule == "same-domain"

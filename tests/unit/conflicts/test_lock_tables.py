@@ -11,23 +11,23 @@ LOCKS = "spark.io.delta.storage.S3DynamoDBLogStore.ddb"
 PATH = "s3a://lake/t"
 
 
-def append(*, declared: LogStore | None = None, **conf: str) -> JobFootprint:
+def append(conf: dict[str, str] | None = None, *, declared: LogStore | None = None) -> JobFootprint:
     sql = f"INSERT INTO delta.`{PATH}` VALUES (1, 1, 'v', DATE '2026-11-19')"
     spec = DeltaWriteJobSpec.model_validate({"sql": sql})
     known = facts(log_store=declared)
-    return footprint_of(spec, STORE | conf, facts={key_of_path(PATH): known}, delta_version="4.4.0")
+    return footprint_of(spec, STORE | (conf or {}), facts={key_of_path(PATH): known}, delta_version="4.4.0")
 
 
 def test_writers_that_lock_by_different_entries_lose_commits() -> None:
     there = {f"{LOCKS}.region": "eu-central-1", f"{LOCKS}.tableName": "commits"}
     assert pair_of(append(), append()).together
-    assert pair_of(append(**there), append(**there)).together
+    assert pair_of(append(there), append(there)).together
     for other in (
         {},
         {**there, f"{LOCKS}.region": "us-east-1"},
         {**there, f"{LOCKS}.tableName": "delta_log"},
     ):
-        verdict = pair_of(append(**there), append(**other)).first_loses
+        verdict = pair_of(append(there), append(other)).first_loses
         assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
         assert "commits" in verdict.reason
         assert "ddb.region" in str(verdict.advice)
@@ -37,7 +37,7 @@ def test_who_says_himself_that_he_does_not_lock_is_believed_whatever_is_declared
     alone = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3SingleDriverLogStore"}
     locked = append(declared=LogStore.S3_DYNAMODB)
     assert pair_of(locked, append(declared=LogStore.S3_DYNAMODB)).together
-    verdict = pair_of(locked, append(declared=LogStore.S3_DYNAMODB, **alone)).first_loses
+    verdict = pair_of(locked, append(alone, declared=LogStore.S3_DYNAMODB)).first_loses
     assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
-    behind_a_lock = append(declared=LogStore.SAFE, **alone)
+    behind_a_lock = append(alone, declared=LogStore.SAFE)
     assert pair_of(behind_a_lock, behind_a_lock).together

@@ -1,5 +1,7 @@
 """The measured matrices, kind by kind: who loses to whom, and with what. MC and its like name the exception."""
 
+from typing import Unpack
+
 import pytest
 
 from sluice.conflicts import Level, pair_of
@@ -14,7 +16,7 @@ ADDS = [p.APPEND, p.SELF_READ, p.UPDATE, p.MERGE, p.OVERWRITE, p.REPLACE_WHERE, 
 VERSIONS = ["4.4.0", "3.3.3"]
 
 
-def loses(loser: str, winner: str, version: str, **more: object) -> tuple[Level, str | None]:
+def loses(loser: str, winner: str, version: str, **more: Unpack[p.Given]) -> tuple[Level, str | None]:
     verdict = p.pair(loser, winner, version, **more).first_loses
     return verdict.level, verdict.exception
 
@@ -114,7 +116,7 @@ def test_changes_of_metadata_exclude_each_other_but_not_writers() -> None:
 
 
 def test_clustering_columns_are_a_domain_of_their_own() -> None:
-    clustered = {"partitioned": False, "clustering_columns": ("date",)}
+    clustered: p.Given = {"partitioned": False, "clustering_columns": ("date",)}
     assert loses(p.OVERWRITE, "ALTER TABLE {t} CLUSTER BY (k)", "4.4.0", **clustered) == (Level.WILL, CT)
     assert loses("ALTER TABLE {t} CLUSTER BY (k)", p.MERGE, "4.4.0", **clustered) == (Level.NEVER, None)
 
@@ -133,7 +135,7 @@ def test_a_merge_on_false_reads_no_partition() -> None:
 
 
 def test_identity_columns_exclude_each_other() -> None:
-    known = {"identity_columns": frozenset({"id"})}
+    known: p.Given = {"identity_columns": frozenset({"id"})}
     generates = f"INSERT INTO {{t}} (k, v, date) VALUES (1, 'v', {p.A})"
     assert loses(generates, generates, "4.4.0", **known) == (Level.WILL, MC)
     assert loses(p.APPEND, generates, "4.4.0", **known) == (Level.NEVER, None)

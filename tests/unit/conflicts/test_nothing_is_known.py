@@ -1,4 +1,4 @@
-"""Of a table whose log could not be read nothing is taken for granted that the table may say otherwise."""
+"""Where a table's log could not be read, nothing is taken for granted that the log might contradict."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def test_that_a_table_may_have_identity_columns_is_said_with_what_would_tell() -
 def test_what_only_databricks_may_abort_is_advised_to_be_told_from_it() -> None:
     verdict = pair_of(job(p.SET, None), job(p.DELETE, None)).first_loses
     assert verdict.rule == "undocumented"
-    assert "nothing says whether Databricks writes the table" in verdict.reason
+    assert "it is not known whether Databricks writes the table" in verdict.reason
     assert "runtime.deltaVersion" in str(verdict.advice)
     assert pair(p.SET, p.DELETE).first_loses.level is Level.NEVER
 

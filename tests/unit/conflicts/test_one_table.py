@@ -106,7 +106,7 @@ def test_two_writers_of_a_name_that_leads_nowhere_known_may_lose_commits() -> No
     append = DeltaWriteJobSpec.model_validate({"sql": "INSERT INTO sales.orders VALUES (1)"})
     verdict = pair_of(footprint_of(append, {}), footprint_of(append, {})).first_loses
     assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
-    assert "where sales.orders lies" in verdict.reason
+    assert "the location of sales.orders" in verdict.reason
     assert "DeltaTablePolicy" in str(verdict.advice)
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from contract.harness import truth
 from sluice.conflicts import Level, pair_of
-from sluice.offline.batch import BadLineError, jobs_of
+from sluice.offline.batch import jobs_of
+from sluice.offline.given_facts import UnusableError
 from unit.conflicts.replayed import asked, directions, pairs, trios
 
 _FEW = 200
@@ -72,14 +73,14 @@ def test_what_is_recorded_as_refused_is_refused(version: str) -> None:
     refused = [row for row in truth.rows(version) if row["refused"]]
     assert refused
     for row in refused:
-        with pytest.raises(BadLineError):
+        with pytest.raises(UnusableError):
             jobs_of(asked(row))
 
 
 @pytest.mark.parametrize("version", truth.VERSIONS)
 def test_hardly_any_pair_waits_needlessly(version: str) -> None:
-    """Of those that passed in both orders, with files in every partition that they speak of. What is there because it
-    is easily misread is no sample of what people write."""
+    """Counts the pairs that passed in both orders, with files in every partition that they speak of. Rows that are there
+    because they are easily misread are left out: they are no sample of what people write."""
     passed = [
         (row, pair)
         for row, pair in pairs(version)

@@ -27,7 +27,7 @@ def take_out(rule: Rule, patch: pytest.MonkeyPatch) -> None:
 
 
 def cases(test: Callable[..., None]) -> Iterator[dict[str, Any]]:
-    """With which arguments pytest would call it."""
+    """Yields the arguments of each call that pytest would make."""
     marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
     for chosen in product(*(_arguments(*mark.args[:2]) for mark in marks)):
         yield {name: value for given in chosen for name, value in given.items()}

@@ -45,6 +45,6 @@ def test_to_delta_rs_an_append_looks_at_no_file_that_a_compaction_touches() -> N
 
 
 def test_a_compaction_on_databricks_takes_no_notice_of_added_files() -> None:
-    reason = "OPTIMIZE takes no notice of files that are added"
+    reason = "OPTIMIZE ignores files that are added"
     found = why(p.OPTIMIZE, p.APPEND, databricks("15.4", photon=True))
     assert found == ("optimize-beside-insert", reason)

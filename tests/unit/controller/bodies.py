@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from sluice.api.base import Json
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-
-Json = dict[str, Any]
 
 PARTITIONED = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["date"]))
 UPDATE = "UPDATE delta.`/lake/orders` SET id = 1 WHERE date = DATE '2026-11-19'"

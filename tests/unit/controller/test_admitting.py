@@ -22,7 +22,7 @@ from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs, Grant, Lease, Reach
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, Understood, plain, status_after
+from sluice.lifecycle.status import StatusChange, UnderstoodFields, as_body, status_after
 from sluice.tables import LogStore
 from unit.controller.bodies import PARTITIONED, job_body
 from unit.lifecycle.objects import TOKEN, application
@@ -78,7 +78,7 @@ class Statuses:
     async def write(self, job: JobView, change: StatusChange) -> None:
         if job.name in self._refuses:
             raise self._refuses[job.name]
-        status = plain(status_after(job, change, job.arrived_at))
+        status = as_body(status_after(job, change, job.arrived_at))
         metadata = job.body["metadata"] | {"resourceVersion": str(int(job.resource_version) + 1)}
         self._world.job_seen(job.body | {"metadata": metadata, "status": status})
 
@@ -121,6 +121,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     guard = Guard(world, no, statuses, no)
     workers = Workers(guard.on)
     workers.serve(nothing, lambda _: None)
+    surroundings: Any = SimpleNamespace(obstacle=None)
     return leases, Admitting(
         world=world,
         leases=leases,
@@ -135,11 +136,12 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         conditions=Conditions(),
         metrics=Metrics(),
         timers=Timers(),
+        surroundings=surroundings,
     )
 
 
 async def turn(asked: Admitting, *uids: str) -> None:
-    """As the loop does it, until nothing is under way."""
+    """Takes a turn as the loop does, and waits until nothing is under way."""
     for uid in (*asked.world.take_changes(), *uids):
         asked.consider(uid)
     await asked.turn()
@@ -190,11 +192,11 @@ async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_w
     await turn(asked)
     message = asked.world.jobs["uid-e"].status.message or ""
     assert message.startswith("etl/c runs on file:/lake/orders: ")
-    assert message.endswith(" (1 more in the way); starts when nothing conflicts with it any more")
+    assert message.endswith(" (1 more in its way); it starts once nothing conflicts with it")
 
 
 def held_since_before(asked: Admitting, leases: Leases) -> None:
-    """By a job that a leader before let in; this one has read nothing of it."""
+    """Adds a lease of a job that an earlier leader admitted; this leader has read nothing of it."""
     body = job_body("held", sql="DELETE FROM delta.`/lake/sales` WHERE date = DATE '2026-11-20'")
     asked.world.job_seen(body)
     asked.tables.knows(asked.world.jobs["uid-held"])
@@ -202,8 +204,8 @@ def held_since_before(asked: Admitting, leases: Leases) -> None:
     attempt = Attempt(
         number=1, token=TOKEN, hash=job.spec_hash, application="held-1", granted_at=datetime.now(UTC)
     )
-    change = StatusChange(Phase.RUNNING, "Running", "its driver runs", Understood.of(job), attempt)
-    status = plain(status_after(job, change, job.arrived_at))
+    change = StatusChange(Phase.RUNNING, "Running", "its driver runs", UnderstoodFields.of(job), attempt)
+    status = as_body(status_after(job, change, job.arrived_at))
     asked.world.job_gone("uid-held")
     body["metadata"] |= {"uid": "uid-of-held", "resourceVersion": "2"}
     asked.world.job_seen(body | {"status": status})
@@ -271,3 +273,35 @@ async def test_what_is_no_tables_name_in_a_status_holds_up_nobody(table: str) ->
     await turn(asked)
     assert asked.world.jobs["uid-c"].unreadable is not None
     assert asked.world.jobs["uid-a"].phase is Phase.STARTING
+
+
+def edited(asked: Admitting, name: str, sql: str) -> None:
+    """Edits the spec of a job that waits."""
+    body = asked.world.jobs[f"uid-{name}"].body
+    version = str(int(body["metadata"]["resourceVersion"]) + 1)
+    metadata = body["metadata"] | {"generation": 2, "resourceVersion": version}
+    asked.world.job_seen(body | {"metadata": metadata, "spec": body["spec"] | {"sql": sql}})
+
+
+async def waits_behind_another(name: str) -> tuple[Leases, Admitting]:
+    leases, asked = admitting({})
+    for one in ("before", name):
+        asked.world.job_seen(job_body(one))
+    await turn(asked)
+    assert asked.world.jobs[f"uid-{name}"].phase is Phase.WAITING
+    return leases, asked
+
+
+async def test_a_job_edited_so_that_nobody_is_in_its_way_any_more_is_granted_at_once() -> None:
+    leases, asked = await waits_behind_another("edited")
+    edited(asked, "edited", "DELETE FROM delta.`/lake/elsewhere` WHERE id = 1")
+    await turn(asked)
+    assert "uid-edited" in [lease.uid for lease in leases.held]
+
+
+async def test_a_job_edited_while_somebody_is_in_its_way_is_told_of_its_new_spec() -> None:
+    _, asked = await waits_behind_another("edited")
+    edited(asked, "edited", "DELETE FROM delta.`/lake/orders` WHERE id = 7")
+    await turn(asked)
+    job = asked.world.jobs["uid-edited"]
+    assert (job.phase, job.status.observed_generation) == (Phase.WAITING, 2)

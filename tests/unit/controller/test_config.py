@@ -1,11 +1,13 @@
 """Every mistake in the operator's configuration is named with its place, before anything starts."""
 
+import re
 from pathlib import Path
 
 import pytest
+from redis import ConnectionPool
 
-from sluice.controller.config import ConfigError, load
-from sluice.lifecycle.durations import seconds
+from sluice.api.durations import seconds
+from sluice.controller.config import UNREADABLE, ConfigError, load
 
 GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
 
@@ -29,6 +31,30 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
             "runtimes: {default: {sparkVersion: 4.2.0, driver: {cores: many}}}",
             "runtimes.default.driver.cores",
         ),
+        *(
+            (f"runtimes: {{default: {{sparkVersion: 4.2.0, {given}}}}}", f"runtimes.default.{place}: ")
+            for given, place in (
+                ("driver: {memory: 4Gi}", "driver.memory"),
+                ("deltaVersion: banana", "deltaVersion"),
+                ("serviceAccount: Spark User", "serviceAccount"),
+                ("imagePullPolicy: Sometimes", "imagePullPolicy"),
+                ("image: ''", "image"),
+                ("driverPod: nonsense", "driverPod"),
+                ("driverPod: {sepc: {}}", "driverPod.sepc"),
+                ("driverPod: {spec: nonsense}", "driverPod.spec"),
+                ("driverPod: {metadata: nonsense}", "driverPod.metadata"),
+                ("driverPod: {metadata: {labels: [a]}}", "driverPod.metadata.labels"),
+                ("driverPod: {metadata: {annotations: {a: 1}}}", "driverPod.metadata.annotations.a"),
+                ("driverPod: {metadata: {finalizers: a}}", "driverPod.metadata.finalizers"),
+                ("driverPod: {spec: {containers: {name: a}}}", "driverPod.spec.containers"),
+                ("driverPod: {spec: {containers: [a]}}", "driverPod.spec.containers.0"),
+                ("driverPod: {spec: {containers: [{env: {A: b}}]}}", "driverPod.spec.containers.0.env"),
+                ("executorPod: {spec: {containers: [a]}}", "executorPod.spec.containers.0"),
+                ("executorPod: {spec: {tolerations: {key: a}}}", "executorPod.spec.tolerations"),
+            )
+        ),
+        ("runtimes: {default: {sparkVersion: banana}}", "runtimes.default.sparkVersion: "),
+        ("runtimes: {default: {sparkVersion: 4.2.0}, Big One: {sparkVersion: 4.2.0}}", "runtimes.Big One"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, says: str) -> None:
@@ -45,8 +71,8 @@ def test_a_mistake_is_told_in_the_words_of_the_file(tmp_path: Path) -> None:
     file.write_text("httpAdress: off\nwatchNamespaces: team\n", encoding="utf-8")
     with pytest.raises(ConfigError) as error:
         load(file)
-    assert set(str(error.value).removeprefix(f"{file}: ").split("; ")) == {
-        "httpAdress: there is no such field, but httpAddress",
+    assert set(re.split(r"; (?!did you mean)", str(error.value).removeprefix(f"{file}: "))) == {
+        "httpAdress: there is no such field; did you mean httpAddress?",
         "watchNamespaces: must be a list",
         "runtimes: is required",
     }
@@ -69,6 +95,63 @@ def test_the_environment_names_redis_before_the_file(tmp_path: Path, monkeypatch
     monkeypatch.setenv("SLUICE_REDIS_URL", "elsewhere:6380")
     with pytest.raises(ConfigError, match="SLUICE_REDIS_URL"):
         load(file)
+
+
+@pytest.mark.parametrize("password", ["", "other"])
+@pytest.mark.parametrize("place", ["file", "environment"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://:sup3r/Half@h:6379/0",
+        "redis://:1234/Half@h:6379/0",
+        "redis://:1234#Half@h:6379/0",
+        "redis://:1234?Half@h:6379/0",
+        "redis://h:99999/0",
+        "redis://h:Half/0",
+        "redis://[::1",
+        "redis://h:6379/Half",
+        "redis://h:6379/0?socket_timeout=Half",
+        "redis://h:6379/0?no_such_option=Half",
+    ],
+)
+def test_a_redis_url_that_cannot_be_read_is_refused_without_a_word_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, place: str, password: str
+) -> None:
+    file = tmp_path / "operator.yaml"
+    in_file = place == "file"
+    file.write_text(GOOD + (f"redisUrl: '{url}'\n" if in_file else ""), encoding="utf-8")
+    if not in_file:
+        monkeypatch.setenv("SLUICE_REDIS_URL", url)
+    monkeypatch.setenv("SLUICE_REDIS_PASSWORD", password)
+    with pytest.raises(ConfigError) as error:
+        load(file)
+    said = str(error.value).removeprefix(f"{file}: ")
+    assert said.startswith("redisUrl: " if in_file else "the environment variable SLUICE_REDIS_URL ")
+    assert said.endswith(UNREADABLE)
+
+
+@pytest.mark.parametrize(
+    ("url", "with_it"),
+    [
+        ("redis://redis:6379/0", "redis://:p%40ss%2Fword@redis:6379/0"),
+        (
+            "rediss://writer@redis:6380/1?ssl_check_hostname=false",
+            "rediss://writer:p%40ss%2Fword@redis:6380/1?ssl_check_hostname=false",
+        ),
+        ("redis://writer:known@redis:6379/0", "redis://writer:known@redis:6379/0"),
+        ("unix:///run/redis.sock?db=2", "unix://:p%40ss%2Fword@/run/redis.sock?db=2"),
+    ],
+)
+def test_the_password_of_the_environment_counts_where_the_url_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, with_it: str
+) -> None:
+    file = tmp_path / "operator.yaml"
+    file.write_text(GOOD + f"redisUrl: {url}\n", encoding="utf-8")
+    assert load(file).redis_url == url
+    monkeypatch.setenv("SLUICE_REDIS_PASSWORD", "p@ss/word")
+    assert load(file).redis_url == with_it
+    known = ConnectionPool.from_url(with_it).connection_kwargs
+    assert known["password"] in ("p@ss/word", "known")
 
 
 @pytest.mark.parametrize(

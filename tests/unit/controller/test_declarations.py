@@ -119,7 +119,12 @@ def test_after_a_change_of_one_policy_only_that_one_is_read(monkeypatch: pytest.
     assert known.declarations(bodies) == declarations(bodies)
     read: list[object] = []
     validate = DeltaTablePolicySpec.as_stored
-    monkeypatch.setattr(DeltaTablePolicySpec, "as_stored", lambda spec: read.append(spec) or validate(spec))
+
+    def reading(spec: object) -> DeltaTablePolicySpec:
+        read.append(spec)
+        return validate(spec)
+
+    monkeypatch.setattr(DeltaTablePolicySpec, "as_stored", reading)
     changed = {
         **bodies[2],
         "metadata": {**bodies[2]["metadata"], "generation": bodies[2]["metadata"]["generation"] + 1},

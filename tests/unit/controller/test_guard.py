@@ -99,7 +99,7 @@ async def test_a_status_without_a_place_for_words_is_told_of_by_one_event() -> N
         await guard.on("uid-a", guard.tell_unreadable(job, job.unreadable or ""))
     assert statuses.told == []
     assert [(key, reason) for key, reason, _ in statuses.events] == [("etl/a", "StatusUnreadable")]
-    assert "it is str and no object: put it back" in statuses.events[0][2]
+    assert "it is str, not an object: put it back" in statuses.events[0][2]
 
 
 @pytest.mark.parametrize("status", [0, 429, 500, 503])

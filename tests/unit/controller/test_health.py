@@ -4,7 +4,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from sluice.controller.health import STUCK_AFTER, TURN_EVERY, Health, Pulse, Stillness, Turns
+from sluice.controller.health import STUCK_AFTER, TURN_EVERY, Health, Pulse, Stillness, TurnCount
 
 
 class _Process:
@@ -13,6 +13,7 @@ class _Process:
         self.asks = True
         self.leads = False
         self.listed = False
+        self.missing: list[str] = []
         self.watcher: Any = SimpleNamespace(is_current=True, called="pods of etl")
         watchers: Any = (self.watcher,)
         self.lease, self.loop = Pulse(lambda: self.time), Pulse(lambda: self.time)
@@ -23,6 +24,7 @@ class _Process:
             lease=self.lease,
             loop=self.loop,
             watchers=watchers,
+            missing=lambda: self.missing,
         )
 
 
@@ -51,13 +53,15 @@ def test_ready_are_those_who_watch_and_a_leader_who_has_listed() -> None:
     process = _Process()
     assert process.health.not_ready() == []
     process.leads = True
-    assert process.health.not_ready() == ["not all objects were listed yet"]
+    assert process.health.not_ready() == ["not all objects have been listed yet"]
     process.listed = True
     assert process.health.not_ready() == []
     process.watcher.is_current = False
     assert process.health.not_ready() == ["pods of etl are not watched"]
-    process.watcher.is_current, process.asks = True, False
-    assert process.health.not_ready() == ["the Lease can't be asked: see the operator's log"]
+    process.watcher.is_current, process.missing = True, ["there is no Spark operator"]
+    assert process.health.not_ready() == ["there is no Spark operator"]
+    process.missing, process.asks = [], False
+    assert process.health.not_ready() == ["the Lease cannot be read: see the operator's log"]
 
 
 def test_who_is_stuck_is_not_ready() -> None:
@@ -68,7 +72,7 @@ def test_who_is_stuck_is_not_ready() -> None:
 
 
 async def test_turns_are_counted_as_long_as_the_loop_turns() -> None:
-    turns = Turns()
+    turns = TurnCount()
     counting = asyncio.create_task(turns.go_on())
     await asyncio.sleep(0)
     begun = turns.count

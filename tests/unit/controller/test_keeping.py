@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.controller import leadership as module
 from sluice.controller.conditions import Conditions
 from sluice.controller.leadership import (
@@ -20,8 +21,6 @@ from sluice.controller.leadership import (
 )
 from sluice.controller.uptime import uptime
 from sluice.kube.client import ApiError, ConflictError
-
-Json = dict[str, Any]
 
 
 class Played:
@@ -56,7 +55,7 @@ class Played:
             raise asyncio.CancelledError
 
     async def keep(self, seconds: float) -> None:
-        """For so long, or until it gives up."""
+        """Keeps the leadership for so long, or until it gives up."""
         self.ends_at = self.now + seconds
         keeping = asyncio.create_task(self.leadership.keep())
         await asyncio.wait([keeping])
@@ -124,7 +123,7 @@ async def test_whose_loop_hangs_renews_no_more_and_says_so_once(
     assert not played.leadership.leads()
     assert played.stored["spec"]["holderIdentity"] == played.leadership.identity
     assert [line.message for line in caplog.records if "has not turned for 5 s" in line.message] == [
-        "leadership is lost: the acting loop has not turned for 5 s; the Lease sluice/sluice-leader is renewed no more"
+        "leadership is lost: the acting loop has not turned for 5 s; the Lease sluice/sluice-leader is no longer renewed"
     ]
 
 

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType, read
 from sluice.controller.conditions import Conditions
 from sluice.controller.leadership import Leadership
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Epochs
-
-Json = dict[str, Any]
 
 LOST = ApiError(0, "NoAnswer", "the API server's answer was lost")
 

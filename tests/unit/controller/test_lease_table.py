@@ -50,7 +50,7 @@ INTENT = {
 
 
 class Store:
-    """In the place of Redis."""
+    """Stands in for Redis."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -100,7 +100,7 @@ class Store:
 
 
 class Written:
-    """In the place of the ConfigMap with leases that nothing explains."""
+    """Stands in for the ConfigMap with leases that nothing explains."""
 
     def __init__(self) -> None:
         self.grants: list[Grant] = []
@@ -113,14 +113,15 @@ class Written:
 
 
 class Api:
-    """In the place of the API server: jobs by name, and what is wrong with those that can't be had."""
+    """Stands in for the API server: jobs by name, and what is wrong with those that can't be read."""
 
     epoch = 5
-    """Of the Lease object."""
+    """The epoch that the Lease object holds."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, Any] = {}
         self.lists_fail: Exception | None = None
+        self.raised = 0
         self.written: list[tuple[str, str]] = []
         self.refused: set[str] = set()
         self.beat, self.went_back, self.counts = 0, False, False
@@ -132,6 +133,9 @@ class Api:
         if self.lists_fail is not None:
             raise self.lists_fail
 
+    def looks_into(self, namespace: str) -> bool:
+        return namespace == "etl"
+
     async def job(self, _: str, name: str, __: str) -> Any:
         found = self.jobs.get(name)
         if isinstance(found, Exception):
@@ -139,6 +143,7 @@ class Api:
         return found
 
     async def raise_epoch(self, known: int) -> int:
+        self.raised += 1
         return known + 1
 
     async def write(self, job: JobView, change: StatusChange) -> None:
@@ -181,6 +186,7 @@ async def built(
         unexplained=unexplained,
         conditions=conditions or Conditions(),
         guard=guard,
+        redis="redis:6379/0",
     )
     await table.make_sure()
     assert table.is_sure
@@ -190,14 +196,37 @@ async def built(
     return world, table
 
 
+def is_sure(table: LeaseTable) -> bool:
+    """Asked anew each time: what the property said before is not taken for what it says after a turn."""
+    return table.is_sure
+
+
 async def turn(table: LeaseTable) -> None:
-    """As the loop does it, with what its workers do."""
+    """Takes a turn as the loop does, and does its workers' part."""
     if table.is_due:
         await table.make_sure()
     if table.is_sure:
         for uid in table.unsettled_due():
             await table._guard.on(uid, table.settle(uid))
         await table.send_releases()
+
+
+async def test_no_epochs_are_spent_as_long_as_lists_are_refused(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    before = api.raised
+    api.lists_fail = ApiError(403, "Forbidden", "a right is missing")
+    table.mistrust(ForgottenError("Redis was restarted"))
+    for _ in range(5):
+        clock.now += 60
+        await turn(table)
+    assert not is_sure(table)
+    assert api.raised == before + 1
+    api.lists_fail = None
+    clock.now += 60
+    await turn(table)
+    assert is_sure(table)
+    assert api.raised == before + 2
 
 
 @pytest.mark.parametrize("wrong", [ApiError(500, "InternalError", "no"), RecursionError("deep")])
@@ -286,11 +315,11 @@ async def test_a_rebuild_that_fails_for_whatever_reason_is_tried_again_after_a_p
     epoch, api.lists_fail = store.epoch, KeyError("metadata")
     for _ in range(20):
         await turn(table)
-    assert not table.is_sure
+    assert not is_sure(table)
     assert len([record for record in caplog.records if record.exc_info]) == 1
     api.lists_fail = None
     await turn(table)
-    assert not table.is_sure, "it was not time yet"
+    assert not is_sure(table), "it was not time yet"
     clock.now += 60
     await turn(table)
     assert table.is_sure
@@ -413,7 +442,7 @@ async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_
     await table.grant(A, REACH)
     table.settled(A.uid)
     world.pods.went_back()
-    assert not table.is_sure
+    assert not is_sure(table)
     assert table.is_due
     table.release(A)
     assert await table.send_releases() == []

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.controller.applications import TESTS_FAILED
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
 from unit.controller.test_leftovers import LEASE, NAME, Api, made
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
-
-Json = dict[str, Any]
 
 GOING: Json = {"deletionTimestamp": "2026-11-19T10:06:00Z"}
 DEAD = application("COMPLETED")["metadata"]["annotations"] | {names.ANNOTATION_DRIVER_DEAD: NAME}
@@ -51,7 +50,7 @@ class Server(Api):
         self.there = {body["metadata"]["name"]: body for body in objects}
         self.let_go: list[str] = []
         self.fails: dict[int, BaseException] = {}
-        """By how many were let go before."""
+        """Maps the number of objects let go before to the failure of the next."""
 
     async def patch_by_tests(self, _: Any, __: str, name: str, ___: Any) -> Json:
         failure = self.fails.pop(len(self.let_go), None)

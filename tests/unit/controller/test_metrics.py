@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families as families
 
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
-from sluice.controller.metrics import Metrics, Outcome, Standing, Work
+from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, WorkDone
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -21,11 +21,11 @@ def _metrics() -> Metrics:
     metrics.tell_of(lambda: Standing(leads=True, epoch=7, jobs={"Running": 2}, conditions=conditions.all()))
     metrics.turned(0.2)
     metrics.lagged(0.1)
-    metrics.decided(Outcome.GRANTED)
+    metrics.decided(DecisionOutcome.GRANTED)
     metrics.asked_api("get", "leases", 200, 0.01)
     metrics.asked_api("watch", "pods", 0, 20.0)
     metrics.asked_redis("grant", "GRANTED")
-    metrics.count(Work.TABLE_READS, lambda: 3)
+    metrics.count(WorkDone.TABLE_READS, lambda: 3)
     return metrics
 
 
@@ -57,7 +57,7 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
 def test_work_is_asked_for_at_each_scrape_of_whoever_does_it_now() -> None:
     metrics = _metrics()
     assert _value(metrics, "sluice_work_total", kind="table_reads") == 3
-    metrics.count(Work.TABLE_READS, lambda: 1)
+    metrics.count(WorkDone.TABLE_READS, lambda: 1)
     assert _value(metrics, "sluice_work_total", kind="table_reads") == 1
 
 
@@ -71,9 +71,9 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
 
 
 def test_each_outcome_is_there_before_it_happens() -> None:
-    assert {_value(Metrics(), "sluice_decisions_total", outcome=outcome.value) for outcome in Outcome} == {
-        0.0
-    }
+    assert {
+        _value(Metrics(), "sluice_decisions_total", outcome=outcome.value) for outcome in DecisionOutcome
+    } == {0.0}
 
 
 def test_a_request_without_an_answer_has_code_0_and_watches_have_no_time() -> None:

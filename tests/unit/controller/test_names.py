@@ -11,7 +11,7 @@ from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint
 from sluice.leases import Lease
 from sluice.lifecycle.holding import grants, holder_of, lease_for
-from sluice.lifecycle.status import Understood
+from sluice.lifecycle.status import UnderstoodFields
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, job_body, policy_body
 
@@ -122,7 +122,8 @@ def hold(seen: World, sql: str) -> Lease:
     view = seen.jobs["uid-holder"]
     attempt = Attempt(number=1, token=1, hash=view.spec_hash, application="a-1", granted_at=view.arrived_at)
     status = view.status.model_copy(
-        update=vars(Understood.of(view)) | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
+        update=vars(UnderstoodFields.of(view))
+        | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
     )
     body = job_body("holder", version=2, sql=sql)
     seen.job_seen(body | {"status": status.model_dump(mode="json", by_alias=True, exclude_defaults=True)})

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.controller.conditions import Conditions
 from sluice.controller.leadership import LONGEST_DURATION, Leadership
 from sluice.kube.client import REQUEST_TIMEOUT, ApiError, ConflictError
-
-Json = dict[str, Any]
 
 PACES = (0.05, 0.05, 0.05, 1.0, 2.5, 5.0, 12.0)
 """Seconds that requests take at most on their way, and answers on theirs."""
@@ -39,7 +38,7 @@ class _PlayedLoop(asyncio.SelectorEventLoop):
 
 
 class _Api:
-    """With one Lease object."""
+    """Stands in for the API server, with one Lease object."""
 
     def __init__(self) -> None:
         self.pace = PACES[0]
@@ -50,7 +49,7 @@ class _Api:
 
 
 class _Way:
-    """Of one process to the API server, which may be cut for a while: what is sent is lost, or its answer."""
+    """The way from one process to the API server. It may be cut for a while: then what is sent is lost, or its answer."""
 
     def __init__(self, api: _Api, chance: Random) -> None:
         self._api = api

@@ -37,7 +37,7 @@ def test_a_silent_watch_of_kopf_is_given_up_within_half_a_minute() -> None:
 
 
 class Starting:
-    """In the place of an API server that comes back: answers to come."""
+    """Stands in for an API server that comes back, and gives these answers in turn."""
 
     def __init__(self, *answers: Exception | bool) -> None:
         self.answers = list(answers)

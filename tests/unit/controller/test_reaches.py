@@ -26,7 +26,7 @@ PATIENCE = 0.5
 
 
 class ByTheirLogs:
-    """In the place of the reader: two paths lead to one table."""
+    """Stands in for the reader: two paths lead to one table."""
 
     def __init__(self, world: World, *paths: str) -> None:
         self._world = world
@@ -105,11 +105,11 @@ async def test_where_a_deleted_job_may_still_be_others_wait_and_are_told_so() ->
     assert asked.world.jobs["uid-elsewhere"].phase is Phase.STARTING
     waits = asked.world.jobs["uid-alters"]
     assert waits.phase is Phase.WAITING
-    assert "nobody can tell any more" in (waits.status.message or "")
+    assert "it is no longer known what it does there" in (waits.status.message or "")
 
 
 def known_before(leases: Leases, asked: Admitting) -> Reach:
-    """Of `held`, whose leader wrote it down."""
+    """Returns the reach of `held`, which its leader wrote down."""
     held_since_before(asked, leases)
     (lease,) = leases.held
     asked.tables = ByTheirLogs(asked.world, "sales", "elsewhere")  # type: ignore[assignment]
@@ -179,7 +179,7 @@ def test_who_may_be_known_otherwise_later_is_to_be_read_before_others_are_let_in
 
 
 async def test_who_edits_a_running_job_holds_up_nobody_after_a_takeover() -> None:
-    """To ever other tables that don't answer."""
+    """Each edit names another table that doesn't answer."""
     leases, asked = admitting({})
     held_since_before(asked, leases)
     world, never = asked.world, threading.Event()
@@ -360,7 +360,7 @@ async def test_who_is_not_to_wait_is_told_once_it_is_known_and_not_behind_all_wh
 async def test_a_job_that_is_over_is_held_by_its_reach_until_its_lease_goes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Of its spec nothing is kept, so that it can't be understood anew when a table turns out to be otherwise."""
+    """Its SQL is not kept, so it can't be understood anew when a table turns out to be otherwise."""
     leases, asked = admitting({})
     asked.tables = ByTheirLogs(asked.world)  # type: ignore[assignment]
     await running(leases, asked, ON.format("/lake/sales", 20))

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.controller.conditions import Conditions
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.kube.client import ConflictError
 
-Json = dict[str, Any]
-
 
 class Server:
-    """With one Lease object, which it replaces only as it was read."""
+    """Stands in for the API server, with one Lease object, which it replaces only if it is as it was read."""
 
     def __init__(self) -> None:
         self.stored: Json = {
@@ -28,7 +27,7 @@ class Server:
         }
 
         self.late: Callable[[], Awaitable[Json]] | None = None
-        """In the place of the next answer."""
+        """Called in the place of the next answer."""
 
     async def get(self, *_: Any) -> Json:
         return self.stored if self.late is None else await self.late()

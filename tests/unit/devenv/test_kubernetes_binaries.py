@@ -6,8 +6,9 @@ import pytest
 
 from devenv import kubernetes_binaries
 from devenv.cache import Cache
+from devenv.errors import DevError
 from devenv.golang import caches_in, environment
-from devenv.kubernetes_binaries import Build, ensure
+from devenv.kubernetes_binaries import APISERVER, MODULES, Build, ensure, pinned
 
 BUILDS = (Build("first", "etcd", ("example.org/first",)), Build("second", "etcd", ("example.org/second",)))
 
@@ -44,3 +45,24 @@ def test_its_caches_stay_while_another_compiles(cache: Cache) -> None:
         for build in BUILDS:
             ensure(cache, build)
     assert caches_in(cache).exists()
+
+
+def test_the_api_server_tells_the_version_that_is_pinned() -> None:
+    version = pinned("k8s.io/kubernetes", MODULES / "kubernetes")
+    assert f"gitVersion={version}" in APISERVER.linked
+    assert f"gitMinor={version.split('.')[1]}" in APISERVER.linked
+    with pytest.raises(DevError, match=r"names no version of k8s\.io/nothing"):
+        pinned("k8s.io/nothing", MODULES / "kubernetes")
+
+
+def test_a_program_of_ours_is_compiled_again_when_its_code_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_binaries, "MODULES", tmp_path)
+    build = Build("ours", "module", (".",))
+    code = tmp_path / "module" / "main.go"
+    code.parent.mkdir()
+    code.write_text("package main")
+    before = build.key()
+    code.write_text("package main\n\nfunc main() {}")
+    assert build.key() != before

@@ -93,7 +93,7 @@ def test_a_transfer_that_breaks_off_is_asked_for_again(
 ) -> None:
     monkeypatch.setattr(processes, "_PAUSE", 0.0)
     asked = tmp_path / "asked"
-    transfer = [sys.executable, "-c", BREAKS_OFF_TWICE, asked]
+    transfer = [sys.executable, "-c", BREAKS_OFF_TWICE, str(asked)]
     fetch(transfer, tmp_path / "log", failure="It could not be fetched.")
     assert asked.read_text() == "3"
     assert capsys.readouterr().err.count("is asked again") == 2

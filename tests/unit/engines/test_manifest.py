@@ -107,6 +107,19 @@ def test_the_lease_can_be_told_from_the_application_and_from_the_driver() -> Non
     assert manifest["metadata"]["ownerReferences"][0]["uid"] == run().job_uid
 
 
+def test_a_template_whose_parts_are_null_is_one_without_them() -> None:
+    empty = {"metadata": None, "spec": {"containers": None, "priorityClassName": "low"}}
+    for template in (empty, {"metadata": {"labels": None, "finalizers": None}, "spec": empty["spec"]}):
+        profile = RuntimeProfile.model_validate(
+            {"sparkVersion": "4.2.0", "driverPod": template, "executorPod": template}
+        )
+        spec = ENGINE.manifest(run(profile))["spec"]
+        for part in ("driver", "executor"):
+            given = spec[part]["template"]["spec"]
+            assert given["priorityClassName"] == "low"
+            assert [one["name"] for one in given["containers"]] == [f"spark-kubernetes-{part}"]
+
+
 def test_the_profiles_own_pod_template_is_kept() -> None:
     secret = {"name": "SLUICE_SOURCE_OPTION_0", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
     template = ENGINE.manifest(run(FULL, environment=(secret,)))["spec"]["driver"]["template"]
@@ -129,6 +142,11 @@ def test_a_jobs_own_runtime_goes_over_its_profile() -> None:
     assert profile.spark_conf == {"spark.x": "2", "spark.y": "3"}
     assert profile.executor == FULL.executor
     assert FULL.spark_conf == {"spark.x": "1"}
+
+
+def test_whatever_a_job_may_say_of_its_runtime_a_profile_can_say_as_well() -> None:
+    """Else it would be put over a profile that has no place for it, and get lost."""
+    assert set(Runtime.model_fields) <= set(RuntimeProfile.model_fields)
 
 
 def test_the_placeholder_can_never_start() -> None:

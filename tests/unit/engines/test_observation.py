@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.engines import ENGINE, Stage, observe
 
 APPLICATION_STATES = [
@@ -117,7 +118,7 @@ def test_a_placeholder_proves_that_no_driver_can_start() -> None:
 
 
 def test_a_pod_deleted_before_it_had_a_node_can_never_start() -> None:
-    deleted = {"deletionTimestamp": "2026-11-19T10:00:00Z"}
+    deleted: Json = {"deletionTimestamp": "2026-11-19T10:00:00Z"}
     assert (
         observe(ENGINE, application("SUBMITTED"), pod(node=None, **deleted), driver_seen=False).stage
         is Stage.NEVER_STARTS

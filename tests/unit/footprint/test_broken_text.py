@@ -1,12 +1,14 @@
 """Whatever is wrong with a text, wherever it stands in a manifest, is said by one kind of error and never by a crash."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 import sluice
+from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import NotUnderstoodError, footprint_of
 from sluice.predicates import PredicateError, Session, Table, parse
@@ -16,11 +18,11 @@ from unit.footprint.broken_text import CONDITIONS, QUERIES, STATEMENTS, S, T, br
 COLUMNS = {"id": "bigint", "d": "date", "r": "string", "n": "double", "st": "struct<a: int>"}
 KNOWN = TableFacts(columns=Table.of(COLUMNS, ["d", "r"]))
 FACTS = {key_of_path("/t"): KNOWN, key_of_path("/s"): KNOWN, key_of_name("a.b"): KNOWN}
-PARAMETER = {"parameters": {"day": {"date": "2026-11-19"}}}
+PARAMETER: Json = {"parameters": {"day": {"date": "2026-11-19"}}}
 SOURCE = {"source": {"format": "delta", "path": "/s"}, "checkpoint": "/c", "trigger": {"availableNow": True}}
 DECLARED = {"table": {"path": "/t"}, "operation": "Update"}
 
-PLACES = {
+PLACES: dict[str, tuple[list[str], Callable[[str], Json]]] = {
     "sql": (STATEMENTS, lambda text: {"sql": text}),
     "write.source.sql": (QUERIES, lambda text: {"write": {"table": {"path": "/t"}, "source": {"sql": text}}}),
     "write.replaceWhere": (
@@ -63,10 +65,10 @@ def test_broken_text_in_a_manifest_is_understood_or_refused(place: str) -> None:
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_before_they_were_broken_they_were_understood(text: str) -> None:
-    assert _outcome({"sql": text} | (PARAMETER if ":day" in text else {})) == "understood"
+    assert _outcome({"sql": text, **(PARAMETER if ":day" in text else {})}) == "understood"
 
 
-def _outcome(manifest: dict[str, object]) -> str:
+def _outcome(manifest: Json) -> str:
     try:
         spec = DeltaWriteJobSpec.model_validate(manifest)
     except ValidationError:

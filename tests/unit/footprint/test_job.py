@@ -1,4 +1,4 @@
-"""From a spec to its footprint: writes, declarations, and settings that change what a statement means."""
+"""A spec becomes its footprint: writes, declarations, and settings that change what a statement means."""
 
 import json
 import re
@@ -16,7 +16,7 @@ def footprint(spec: dict[str, Any], **conf: str) -> JobFootprint:
 
 
 def own(found: JobFootprint) -> list[TableFootprint]:
-    """Without what Delta does by itself after a commit."""
+    """Returns the footprints without what Delta does by itself after a commit."""
     return [footprint for footprint in found.tables if not footprint.hook]
 
 
@@ -156,7 +156,7 @@ WITHOUT_SCHEME = [
 def test_a_location_without_a_scheme_is_no_folder_under_another_default_file_system(
     spec: dict[str, Any], name: str
 ) -> None:
-    with pytest.raises(NotUnderstoodError, match=rf"sparkConf {name} = hdfs://nn.*such as hdfs://nn/"):
+    with pytest.raises(NotUnderstoodError, match=rf"with {name} = hdfs://nn.*such as hdfs://nn/"):
         footprint(spec, **{name: "hdfs://nn"})
     for default in ("file:///", "FILE:/"):
         assert footprint(spec, **{name: default}).tables
@@ -199,5 +199,5 @@ def test_what_takes_files_away_is_never_blind_whatever_is_declared(operation: Op
 def test_a_broken_condition_is_refused_with_its_place_though_nothing_is_known_of_the_table(
     spec: dict[str, Any], place: str
 ) -> None:
-    with pytest.raises(NotUnderstoodError, match=rf"{place}, line 1, column \d+: this isn't a condition"):
+    with pytest.raises(NotUnderstoodError, match=rf"{place}, line 1, column \d+: this is not a condition"):
         footprint(spec)

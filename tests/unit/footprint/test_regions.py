@@ -168,16 +168,16 @@ def test_parameters_are_bound() -> None:
     [
         (
             {"sql": "DELETE FROM {t} WHERE dat = DATE '2026-11-19'"},
-            "line 1, column .*there is no column dat; the table has",
+            "line 1, column .*there is no column dat: the table has",
         ),
         ({"sql": "DELETE FROM {t} WHERE date = 'banana'"}, "line 1"),
-        ({"sql": "\nDELETE FROM {t} WHERE date = '{{ ds }}'"}, r"line 2.*\{\{ ds \}\} is left over"),
+        ({"sql": "\nDELETE FROM {t} WHERE date = '{{ ds }}'"}, r"line 2.*\{\{ ds \}\} is an unrendered"),
         ({"sql": "DELETE FROM {t} WHERE date = :day"}, "no parameter day"),
         (
             {"sql": "DELETE FROM {t} WHERE id = 1", "parameters": {"day": {"date": "2026-11-19"}}},
-            "day is used nowhere",
+            "day is not used",
         ),
-        ({"sql": "INSERT INTO {t} (nope) VALUES (1)"}, "there is no column nope; the table has id"),
+        ({"sql": "INSERT INTO {t} (nope) VALUES (1)"}, "there is no column nope: the table has id"),
         ({"sql": "DELETE FROM {t};\nUPDATE {t} SET WHERE"}, "statement 2, line 2, column"),
         (
             {"sql": "INSERT INTO {t} VALUES (1, 'v', DATE '2026-11-19', 'eu')", "writes": [ON_E]},
@@ -188,7 +188,7 @@ def test_parameters_are_bound() -> None:
             "statement 2, line 2, column 32: there is no column dat",
         ),
         ({"sql": "OPTIMIZE {t} WHERE date = = 1"}, "statement 1, line 1, column"),
-        ({"sql": "OPTIMIZE {t} ZORDER BY (id, nope)"}, "there is no column nope; the table has id"),
+        ({"sql": "OPTIMIZE {t} ZORDER BY (id, nope)"}, "there is no column nope: the table has id"),
         (
             {"sql": "UPDATE {t} SET v = 'x'", "writes": ["nope = 1"]},
             r"^spec.writes, line 1, column 1: there is no column nope",
@@ -313,7 +313,7 @@ def test_what_is_named_many_times_over_is_read_once(sql: str, reads: str) -> Non
     ("condition", "advice"),
     [
         ("date = current_date()", "current_date.* bind its value as a parameter, as in :d"),
-        ("v = 'x'", "say so with a condition on date"),
+        ("v = 'x'", "add a condition on date"),
         (f"id = 1 AND {ON_D}", None),
     ],
 )
@@ -372,10 +372,10 @@ def test_setting_a_field_of_a_struct_moves_no_row(change: str, lands: str) -> No
     ("assignment", "why"),
     [
         ("nope.a = 5", "there is no column nope"),
-        ("IDENTIFIER('date') = NULL", "column by its name"),
-        ("(date, id) = (NULL, 1)", "column by its name"),
-        ("date", "column by its name"),
-        ("date > 5", "column by its name"),
+        ("IDENTIFIER('date') = NULL", "with the column's name"),
+        ("(date, id) = (NULL, 1)", "with the column's name"),
+        ("date", "with the column's name"),
+        ("date > 5", "with the column's name"),
     ],
 )
 def test_a_column_that_is_set_is_named(assignment: str, why: str) -> None:
@@ -401,7 +401,7 @@ ASKING = [
 
 @pytest.mark.parametrize("sql", ASKING)
 def test_conditions_by_subquery_which_open_source_delta_refuses_are_refused(sql: str) -> None:
-    with pytest.raises(NotUnderstoodError, match="Delta refuses subqueries"):
+    with pytest.raises(NotUnderstoodError, match="Delta refuses a subquery"):
         one(sql)
 
 

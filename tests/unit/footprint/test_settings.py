@@ -140,14 +140,14 @@ def test_a_known_setting_in_another_case_is_refused_with_the_right_spelling(key:
         ("SET spark.sql.sources.partitionOverwriteMode = dynamic -- by\nday", "comment"),
         ("SET spark.sql.storeAssignmentPolicy = loose", "ansi or legacy or strict"),
         ("SET spark.databricks.delta.autoCompact.enabled = yes", "true"),
-        ("SET spark.sql.ansi.enabled false", "no setting's name"),
-        ("SET /* on */ spark.sql.ansi.enabled = true", "no setting's name"),
-        ("SET spark . sql . ansi . enabled = true", "no setting's name"),
+        ("SET spark.sql.ansi.enabled false", "is not the name of a setting"),
+        ("SET /* on */ spark.sql.ansi.enabled = true", "is not the name of a setting"),
+        ("SET spark . sql . ansi . enabled = true", "is not the name of a setting"),
         ("SET VAR x = 1", "one after another"),
         ("SET = 1", "name before"),
         ("SET TIME ZONE", "TIME ZONE"),
         ("SET TIME ZONE 'Asia' 'Tokyo'", "TIME ZONE"),
-        ("RESET spark.sql.ansi.enabled now", "no setting's name"),
+        ("RESET spark.sql.ansi.enabled now", "is not the name of a setting"),
         ("USE a b", "USE schema"),
         ("USE 'a'", "USE schema"),
     ],
@@ -224,12 +224,14 @@ def test_options_of_the_drivers_java_set_no_settings_unseen() -> None:
     ],
 )
 def test_no_setting_leads_a_location_to_another_store(key: str, value: str) -> None:
-    with pytest.raises(NotUnderstoodError, match="lead elsewhere than it says"):
+    with pytest.raises(NotUnderstoodError, match="lead elsewhere than they say"):
         job(DELETE, **{key: value})
 
 
 def test_mounts_have_a_scheme_of_their_own() -> None:
-    assert job(DELETE, **{"spark.hadoop.fs.viewfs.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystem"})
+    assert (
+        reads(DELETE, **{"spark.hadoop.fs.viewfs.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystem"}) == DAY
+    )
 
 
 def test_who_brings_delta_along_commits_by_rules_that_nobody_knows() -> None:
@@ -280,7 +282,7 @@ def test_a_temporary_view_keeps_the_settings_that_it_was_made_under() -> None:
 
 
 def test_every_known_setting_is_sorted() -> None:
-    """Those that people set most are among the harmless: a list that widens all would be sound, and of no use."""
+    """The settings that people use most are among the harmless: a list that widens all would be sound, but useless."""
     listed = {key for version in VERSIONS for key in settings_of(version)}
     sorted_ = [meaning_of(key, "\0", None) for key in listed]
     assert len(listed) > 1100

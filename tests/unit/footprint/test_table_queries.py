@@ -72,7 +72,7 @@ def test_a_view_that_a_query_is_made_of_is_looked_through(insert: str) -> None:
     "query", ["TABLE v v", "TABLE TABLE v", "TABLE v AS w", "TABLE v WHERE x = 1", "TABLE v VERSION AS OF 1"]
 )
 def test_what_cannot_stand_after_a_table_query_is_refused_with_its_place(query: str) -> None:
-    with pytest.raises(NotUnderstoodError, match=r"line 1, column \d+: after TABLE and a name stands"):
+    with pytest.raises(NotUnderstoodError, match=r"line 1, column \d+: TABLE and a name are followed by"):
         footprint("INSERT INTO {t} " + query)
 
 

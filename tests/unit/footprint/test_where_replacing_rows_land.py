@@ -1,5 +1,7 @@
 """REPLACE WHERE and replaceWhere: where their rows land is bounded by what Delta checks, which is not the whole condition."""
 
+from typing import Unpack
+
 import pytest
 
 from sluice.footprint import NOTHING, JobFootprint
@@ -15,7 +17,7 @@ def adds(job: JobFootprint) -> Region:
     return job.tables[0].adds
 
 
-def in_sql(condition: str, query: str = "SELECT * FROM delta.`/lake/s`", **more: object) -> Region:
+def in_sql(condition: str, query: str = "SELECT * FROM delta.`/lake/s`", **more: Unpack[p.Given]) -> Region:
     return adds(p.job(replaced(condition, query), p.facts(**more)))
 
 

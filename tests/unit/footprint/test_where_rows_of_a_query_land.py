@@ -145,7 +145,7 @@ def test_what_is_not_surely_known_of_rows_bounds_nothing(query: str) -> None:
     ],
 )
 def test_what_may_be_several_columns_or_none_shifts_those_after_it(first: str) -> None:
-    """In the table stand id, ts, my-ts, info, date: the constant is date's only if `first` is one column."""
+    """The table's columns begin with id, ts, my-ts, info, date: the constant is date's only if `first` is one column."""
     query = "INSERT INTO {{t}} SELECT {}, NULL, NULL, NULL, DATE '2026-11-19', 'eu', 1, NULL, NULL FROM {{s}}"
     assert footprint(query.format("id")).writes_text.startswith(ON_DAY)
     assert ON_DAY not in footprint(query.format(first)).writes_text

@@ -37,11 +37,11 @@ def test_what_was_written_is_not_stale(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == ""
 
 
-def test_a_chart_gets_the_crds_too(tmp_path: Path) -> None:
-    (tmp_path / CHART).mkdir(parents=True)
+def test_the_chart_has_the_crds_too(tmp_path: Path) -> None:
     assert main([], tmp_path) == 0
     for resource in crds.RESOURCES:
-        assert (tmp_path / CHART / resource.file_name).read_text(encoding="utf-8") == crds.render(resource)
+        copy = tmp_path / CHART / "files" / "crds" / resource.file_name
+        assert copy.read_text(encoding="utf-8") == crds.render(resource)
 
 
 def test_the_crds_name_no_anchors_so_that_each_schema_reads_where_it_stands() -> None:

@@ -12,7 +12,7 @@ import sluice.conflicts
 from generate import rules
 from generate.rulebooks import RULEBOOKS, Rulebook
 from sluice.api.job_status import Blocker
-from sluice.conflicts import common, databricks, delta_rs, oss
+from sluice.conflicts import databricks, delta_rs, oss, stores_and_runs
 from sluice.conflicts.oracle import OTHER_TABLES
 from sluice.conflicts.rule import Rule
 from sluice_runner.failures import CONFLICTS
@@ -62,7 +62,7 @@ def test_by_statement_every_rule_of_open_source_delta_is_named_but_for_those_tha
     named = set(re.findall(r"`([a-z-]+)`", by_statement)) - {"orders"}
     left_out = {oss.first_commit.id, oss.same_domain.id}
     never = {oss.blind_append.id, oss.changes_no_files.id, oss.disjoint.id}
-    assert named == {rule.id for rule in oss.RULES} - left_out - never | {common.same_checkpoint.id}
+    assert named == {rule.id for rule in oss.RULES} - left_out - never | {stores_and_runs.same_checkpoint.id}
 
 
 def test_the_status_says_where_its_rules_are_explained() -> None:

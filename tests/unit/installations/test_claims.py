@@ -35,6 +35,13 @@ def test_one_namespace_that_both_watch_is_named() -> None:
     assert beside(replace(OTHER, namespaces=("blue", "sales"))) == ["both run the jobs of namespace sales"]
 
 
+def test_of_many_namespaces_that_both_watch_the_first_are_named() -> None:
+    many = tuple(f"team-{number}" for number in range(9))
+    own, other = replace(OWN, namespaces=many), replace(OTHER, namespaces=many)
+    [found] = overlaps(own, {other.identity.key: other.to_json()})
+    assert found.why.endswith("team-0, team-1, team-2, team-3, team-4 and 4 more")
+
+
 @pytest.mark.parametrize(
     ("own", "other", "told"),
     [
@@ -76,7 +83,7 @@ def test_what_a_backup_of_another_cluster_claims_does_not_count() -> None:
 def test_a_claim_that_cannot_be_read_is_an_overlap(text: str) -> None:
     (found,) = overlaps(OWN, {"blue.sluice": text})
     assert found.other is None
-    assert "can't be read" in found.why
+    assert "cannot be read" in found.why
 
 
 def test_a_void_claim_goes_when_the_own_one_is_written() -> None:

@@ -8,13 +8,15 @@ def test_each_is_told_with_its_command_its_job_and_its_tables() -> None:
     first = Lease("u", 1, "h", "etl/a", ("file:/a", "file:/b"))
     second = Lease("v", 2, "h", "etl/b", ("file:/c",))
     assert in_words([first]) == (
-        "1 lease is held that no object explains (sluice leases list); once no driver of it runs, with --yes, -n "
-        "and the operator's namespace: "
+        "1 lease is held that no object explains (sluice leases list); where the namespace of its job is no longer "
+        "in watchNamespaces, put it back; else, once no driver of it runs, say so with --yes, -n and the operator's "
+        "namespace: "
         "sluice leases revoke u/1 (job etl/a on file:/a, file:/b)"
     )
     assert in_words([first, second]) == (
-        "2 leases are held that no object explains (sluice leases list); once no driver of one runs, with --yes, -n "
-        "and the operator's namespace: "
+        "2 leases are held that no object explains (sluice leases list); where the namespace of its job is no longer "
+        "in watchNamespaces, put it back; else, once no driver of one runs, say so with --yes, -n and the operator's "
+        "namespace: "
         "sluice leases revoke u/1 (job etl/a on file:/a, file:/b); sluice leases revoke v/2 (job etl/b on file:/c)"
     )
 

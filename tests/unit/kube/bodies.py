@@ -1,13 +1,11 @@
 """Objects of some kind, and an API server that lists them."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
 
+from sluice.api.base import Json
 from sluice.kube.client import Kube
 from sluice.kube.mirror import Mirror
 from sluice.kube.resources import PODS, Resource
-
-Json = dict[str, Any]
 
 
 def body(name: str, version: int, *, uid: str | None = None, namespace: str = "etl") -> Json:

@@ -177,7 +177,7 @@ async def test_an_answer_that_is_not_json_is_an_error_that_settles_nothing(text:
 )
 async def test_an_event_that_cannot_be_read_ends_the_watch_with_an_error(line: str) -> None:
     async with served((200, {}, line + "\n")) as api:
-        with pytest.raises(ApiError, match="can't be read"):
+        with pytest.raises(ApiError, match="cannot be read"):
             await watched(api, [])
 
 

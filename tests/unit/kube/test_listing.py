@@ -101,7 +101,7 @@ async def test_a_list_of_an_earlier_time_than_was_known_is_of_a_store_that_went_
 
 
 async def test_a_store_that_went_back_is_noticed_though_it_counts_on_from_above() -> None:
-    """As `etcdutl snapshot restore --bump-revision` has it."""
+    """The store counts on from above after `etcdutl snapshot restore --bump-revision`."""
     told = Told()
     told.mirror.seen(body("ended", 90))
     restored = page(10_000, body("ended", 40))

@@ -31,7 +31,7 @@ def test_what_is_gone_is_not_brought_back_by_an_answer_given_before() -> None:
 
 
 def test_what_had_lost_its_label_and_has_it_again_is_there_again() -> None:
-    """To a watch that selects by it the object was gone in between."""
+    """A watch that selects by the label saw the object as gone in between."""
     told = Told()
     told.mirror.seen(body("a", 5))
     told.mirror.gone("uid-a", 7)

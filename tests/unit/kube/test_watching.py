@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.kube import watching
-from sluice.kube.client import ApiError, NotFoundError
+from sluice.kube.client import ApiError, KindMissingError
 from sluice.kube.watching import Watcher
 from unit.kube.bodies import Told, body
 
@@ -59,7 +59,14 @@ async def test_what_keeps_it_from_watching_is_said_once(
 ) -> None:
     monkeypatch.setattr(watching, "PAUSE", 0.0)
     away = ApiError(0, "NoAnswer", "no answer")
-    server = Server(away, away, away, NotFoundError(404, "", "404 page not found"), away, [])
+    server = Server(
+        away,
+        away,
+        away,
+        KindMissingError(404, "KindMissing", "the API server serves no pods of /v1"),
+        away,
+        [],
+    )
     async with asyncio.timeout(30):
         await watched(Told(), server)
     said = [record.getMessage() for record in caplog.records]

@@ -3,9 +3,8 @@
 from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.leases import Epochs, Lease
-
-Json = dict[str, Any]
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 TOKEN = Epochs.token(3, 7)
@@ -23,7 +22,7 @@ def application(state: str = "", name: str = NAME, *, lease: Lease = LEASE, **ch
 
 
 def pod(state: Json | None = None, name: str = NAME, *, lease: Lease = LEASE, **changed: Any) -> Json:
-    """As a list gives it: without its kind."""
+    """Returns a pod as a list gives it: without its kind."""
     status = {"containerStatuses": [{"name": "spark-kubernetes-driver", "state": state}]} if state else {}
     return {
         "metadata": _metadata(f"{name}-driver", lease, changed),
@@ -44,7 +43,7 @@ def placeholder(name: str = NAME) -> Json:
 
 
 def _metadata(name: str, lease: Lease, changed: Json) -> Json:
-    metadata = {
+    metadata: Json = {
         "name": name,
         "namespace": "etl",
         "uid": f"uid-of-{name}",

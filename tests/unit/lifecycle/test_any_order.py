@@ -12,6 +12,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile, Stage
@@ -27,8 +28,6 @@ from sluice.lifecycle.outcome import closed, phase_after
 from sluice.lifecycle.withdrawal import Creates
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import application, placeholder, pod
-
-Json = dict[str, Any]
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 UID = "uid-a"
@@ -91,7 +90,7 @@ class Truth:
 
 
 def is_selected(kind: str, body: Json) -> bool:
-    """Of what has lost its label a watch says that it is gone."""
+    """Whether a watch selects the object: it says that an object without its label is gone."""
     return kind == "job" or names.LABEL_JOB_UID in body["metadata"]["labels"]
 
 
@@ -110,7 +109,7 @@ def intent(number: int, **more: Any) -> Json:
 
 
 def told(number: int, body: Json) -> Json:
-    """As it bears the record of this attempt."""
+    """Adds the record of this attempt to the object."""
     record = {
         names.ANNOTATION_LEASE: lease(number).to_json(),
         names.ANNOTATION_TOKEN: str(Epochs.token(3, number)),
@@ -400,7 +399,7 @@ def test_whatever_came_in_whichever_order_after_a_list_all_is_as_if_it_had_come_
 def test_an_attempt_whose_driver_may_write_is_held_at_every_moment(
     drawn: tuple[Truth, list[Truth], list[int]],
 ) -> None:
-    """From its intent on, which the leader itself writes. Once the job is gone the leader looks before it lets go."""
+    """It is held from its intent on, which the leader itself writes. Once the job is gone the leader looks before it lets go."""
     truth, then, order = drawn
     seen, latest = World(PROFILES), 1
     deliver(seen, truth.events[0])
@@ -425,7 +424,7 @@ def _is_known(seen: World, number: int) -> bool:
 
 
 def _is_left(now: Truth, number: int) -> bool:
-    """As `Applications.is_left` asks."""
+    """Whether anything of the attempt is left, as `Applications.is_left` asks."""
     there = (now.get("application", f"a-{number}"), now.get("pod", f"a-{number}-driver"))
     application, driver = (filter(None, [body]) for body in there)
     return evidence_of(UID, None, application, driver).holds(number)

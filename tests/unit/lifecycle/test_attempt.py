@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
@@ -17,7 +18,7 @@ from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, appl
 from unit.lifecycle.test_evidence import NOW, job
 
 LATER = datetime(2026, 11, 19, 11, tzinfo=UTC)
-GONE = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+GONE: Json = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
 
 
 def intent(view: JobView | None = None) -> Attempt:

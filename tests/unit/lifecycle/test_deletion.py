@@ -14,7 +14,7 @@ GOING: dict[str, Any] = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
 
 
 def left(*objects: dict[str, Any]) -> Evidence:
-    """Of a job that is gone."""
+    """Returns the evidence that a job that is gone has left."""
     pods = [body for body in objects if "kind" not in body]
     return evidence_of(LEASE.uid, None, [body for body in objects if "kind" in body], pods).by_application[
         NAME

@@ -131,7 +131,7 @@ def test_a_lost_driver_without_its_finalizer_holds_until_somebody_says_that_it_i
 
 
 def test_a_second_application_of_the_job_is_seen_beside_the_open_attempt() -> None:
-    """With its record, which somebody copied; from an earlier attempt, which came late; with nothing but our label."""
+    """The second bears a copy of the record, or is of an earlier attempt and came late, or has nothing but our label."""
     late = replace(LEASE, attempt=2)
     nobody = application(name="nobody", annotations=None, finalizers=None)
     of_job = found(
@@ -269,6 +269,23 @@ def test_objects_of_one_name_in_two_namespaces_are_two_once_the_job_is_gone() ->
         (application("RUNNING"), forged, pod(RUNNING)),
     ):
         assert found(None, *objects, taken).holds(1)
+
+
+def test_executors_are_not_told_as_pods_of_nobody() -> None:
+    """They bear their application's labels, and no record."""
+    executor = pod(RUNNING)
+    executor["metadata"] |= {"name": f"{NAME}-exec-1", "annotations": {}, "finalizers": None}
+    executor["metadata"]["labels"] |= {"spark-role": "executor"}
+    assert found(job(INTENT), application("RUNNING"), pod(RUNNING), executor).of(INTENT).told_beside == ()
+    executor["metadata"]["finalizers"] = [names.FINALIZER_LEASE]
+    assert found(job(INTENT), executor).of(INTENT).told_beside != ()
+
+
+def test_a_driver_that_somebody_labels_as_an_executor_goes_on_to_hold() -> None:
+    body = pod(RUNNING, finalizers=None)
+    body["metadata"]["labels"] |= {"spark-role": "executor"}
+    assert found(job(INTENT), body).holds(1)
+    assert found(None, body).holds(1)
 
 
 def test_a_driver_that_somebody_labels_as_a_placeholder_goes_on_to_hold() -> None:

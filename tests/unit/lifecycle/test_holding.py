@@ -28,7 +28,7 @@ TOUCHED = {"table": "file:/lake/orders", "statement": 1, "operation": "UPDATE", 
 
 
 def world(**status: Any) -> World:
-    """With the job, if a status is given."""
+    """Returns a world that has the job if a status is given."""
     seen = World({"default": RuntimeProfile(spark_version="4.2.0")})
     if status:
         seen.job_seen(job_body("a") | {"status": status})

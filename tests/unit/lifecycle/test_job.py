@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Phase
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
@@ -13,7 +14,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases import Lease
 from sluice.lifecycle.holding import changed_tables, holder_of, lease_for
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import Understood, is_as_recorded
+from sluice.lifecycle.status import UnderstoodFields, is_as_recorded
 from sluice.predicates import Table
 from sluice.tables import Names, TableFacts, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
@@ -48,7 +49,7 @@ def test_without_partitions_that_are_known_it_touches_all(facts: TableFacts | No
 
 
 def test_its_status_says_why_it_is_taken_to_touch_all() -> None:
-    (found,) = Understood.of(job(facts=unread("the store is down"))).footprint
+    (found,) = UnderstoodFields.of(job(facts=unread("the store is down"))).footprint
     assert "the store is down" in " ".join(found.widened)
 
 
@@ -71,7 +72,7 @@ def test_tables_that_are_not_its_own_decide_nothing() -> None:
 @pytest.mark.parametrize(
     ("sql", "why"),
     [
-        ("UPDATE delta.`/lake/orders` SET nope = 1", "no column nope; the table has id, date"),
+        ("UPDATE delta.`/lake/orders` SET nope = 1", "no column nope: the table has id, date"),
         ("DELETE FROM delta.`/lake/orders` WHERE date = 'banana'", "banana"),
     ],
 )
@@ -111,7 +112,8 @@ def holding(seen: World) -> Lease:
     view = seen.jobs["uid-a"]
     attempt = Attempt(number=1, token=1, hash=view.spec_hash, application="a-1", granted_at=view.arrived_at)
     status = view.status.model_copy(
-        update=vars(Understood.of(view)) | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
+        update=vars(UnderstoodFields.of(view))
+        | {"phase": Phase.RUNNING, "attempts": (attempt,), "attempt": 1}
     )
     body: dict[str, Any] = job_body("a", version=2)
     seen.job_seen(body | {"status": status.model_dump(mode="json", by_alias=True, exclude_defaults=True)})
@@ -178,22 +180,23 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
 def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> None:
     seen = world()
     outer, _, inner = field.partition(".")
-    seen.job_seen(job_body("a", sql=UPDATE, **{outer: {inner: value} if inner else value}))
-    with pytest.raises(NotUnderstoodError, match=rf"^spec\.{field}: not yet: .*leave it out"):
-        seen.jobs["uid-a"].unaided  # noqa: B018 - what is wrong in the spec alone is an error
+    wrong: Json = {outer: {inner: value} if inner else value}
+    seen.job_seen(job_body("a", sql=UPDATE, **wrong))
+    with pytest.raises(NotUnderstoodError, match=rf"^spec\.{field}: not supported yet: .*remove it"):
+        seen.jobs["uid-a"].footprint_from_spec  # noqa: B018 - what is wrong in the spec alone is an error
 
 
 def test_what_says_what_is_done_anyway_is_taken() -> None:
     seen = world()
     seen.job_seen(job_body("a", sql=UPDATE, retry={"limit": 0}, admission={"risk": "Strict"}))
-    assert seen.jobs["uid-a"].unaided.keys
+    assert seen.jobs["uid-a"].footprint_from_spec.keys
 
 
 @pytest.mark.parametrize("status", [[], [1], "", "text", 0, 7, False])
 def test_a_status_that_is_no_object_hides_what_the_job_did(status: Any) -> None:
     seen = world()
     seen.job_seen(job_body("a") | {"status": status})
-    assert "no object" in (seen.jobs["uid-a"].unreadable or "")
+    assert "not an object" in (seen.jobs["uid-a"].unreadable or "")
     assert seen.jobs["uid-a"].status.attempts == ()
 
 
@@ -210,7 +213,7 @@ def test_a_spec_that_is_none_is_refused_by_its_name(spec: Any) -> None:
     for one in (body, {name: value for name, value in body.items() if name != "spec"}):
         seen.job_seen(one)
         with pytest.raises(NotUnderstoodError, match=r"^spec: "):
-            seen.jobs["uid-a"].unaided  # noqa: B018 - it is the refusal that counts
+            seen.jobs["uid-a"].footprint_from_spec  # noqa: B018 - it is the refusal that counts
 
 
 def test_what_is_stored_is_read_as_kubernetes_spells_it() -> None:
@@ -218,7 +221,7 @@ def test_what_is_stored_is_read_as_kubernetes_spells_it() -> None:
     seen = world()
     seen.job_seen(job_body("a", sql=UPDATE, runtime_ref="default"))
     with pytest.raises(NotUnderstoodError, match=r"^spec\.runtime_ref: there is no such field"):
-        seen.jobs["uid-a"].unaided  # noqa: B018 - it is the refusal that counts
+        seen.jobs["uid-a"].footprint_from_spec  # noqa: B018 - it is the refusal that counts
     seen.job_seen(job_body("b") | {"status": {"queued_at": "2026-11-19T10:00:00Z"}})
     assert seen.jobs["uid-b"].status.queued_at is None
 
@@ -226,9 +229,9 @@ def test_what_is_stored_is_read_as_kubernetes_spells_it() -> None:
 def test_a_location_that_no_status_can_hold_is_refused() -> None:
     """The status must tell later leaders which tables are held."""
     longest = "x" * (1024 - len("file:/lake/"))
-    assert job(f"DELETE FROM delta.`/lake/{longest}` WHERE id = 1").unaided.keys
+    assert job(f"DELETE FROM delta.`/lake/{longest}` WHERE id = 1").footprint_from_spec.keys
     with pytest.raises(NotUnderstoodError, match="1025 characters"):
-        job(f"DELETE FROM delta.`/lake/{longest}x` WHERE id = 1").unaided  # noqa: B018 - it is the refusal that counts
+        job(f"DELETE FROM delta.`/lake/{longest}x` WHERE id = 1").footprint_from_spec  # noqa: B018 - it is the refusal that counts
 
 
 def test_what_is_open_is_the_first_attempt_without_an_outcome() -> None:
@@ -250,7 +253,7 @@ def test_a_runtime_that_there_is_not_is_named_with_those_that_there_are() -> Non
     seen = world()
     seen.job_seen(job_body("a", sql=UPDATE, runtimeRef="large"))
     with pytest.raises(NotUnderstoodError, match=r"no runtime profile 'large'; the operator has default"):
-        seen.jobs["uid-a"].unaided  # noqa: B018 - it is the refusal that counts
+        seen.jobs["uid-a"].footprint_from_spec  # noqa: B018 - it is the refusal that counts
 
 
 def test_its_age_is_the_recorded_one_and_else_counts_from_when_it_was_first_seen() -> None:
@@ -263,7 +266,8 @@ def test_its_age_is_the_recorded_one_and_else_counts_from_when_it_was_first_seen
 
 def test_its_run_key_is_its_uid_unless_it_says_another() -> None:
     for key, expected in ((None, "uid-a"), ("nightly", "nightly")):
-        view = JobView(job_body("a", sql=UPDATE, **({"runKey": key} if key else {})), {}, NOW)
+        given: Json = {"runKey": key} if key else {}
+        view = JobView(job_body("a", sql=UPDATE, **given), {}, NOW)
         assert view.run_key == expected
 
 

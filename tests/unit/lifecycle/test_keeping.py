@@ -10,6 +10,7 @@ import pytest
 
 from integration.operator import hostile
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle import keeping
@@ -18,8 +19,6 @@ from sluice.lifecycle.evidence import annotations_of, evidence_of, labels_of, wo
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
-
-Json = dict[str, Any]
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 INTENT = Attempt(number=1, token=TOKEN, hash="hash", application=NAME, granted_at=NOW)
@@ -68,7 +67,7 @@ def _paths(body: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 def _changed(body: Json) -> Iterator[Json]:
-    """With anything else in each place, and at each end of a list."""
+    """Yields the body as it is, then with something else in each place and at each end of a list."""
     yield body
     for path in _paths(body):
         for instead in INSTEAD:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.admission import Blocking, Holder, Waiter, decide
+from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import (
     MAX_ATTEMPTS,
@@ -19,12 +20,13 @@ from sluice.engines import RuntimeProfile
 from sluice.footprint import footprint_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import (
+    NEED_A_PERSON,
     StatusChange,
-    Understood,
+    UnderstoodFields,
+    as_body,
     difference,
     generation_observed,
     patch_to,
-    plain,
     stalled,
     status_after,
 )
@@ -43,13 +45,13 @@ def job(status: DeltaWriteJobStatus | None = None, **spec: Any) -> JobView:
             "resourceVersion": "7",
         },
         "spec": spec or {"sql": "INSERT INTO delta.`/t` VALUES (1)"},
-        "status": plain(status) if status else {},
+        "status": as_body(status) if status else {},
     }
     return JobView(body, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
 
 
 def blocked() -> tuple[Blocking, ...]:
-    """By two that delete from its table."""
+    """Returns what blocks a job: two others that delete from its table."""
     deletes = footprint_of(DeltaWriteJobSpec(sql="DELETE FROM delta.`/t`"), {})
     others = [Holder(f"uid-{n}", f"etl/{n}", deletes) for n in range(2)]
     (decision,) = decide([Waiter("u", "etl/daily", deletes, 0, NOW)], others)
@@ -75,6 +77,14 @@ def test_conditions_follow_kstatus_in_every_phase(phase: Phase) -> None:
     assert (status.finished_at is not None) is phase.is_terminal
 
 
+@pytest.mark.parametrize("reason", sorted(NEED_A_PERSON))
+def test_a_job_that_does_not_go_on_by_itself_is_stalled(reason: str) -> None:
+    for phase in (Phase.PENDING, Phase.STARTING, Phase.ENDING):
+        status = status_after(job(), StatusChange(phase, reason, "somebody has to do something"), NOW)
+        said = {condition.type: condition.status.value for condition in status.conditions}
+        assert said == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
+
+
 def test_times_tell_when_a_state_began_and_not_when_it_was_last_said() -> None:
     first = status_after(job(), StatusChange(Phase.WAITING, "Blocked", "by one"), NOW)
     again = status_after(job(first), StatusChange(Phase.WAITING, "Blocked", "by another"), LATER)
@@ -88,23 +98,27 @@ def test_times_tell_when_a_state_began_and_not_when_it_was_last_said() -> None:
 
 
 def test_nothing_changed_is_nothing_to_write() -> None:
-    status = status_after(job(), StatusChange(Phase.WAITING, "Blocked", "by one", Understood.of(job())), NOW)
+    status = status_after(
+        job(), StatusChange(Phase.WAITING, "Blocked", "by one", UnderstoodFields.of(job())), NOW
+    )
     view = job(status)
-    again = status_after(view, StatusChange(Phase.WAITING, "Blocked", "by one", Understood.of(view)), LATER)
-    assert difference(view.body["status"], plain(again)) == {}
+    again = status_after(
+        view, StatusChange(Phase.WAITING, "Blocked", "by one", UnderstoodFields.of(view)), LATER
+    )
+    assert difference(view.body["status"], as_body(again)) == {}
 
 
 def test_a_patch_holds_what_changed_and_takes_away_what_went() -> None:
     waiting = status_after(
         job(),
-        StatusChange(Phase.WAITING, "Blocked", "by two", Understood.of(job()), blocked_by=blocked()),
+        StatusChange(Phase.WAITING, "Blocked", "by two", UnderstoodFields.of(job()), blocked_by=blocked()),
         NOW,
     )
     view = job(waiting)
     starting = status_after(
-        view, StatusChange(Phase.STARTING, "Admitted", "goes", Understood.of(view)), LATER
+        view, StatusChange(Phase.STARTING, "Admitted", "goes", UnderstoodFields.of(view)), LATER
     )
-    patch = difference(view.body["status"], plain(starting))
+    patch = difference(view.body["status"], as_body(starting))
     assert set(patch) == {"phase", "since", "reason", "message", "conditions", "blockedBy", "blockedByCount"}
     assert patch["blockedByCount"] is None
 
@@ -117,7 +131,7 @@ def test_a_list_that_was_never_written_is_not_written_empty_but_one_that_was_is_
 
 def test_messages_are_cut_to_what_the_api_server_takes_and_no_shorter() -> None:
     status = status_after(job(), StatusChange(Phase.FAILED, "RunFailed", "x" * 9000), NOW)
-    DeltaWriteJobStatus.model_validate(plain(status))
+    DeltaWriteJobStatus.model_validate(as_body(status))
     assert {len(status.message or ""), *(len(one.message) for one in status.conditions)} == {2048}
 
 
@@ -146,13 +160,13 @@ def test_the_oldest_attempts_go_and_an_attempt_is_replaced_by_its_number() -> No
     ],
 )
 def test_the_hash_changes_with_the_work_alone(changed: dict[str, Any], *, same: bool) -> None:
-    base = {"sql": "INSERT INTO delta.`/t` VALUES (1)"}
+    base: Json = {"sql": "INSERT INTO delta.`/t` VALUES (1)"}
     assert (job(**base).spec_hash == job(**base | changed).spec_hash) is same
 
 
 def test_what_was_understood_is_kept_while_the_spec_is_the_same() -> None:
     view = job()
-    Understood.of(view)
+    UnderstoodFields.of(view)
     again = view.now(view.body | {"status": {"phase": "Running"}}, view.names)
     assert again.footprint is view.footprint
     assert again.phase is Phase.RUNNING
@@ -169,7 +183,7 @@ def test_what_comes_anew_into_its_phase_differs_from_what_was() -> None:
     same = status_after(job(waiting), StatusChange(Phase.PENDING, "R", "m"), LATER)
     anew = status_after(job(waiting), StatusChange(Phase.PENDING, "R", "m", comes_anew=True), LATER)
     assert (same.since, anew.since) == (NOW, LATER)
-    assert plain(anew) != plain(waiting)
+    assert as_body(anew) != as_body(waiting)
 
 
 def test_there_is_room_for_so_many_blockers_and_footprints_alone() -> None:
@@ -177,7 +191,7 @@ def test_there_is_room_for_so_many_blockers_and_footprints_alone() -> None:
     many = status_after(job(), StatusChange(Phase.WAITING, "R", "m", blocked_by=(one,) * 30), NOW)
     assert (len(many.blocked_by), many.blocked_by_count) == (MAX_BLOCKERS, 30)
     statements = "; ".join(f"DELETE FROM delta.`/t{number}`" for number in range(MAX_FOOTPRINTS + 6))
-    understood = Understood.of(job(sql=statements))
+    understood = UnderstoodFields.of(job(sql=statements))
     assert len(understood.footprint) == MAX_FOOTPRINTS
     assert understood.tables == f"file:/t0 (+{MAX_FOOTPRINTS + 5})"
 
@@ -191,7 +205,7 @@ def test_a_job_on_which_nothing_goes_on_says_so_and_keeps_the_rest() -> None:
     assert len(patch["message"]) == 2048
     states = {one["type"]: one["status"] for one in patch["conditions"]}
     assert states == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
-    told = job(DeltaWriteJobStatus.model_validate(plain(before) | patch))
+    told = job(DeltaWriteJobStatus.model_validate(as_body(before) | patch))
     assert stalled(told, "OperatorFailed", "x" * 5000, LATER + timedelta(hours=1)) == {}
 
 

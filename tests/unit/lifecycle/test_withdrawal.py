@@ -9,7 +9,7 @@ from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle import withdrawal
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.status import StatusChange, plain, status_after
+from sluice.lifecycle.status import StatusChange, as_body, status_after
 from unit.controller.bodies import job_body
 from unit.lifecycle.test_evidence import INTENT, NOW
 
@@ -38,7 +38,7 @@ def test_refusals_are_borne_as_long_as_the_job_says_from_its_grant_on(limit: str
 def test_meanwhile_the_status_says_the_words_and_until_when() -> None:
     change = withdrawal.refused(job("90s"), INTENT, "exceeded quota")
     assert (change.phase, change.reason) == (Phase.STARTING, "ApplicationRefused")
-    assert "exceeded quota; tried again until 10:01:30 UTC" in change.message
+    assert "exceeded quota; retried until 10:01:30 UTC" in change.message
     assert (attempt_of(change).message, attempt_of(change).outcome) == ("exceeded quota", None)
 
 
@@ -47,7 +47,7 @@ def test_after_it_the_job_backs_off_with_its_age_and_the_attempt_is_remembered_a
     change = withdrawal.given_up(before, INTENT, "exceeded quota", NOW)
     after = status_after(before, change, NOW)
     assert (after.phase, after.queued_at) == (Phase.BACKING_OFF, QUEUED)
-    assert "exceeded quota; it queues again, with its age, at 10:01:30 UTC" in change.message
+    assert "exceeded quota; it queues again, keeping its age, at 10:01:30 UTC" in change.message
     assert [(one.outcome, one.ended_at) for one in after.attempts] == [(Outcome.WITHDRAWN, NOW)]
     assert "exceeded quota" in (after.attempts[0].message or "")
 
@@ -57,7 +57,7 @@ def test_it_stays_out_of_the_queue_as_long_but_no_longer_than_ten_minutes(
     limit: str | None, pause: int
 ) -> None:
     change = withdrawal.given_up(job(limit), INTENT, "quota", NOW)
-    backing_off = job(limit, plain(status_after(job(limit), change, NOW)))
+    backing_off = job(limit, as_body(status_after(job(limit), change, NOW)))
     assert withdrawal.backs_off(backing_off, NOW)
     assert withdrawal.backs_off(backing_off, NOW + timedelta(seconds=pause - 1))
     assert not withdrawal.backs_off(backing_off, NOW + timedelta(seconds=pause))

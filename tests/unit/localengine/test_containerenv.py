@@ -1,11 +1,9 @@
 import base64
-from typing import Any
 
 import pytest
 
 from localengine.containerenv import CreateContainerConfigError, Source, expanded, resolve
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 POD: Json = {
     "metadata": {"name": "load-driver", "namespace": "shop", "uid": "p-1", "labels": {"team": "red"}},

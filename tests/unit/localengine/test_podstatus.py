@@ -1,13 +1,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from localengine.podstatus import ended, exit_code, running, termination_message, waiting
 from localengine.processes import Facts, Life
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 START = datetime(2026, 11, 19, 12, 0, 0, tzinfo=UTC)
 END = datetime(2026, 11, 19, 12, 1, 0, tzinfo=UTC)

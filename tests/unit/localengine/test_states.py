@@ -17,8 +17,7 @@ from localengine.states import (
     submission_failed,
     submitted,
 )
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 NOW = datetime(2026, 11, 19, 12, 0, 30, tzinfo=UTC)
 BODY: Json = {

@@ -3,7 +3,6 @@
 import itertools
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -12,8 +11,7 @@ from localengine import clustersubmit, driverpod
 from localengine.application import Application
 from localengine.driverpod import Runtime
 from localengine.ledger import Ledger
-
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 BODY: Json = {
     "metadata": {

@@ -11,8 +11,12 @@ SCHEMA = [
     {"name": "date", "type": "date"},
     {"name": "region", "type": "string"},
 ]
-COMMON = {"schema": SCHEMA, "dialect": {"name": "oss", "version": "4.4.0"}, "logStore": "S3DynamoDB"}
-RAW = {**COMMON, "name": "prod.raw.orders", "path": "s3://lake/raw"}
+COMMON: dict[str, object] = {
+    "schema": SCHEMA,
+    "dialect": {"name": "oss", "version": "4.4.0"},
+    "logStore": "S3DynamoDB",
+}
+RAW: dict[str, object] = {**COMMON, "name": "prod.raw.orders", "path": "s3://lake/raw"}
 ON = {"date": "date = DATE '2026-10-01'", "region": "region = 'zz'"}
 
 
@@ -112,7 +116,7 @@ def test_what_another_type_may_turn_into_something_else_is_none(
 
 
 def test_a_zone_in_a_text_is_why_two_sources_of_different_types_are_none() -> None:
-    """As a date '2026-11-19 23:00:00-05:00' is of the 19th; a UNION with timestamps makes it of the 20th, in UTC."""
+    """Read as a date, '2026-11-19 23:00:00-05:00' is on the 19th; a UNION with timestamps moves it to the 20th, in UTC."""
     schema = [one | ({"type": "string"} if one["name"] == "date" else {}) for one in SCHEMA]
     texts = RAW | {"schema": schema}
     later = {**RAW, "path": "s3://lake/later", "name": "prod.raw.later"}

@@ -26,7 +26,7 @@ ORDERS_LOG = {
     "partitionColumns": ["date"],
     "dialect": {"name": "oss", "version": "4.4.0"},
 }
-"""As the operator reads it from the table's log."""
+"""The facts as the operator reads them from the table's log."""
 STOCK_LOG = {
     "name": "lake.shops.stock",
     "schema": [{"name": "item", "type": "bigint"}, {"name": "region", "type": "string"}],
@@ -45,7 +45,7 @@ def known() -> Knowledge:
 
 
 def example(name: str, known: Knowledge, **changed: str) -> JobFootprint:
-    """With some of its text changed."""
+    """Returns the example's footprint, with some of its text changed."""
     text = (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
     for old, new in changed.items():
         before = old.replace("_", "-").removeprefix("-")
@@ -111,7 +111,7 @@ def test_without_the_sources_policies_the_same_jobs_wait(known: Knowledge) -> No
     alone = workspace_of(files, read_files([])).knowledge
     one, other = (example("sql-merge-one-day", alone, **day) for day in ({}, OTHER_DAY))
     assert order(one, other) is Order.NONE
-    assert "lake.raw.orders: may be a view over lake.sales.orders" in " ".join(one.tables[0].widened)
+    assert "lake.raw.orders may be a view over lake.sales.orders" in " ".join(one.tables[0].widened)
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("policy-*.yaml")), ids=lambda file: file.stem)
@@ -125,7 +125,7 @@ def test_an_assumption_is_told_of_the_tables_that_the_jobs_write_alone() -> None
     for command in ("footprint", "plan"):
         told = sluice(command, EXAMPLES / "sql-merge-one-day.yaml", *sorted(EXAMPLES.glob("policy-*.yaml")))
         (assumed,) = [line for line in told.stdout.splitlines() if line.startswith("Assumed: ")]
-        assert "s3://lake/sales/orders: is taken to be partitioned by date date" in assumed
+        assert "s3://lake/sales/orders: is assumed to be partitioned by date date" in assumed
 
 
 def test_a_footprint_for_programs_is_json_also_where_no_job_is_found() -> None:

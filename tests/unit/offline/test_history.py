@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.offline.history import Fate, History, LogNotFoundError, read_log, replayed
 from sluice.offline.history.logged import bounds_of
 from sluice.offline.history.writers import writer_of
 from unit.cli.folders import sluice
-
-Json = dict[str, Any]
 
 METADATA: Json = {"metaData": {"partitionColumns": ["date"], "schemaString": "{}", "configuration": {}}}
 MINUTE = 60_000
@@ -179,7 +178,7 @@ def test_a_log_without_its_beginning_is_read_from_where_it_begins(tmp_path: Path
     assert result.exit_code == 0
     assert "partitioned by date" in result.stdout
     told = " ".join(result.stdout.split())
-    assert "versions below 41 are not here: they were cleaned up, or not copied" in told
+    assert "versions below 41 are missing: they were cleaned up, or not copied" in told
 
 
 def test_a_broken_commit_is_named_and_the_rest_is_replayed(table: Path) -> None:
@@ -189,7 +188,8 @@ def test_a_broken_commit_is_named_and_the_rest_is_replayed(table: Path) -> None:
     assert result.exit_code == 3
     found = json.loads(result.stdout)
     assert found["commits"] == 2
-    assert found["unreadable"][0].startswith(f"{2:020}.json")
+    assert found["unreadable"] == [f"{2:020}.json: this is not JSON, as a commit is: copy the file again"]
+    assert "1 commit cannot be read, such as" in sluice("explain", "--history", table).stdout
 
 
 def test_a_folder_without_a_log_is_no_table(tmp_path: Path) -> None:
@@ -204,6 +204,19 @@ def test_a_log_of_which_nothing_can_be_read_is_no_log(tmp_path: Path) -> None:
     result = sluice("explain", "--history", tmp_path)
     assert result.exit_code == 3
     assert "no commit can be read" in result.stderr
+    assert "this is not UTF-8 text" in result.stderr
+
+
+def test_json_that_is_no_commit_is_told_in_words_of_the_log(table: Path) -> None:
+    (table / "_delta_log" / f"{2:020}.json").write_text("1\n", encoding="utf-8")
+    found = json.loads(sluice("explain", "--history", table, "-o", "json").stdout)
+    assert "not a commit as Delta writes it" in found["unreadable"][0]
+
+
+def test_a_log_of_one_commit_is_counted_in_the_singular(table: Path) -> None:
+    shown = " ".join(sluice("explain", "--history", table).stdout.split())
+    assert "1 commit (version 0, " in shown
+    assert "by 1 writer; partitioned by date" in shown
 
 
 def test_all_lines_fit_the_width(table: Path) -> None:
@@ -220,7 +233,7 @@ def test_commits_that_are_missing_in_between_are_counted(table: Path) -> None:
     found = json.loads(sluice("explain", "--history", table, "-o", "json").stdout)
     assert (found["missing"], found["checkpoints"]) == (2, 1)
     told = " ".join(sluice("explain", "--history", table).stdout.split())
-    assert "of the versions in between 2 are not here" in told
+    assert "2 versions in between are missing" in told
 
 
 def test_a_log_of_checkpoints_alone_says_where_its_commits_went(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_what_cannot_be_used_is_a_value_error_that_says_where(tmp_path: Path) ->
         sluice.Oracle().job(f"DELETE FROM {ORDERS} WHERE (")
     with pytest.raises(ValueError, match=r"spec.sqll"):
         sluice.Oracle().job({"sqll": "x"})
-    with pytest.raises(ValueError, match=r"table.schema must be a list"):
+    with pytest.raises(ValueError, match=r"facts\[0\]: schema must be a list"):
         sluice.Oracle({"schema": 3})
     with pytest.raises(ValueError, match="no such file"):
         sluice.explain(tmp_path / "none.yaml")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.knowledge import _table_and_location
 from sluice.offline.manifests import read_files
 from unit.cli.folders import FACTS, PINNED_DELETE, job, sluice
@@ -67,7 +68,7 @@ def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: a}\nspec: {sqll: x}\n")
     (tmp_path / "b.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: b}\n")
     told = sluice("plan", tmp_path).stderr
-    assert "a: spec.sqll (line 3): there is no such field, but sql" in told
+    assert "a: spec.sqll (line 3): there is no such field; did you mean sql?" in told
     assert "b: spec: must be a mapping of fields" in told
 
 
@@ -78,10 +79,18 @@ def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
         ("kind: Deployment\nmetadata: {name: d}\n", "holds no facts about a table"),
         (
             f"{FACTS | {'partitoinColumns': ['date']}}",
-            "partitoinColumns is none of the facts about a table: partition",
+            "partitoinColumns (line 1) is not a fact about a table; did you mean partitionColumns?",
+        ),
+        (
+            "schema:\n- {name: id, type: bigint}\nlogStore: S3\n",
+            "logStore (line 3) must be S3DynamoDB, Safe or S3SingleDriver, not 'S3'; these facts are left out",
+        ),
+        (
+            "schema:\n- {name: id, type: bigint}\n- {name: day, type: dat}\n",
+            "schema[1].type (line 3) must be a type of Spark (boolean, ",
         ),
     ],
-    ids=["no schema", "another kind", "a field that does not exist"],
+    ids=["no schema", "another kind", "a field that does not exist", "a store", "a type"],
 )
 def test_facts_that_would_count_for_nothing_are_named(tmp_path: Path, facts: str, told: str) -> None:
     (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
@@ -89,6 +98,24 @@ def test_facts_that_would_count_for_nothing_are_named(tmp_path: Path, facts: str
     result = sluice("explain", tmp_path / "a.yaml", tmp_path / "a.yaml", "--table", tmp_path / "facts.yaml")
     assert told in result.stderr
     assert result.exit_code == 3
+    assert "neither facts about it that can be used nor its log are given" in " ".join(result.stdout.split())
+
+
+SPARK_TYPES = """
+bigint, INTEGER, long, decimal, decimal(10), dec, numeric(5), string, varchar(20), char(3), binary, timestamp_ntz, variant,
+void, array<int>, struct<a: int>, array<struct<a: int>>, map, interval day to second, string collate UNICODE, unknown
+"""
+
+
+@pytest.mark.parametrize("spelling", [text.strip() for text in SPARK_TYPES.split(",")])
+def test_what_spark_calls_a_type_is_one_in_given_facts(spelling: str) -> None:
+    assert facts_of({"schema": [{"name": "a", "type": spelling}]}).exists
+
+
+@pytest.mark.parametrize("spelling", ["bigin", "varchar", "char", "stringy", "decimal(a)", "intervals", ""])
+def test_what_is_no_type_of_spark_is_refused_in_given_facts(spelling: str) -> None:
+    with pytest.raises(UnusableError, match=r"^schema\[0\]\.type must be a type of Spark .*bigint"):
+        facts_of({"schema": [{"name": "a", "type": spelling}]})
 
 
 @pytest.mark.parametrize(
@@ -132,17 +159,17 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
     (tmp_path / "a.yaml").write_text(one % "a" + "---\n" + one % "b" + "---\n" + items)
     told = sluice("plan", tmp_path).stderr
     for name, line in (("a", 5), ("b", 11), ("c", 19)):
-        assert f"{name}: spec.retri (line {line}): there is no such field, but retry" in told
+        assert f"{name}: spec.retri (line {line}): there is no such field; did you mean retry?" in told
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("kind: DeltaWriteJob\nmetadata:\n\tname: a\n", "line 3, column 1: is no YAML: a tab: YAML indents by spaces"),
-        ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "what is read there begins in line 3"),
+        ("kind: DeltaWriteJob\nmetadata:\n\tname: a\n", "line 3, column 1: is not YAML: a tab: indent YAML with spaces"),
+        ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "in what begins in line 3"),
         (
             "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJobs\n",
-            "there is no kind DeltaWriteJobs, but DeltaWriteJob and DeltaTablePolicy",
+            "there is no kind DeltaWriteJobs: use DeltaWriteJob or DeltaTablePolicy",
         ),
     ],
     ids=["a tab", "a text that is not indented", "a kind that does not exist"],

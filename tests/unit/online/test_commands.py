@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
@@ -49,6 +50,17 @@ def test_a_redis_that_is_not_there_is_named() -> None:
     result = CliRunner().invoke(app, ["adopt", "--redis-url", "redis://127.0.0.1:1/0"])
     assert result.exit_code == 4
     assert "127.0.0.1:1" in result.stderr
+
+
+@pytest.mark.parametrize("command", [["adopt"], ["leases", "list"]])
+@pytest.mark.parametrize("url", ["redis://:sup3r/Half@h:6379/0", "redis://h:99999/0", "redis://[::1"])
+def test_a_redis_url_that_cannot_be_read_is_told_without_a_word_of_it(command: list[str], url: str) -> None:
+    result = CliRunner().invoke(app, [*command, "--redis-url", url])
+    assert result.exit_code == 4
+    assert "cannot be read as redis://" in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+    assert "sup3r" not in result.output
+    assert "Half" not in result.output
 
 
 def test_a_config_with_mistakes_is_told_as_the_operator_tells_it(tmp_path: Path) -> None:

@@ -8,18 +8,18 @@ import pytest
 from rich.console import Console
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType
 from sluice.cli import status_text
 from sluice.controller.conditions import Conditions
 from sluice.installations.unexplained import in_words
 from sluice.leases import Lease
+from sluice.online.answers import status_json
 from sluice.online.connection import Installation
-from sluice.online.status import SILENT_AFTER, plain, told
+from sluice.online.status import SILENT_AFTER, told
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 AT = Installation("sluice-system", "sluice")
-
-Json = dict[str, Any]
 
 
 def _lease(*, holder: str = "pod-1", age: float = 2.0, conditions: str = "") -> Json:
@@ -55,7 +55,7 @@ def test_all_is_well_if_one_leads_and_all_conditions_hold() -> None:
     found = told(AT, _lease(conditions=_conditions()), [], NOW)
     assert (found.leader, found.epoch, found.silent_for) == ("pod-1", 7, 2.0)
     assert found.problems == ()
-    assert "pod-1 leads, epoch 7, renewed 2 s ago" in _shown(plain(found))
+    assert "pod-1 leads, epoch 7, renewed 2 s ago" in _shown(status_json(found))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_all_is_well_if_one_leads_and_all_conditions_hold() -> None:
 def test_what_is_wrong_with_the_operator_is_a_problem(lease: Json, said: str) -> None:
     found = told(AT, lease, [], NOW)
     assert [problem for problem in found.problems if problem.startswith(said)]
-    assert said in _shown(plain(found))
+    assert said in _shown(status_json(found))
 
 
 def test_holders_are_told_with_their_tables_and_jobs_by_phase() -> None:
@@ -79,7 +79,7 @@ def test_holders_are_told_with_their_tables_and_jobs_by_phase() -> None:
         _job("a", phase="Waiting", blockedBy=[{"job": "etl/b"}]),
         {"metadata": {"namespace": "etl", "name": "c"}},
     ]
-    found = plain(told(AT, _lease(), jobs, NOW))
+    found = status_json(told(AT, _lease(), jobs, NOW))
     assert found["jobs"] == {"New": 1, "Running": 1, "Waiting": 1}
     assert found["holding"] == [
         {"job": "etl/b", "phase": "Running", "attempt": 2, "tables": ["file:/a", "file:/b"]}
@@ -100,10 +100,10 @@ def test_a_lease_that_nothing_explains_is_a_problem_and_shown_with_its_command()
     found = told(AT, _lease(conditions=_conditions()), [], NOW, unexplained=[HELD])
     [problem] = found.problems
     assert "sluice leases revoke u/1 (job etl/after on file:/a, file:/b)" in problem
-    assert plain(found)["unexplained"] == [
+    assert status_json(found)["unexplained"] == [
         {"holder": "u/1", "job": "etl/after", "attempt": 1, "tables": ["file:/a", "file:/b"]}
     ]
-    [row] = [line for line in _shown(plain(found)).splitlines() if line.startswith("u/1")]
+    [row] = [line for line in _shown(status_json(found)).splitlines() if line.startswith("u/1")]
     assert row.split(maxsplit=2) == ["u/1", "etl/after", "file:/a, file:/b"]
 
 
@@ -115,17 +115,17 @@ def test_it_is_no_second_problem_where_the_operator_tells_it() -> None:
 
 
 def test_a_record_of_leases_that_cannot_be_read_is_a_problem() -> None:
-    found = told(AT, _lease(), [], NOW, unreadable="ConfigMap ns/x: u.1 can't be read")
-    assert found.problems == ("ConfigMap ns/x: u.1 can't be read",)
+    found = told(AT, _lease(), [], NOW, unreadable="ConfigMap ns/x: u.1 cannot be read")
+    assert found.problems == ("ConfigMap ns/x: u.1 cannot be read",)
 
 
 def test_many_holders_are_shown_only_if_asked_for() -> None:
     jobs = [_job(f"job-{number:03}", phase="Running") for number in range(30)]
-    found = plain(told(AT, _lease(), jobs, NOW))
+    found = status_json(told(AT, _lease(), jobs, NOW))
     assert "and 10 more; --all shows them" in _shown(found)
     assert "job-029" in _shown(found, most=None)
     held = [Lease(f"u{number:03}", 1, "h", "etl/a", ()) for number in range(30)]
-    many = plain(told(AT, _lease(), [], NOW, unexplained=held))
+    many = status_json(told(AT, _lease(), [], NOW, unexplained=held))
     assert "and 10 more; --all shows them" in _shown(many)
 
 
@@ -137,4 +137,4 @@ def test_what_somebody_wrote_into_a_job_breaks_nothing(status: Any) -> None:
     job = {"metadata": {"namespace": "etl", "name": "odd"}, "status": status}
     lease = _lease(conditions="[[")
     lease["spec"]["renewTime"] = "yesterday"
-    assert plain(told(AT, lease, [job], NOW))["leader"] == "pod-1"
+    assert status_json(told(AT, lease, [job], NOW))["leader"] == "pod-1"

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
+from sluice.api.not_yet import WITHOUT_EFFECT_IN_POLICIES
 from sluice.api.policy_status import DeltaTablePolicyStatus
-from sluice.policies.kept import ADMISSION_NOT_KEPT, KEPT, NOT_KEPT, fields_of_policies
+from sluice.policies.kept import KEPT, fields_of_policies
 from sluice.policies.status import LeftOut, patch_of, state_of
 from unit.controller.bodies import policy_body
 
 NOW = datetime(2026, 11, 19, tzinfo=UTC)
 LATER = datetime(2026, 11, 20, tzinfo=UTC)
 TABLE = {"path": "/lake/orders", "name": "sales.orders"}
-
-Json = dict[str, Any]
 
 
 def _told(body: Json, left_out: LeftOut | None = None, now: datetime = NOW) -> DeltaTablePolicyStatus:
@@ -26,9 +26,9 @@ def _states(status: DeltaTablePolicyStatus) -> dict[str, str]:
 
 
 def test_each_field_of_a_policy_is_known_to_count_or_not() -> None:
-    spec, admission = fields_of_policies()
-    assert spec == KEPT | set(NOT_KEPT) | {"admission"}
-    assert admission == set(ADMISSION_NOT_KEPT)
+    without_effect = {one.path for one in WITHOUT_EFFECT_IN_POLICIES}
+    assert fields_of_policies() == KEPT | without_effect
+    assert not KEPT & without_effect
 
 
 def test_a_policy_of_which_all_counts_is_ready_for_its_generation() -> None:
@@ -76,7 +76,7 @@ def test_a_field_that_is_not_kept_yet_is_named_and_stalls(asked: Json, place: st
     status = _told(policy_body("a", table=TABLE, **asked))
     assert _states(status) == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
     assert status.reason == "NotYet"
-    assert f"{place} isn't kept yet" in (status.message or "")
+    assert f"{place} has no effect yet" in (status.message or "")
     assert "The rest of it counts" in (status.message or "")
 
 

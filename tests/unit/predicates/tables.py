@@ -1,6 +1,6 @@
 """The table that these tests speak of."""
 
-from sluice.predicates import Parameter, Region, Session, Table, compiled, parse, to_sql
+from sluice.predicates import BoundValue, Region, Session, Table, compiled, parse, to_sql
 
 EVENTS = Table.of(
     {
@@ -26,9 +26,9 @@ EVENTS = Table.of(
 )
 UTC = Session("UTC", ansi=True)
 PARAMETERS = {
-    "d": Parameter("date", "2026-11-19"),
-    "n": Parameter("integer", 5),
-    "m": Parameter("timestamp", "2026-11-19T10:30+01:00"),
+    "d": BoundValue("date", "2026-11-19"),
+    "n": BoundValue("integer", 5),
+    "m": BoundValue("timestamp", "2026-11-19T10:30+01:00"),
 }
 
 

@@ -12,7 +12,7 @@ from sluice.predicates.syntax import tokens_of
 from unit.predicates.tables import EVENTS, UTC
 
 NESTED = "the condition is nested deeper than 24 levels"
-READ_AGAIN = "the condition has too many joins without ON, or calls in one another that are named like types"
+READ_AGAIN = "the condition has too many joins without ON, or too many nested calls that are named like types"
 BOMBS = [
     ("(" * 9_000 + "k = 1" + ")" * 9_000, NESTED),
     ("NOT " * 10_000 + "flag", NESTED),

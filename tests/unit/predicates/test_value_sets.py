@@ -51,7 +51,7 @@ def test_intervals_tell_the_members(values: ValueSet) -> None:
         code
         for low, high in values.intervals()
         for code in RANGE
-        if code is not None and (low is None or low <= code) and (high is None or code < high)  # type: ignore[operator]
+        if code is not None and (low is None or low <= code) and (high is None or code < high)
     }
     assert told == members(values) - {None}
     assert values.is_empty == (not members(values))

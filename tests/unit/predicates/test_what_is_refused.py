@@ -2,49 +2,52 @@
 
 import pytest
 
-from sluice.predicates import Parameter, PredicateError, Table, parse
+from sluice.predicates import BoundValue, PredicateError, Table, parse
 from unit.predicates.tables import EVENTS, PARAMETERS, UTC
 
 REFUSED = [
-    ("date =", "line 1, column 6: this isn't a condition: something is missing at '='"),
+    ("date =", "line 1, column 6: this is not a condition: something is missing at '='"),
     (
         "k = 5 AND\n  dat = 1",
-        "line 2, column 3: there is no column dat; the table has address, at, code, date, ",
+        "line 2, column 3: there is no column dat: the table has address, at, code, date, ",
     ),
-    ("my_udf(dat)", "line 1, column 8: there is no column dat; "),
+    ("my_udf(dat)", "line 1, column 8: there is no column dat: "),
     (
         "k = 5 OR date = 'banana'",
-        "line 1, column 10: date is of type date and can't be compared with 'banana'",
+        "line 1, column 10: date is of type date and cannot be compared with 'banana'",
     ),
     (
         "date IN ('2026-11-19', 'banana')",
-        "line 1, column 1: date is of type date and can't be compared with 'banana'",
+        "line 1, column 1: date is of type date and cannot be compared with 'banana'",
     ),
-    ("date = '2026-13-45'", "line 1, column 1: date is of type date and can't be compared with '2026-13-45'"),
-    ("date = DATE 'banana'", "line 1, column 1: 'banana' is no date"),
-    ("date = 5", "line 1, column 1: date is of type date and can't be compared with an integer"),
-    ("date = true", "line 1, column 1: date is of type date and can't be compared with a boolean"),
-    ("k = 'banana'", "line 1, column 1: k is of type int and can't be compared with 'banana'"),
-    ("flag = 'banana'", "line 1, column 1: flag is of type boolean and can't be compared with 'banana'"),
+    (
+        "date = '2026-13-45'",
+        "line 1, column 1: date is of type date and cannot be compared with '2026-13-45'",
+    ),
+    ("date = DATE 'banana'", "line 1, column 1: 'banana' is not a valid date"),
+    ("date = 5", "line 1, column 1: date is of type date and cannot be compared with an integer"),
+    ("date = true", "line 1, column 1: date is of type date and cannot be compared with a boolean"),
+    ("k = 'banana'", "line 1, column 1: k is of type int and cannot be compared with 'banana'"),
+    ("flag = 'banana'", "line 1, column 1: flag is of type boolean and cannot be compared with 'banana'"),
     (
         "price > 'cheap'",
-        "line 1, column 1: price is of type decimal(10,2) and can't be compared with 'cheap'",
+        "line 1, column 1: price is of type decimal(10,2) and cannot be compared with 'cheap'",
     ),
-    ("at > 'later'", "line 1, column 1: at is of type timestamp and can't be compared with 'later'"),
-    ("date = :yesterday", "line 1, column 1: there is no parameter yesterday; bound are: d, m, n"),
-    ("my_udf(:yesterday, k)", "there is no parameter yesterday; bound are: d, m, n"),
-    ("date = ?", "line 1, column 1: positional parameters (?) aren't bound; name them, as in :d"),
+    ("at > 'later'", "line 1, column 1: at is of type timestamp and cannot be compared with 'later'"),
+    ("date = :yesterday", "line 1, column 1: there is no parameter yesterday: bound parameters are d, m, n"),
+    ("my_udf(:yesterday, k)", "there is no parameter yesterday: bound parameters are d, m, n"),
+    ("date = ?", "line 1, column 1: positional parameters (?) are not bound: name them, as in :d"),
     (
         "date = '{{ ds }}'",
-        "line 1, column 9: {{ ds }} is left over from a template; render it, or bind a parameter",
+        "line 1, column 9: {{ ds }} is an unrendered template expression: render it, or bind a parameter",
     ),
-    ("k = 1\nAND date = ${day}", "line 2, column 12: ${day} is left over from a template; "),
-    ("x.date = :d", "x.date: there is no table x here, but t"),
-    ("k = 1; k = 2", "this isn't a condition"),
+    ("k = 1\nAND date = ${day}", "line 2, column 12: ${day} is an unrendered template expression: "),
+    ("x.date = :d", "x.date: there is no table x here, only t"),
+    ("k = 1; k = 2", "this is more than one condition"),
     ("", "the condition is empty"),
-    ("SELECT 1", "this isn't a condition"),
-    ("name = 'open", "this isn't Spark SQL"),
-    ("(k = 5", "line 1, column 6: this isn't a condition: ) is missing at '5'"),
+    ("SELECT 1", "this is not a condition"),
+    ("name = 'open", "this is not Spark SQL"),
+    ("(k = 5", "line 1, column 6: this is not a condition: ) is missing at '5'"),
 ]
 
 
@@ -68,10 +71,10 @@ def test_a_condition_that_cannot_be_meant_is_refused_with_place_and_reason(
     ],
 )
 def test_a_parameter_that_is_not_of_its_type_is_refused(kind: str, value: object) -> None:
-    with pytest.raises(PredicateError, match=f"parameter p is no {kind}"):
-        parse("date = :p", EVENTS, parameters={"p": Parameter(kind, value)})
+    with pytest.raises(PredicateError, match=f"parameter p is not a valid {kind}"):
+        parse("date = :p", EVENTS, parameters={"p": BoundValue(kind, value)})
 
 
 def test_a_partition_column_that_the_table_does_not_have_is_refused() -> None:
-    with pytest.raises(PredicateError, match="there is no column day; the table has date"):
+    with pytest.raises(PredicateError, match="there is no column day: the table has date"):
         Table.of({"date": "date"}, partition_columns=["day"])

@@ -105,7 +105,7 @@ def test_a_condition_comes_to_the_values_that_spark_would_match(condition: str, 
     assert region(condition).reasons == ()
 
 
-LATER = "when the statement runs; bind its value as a parameter, as in :d"
+LATER = "when the statement runs: bind its value as a parameter, as in :d"
 WIDENED = [
     ("my_udf(date)", "my_udf(): may be true for any row"),
     ("my_udf(date) = 5", "my_udf(): may be true for any row"),
@@ -118,7 +118,7 @@ WIDENED = [
     ("date IN (SELECT date FROM late)", "a subquery: may be true for any row"),
     ("EXISTS (SELECT 1 FROM late WHERE late.x = date)", "a subquery: may be true for any row"),
     ("k = small", "k = small: may be true for any row"),
-    ("t.date = s.date", "s.date is a column of another table, and bounds nothing here"),
+    ("t.date = s.date", "s.date is a column of another table and bounds nothing here"),
     ("year(date) = 2026", "YEAR(date) = 2026: may be true for any row"),
     ("name LIKE 'a%b'", "name LIKE 'a%b': may be true for any row"),
     ("name RLIKE '^a'", "name RLIKE '^a': may be true for any row"),
@@ -126,17 +126,17 @@ WIDENED = [
     ("true = name LIKE 'a%'", "TRUE = name LIKE 'a%': may be true for any row"),
     ("flag BETWEEN false AND true = true", "flag BETWEEN FALSE AND TRUE = TRUE: may be true for any row"),
     ("name = 5", "comparing name (varchar(20)) with an integer casts the column"),
-    ("k = '5.7'", "'5.7' isn't written as Spark prints a int, as k is"),
-    ("date = '2026-1-9'", "'2026-1-9' isn't written as Spark prints a date, as date is"),
-    ("date = DATE 'today'", "the cast of 'today' to a date isn't exact"),
+    ("k = '5.7'", "'5.7' is not written as Spark prints a int, the type of k"),
+    ("date = '2026-1-9'", "'2026-1-9' is not written as Spark prints a date, the type of date"),
+    ("date = DATE 'today'", "the cast of 'today' to a date is not exact"),
     ("id = 1e0", "comparing id (bigint) with a double casts the column"),
     ("wide = 1.5", "comparing wide (decimal(38,0)) with a decimal casts the column"),
     ("price < 99999999999999999999999999999999999999", "comparing price (decimal(10,2)) with a decimal casts the column"),
     ("price = '1.5'", "comparing price (decimal(10,2)) with a string casts the column"),
     ("single = 16777217", "comparing single (float) with an integer casts the column"),
-    ("code = 'a'", "code: char(3) compares with blanks padded"),
-    ("label = 'a'", "label: string collate utf8_lcase doesn't compare byte by byte"),
-    ("raw = X'61'", "binary values aren't compared"),
+    ("code = 'a'", "code: char(3) is compared with blanks padded"),
+    ("label = 'a'", "label: string collate utf8_lcase is not compared byte by byte"),
+    ("raw = X'61'", "binary values are not compared"),
     ("address.city = 'Bern'", "address.city is a field within a column"),
     ("_metadata.file_path = 'x'", "_metadata.file_path is a field within a column"),
 ]  # fmt: skip

@@ -57,9 +57,9 @@ def test_other_types_stay_values(typed: dict[str, object], value: object) -> Non
         ({"date": "20261119"}, "expected a date"),
         ({"date": "2026-11-19' OR 1=1 --"}, "expected a date"),
         ({"date": "2026-11-19\n"}, "expected a date"),
-        ({"timestamp": "2026-11-19T08:00:00"}, "expected an instant with offset"),
+        ({"timestamp": "2026-11-19T08:00:00"}, "expected an instant with its UTC offset"),
         ({"timestamp": "2026-11-19T25:00:00Z"}, "not in the calendar"),
-        ({"timestampNtz": "2026-11-19T08:00:00Z"}, "expected a time without offset"),
+        ({"timestampNtz": "2026-11-19T08:00:00Z"}, "expected a date and time without UTC offset"),
         ({"string": 5}, "expected a string"),
         ({"boolean": "true"}, "expected true or false"),
     ],
@@ -70,7 +70,7 @@ def test_a_value_that_is_not_of_its_type_is_refused(typed: dict[str, object], me
 
 
 def test_a_name_that_sql_could_not_refer_to_is_refused() -> None:
-    with pytest.raises(PlanError, match="no name of a parameter"):
+    with pytest.raises(PlanError, match="not a valid parameter name"):
         read_parameters({"a b": Fields({"string": "x"}, "place")})
 
 

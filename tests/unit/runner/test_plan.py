@@ -161,7 +161,7 @@ def test_what_is_not_understood_is_refused_with_its_place(document: object, mess
         (["--plan=" + base64.b64encode(zlib.compress(b"{")).decode()], "not JSON"),
         (["--plan=" + base64.b64encode(zlib.compress(b"\xff\xfe")).decode()], "not JSON"),
         (["--plan=" + base64.b64encode(zlib.compress(b'{"a":1,"a":2}')).decode()], "'a' twice"),
-        (["--plan=" + base64.b64encode(zlib.compress(b'{"a":NaN}')).decode()], "no JSON number"),
+        (["--plan=" + base64.b64encode(zlib.compress(b'{"a":NaN}')).decode()], "not a JSON number"),
         (["--plan=" + base64.b64encode(zlib.compress(b"[" * 100_000)).decode()], "nested too deeply"),
     ],
 )

@@ -7,12 +7,14 @@ from typing import Any
 from deltalake import DeltaTable, Field, Schema
 from deltalake.schema import PrimitiveType
 
-Json = dict[str, Any]
+from sluice.api.base import Json
 
 PLAIN = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
-def orders(path: Path, *, partition_by: tuple[str, ...] = ("date",), **properties: str) -> DeltaTable:
+def orders(
+    path: Path, *, partition_by: tuple[str, ...] = ("date",), properties: dict[str, str | None] | None = None
+) -> DeltaTable:
     """id BIGINT, date DATE, region STRING"""
     columns = {"id": "long", "date": "date", "region": "string"}
     fields = [Field(name, PrimitiveType(kind), nullable=True) for name, kind in columns.items()]
@@ -47,7 +49,7 @@ def protocol(*features: str) -> Json:
 
 
 def commit(path: Path, version: int, *actions: Json) -> None:
-    """As any writer would add it to the table's log."""
+    """Adds a commit to the table's log, as any writer would."""
     log = path / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
     lines = ({"commitInfo": {"timestamp": version, "operation": "WRITE"}}, *actions)

@@ -29,5 +29,5 @@ def test_nothing_is_said_of_a_log_that_was_not_read_back_to_the_attempts_start(
 def test_a_folder_that_the_operator_does_not_have_tells_nothing(tmp_path: Path) -> None:
     now = datetime.now(UTC)
     assert commits_of_run(key_of_path(str(tmp_path / "none")), "a", 1, now) == []
-    with pytest.raises(LogUnreadableError, match="is not there where the operator runs"):
+    with pytest.raises(LogUnreadableError, match="does not exist where the operator runs"):
         commits_of_run(key_of_path(str(tmp_path / "lake" / "none")), "a", 1, now)

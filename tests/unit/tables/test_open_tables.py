@@ -26,7 +26,7 @@ class Clock:
 
 
 def test_columns_partitions_and_properties(tmp_path: Path) -> None:
-    orders(tmp_path / "t", **{"delta.enableChangeDataFeed": "true"})
+    orders(tmp_path / "t", properties={"delta.enableChangeDataFeed": "true"})
     facts = OpenTables().facts(key_of_path(str(tmp_path / "t")))
     assert [(column.name, column.type.text) for column in facts.columns.columns] == [
         ("id", "long"),
@@ -145,8 +145,8 @@ def test_a_folder_without_a_log_is_no_table(tmp_path: Path) -> None:
     ("path", "why"),
     [
         ("{here}/not/mounted", "the folder around file:"),
-        ("{here}/50%25", "read differently"),
-        ("s3://lake/my orders", "read differently"),
+        ("{here}/50%25", "location differently"),
+        ("s3://lake/my orders", "location differently"),
         ("{here}/orders/date=2026-11-19", "partition's folder"),
         ("wobble://lake/orders", "wobble"),
     ],
@@ -285,4 +285,4 @@ def test_who_writes_a_catalogs_table_by_its_path_reads_that_delta_will_refuse_it
     spec = DeltaWriteJobSpec.model_validate({"sql": f"DELETE FROM delta.`{tmp_path}/t` WHERE id = 1"})
     (found,) = footprint_of(spec, {}, facts={key: OpenTables().facts(key)}).tables
     assert found.reads.is_everything
-    assert any("Delta refuses who names such a table by its path" in why for why in found.widened)
+    assert any("Delta refuses its path" in why for why in found.widened)

@@ -1,1 +1,1 @@
-"""What a query yields: which rows, with which values, and which tables it reads for them."""
+"""Finds what a query yields: which rows, with which values, and from which tables."""

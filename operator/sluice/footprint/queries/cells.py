@@ -1,6 +1,7 @@
-"""What a value in a query's output says about the column that it is stored in.
+"""Finds what a value in a query's output says about the column that it is stored in.
 
-Only what survives Spark's conversion on storing counts: `'05'` stored as a number is 5, and 2.7 stored as an integer is 2.
+Only what survives Spark's conversion on storing counts: `'05'` stored as a number is 5, and 2.7 stored as an integer
+is 2.
 """
 
 import re
@@ -28,20 +29,20 @@ from sluice.predicates.literals import Literal, LiteralKind, from_syntax
 
 @dataclass(frozen=True)
 class Constant:
-    """The value is written down."""
+    """A value that the query spells out."""
 
     node: exp.Expr
     converted: bool = False
-    """It may have had another type in between, because other rows' values did."""
+    """Whether it may have had another type in between, because other rows' values did."""
 
 
 @dataclass(frozen=True)
 class FromTable:
-    """The value of some column, as far as conditions say something of it alone."""
+    """The value of some column, with the conditions on that column alone."""
 
     conditions: tuple[exp.Expr, ...] = ()
     type: ColumnType | None = None
-    """Of the column, where it is known."""
+    """The column's type, where it is known."""
 
     def where(self, conditions: tuple[exp.Expr, ...]) -> "FromTable":
         return replace(self, conditions=(*self.conditions, *conditions)) if conditions else self
@@ -57,12 +58,12 @@ _STORED_AS_IS = {
     Kind.TIMESTAMP_NTZ: {LiteralKind.TIMESTAMP_NTZ},
 }
 _SAME_IN_ANY_TYPE = frozenset({Kind.DATE, Kind.INTEGER, Kind.BOOLEAN})
-"""Kinds for which a value that equals a literal is stored as that literal, whatever type it had before. Large integers are so
-but for what rounding makes of them."""
+"""Kinds for which a value that equals a literal is stored as that literal, whatever type it had before. This holds
+for large integers except where they are rounded."""
 _ROUNDED_BY_DOUBLES = 1 << 53
 _BITS_OF_BIGINT = 64
 _SAME_THROUGH_ANY_TYPE = frozenset({Kind.DATE, Kind.BOOLEAN})
-"""Kinds for which a literal stays the same in every type that Spark brings it to beside other values."""
+"""Kinds for which a literal stays the same in every type that Spark converts it to beside other values."""
 _KINDS_OF_COLUMNS = {
     Kind.DATE: LiteralKind.DATE,
     Kind.INTEGER: LiteralKind.INTEGER,
@@ -80,7 +81,7 @@ _KINDS_OF_CASTS = {
 
 
 def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
-    """Of the target's column, if this value is stored in it."""
+    """Returns what holds for the target's column if this value is stored in it."""
     if not reading.around.settings.stores_exactly:
         return Anything("spark.sql.storeAssignmentPolicy may store other values")
     if isinstance(cell, Constant):
@@ -91,7 +92,8 @@ def says(cell: Cell, column: Column, reading: Reading) -> Predicate:
 
 
 def side_by_side(columns: Sequence[Cell], reading: Reading) -> tuple[Cell, ...]:
-    """Values of one column that come from several queries or rows: Spark brings all to one type, in which `'01'` may be 1."""
+    """Combines values of one column from several queries or rows: Spark converts them all to one type, in which
+    `'01'` may be 1."""
     kinds = {_kind(cell, reading) for cell in columns} - {LiteralKind.NULL}
     if len(kinds) <= 1 and None not in kinds:
         return tuple(columns)
@@ -99,12 +101,12 @@ def side_by_side(columns: Sequence[Cell], reading: Reading) -> tuple[Cell, ...]:
 
 
 def _kind(cell: Cell, reading: Reading) -> LiteralKind | None:
-    """None where values beside it may change it, or be changed by it."""
+    """Returns the cell's kind; None where values beside it may change it or be changed by it."""
     if isinstance(cell, Constant) and not cell.converted:
         node = cell.node.unnest()
         literal = _literal(_plain(node), reading)
         if literal is not None and literal.kind is LiteralKind.NULL and isinstance(node, exp.Cast):
-            return _KINDS_OF_CASTS.get(node.to.this)  # CAST(NULL AS INT) makes numbers of texts
+            return _KINDS_OF_CASTS.get(node.to.this)  # CAST(NULL AS INT) turns texts beside it into numbers
         return None if literal is None else literal.kind
     if isinstance(cell, FromTable) and cell.type is not None:
         return _KINDS_OF_COLUMNS.get(cell.type.kind)
@@ -115,7 +117,7 @@ def _equal(column: Column, cell: Constant, reading: Reading) -> Predicate:
     node = _plain(cell.node)
     literal = _literal(node, reading)
     if literal is None:
-        return Anything(f"{_shown(node)}: its value is known only when the statement runs")
+        return Anything(f"{_shown(node)} is known only when the statement runs")
     target = _quoted(column)
     if literal.kind is LiteralKind.NULL:
         return reading.predicate(exp.Is(this=target, expression=exp.Null()))
@@ -141,7 +143,7 @@ _VARCHAR = re.compile(r"varchar\s*\(\s*(\d+)\s*\)")
 
 
 def _is_cut(column: Column, literal: Literal) -> bool:
-    """Blanks beyond a varchar's length are not stored."""
+    """Whether the text is cut: Spark does not store blanks beyond a varchar's length."""
     size = _VARCHAR.fullmatch(column.type.text)
     return size is not None and isinstance(literal.value, str) and len(literal.value) > int(size[1])
 
@@ -150,7 +152,7 @@ def _is_cut(column: Column, literal: Literal) -> bool:
 
 
 def _unbounded(column: Column) -> Anything:
-    return Anything(f"where rows land by {column.name} is not bounded by the statement")
+    return Anything(f"the statement does not bound where rows land by {column.name}")
 
 
 def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
@@ -168,7 +170,7 @@ def _bounded(cell: FromTable, column: Column, reading: Reading) -> Predicate:
 
 
 def _is_kept(source: ColumnType, target: ColumnType) -> bool:
-    """Whether a value of the one type is stored unchanged as the other, and compared alike in both."""
+    """Whether a value of one type is stored unchanged as the other and compares the same way in both."""
     if source.text == target.text:
         return True
     return source.kind is target.kind and (
@@ -177,7 +179,7 @@ def _is_kept(source: ColumnType, target: ColumnType) -> bool:
 
 
 def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicate | None:
-    """Of `c = literal` and `c IN (literals)`, with literals of the column's own kind."""
+    """Reads `c = literal` and `c IN (literals)` with literals of the column's own kind; None for anything else."""
     literals = [_literal(_plain(value), reading) for value in _compared(condition)]
     if not literals or any(
         found is None or found.kind not in _STORED_AS_IS[column.type.kind] for found in literals
@@ -194,7 +196,7 @@ def _if_equal(condition: exp.Expr, column: Column, reading: Reading) -> Predicat
 
 
 def _compared(condition: exp.Expr) -> Sequence[exp.Expr]:
-    """What a column is equal to one of; nothing if the condition says anything else."""
+    """Returns the values one of which the column equals; nothing if the condition says anything else."""
     if not has_only(condition, SCALARS) or condition.args.get("query"):
         return ()
     if isinstance(condition, exp.EQ):
@@ -208,8 +210,8 @@ def _compared(condition: exp.Expr) -> Sequence[exp.Expr]:
 
 
 def _rounded(number: int, reading: Reading, *, in_list: bool) -> Iterator[int]:
-    """The number, and what is stored of a FLOAT that equals it: only with ANSI it is compared as a DOUBLE. A DECIMAL is
-    rounded before it is looked for in a list, and cut off when it is stored as BIGINT."""
+    """Yields the number and what is stored of a FLOAT that equals it, which is compared as a DOUBLE only with ANSI. A
+    DECIMAL is rounded before it is looked up in a list, and cut off when it is stored as BIGINT."""
     yield number
     if in_list and number != 0:
         yield number - (1 if number > 0 else -1)
@@ -218,7 +220,7 @@ def _rounded(number: int, reading: Reading, *, in_list: bool) -> Iterator[int]:
 
 
 def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
-    """A value of which conditions say more."""
+    """Returns the value with what more these conditions say about it."""
     if not conditions:
         return cell
     if isinstance(cell, Constant):
@@ -229,8 +231,8 @@ def bounded(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> C
 def conditions_on(
     reading: Reading, conditions: tuple[exp.Expr, ...], name: str, tables: frozenset[str] | None = None
 ) -> tuple[exp.Expr, ...]:
-    """Those that speak of one column alone, and of nothing that is selected. `tables`: as in `called`; None: it does not matter.
-    Asked of the same conditions for each column of a list, they are looked at once."""
+    """Returns the conditions on this column alone that hold no query. `tables` is as in `called`; None accepts every
+    table. The same conditions are asked about each column of a list, so they are examined only once."""
     known = reading.conditions_known
     key = (id(conditions), tables)
     if key not in known:
@@ -252,7 +254,8 @@ def _by_column(reading: Reading, conditions: Sequence[exp.Expr]) -> Mapping[str,
 
 
 def called(conditions: Sequence[exp.Expr], tables: Collection[str]) -> tuple[exp.Expr, ...]:
-    """Those that call their columns' table by one of these lower-cased names: `a.b` may be a field as well."""
+    """Returns the conditions that refer to their columns' table by one of these lower-cased names: `a.b` may be a
+    field as well."""
     return tuple(
         condition
         for condition in conditions
@@ -284,7 +287,7 @@ def _quoted(column: Column) -> exp.Column:
 
 
 def _plain(node: exp.Expr) -> exp.Expr:
-    """Without a cast that changes nothing: CAST('eu' AS STRING), CAST(NULL AS INT), CAST(DATE '...' AS DATE)."""
+    """Removes a cast that changes nothing: CAST('eu' AS STRING), CAST(NULL AS INT), CAST(DATE '...' AS DATE)."""
     node = node.unnest()
     if isinstance(node, exp.Cast) and has_only(node, SCALARS) and has_only(node.to, SCALARS):
         inner = _plain(node.this)

@@ -1,4 +1,4 @@
-"""How many columns a SELECT's list makes, and what each is called: one by one, as far as that is known."""
+"""Counts the columns that a SELECT's list makes, and tells what each is called, where that is known."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ class Output:
     """One column."""
 
     name: str
-    """Empty where Spark makes one up that is no column's."""
+    """Empty where Spark makes up a name that belongs to no column."""
     node: exp.Expr | None
-    """Its value; None for one of several that a generator makes."""
+    """Its value; None for one of several columns that a generator makes."""
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """All columns of a table, or of all."""
+    """All columns of a table, or of all tables."""
 
     table: str | None
     without: frozenset[str] = frozenset()
@@ -42,7 +42,7 @@ def outputs_of(query: exp.Select, spark: Version | None) -> Iterator[Output | Ex
 def _outputs(node: exp.Expr, spark: Version | None) -> Iterator[Output | Expansion | Unknown]:
     match node:
         case exp.Alias() if has_only(node, PROJECTIONS):
-            yield Output(node.alias, node.this.unnest())  # Spark refuses it for what is several columns
+            yield Output(node.alias, node.this.unnest())  # Spark refuses an alias for several columns
         case exp.Aliases() if has_only(node, PROJECTIONS):
             yield from (Output(name.name, None) for name in node.expressions)
         case exp.Star() | exp.Column(this=exp.Star()):
@@ -69,7 +69,7 @@ def _expansion(node: exp.Expr) -> Expansion | Unknown:
 
 
 def is_one_value(node: exp.Expr, spark: Version | None) -> bool:
-    """Whether it is one column with one value for each row, and not several of any of them."""
+    """Whether it is exactly one column with exactly one value for each row."""
     return all(_is_part_of_a_value(part, spark) for part in values_in(node))
 
 

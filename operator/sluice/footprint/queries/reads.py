@@ -1,7 +1,7 @@
-"""What a query reads of the table that a statement writes.
+"""Finds what a query reads of the table that a statement writes.
 
-An append is blind only if nothing that it selects from can be that table, or a view or a function over it. Where it does
-read the table, Delta records for each scan the conditions beside it that speak of partition columns alone.
+An append is blind only if nothing that it selects from can be that table, or a view or a function over it. Where it
+does read the table, Delta records for each scan the conditions next to it that use partition columns alone.
 """
 
 from dataclasses import dataclass, replace
@@ -42,16 +42,17 @@ class Reads:
 def reads_of(
     tree: exp.Expr, reading: Reading, *, written: exp.Expr | None = None, seen: dict[str, Reads] | None = None
 ) -> Reads:
-    """`written`: the node that names the table as a target, not as a source. `seen`: views that were looked through
-    already, so that views upon views cost no more than their texts."""
+    """Returns what the tree reads of the table. `written` is the node that names the table as a target, not as a
+    source. `seen` holds views that were looked through already, so that views upon views cost no more than their
+    texts."""
     seen = {} if seen is None else seen
     unknown, function = _reads_any_table(tree, reading, written)
     if unknown is not None:
         return _everything(
-            f"{type(unknown).__name__}: a part of the query that is not understood may read any table"
+            f"a part of the query ({type(unknown).__name__}) is not understood and may read any table"
         )
     if function is not None:
-        return _everything(f"{function}(): may be a function over {reading.key}")
+        return _everything(f"{function}() may be a function over {reading.key}")
     found = [
         scan
         for table in tree.find_all(exp.Table)
@@ -63,8 +64,8 @@ def reads_of(
 def _reads_any_table(
     tree: exp.Expr, reading: Reading, written: exp.Expr | None
 ) -> tuple[exp.Expr | None, str | None]:
-    """What isn't understood in it, and a function that may be a user's. Also of a view's tree, which is another statement's and
-    is kept here so that no other one gets its identity."""
+    """Finds a part that isn't understood, and a function that may be a user's. A view's tree belongs to another
+    statement; it is kept here so that no other tree gets its identity."""
     spark = reading.around.settings.spark
 
     def look() -> tuple[exp.Expr, exp.Expr | None, str | None]:
@@ -85,7 +86,7 @@ def _scan(table: exp.Table, reading: Reading, seen: dict[str, Reads]) -> Reads |
         return None
     view = view_named(table, reading.around.views)
     if view is not None and exact:
-        return _everything(f"{view}: may be a temporary view or a table, as upper and lower case count")
+        return _everything(f"{view} may be a temporary view or a table, because names are case-sensitive")
     if view is not None:
         return _through_view(view, reading, seen)
     if not reading.names_own_table(table):
@@ -101,7 +102,7 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
     if query is None:
         return None
     if name not in seen:
-        seen[name] = _everything(f"{name}: views upon views, too deep to be looked through")
+        seen[name] = _everything(f"{name} is a view upon views, too deep to be looked through")
         if len(seen) <= _MANY_VIEWS:
             inside = replace(reading, around=reading.around.inside_view(name))
             seen[name] = reads_of(query, inside, seen=seen)
@@ -111,7 +112,7 @@ def _through_view(name: str, reading: Reading, seen: dict[str, Reads]) -> Reads 
 def _may_be(table: exp.Table, reading: Reading) -> str | None:
     around = reading.around
     if not all(isinstance(part, exp.Identifier) for part in table.parts):
-        return f"{table.sql('spark')}: may read any table"
+        return f"{table.sql('spark')} may read any table"
     try:
         source = key_of_parts([part.name for part in table.parts])
     except NotUnderstoodError as error:
@@ -119,14 +120,14 @@ def _may_be(table: exp.Table, reading: Reading) -> str | None:
     if not around.is_table(source):
         return perhaps_a_view(source, reading.written)
     return (
-        f"{source}: may be the table that is written"
+        f"{source} may be the table that is written"
         if around.one_key(source).may_equal(reading.key)
         else None
     )
 
 
 def _pinned(table: exp.Table, reading: Reading) -> Region:
-    """The partitions that a scan is recorded for: by the WHERE right around it."""
+    """Returns the partitions that Delta records for a scan, by the WHERE directly around it."""
     query = _query_around(table)
     where = query.args.get("where") if query is not None else None
     if query is None or where is None or not has_only(query, RELATIONS) or query.args.get("laterals"):
@@ -143,7 +144,7 @@ def _pinned(table: exp.Table, reading: Reading) -> Region:
 
 
 def _query_around(table: exp.Table) -> exp.Select | None:
-    """The SELECT whose WHERE surely filters the rows of this table before anything else does."""
+    """Returns the SELECT whose WHERE surely filters this table's rows before anything else does."""
     holder = table.parent
     query = holder.parent if holder is not None else None
     if not isinstance(query, exp.Select) or not is_plain(table):
@@ -164,7 +165,7 @@ def _query_around(table: exp.Table) -> exp.Select | None:
 
 
 def is_plain(table: exp.Table) -> bool:
-    """Nothing stands beside its name that comes before a WHERE (TABLESAMPLE, PIVOT, joins) or names its columns anew."""
+    """Whether nothing next to its name applies before a WHERE (TABLESAMPLE, PIVOT, joins) or renames its columns."""
     beside = {name for name, value in table.args.items() if value} - _NAMING
     alias = table.args.get("alias")
     return not beside and not (isinstance(alias, exp.TableAlias) and alias.columns)

@@ -1,6 +1,7 @@
-"""Which rows a query yields, as far as it writes them down: that bounds where they land.
+"""Finds which rows a query yields, where it spells them out: that bounds where they land.
 
-What isn't understood of a query (`sql.nodes`) leaves its rows unknown; what isn't understood of one value leaves it unknown.
+If a part of a query isn't understood (`sql.nodes`), its rows are unknown; if one value isn't understood, that value
+is unknown.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,27 +33,28 @@ _DEEP = 12
 
 @dataclass(frozen=True)
 class Row:
-    """One alternative of a query's output: its columns in order, by name where they have one."""
+    """One alternative of a query's output: its columns in order, with their names where they have one."""
 
     cells: tuple[tuple[str, Cell], ...]
     others: tuple[exp.Expr, ...] | None = None
-    """There are more columns, any number of them: with what conditions say of them. None: there are none."""
+    """What conditions say about further columns, of which there may be any number; None if there are no further
+    columns."""
     first: int = 0
-    """How many of the cells surely stand before all others."""
+    """How many of the cells surely come before all other columns."""
 
     def at(self, position: int) -> Cell:
         known = len(self.cells) if self.others is None else self.first
         return self.cells[position][1] if position < known else None
 
     def then(self, more: "Row") -> "Row":
-        """With more columns after its own."""
+        """Returns the row with more columns after its own."""
         cells = (*self.cells, *more.cells)
         if self.others is None:
             return Row(cells, more.others, len(self.cells) + more.first)
         return Row(cells, (*self.others, *(more.others or ())), self.first)
 
     def named(self, name: str, reading: Reading) -> Cell:
-        """Two of one name can't be told from each other by Spark either: it refuses such names."""
+        """Returns the column of this name; None for two of one name, which Spark can't tell apart either and refuses."""
         found = self._by_name.get(name.lower(), ())
         if not found and self.others is not None:
             conditions = conditions_on(reading, self.others, name)
@@ -71,13 +73,13 @@ class Row:
 
 
 Rows = tuple[Row, ...] | None
-"""The alternatives; None if nothing is known."""
+"""The alternatives of a query's output; None if nothing is known."""
 
 ANY_ROW = Row((), others=())
 
 
 def rows_of(query: exp.Expr, reading: Reading, depth: int = 0) -> Rows:
-    """Of the same query once only: views and common tables may be named many times."""
+    """Returns the rows of a query, reading each query only once: views and common tables may be named many times."""
     if depth > _DEEP or reading.around.settings.session.case_sensitive:
         return None  # then names that differ in case are two columns
     if depth == 0 and stranger(query) is not None:
@@ -113,7 +115,7 @@ def _plain_with(query: exp.Expr) -> bool:
 
 
 def _renamed(rows: Rows, relation: exp.Expr) -> Rows:
-    """As its alias names the columns."""
+    """Returns the rows with the column names that the alias gives."""
     alias = relation.args.get("alias")
     if rows is None or alias is None:
         return rows
@@ -141,7 +143,8 @@ def _values(query: exp.Values, reading: Reading) -> Rows:
 
 
 def _combined(query: exp.SetOperation, reading: Reading, depth: int) -> Rows:
-    """Names are those of the left side; a long chain leans to the left, so it's walked and not recursed into."""
+    """Combines the rows of UNION and its like under the left side's names. A long chain leans to the left, so it's
+    walked instead of recursed into."""
     parts: list[exp.Expr] = []
     left: exp.Expr = query
     while type(left) is type(query) and has_only(left, RELATIONS) and _plain_with(left):
@@ -176,20 +179,20 @@ def _side_by_side(rows: list[Row], reading: Reading) -> Rows:
 
 @dataclass(frozen=True)
 class _Scope:
-    """What the columns of a SELECT are taken from."""
+    """Where the columns of a SELECT come from."""
 
     reading: Reading
     first: str = ""
     """The name of its first relation."""
     alone: bool = False
-    """There is no other relation beside it."""
+    """Whether there is no other relation beside it."""
     relations: frozenset[str] = frozenset()
-    """The names of all of them, as far as each says whose column it stands before."""
+    """The names of all relations; empty if a name does not say whose column follows it."""
     conditions: tuple[exp.Expr, ...] = ()
-    """What WHERE says: the same names mean the same there as in the list."""
+    """The conditions in WHERE: names mean the same there as in the list."""
 
     def column(self, node: exp.Column, row: Row) -> Cell:
-        """`row`: one of the first relation."""
+        """Returns the column's value; `row` is a row of the first relation."""
         table = node.table.lower()
         is_first = table == self.first or (self.alone and not table)
         cell = row.named(node.name, self.reading) if is_first else None
@@ -211,11 +214,11 @@ class _Scope:
         return Row(cells, others, len(cells) if in_order else 0)
 
     def _calls(self, table: str) -> frozenset[str]:
-        """How WHERE may call what the list calls by this table's name."""
+        """Returns the names by which WHERE may refer to what the list refers to by this table's name."""
         return frozenset({"", self.first} if self.alone and table in ("", self.first) else {table})
 
     def _calls_of_all(self, table: str | None) -> frozenset[str]:
-        """The same of a star's columns: by any relation, as Spark refuses two columns of one name."""
+        """Returns such names for a star's columns: any relation's, because Spark refuses two columns of one name."""
         if table is not None or self.alone:
             return self._calls(table or "")
         return self.relations | {""}
@@ -225,7 +228,8 @@ class _Scope:
 
 
 def said_of(cell: Cell, conditions: tuple[exp.Expr, ...], reading: Reading) -> Cell:
-    """A value of which conditions say more; not of a user's function, which may say something else when it is asked again."""
+    """Returns the value with what conditions say about it, except for a user's function, which may return something
+    else when called again."""
     if isinstance(cell, Constant) and not is_one_value(cell.node, reading.around.settings.spark):
         return cell
     return bounded(cell, conditions, reading)
@@ -259,7 +263,8 @@ def _select(query: exp.Select, reading: Reading, depth: int) -> Rows:
 def _names_told_apart(
     source: exp.From | None, joins: Sequence[exp.Join], laterals: Sequence[exp.Lateral]
 ) -> frozenset[str]:
-    """USING makes one column of two, of which a star has the one and a name may mean the other."""
+    """Returns the relations' names; none if USING merges two columns into one, of which a star has one and a name may
+    mean the other."""
     if source is None or any(join.args.get("using") or join.args.get("method") for join in joins):
         return frozenset()
     relations = [source.this, *(join.this for join in joins), *laterals]
@@ -267,7 +272,7 @@ def _names_told_apart(
 
 
 def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: Row) -> Row:
-    """Of the query, made of one of its first relation."""
+    """Returns the query's row for one row of its first relation."""
     row, names = Row(()), set[str]()
     for output in outputs:
         match output:
@@ -283,8 +288,8 @@ def _row(outputs: Sequence[Output | Expansion | Unknown], scope: _Scope, inner: 
 
 
 def _cell(node: exp.Expr | None, scope: _Scope, inner: Row, before: Row, names: Collection[str]) -> Cell:
-    """`before`: what the list says before it, by whose lower-cased `names` it may call a value if the relations have no such
-    column."""
+    """Returns the value of one entry of the list. `before` holds the earlier entries: the entry may refer to them by
+    their lower-cased `names` if the relations have no such column."""
     if not isinstance(node, exp.Column):
         return None if node is None else Constant(node)
     if not has_only(node, SCALARS) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
@@ -300,7 +305,7 @@ def _without_value(output: Output | Expansion | Unknown) -> Output | Unknown:
 
 
 def _groups_widely(query: exp.Select, reading: Reading) -> bool:
-    """ROLLUP and its like put NULL where the value was."""
+    """Whether the query groups by ROLLUP or its like, which put NULL in place of the value."""
     group = query.args.get("group")
     return group is not None and not (
         has_only(group, RELATIONS)
@@ -333,7 +338,7 @@ def _table(node: exp.Table, reading: Reading, depth: int) -> Rows:
 
 
 def surely_some(query: exp.Expr | None, spark: Version | None) -> bool:
-    """Whether the query yields a row, whatever the tables hold."""
+    """Whether the query surely yields a row, whatever the tables hold."""
     match query:
         case exp.Values() if has_only(query, RELATIONS):
             return all(is_one_value(element, spark) for element in query.expressions)

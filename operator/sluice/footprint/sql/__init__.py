@@ -1,1 +1,1 @@
-"""SQL as text: its statements, words and names, and what the session makes of them."""
+"""SQL as text: its statements, words and names, and how the session changes what they mean."""

@@ -1,47 +1,54 @@
-"""What whoever wrote a statement may do so that more is known of it. Only what would help is advised."""
+"""Advises the author of a statement on how to let more be known of it. Only what would help is advised."""
 
 import re
 from collections.abc import Iterable
 
 from sluice.api.job import Operation
+from sluice.api.not_yet import beside_advice_to_set
 from sluice.footprint.operations import WRITES_ROWS
 from sluice.tables import TableFacts, TableKey
 
 TOLD_APART_BY_PARTITIONS = WRITES_ROWS | {Operation.OPTIMIZE}
-LOOKED_UP_ELSEWHERE = "leave USE out, and write the names of tables in full, such as catalog.schema.table"
-_PERHAPS_A_VIEW = re.compile(r"(.+): may be a view over .+, so all of it may be read")
+LOOKED_UP_ELSEWHERE = "remove USE, and write the names of tables in full, such as catalog.schema.table"
+_PERHAPS_A_VIEW = re.compile(r"(.+) may be a view over .+, so all of it may be read")
 
 
 def perhaps_a_view(source: TableKey, written: TableKey) -> str:
-    return f"{source}: may be a view over {written}, so all of it may be read"
+    return f"{source} may be a view over {written}, so all of it may be read"
 
 
 def how_to_bind(widened: Iterable[str]) -> str | None:
-    """Where names that no policy binds made a job touch more."""
+    """Advises to bind names, where names that no policy binds made a job touch more."""
     found = (_PERHAPS_A_VIEW.fullmatch(reason) for reason in widened)
     names = list(dict.fromkeys(one[1] for one in found if one is not None))
     if not names:
         return None
     listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return (
-        f"bind {listed} in a DeltaTablePolicy (table.name and table.path), or read by location, such as delta.`s3://lake/t`: "
-        "behind an unbound name there may be a view over the table that is written"
+        f"bind {listed} in a DeltaTablePolicy (table.name and table.path), or read by location, such as "
+        "delta.`s3://lake/t`: an unbound name may be a view over the table that is written"
     )
 
 
 def how_to_know(table: TableKey, operation: Operation) -> str | None:
     if table.is_name:
-        return f"add a DeltaTablePolicy that says the path of {table} (table.name and table.path)"
+        return f"bind {table} to its path in a DeltaTablePolicy (table.name and table.path)"
     if operation not in TOLD_APART_BY_PARTITIONS:
         return None
     return (
-        f"let the operator read the log of {table}, or give its columns in the facts of --table: then conditions on its "
-        "partition columns tell jobs apart"
+        f"let the operator read the log of {table}, or give its columns in the facts of --table, so that conditions on "
+        "its partition columns can tell jobs apart"
     )
 
 
 def how_to_promise(facts: TableFacts | None) -> str | None:
     if facts is None or not facts.columns.columns:
-        return "say where its rows land: spec.writes, such as \"date = DATE '2026-11-19'\""
+        return f"say where its rows land: {the_promise()}, such as \"date = DATE '2026-11-19'\""
     names = " and ".join(column.name for column in facts.columns.partition_columns)
-    return f"say where its rows land: spec.writes, a condition on {names}" if names else None
+    return f"say where its rows land: {the_promise()}, a condition on {names}" if names else None
+
+
+def the_promise() -> str:
+    """Names spec.writes, and says if the operator refuses it."""
+    aside = beside_advice_to_set("writes")
+    return f"spec.writes ({aside})" if aside else "spec.writes"

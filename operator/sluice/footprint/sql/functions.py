@@ -1,4 +1,4 @@
-"""Which functions are Spark's own: any other may be a user's, and those of SQL can read tables."""
+"""Tells which functions are Spark's own: any other may be a user's, and a user's SQL functions can read tables."""
 
 from sqlglot import exp
 
@@ -6,15 +6,15 @@ from sluice.footprint.sql.known import VERSIONS, Version, functions_of
 from sluice.predicates.syntax import CALLED_AMONG, WRITTEN
 
 _CALL_ANYTHING = frozenset({"java_method", "reflect", "try_reflect"})
-"""Spark's own, but what they do is the user's."""
+"""Spark's own functions that run a user's code."""
 _ROWS_OF_THEIR_OWN = frozenset(
     {"collations", "range", "sql_keywords", "variant_explode", "variant_explode_outer"}
 )
-"""Of those that stand after FROM: the others read tables."""
+"""Functions after FROM that read no table; the other ones do."""
 
 
 def is_builtin(name: str, spark: Version | None) -> bool:
-    """Surely; `spark` is None where its version isn't known: then in every version."""
+    """Whether Spark surely has the function; in every version if `spark` is None, because the version isn't known."""
     if spark is None:
         return all(name.lower() in functions_of(version) for version in VERSIONS)
     older = [version for version in VERSIONS if version <= spark]
@@ -26,7 +26,7 @@ def may_be_builtin(name: str) -> bool:
 
 
 def makes_rows(name: str, spark: Version | None) -> bool:
-    """Whether it surely is a function that, after FROM, yields rows of its own and reads no table."""
+    """Whether it surely is a function that yields rows of its own after FROM and reads no table."""
     if not is_builtin(name, spark):
         return False
     kinds = {functions_of(version).get(name.lower()) for version in VERSIONS}
@@ -38,7 +38,7 @@ def is_generator(name: str) -> bool:
 
 
 def name_of(function: exp.Expr) -> str | None:
-    """As it is written; None for what has a syntax of its own, such as CAST, CASE or an operator."""
+    """The function's name as it is written; None for what has a syntax of its own, such as CAST, CASE or an operator."""
     if isinstance(function, exp.Anonymous):
         return function.name
     written = function.meta.get(WRITTEN)

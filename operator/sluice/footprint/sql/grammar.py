@@ -1,4 +1,4 @@
-"""What the SQL parser takes and Spark's own does not: it reads many dialects, and leaves out what it can do without."""
+"""Finds what the SQL parser accepts and Spark's own refuses: the parser reads many dialects and tolerates missing parts."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -6,9 +6,9 @@ from itertools import islice
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from sluice.footprint.sql.keywords import outside_parentheses, word
 from sluice.footprint.sql.neighbours import astray
 from sluice.footprint.sql.parts import missing_in
-from sluice.footprint.sql.words import outside_parentheses, word
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Delete: frozenset({"with_", "this", "where"}),
@@ -16,7 +16,7 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Merge: frozenset({"with_", "this", "using", "on", "whens"}),
     exp.Insert: frozenset({"with_", "this", "expression", "overwrite", "where", "by_name"}),
 }
-"""All that Spark has in these statements."""
+"""All the clauses that Spark has in these statements."""
 _VERBS: dict[type[exp.Expr], str] = {
     exp.Delete: "a DELETE",
     exp.Update: "an UPDATE",
@@ -44,14 +44,17 @@ def foreign(tokens: Sequence[Token], tree: exp.Expr) -> str | None:
     if why is not None:
         return why
     if isinstance(tree, exp.Insert) and _is_conditional(tokens) and not _replaces_one_partition(tree):
-        return "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...), with a value for each column"
+        return (
+            "IF NOT EXISTS belongs to INSERT OVERWRITE table PARTITION (column = value, ...) with a value for each column: "
+            "remove it, or write that"
+        )
     return _foreign_clause(tokens) if isinstance(tree, exp.Merge) else None
 
 
 def _of_other_dialects(tree: exp.Expr) -> str | None:
     for node in tree.walk():
         if isinstance(node, exp.TableAlias) and _is_made_up(node):
-            return "a name that IDENTIFIER(...) makes is not understood: write the name itself"
+            return "a name made by IDENTIFIER(...) is not understood: write the name itself"
         why = missing_in(node)
         if why is not None:
             return why
@@ -73,7 +76,7 @@ def _of_clauses(node: exp.Expr) -> str | None:
     if known is None and not node.expressions:
         return "a SELECT lists no columns"
     if isinstance(node, exp.Delete | exp.Update | exp.Merge) and not _is_one_table(node.this):
-        return f"{_VERBS[type(node)]} is of one table"
+        return f"{_VERBS[type(node)]} takes exactly one table"
     if isinstance(node, exp.Update) and not node.expressions:
         return "an UPDATE sets no column"
     return None
@@ -81,19 +84,19 @@ def _of_clauses(node: exp.Expr) -> str | None:
 
 def _is_one_table(node: exp.Expr | None) -> bool:
     if node is None:
-        return True  # of a clause of a MERGE
+        return True  # belongs to a clause of a MERGE
     return isinstance(node, exp.Table) and not (node.args.get("joins") or node.args.get("laterals"))
 
 
 def _is_made_up(alias: exp.TableAlias) -> bool:
-    """The parser takes `AS IDENTIFIER('x')` for a name with a list of columns."""
+    """Whether the alias is `AS IDENTIFIER('x')`, which the parser takes for a name with a list of columns."""
     name = alias.this
     return isinstance(name, exp.Identifier) and not name.quoted and name.name.upper() == "IDENTIFIER"
 
 
 def asks_other_tables(tree: exp.Expr) -> bool:
-    """Whether a condition, by which a statement finds its rows, holds a query: open-source Delta refuses that, of whatever
-    kind the query is. Values that are set may come from one."""
+    """Whether a condition by which a statement finds its rows holds a query: open-source Delta refuses every kind of
+    query there. Values that are set may come from one."""
     conditions = [
         node.args.get(name)
         for node in tree.find_all(exp.Delete, exp.Update, exp.Merge, exp.When, exp.Insert)
@@ -118,7 +121,8 @@ def _replaces_one_partition(tree: exp.Insert) -> bool:
 
 
 def _foreign_clause(tokens: Sequence[Token]) -> str | None:
-    """Of a MERGE: each WHEN says whether rows match, and only the last of its kind has no condition."""
+    """Why Spark refuses a clause of a MERGE: each WHEN says whether rows match, and only the last of its kind may
+    have no condition."""
     clauses = list(_clauses_of_merge(tokens))
     outside = [text for _, text in outside_parentheses(tuple(tokens))]
     if "USING" not in outside:
@@ -126,12 +130,12 @@ def _foreign_clause(tokens: Sequence[Token]) -> str | None:
     for words in clauses:
         kind = words[1:3] if words[1:2] == ["NOT"] else words[1:2]
         if kind not in (["MATCHED"], ["NOT", "MATCHED"]) or words[-1:] != ["THEN"] or _begins_another(words):
-            return "a clause of MERGE is WHEN [NOT] MATCHED [AND condition] THEN what to do"
+            return "a clause of the MERGE is not understood: write WHEN [NOT] MATCHED [AND condition] THEN action"
     conditional: dict[tuple[bool, bool], list[bool]] = {}
     for words in clauses:
         conditional.setdefault(("NOT" in words[1:2], "SOURCE" in words[3:5]), []).append("AND" in words)
     if not all(all(of_kind[:-1]) for of_kind in conditional.values()):
-        return "of the clauses of one kind in a MERGE only the last may have no condition"
+        return "only the last clause of its kind in a MERGE may have no condition: add one to the others"
     return None
 
 
@@ -140,7 +144,7 @@ def _begins_another(words: Sequence[str]) -> bool:
 
 
 def _clauses_of_merge(tokens: Sequence[Token]) -> Iterator[list[str]]:
-    """The words of each from WHEN to its THEN; to the end if it has none."""
+    """Yields the words of each clause from WHEN to its THEN, or to the end if it has none."""
     words = [word(token) for token in tokens]
     outside = list(_outside_of_values(words))
     ends = [position + 1 for position in outside if words[position] == "THEN"]
@@ -150,7 +154,7 @@ def _clauses_of_merge(tokens: Sequence[Token]) -> Iterator[list[str]]:
 
 
 def _outside_of_values(words: Sequence[str]) -> Iterator[int]:
-    """Positions that are in no parentheses and no CASE."""
+    """Yields the positions that are in no parentheses and no CASE."""
     depth = 0
     for position, text in enumerate(words):
         depth += (text in ("(", "CASE")) - (text in (")", "END"))

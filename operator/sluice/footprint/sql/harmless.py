@@ -1,6 +1,6 @@
-"""Settings that change neither what a statement means nor what its commit records, by the reason why they don't.
+"""Settings that change neither what a statement means nor what its commit records, grouped by the reason why.
 
-With a dot at its end a key stands for all that begin so and that Spark or Delta list.
+A key that ends in a dot stands for all keys with that prefix that Spark or Delta list.
 """
 
 from collections.abc import Mapping
@@ -265,4 +265,4 @@ AS_EVERYBODY_SETS_THEM: Mapping[str, frozenset[str]] = {
     "spark.hadoop.fs.abfs.impl": frozenset({"org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem"}),
     "spark.hadoop.fs.abfss.impl": frozenset({"org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem"}),
 }
-"""Those that are harmless as everybody sets them, and anything otherwise."""
+"""Settings that are harmless with the value that everybody sets, and may change anything with another value."""

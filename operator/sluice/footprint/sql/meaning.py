@@ -1,4 +1,4 @@
-"""What each setting of Spark and Delta may change, as a closed list: a key that isn't sorted here may change anything."""
+"""Lists what each setting of Spark and Delta may change: a key that isn't listed here may change anything."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,13 +13,13 @@ class Meaning(Enum):
     HARMLESS = "harmless"
     """It changes neither what a statement means nor what its commit records."""
     UNDERSTOOD = "understood"
-    """Whoever reads the statement asks for it."""
+    """The code that reads statements takes account of it."""
     NEW_TABLES = "new tables"
-    """It may change what a table is that is made or made anew; those that are there stay as they are."""
+    """It may change tables that are created or replaced, but not existing ones."""
     COMMITS = "commits"
-    """It may change what commits survive."""
+    """It may change which commits survive."""
     TOUCHES = "touches"
-    """It may also change what is read, as Delta records it, or which files are written anew."""
+    """It may also change what Delta records as read, or which files are rewritten."""
     ANYTHING = "anything"
 
 
@@ -31,7 +31,7 @@ _OF_SQL = (
     "spark.hive.",
     "spark.hadoop.",
 )
-"""What Spark's SQL, Delta and the file systems read. Spark's core knows no tables, whatever it is told."""
+"""Settings of Spark's SQL, Delta and the file systems. Those of Spark's core are harmless: it knows no tables."""
 
 _LOCK_SETTINGS = ("spark.", "spark.hadoop.")
 
@@ -76,21 +76,21 @@ _MAY_CHANGE: Mapping[Meaning, frozenset[str]] = {
         }
     ),
 }
-"""Whoever adds to these knows that nothing else can change."""
+"""Add a setting here only if it is known that it can change nothing else."""
 
 _CATALOGS = "spark.sql.catalog."
-"""Declares catalogs and how they are reached: what they know is names."""
+"""Declares catalogs and how to reach them: catalogs only know names."""
 _JARS = frozenset({"spark.jars", "spark.jars.packages"})
 _DELTA_ITSELF = re.compile(r"\bdelta-(?:core|spark|storage)")
-"""Of whatever version: the one that the runtime says may not be the one that commits."""
+"""A jar of Delta in any version: the version that the runtime names may not be the one that commits."""
 _REMEMBERED = 4096
 _UNLISTED = ("spark.hadoop.", "spark.hive.", "spark.io.delta.")
-"""Settings of which Spark has no list."""
+"""Settings that Spark does not list."""
 
 
 @lru_cache(_REMEMBERED)
 def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
-    """`spark`: version of Spark; None if it isn't known."""
+    """Returns what the setting may change. `spark` is the version of Spark; None if it isn't known."""
     if key in _JARS and _DELTA_ITSELF.search(value) is not None:
         return Meaning.COMMITS
     if not key.lower().startswith(_OF_SQL):
@@ -107,7 +107,8 @@ def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
 
 
 def _is_harmless(key: str) -> bool:
-    """What Spark and Delta don't list among their settings may be one of another version, and no group speaks for it."""
+    """Whether the setting belongs to a harmless group. One that Spark and Delta don't list may belong to another
+    version, so no group covers it."""
     if key.startswith(_CATALOGS):
         return True
     return (_is_listed(key) or key.startswith(_UNLISTED)) and any(
@@ -120,12 +121,12 @@ def _is_listed(key: str) -> bool:
 
 
 def _is_among(key: str, keys: Iterable[str]) -> bool:
-    """With a dot at its end one stands for all that begin so."""
+    """Whether the key is one of these; one that ends in a dot stands for all keys with that prefix."""
     return any(key.startswith(found) if found.endswith(".") else key == found for found in keys)
 
 
 def _is_default(key: str, value: str, spark: Version | None) -> bool:
-    """Whether it says what holds anyway, in each version that it may be."""
+    """Whether the value is the default in each version that may be running."""
     defaults = {
         settings_of(version)[key].default
         for version in (VERSIONS if spark not in VERSIONS else (spark,))
@@ -139,7 +140,7 @@ def _is_default(key: str, value: str, spark: Version | None) -> bool:
 
 @lru_cache(_REMEMBERED)
 def right_spelling(key: str) -> str | None:
-    """Of a key that Spark would not know for its upper and lower case; None of any other."""
+    """The right spelling of a key that Spark would not recognise because of its case; None for any other key."""
     found = _spelled().get(key.lower())
     return None if found == key else found
 

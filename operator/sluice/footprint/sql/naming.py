@@ -1,4 +1,4 @@
-"""How SQL names a table: by catalog, schema and name, or as delta.`/location`."""
+"""Reads the names of tables in SQL: by catalog, schema and name, or as delta.`/location`."""
 
 import re
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sluice.api.sql import ONE_LINE
 from sluice.api.tables import TableRef
-from sluice.api.values import ONE_LINE
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.tables import TableKey, key_of_name, key_of_path
 
@@ -26,7 +26,8 @@ class Named:
 
 
 def table_at(tokens: tuple[Token, ...], position: int, *, is_source: bool = False) -> Named | None:
-    """The table that is named from `position` on; None if none is, or only by an expression such as IDENTIFIER(...)."""
+    """Returns the table named from `position` on; None if there is none, or only an expression such as
+    IDENTIFIER(...)."""
     parts: list[str] = []
     while position < len(tokens) and _is_part(tokens[position]):
         parts.append(tokens[position].text)
@@ -41,7 +42,7 @@ def table_at(tokens: tuple[Token, ...], position: int, *, is_source: bool = Fals
 
 
 def folder_at(tokens: tuple[Token, ...], position: int) -> Named | None:
-    """The location that is written as a text there, such as '/lake/t'."""
+    """Returns the location that is written there as a string, such as '/lake/t'."""
     found = tokens[position : position + 1]
     if not found or found[0].token_type is not TokenType.STRING:
         return None
@@ -50,8 +51,8 @@ def folder_at(tokens: tuple[Token, ...], position: int) -> Named | None:
 
 
 def key_of_parts(parts: list[str], *, is_source: bool = True) -> TableKey:
-    """Raises NotUnderstoodError for a location that is another one on each machine. Of a source with a version behind its
-    location the location alone counts."""
+    """Returns the key of a name. Raises NotUnderstoodError for a relative location, which differs on each machine. If
+    a version follows a source's location, only the location counts."""
     for part in parts:
         _check_writable(part)
     format_and_location = in_sparks_catalog(parts)
@@ -68,13 +69,14 @@ def key_of_parts(parts: list[str], *, is_source: bool = True) -> TableKey:
     dotted = next((part for part in parts if "." in part and "/" not in part), None)
     if dotted is not None:
         raise NotUnderstoodError(
-            f"`{dotted}` is one name with dots in it: give each part of a name backticks of its own"
+            f"`{dotted}` is one name with dots in it: put each part of a name into backticks of its own"
         )
     return key_of_name(".".join(parts))
 
 
 def in_sparks_catalog(parts: list[str]) -> list[str]:
-    """Without the name of Spark's own catalog, in which formats are found as schemas are: spark_catalog.delta.`/location`."""
+    """Removes the name of Spark's own catalog, in which formats are found like schemas:
+    spark_catalog.delta.`/location`."""
     is_there = (
         len(parts) == 3 and parts[0].lower() == _SPARKS_CATALOG and _ABSOLUTE.match(parts[2]) is not None
     )
@@ -82,15 +84,16 @@ def in_sparks_catalog(parts: list[str]) -> list[str]:
 
 
 def key_of_source_at(location: str) -> TableKey:
-    """Of a Delta table that is read there, perhaps as it was once."""
+    """The key of a Delta table that is read there, perhaps in an older version."""
     return key_of_path(_TIME_TRAVEL.sub("", location))
 
 
 def _not_of_a_version(key: TableKey) -> TableKey:
-    """Delta writes the folder of this very name if it is a table, and else takes the end of it for a version."""
+    """Refuses a name that ends like a version: Delta writes the folder of exactly this name if it is a table, and
+    otherwise takes the end for a version."""
     if not key.is_name and _TIME_TRAVEL.search(key.text) is not None:
         raise NotUnderstoodError(
-            f"{key} ends as a version of the table before the @, and no version can be written: name the table alone"
+            f"{key} ends with @ and a version, and a version cannot be written: name the table alone"
         )
     return key
 
@@ -98,7 +101,8 @@ def _not_of_a_version(key: TableKey) -> TableKey:
 def _check_writable(part: str) -> None:
     if re.fullmatch(ONE_LINE, part) is None:
         raise NotUnderstoodError(
-            f"{part!r} is no table's name or location: none is empty, or has line breaks or other control characters"
+            f"{part!r} cannot be a table's name or location: remove line breaks and other control characters, and do "
+            "not leave it empty"
         )
 
 
@@ -106,7 +110,7 @@ def _absolute(location: str, written: str) -> str:
     _check_writable(location)
     if _ABSOLUTE.match(location) is None:
         raise NotUnderstoodError(
-            f"{written} is a relative location, which means another folder on each machine: write an absolute one"
+            f"{written} is a relative location, which means a different folder on each machine: write an absolute one"
         )
     return location
 
@@ -126,7 +130,7 @@ def _is_call(parts: list[str], tokens: tuple[Token, ...], position: int) -> bool
 
 
 def key_of_node(node: exp.Table) -> TableKey | None:
-    """Of a table of a parsed query; None if it may be any."""
+    """The key of a table in a parsed query; None if it may be any table."""
     if not all(isinstance(part, exp.Identifier) for part in node.parts):
         return None
     try:
@@ -136,12 +140,12 @@ def key_of_node(node: exp.Table) -> TableKey | None:
 
 
 def is_of_a_version(node: exp.Table) -> bool:
-    """Whether it is the table as it was once: its columns may have been others then."""
+    """Whether it names an older version of the table, which may have had other columns."""
     return node.args.get("version") is not None or _TIME_TRAVEL.search(node.name) is not None
 
 
 def key_of(table: TableRef) -> TableKey:
-    """Of a table that is written, or that is read as it is now."""
+    """The key of a table that is written, or that is read in its newest version."""
     if table.path is not None:
         return _not_of_a_version(key_of_path(table.path))
     if table.name is not None:

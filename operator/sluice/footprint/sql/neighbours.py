@@ -1,11 +1,11 @@
-"""Words that never stand beside each other in Spark SQL, though the SQL parser passes over them."""
+"""Words that never stand next to each other in Spark SQL, although the SQL parser accepts them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sluice.footprint.sql.words import outside_parentheses, word
+from sluice.footprint.sql.keywords import outside_parentheses, word
 
 _OPENS_A_LIST = frozenset({"SELECT", "(", ",", "["})
 _ENDS_A_LIST = frozenset({")", ",", "]", "", "FROM"})
@@ -30,18 +30,18 @@ _TESTS_OF_OTHERS = frozenset({"ISNULL", "NOTNULL"})
 
 
 def astray(tokens: Sequence[Token]) -> str | None:
-    """Why Spark refuses the statement of these tokens; None if nothing is known against it."""
+    """Why Spark refuses the statement that these tokens make; None if nothing is known against it."""
     words = [word(token) for token in tokens]
     for line, before, after in _around_commas(tokens, words):
         if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
-            return f"something is missing beside the comma in line {line}"
+            return f"something is missing next to the comma in line {line}"
     for position, (previous, token) in enumerate(pairwise(tokens)):
         why = _of_two(previous, token, words[position], words[position + 1])
         if why is not None:
             return f"{why} in line {token.line}"
     unended = _between_without_and(tokens, words)
     if unended is not None:
-        return f"BETWEEN lacks its AND in line {unended}"
+        return f"BETWEEN has no AND in line {unended}"
     for position, three in enumerate(zip(words, words[1:], words[2:], strict=False)):
         why = _of_three(tokens[position], three, tokens[position + 2])
         if why is not None:
@@ -50,7 +50,7 @@ def astray(tokens: Sequence[Token]) -> str | None:
 
 
 def _from_without_select(tokens: Sequence[Token], words: Sequence[str]) -> str | None:
-    """`FROM t WHERE ...` is none of Spark's queries: SELECT, or |>, comes first."""
+    """Finds `FROM t WHERE ...`, which is not a query in Spark: SELECT or |> must come first."""
     if "WHERE" not in words:
         return None
     outside = [
@@ -62,13 +62,14 @@ def _from_without_select(tokens: Sequence[Token], words: Sequence[str]) -> str |
         if text in ("SELECT", "VALUES", "|>", "DELETE", "MERGE", "UPDATE"):
             return None
         if text == "WHERE" and begins:
-            return f"after FROM stands WHERE in line {line}, and no SELECT between them"
+            return f"WHERE in line {line} follows FROM without a SELECT between them: add the SELECT"
         begins = begins or (text == "FROM" and before != "DISTINCT")
     return None
 
 
 def _between_without_and(tokens: Sequence[Token], words: Sequence[str]) -> int | None:
-    """The line of the first; its AND comes before what can't stand within the first end."""
+    """The line of the first BETWEEN without its AND, which must come before anything that cannot be part of the lower
+    bound."""
     if "BETWEEN" not in words:
         return None
     inside: list[str] = []
@@ -94,7 +95,7 @@ def _of_two(previous: Token, token: Token, before: str, text: str) -> str | None
     if token.token_type is TokenType.DOT and before in _BEFORE_A_NAME:
         return "a part of a name is missing before the dot"
     if token.token_type is TokenType.STRING and before in _BEFORE_A_TABLE:
-        return f"a text stands where a table is named, after {before},"
+        return f"a string stands where a table must be named, after {before},"
     if previous.token_type is token.token_type is TokenType.NUMBER:
         return f"something is missing between {previous.text} and {token.text}"
     if before == "FROM" and text in _NO_TABLE:

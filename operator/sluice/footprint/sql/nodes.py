@@ -1,8 +1,9 @@
-"""What of a parsed statement is understood: each node by its class, with those of its arguments whose meaning is known.
+"""Lists the parts of a parsed statement that are understood: each node by its class, with the arguments whose meaning is
+known.
 
-The parser knows all dialects' words at once, and puts what only some of them have into arguments of common nodes. So a node
-that isn't listed, or that has anything set beside what is listed of it, says something that isn't known here, and nothing
-may be told of what it is part of. Functions aren't listed: they are told by their names.
+The parser knows all dialects' words at once, and puts what only some of them have into arguments of common nodes. So
+a node that isn't listed, or that has an argument set that isn't listed, says something unknown, and nothing may be
+concluded about what it is part of. Functions aren't listed: they are recognised by their names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ def _with(arguments: str, *classes: type[exp.Expr]) -> _Known:
 
 
 _CUT = "order sort cluster distribute limit offset"
-"""What puts rows into an order, or takes some of them away."""
+"""Clauses that order rows or drop some of them."""
 
 RELATIONS: _Known = {
     **_with(
@@ -37,7 +38,7 @@ RELATIONS: _Known = {
     **_with("expressions all", exp.Group),
     **_with("", exp.Distinct),
 }
-"""Of which the rows are followed."""
+"""Nodes whose rows are followed."""
 
 PROJECTIONS: _Known = {
     **_with("this alias", exp.Alias),
@@ -82,7 +83,7 @@ SCALARS: _Known = {
     **_with("this desc nulls_first", exp.Ordered),
     **_with("this", exp.Where),
 }
-"""Of which each is one value in one column, as long as all that is in them is."""
+"""Nodes that are one value in one column, as long as all their parts are."""
 
 _BESIDE: _Known = {
     **_with(f"{' '.join(sorted(RELATIONS[exp.Table]))} joins pivots", exp.Table),
@@ -107,24 +108,25 @@ _BESIDE: _Known = {
     **_with("this expressions where with_", exp.Update),
     **_with("this where with_", exp.Delete),
 }
-"""Of which it is only known that no table is read but those that they name."""
+"""Nodes that are only known to read no tables but those that they name."""
 
 UNDERSTOOD: _Known = {**RELATIONS, **SCALARS, **PROJECTIONS, **_BESIDE}
 
 
 def has_only(node: exp.Expr, known: _Known) -> bool:
-    """Whether it is one of these nodes, and has nothing set that isn't known."""
+    """Whether it is one of these nodes and only known arguments are set."""
     arguments = known.get(type(node))
     if arguments is None:
         return False
-    for name, value in node.args.items():  # noqa: SIM110 - asked of every node, and all(...) takes twice as long
+    for name, value in node.args.items():  # noqa: SIM110 - runs for every node, and all(...) takes twice as long
         if value and name not in arguments:
             return False
     return True
 
 
 def stranger(tree: exp.Expr, *, written: exp.Expr | None = None) -> exp.Expr | None:
-    """Something in it that isn't understood, and may read any table. `written`: the node of the table that the statement writes."""
+    """Finds a part that isn't understood and may read any table. `written` is the node of the table that the
+    statement writes."""
     return next(
         (
             node
@@ -140,5 +142,5 @@ def _is_function(node: exp.Expr) -> bool:
 
 
 def values_in(node: exp.Expr) -> Iterator[exp.Expr]:
-    """It and what it is made of, down to functions and subqueries, which are one value whatever they are of."""
+    """Yields the node and its parts, down to functions and subqueries, which are one value whatever they contain."""
     return node.walk(prune=lambda part: _is_function(part) or isinstance(part, exp.Query))

@@ -1,4 +1,4 @@
-"""Parameters of a job: each must be used, and each that is used must be given."""
+"""A job's parameters: each one must be used, and each one that is used must be given."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -6,22 +6,23 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.parameters import Parameter as GivenParameter
+from sluice.api.parameters import Parameter
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.statement import Statement, split
-from sluice.predicates import Parameter, PredicateError, refuse_templates
+from sluice.predicates import BoundValue, PredicateError, refuse_templates
 
 
-def bound(parameters: Mapping[str, GivenParameter] | None) -> dict[str, Parameter]:
+def bound(parameters: Mapping[str, Parameter] | None) -> dict[str, BoundValue]:
     found = {}
     for name, given in (parameters or {}).items():
         for kind, value in given.model_dump(by_alias=True, exclude_none=True).items():
-            found[name] = Parameter(kind, value)
+            found[name] = BoundValue(kind, value)
     return found
 
 
 def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]]:
-    """The statements of each text of the job, by its place; refuses parameters that are missing or unused."""
+    """Returns the statements of each of the job's texts by the text's place; refuses parameters that are missing or
+    unused."""
     given = set(spec.parameters or {})
     used: set[str] = set()
     found = {}
@@ -35,13 +36,13 @@ def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]
             for name, line in _used(statement.tokens):
                 if name not in given:
                     raise NotUnderstoodError(
-                        f"{place}, line {line}: there is no parameter {name} under spec.parameters"
+                        f"{place}, line {line}: spec.parameters has no parameter {name}: add it"
                     )
                 used.add(name)
     unused = sorted(given - used)
     if unused:
         raise NotUnderstoodError(
-            f"spec.parameters: {', '.join(unused)} is used nowhere; write :{unused[0]} where it belongs"
+            f"spec.parameters: {', '.join(unused)} is not used: write :{unused[0]} where it belongs, or remove it"
         )
     return found
 
@@ -63,7 +64,7 @@ def _texts(spec: DeltaWriteJobSpec) -> Iterator[tuple[str, str]]:
 
 
 def _used(tokens: tuple[Token, ...]) -> Iterator[tuple[str, int]]:
-    """`:name`, but neither `a:b` of a variant nor a slice."""
+    """Yields each `:name`, but neither a variant's `a:b` nor a slice."""
     for number, (colon, name) in enumerate(pairwise(tokens)):
         if colon.token_type is not TokenType.COLON or name.start != colon.end + 1:
             continue

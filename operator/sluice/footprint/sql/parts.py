@@ -1,5 +1,5 @@
-"""Parts of expressions and queries that Spark's grammar asks for, and the SQL parser does without: a node whose parts don't fit
-is of a text that Spark refuses."""
+"""Parts of expressions and queries that Spark's grammar requires and the SQL parser does not: Spark refuses the text
+if a node's parts don't fit."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -38,14 +38,14 @@ _NAMES_NOTHING = frozenset(
         *("SELECT", "THEN", "UNION", "USING", "WHEN", "WHERE", "WITH"),
     }
 )
-"""Words without which no statement is made: as names they stand in backticks."""
+"""Words that statements are made of: as names they need backticks."""
 _PREDICATES = (exp.Is, exp.Between, exp.In, exp.Like, exp.ILike, exp.RegexpLike)
 _BESIDE_A_FUNCTION = (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)
 _OF_GROUPS = (exp.GroupingSets, exp.Rollup, exp.Cube, exp.Group)
 
 
 def missing_in(node: exp.Expr) -> str | None:
-    """Why Spark refuses what this node, by itself, was parsed from; None if nothing is known against it."""
+    """Why Spark refuses the text of this node by itself; None if nothing is known against it."""
     check = _CHECKED.get(type(node))
     return None if check is None or check[0](node) else check[1].format(node.sql("spark")[:60])
 
@@ -86,7 +86,7 @@ def _is_over_a_function(node: exp.Expr) -> bool:
 
 
 def _is_one_predicate(node: exp.Expr) -> bool:
-    """Spark asks for parentheses around one of which another one speaks."""
+    """Whether it is no predicate about another predicate, which Spark would require in parentheses."""
     left = node.this.this if isinstance(node.this, exp.Not) else node.this
     return not isinstance(left, _PREDICATES)
 
@@ -100,7 +100,7 @@ def _selects_from(node: exp.Expr) -> bool:
 
 
 def _is_whole_operand(node: exp.Expr) -> bool:
-    """Queries that are united have no names of their own."""
+    """Whether it is not an operand with a name: queries that UNION and its like combine have none."""
     return not (
         node.alias and isinstance(node.parent, exp.SetOperation) and node.arg_key in ("this", "expression")
     )
@@ -110,20 +110,20 @@ def _excepts_columns(node: exp.Expr) -> bool:
     return all(isinstance(one, exp.Identifier | exp.Column) for one in node.args.get("except_") or ())
 
 
-_ONE_AFTER_THE_OTHER = "{!r}: what is compared needs parentheses, or a part of it is missing"
+_ONE_AFTER_THE_OTHER = "{!r}: put what is compared into parentheses, or add the missing part"
 _CHECKED: Mapping[type[exp.Expr], tuple[_Check, str]] = {
-    exp.Identifier: (_is_name, "{!r} can't be a name: if it is one, write it in backticks"),
+    exp.Identifier: (_is_name, "{!r} cannot be a name: if it is one, write it in backticks"),
     exp.CTE: (lambda node: isinstance(node.this, exp.Query), "{!r}: WITH name AS (query) needs a query"),
-    exp.TableAlias: (_names_columns, "{!r}: in the parentheses after a name stand names of columns alone"),
+    exp.TableAlias: (_names_columns, "{!r}: write only names of columns in the parentheses after a name"),
     exp.In: (lambda node: _is_of_a_set(node) and _is_one_predicate(node), "{!r}: IN needs (values) or (query)"),
-    exp.Is: (_is_test, "{!r}: after IS stands NULL, TRUE, FALSE or DISTINCT FROM, of one value"),
+    exp.Is: (_is_test, "{!r}: write one value before IS, and NULL, TRUE, FALSE or DISTINCT FROM after it"),
     **dict.fromkeys((exp.Between, exp.Like, exp.ILike, exp.RegexpLike), (_is_one_predicate, _ONE_AFTER_THE_OTHER)),
     exp.Tuple: (_is_row, "{!r}: something is missing in the parentheses"),
-    exp.Paren: (lambda node: not isinstance(node.this, exp.Alias), "{!r}: a name stands outside the parentheses"),
+    exp.Paren: (lambda node: not isinstance(node.this, exp.Alias), "{!r}: write the name outside the parentheses"),
     exp.Interval: (_has_unit, "{!r}: INTERVAL needs a number and a unit, such as DAY"),
-    exp.Window: (_is_over_a_function, "{!r}: OVER follows a function"),
+    exp.Window: (_is_over_a_function, "{!r}: write OVER only after a function"),
     exp.Select: (_selects_from, "a SELECT joins something, but FROM is missing"),
-    exp.Subquery: (_is_whole_operand, "{!r}: after a query that is united with another stands no name"),
+    exp.Subquery: (_is_whole_operand, "{!r}: remove the name after a query that is combined with another (UNION and its like)"),
     exp.Star: (_excepts_columns, "{!r}: EXCEPT needs names of columns in parentheses"),
     exp.Lateral: (
         lambda node: not node.args.get("view") or bool(node.alias),

@@ -1,4 +1,4 @@
-"""One statement while it is read: its text and tree, the table that it writes, and what is known around it."""
+"""Holds one statement while it is read: its text and tree, the table that it writes, and what is known around it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,14 +16,14 @@ from sluice.footprint.operations import MAY_SELECT
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
 from sluice.footprint.sql.advice import LOOKED_UP_ELSEWHERE, how_to_bind, how_to_know
 from sluice.footprint.sql.grammar import asks_other_tables, foreign, holds_a_query
+from sluice.footprint.sql.keywords import outside_parentheses, word
 from sluice.footprint.sql.naming import is_of_a_version, key_of_node
 from sluice.footprint.sql.selected import keep_meanings, sources_of
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.words import outside_parentheses, word
 from sluice.predicates import (
     Anything,
-    Parameter,
+    BoundValue,
     Predicate,
     PredicateError,
     Region,
@@ -41,27 +41,28 @@ class Surroundings:
     """What is known when a statement begins."""
 
     settings: Settings = field(default_factory=Settings)
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, BoundValue] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
-    """Of tables that are written, by the one key that each has."""
+    """Facts about tables that are written, by each table's one key."""
     sources: Mapping[TableKey, TableFacts] = field(default_factory=dict)
-    """Of tables that are selected from, likewise."""
+    """Facts about tables that are selected from, by each table's one key."""
     views: Mapping[str, exp.Expr | None] = field(default_factory=dict)
-    """Temporary views by lower-cased name, with their query; None where it reads no Delta table that matters."""
+    """Queries of temporary views by the view's lower-cased name; None where the query reads no Delta table that
+    matters."""
     views_under: Mapping[str, Settings] = field(default_factory=dict)
-    """The settings that each view was made under, by which Spark goes on to read it."""
+    """The settings under which each view was made, which Spark keeps using to read it."""
     views_over_others: frozenset[str] = frozenset()
-    """Views of which another that they select from was made anew since: they keep the columns that they had, in their order."""
+    """Views that select from a view which was replaced since: they keep their columns in the old order."""
     changed: frozenset[TableKey] = frozenset()
     """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
     moved: bool = False
-    """A USE came before: names are looked up elsewhere."""
+    """Whether a USE came before, so that names are looked up elsewhere."""
     cautious: bool = False
-    """The engine is not surely open-source Delta, whose way of reading conditions was measured."""
+    """Whether the engine may be another than open-source Delta, whose way of reading conditions was measured."""
 
     def with_view(self, name: str, query: exp.Expr, upon: Collection[str] = ()) -> "Surroundings":
-        """`upon`: views that select from one of this name."""
+        """Returns the surroundings with a new view. `upon` are views that select from one of this name."""
         keep_meanings(query, self.views)
         return replace(
             self,
@@ -71,23 +72,24 @@ class Surroundings:
         )
 
     def inside_view(self, name: str) -> "Surroundings":
-        """What is known where the view's query is read."""
+        """Returns what is known where the view's query is read."""
         return replace(self, settings=self.views_under.get(name, self.settings))
 
     def one_key(self, table: TableKey) -> TableKey:
-        """Of a table as a statement names it."""
+        """The one key of a table that a statement names."""
         if not table.is_name:
             return self.names.key_of(table)
         return self.names.key_of(self._in_its_catalog(table)) if self._is_told(table) else table
 
     def is_table(self, table: TableKey) -> bool:
-        """Surely, and no view over others."""
+        """Whether it is surely a table, not a view over others."""
         return not table.is_name or (
             self._is_told(table) and self.names.is_table(self._in_its_catalog(table))
         )
 
     def _is_told(self, name: TableKey) -> bool:
-        """Whether it means what a policy means by it. Of one part it may be in another schema than in Spark's own."""
+        """Whether the name means what a policy means by it. A name of one part may be in a schema that is not Spark's
+        own."""
         return not self.moved and ("." in name.text or not self.settings.has_own_schema)
 
     def _in_its_catalog(self, name: TableKey) -> TableKey:
@@ -107,29 +109,29 @@ class Surroundings:
         return facts if facts.unread is None else None
 
     def declared_store(self, table: TableKey) -> LogStore | None:
-        """No table's log says so, and no change of its metadata changes it."""
+        """The declared log store, which no table's log names and no change of metadata changes."""
         facts = self._given(table)
         return facts.log_store if facts is not None else None
 
     def table_id(self, table: TableKey) -> str | None:
-        """No change of a table takes it back that two locations led to one log."""
+        """The table's id. No change of a table undoes that two locations led to one log."""
         facts = self._given(table)
         return facts.table_id if facts is not None else None
 
     def ids_of(self, keys: Iterable[TableKey]) -> dict[TableKey, str]:
-        """Of what is selected from, by the keys that `names` gives."""
+        """Ids of tables that are selected from, by the keys that `names` gives."""
         found = {key: self.sources.get(key) or self.facts.get(key) for key in keys}
         return {key: facts.table_id for key, facts in found.items() if facts is not None and facts.table_id}
 
     def missing(self, table: TableKey) -> str:
-        """Why nothing is known of a table."""
+        """Why nothing is known of a table, as the end of a sentence."""
         if self.moved and table.is_name:
             return ": after a USE it is not known which table a name means"
         facts = self._given(table)
         return f": {facts.unread}" if facts is not None and facts.unread is not None else ""
 
     def selected_by(self, tree: exp.Expr | None) -> Sources:
-        """Of a statement or a query; None if it is too large to be read."""
+        """What a statement or a query selects from; `tree` is None if it is too large to be read."""
         if tree is None:
             return ANY_SOURCES
         found = sources_of(tree, self.views, self.settings.spark)
@@ -137,7 +139,7 @@ class Surroundings:
 
     @property
     def _looks_elsewhere_in_views(self) -> bool:
-        """Whether a view's query may name other tables by the same names."""
+        """Whether a view's query may mean other tables by the same names."""
         catalog = self.settings.default_catalog
         return any(under.default_catalog != catalog for under in self.views_under.values())
 
@@ -161,7 +163,7 @@ class Reading:
     end: int = 0
     """Position of the token after the table's name."""
     field: str | None = None
-    """Where in the spec the text stands; None: it is a statement of a script."""
+    """The text's place in the spec; None for a statement of a script."""
 
     @property
     def place(self) -> str:
@@ -191,7 +193,8 @@ class Reading:
 
     @cached_property
     def tree(self) -> exp.Expr:
-        """Only to be asked for if the statement is not `unread`. Its nodes know their lines in the whole script."""
+        """The statement's tree; use it only if the statement is not `unread`. Its nodes know their lines in the whole
+        script."""
         tree = self.statement.once("tree", self._tree)
         if not self.around.cautious and self.statement.once("asks", lambda: asks_other_tables(tree)):
             raise self.refused(_NO_SUBQUERY)
@@ -211,33 +214,35 @@ class Reading:
         return tree
 
     def _refuse_names_of_two_things(self, tree: exp.Expr) -> None:
-        """The parser puts the WITH before the statement and that of its query into one, where the inner ones come last."""
+        """Refuses names that mean two tables: the parser merges the WITH before the statement with the one in its
+        query, inner names last."""
         found = tree.args.get("with_")
         names = [common.alias_or_name.lower() for common in found.expressions] if found is not None else []
         names += [self.key.text] if self.key.is_name else []
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise self.refused(f"{twice} is the name of two tables here: give each WITH a name of its own")
+            raise self.refused(f"{twice} is the name of two tables here: give each WITH name a different one")
 
     @cached_property
     def rows_known(self) -> dict[int, tuple[exp.Expr, Any]]:
-        """What was found of the rows of queries within the statement, by their nodes' identity."""
+        """What is known of the rows of queries within the statement, by the identity of their nodes."""
         return {}
 
     @cached_property
     def conditions_known(
         self,
     ) -> dict[tuple[int, frozenset[str] | None], tuple[object, Mapping[str, tuple[exp.Expr, ...]]]]:
-        """What conditions say of each column, by their identity and the names that they may call its table by."""
+        """What conditions say of each column, by the conditions' identity and the names that they may use for its
+        table."""
         return {}
 
     @cached_property
     def told_by(self) -> dict[TableKey, TableFacts]:
-        """Sources whose columns were asked for, because they tell where rows land."""
+        """Sources whose columns were used to tell where rows land."""
         return {}
 
     def columns_of(self, node: exp.Table) -> TableFacts | None:
-        """What is known of a table of a query, its own or another; None of another version of it than the newest."""
+        """What is known of a table in a query, its own or another; None for any version but the newest."""
         if is_of_a_version(node):
             return None
         if self.names_own_table(node):
@@ -249,7 +254,8 @@ class Reading:
         return facts
 
     def condition(self, start: int, end: int) -> exp.Expr:
-        """What the tokens from `start` to `end` say, of a statement that is not `unread`. Knows its lines as `tree` does."""
+        """The condition in the tokens from `start` to `end` of a statement that is not `unread`. It knows its lines
+        as `tree` does."""
         found = self.statement.once(("condition", start, end), lambda: self._condition(start, end))
         if not self.around.cautious and holds_a_query(found):
             raise self.refused(_NO_SUBQUERY)
@@ -272,7 +278,8 @@ class Reading:
         names: Collection[str] = (),
         others: Collection[str] | None = (),
     ) -> Predicate:
-        """A condition that is none is refused also where nothing is known of the table."""
+        """Returns the predicate that a condition states. Text that is not a condition is refused even where nothing
+        is known of the table."""
         try:
             node = condition_in(condition) if isinstance(condition, str) else condition
             return Anything(node) if isinstance(node, str) else self._predicate(node, names, others)
@@ -300,12 +307,13 @@ class Reading:
         )
 
     def recorded(self, predicate: Predicate) -> Region:
-        """What is surely no more than an engine of which little is known takes from a condition."""
+        """The partitions recorded for a condition, assuming no more than what an engine of which little is known
+        surely does."""
         return self.scanned(from_conjuncts(predicate, simplified=False))
 
     def scanned(self, predicate: Predicate) -> Region:
-        """The partitions that Delta records for a scan: without partition columns it is everything, even `WHERE false`.
-        It asks of the partitions' values as the log has them, so that '' is never one of them."""
+        """The partitions that Delta records for a scan: everything without partition columns, even for `WHERE false`.
+        Delta compares the partitions' values in the log, and '' is never one of them."""
         facts = self.facts
         if facts is not None and not facts.columns.partition_columns:
             return EVERYTHING
@@ -313,7 +321,8 @@ class Reading:
 
     @property
     def _compacts(self) -> bool:
-        """As the session says here, or the table, which may say it where nothing is known of it."""
+        """Whether Delta compacts after the commit: the session or the table may say so, and a table of which nothing
+        is known may."""
         if self.around.settings.compacts or self.facts is None:
             return True
         return any(self.facts.properties.get(name, "false").lower() != "false" for name in _COMPACT)
@@ -329,13 +338,13 @@ class Reading:
         return self.statement.once(("sources", spark), lambda: self.around.selected_by(self.tree))
 
     def names_own_table(self, node: exp.Table) -> bool:
-        """Whether a table of a query is surely the one that the statement writes."""
+        """Whether a table in a query is surely the one that the statement writes."""
         key = key_of_node(node)
         return key is not None and self.around.one_key(key) == self.key
 
     @property
     def own_names(self) -> tuple[str, ...]:
-        """How the statement may call its table without an alias."""
+        """The names that the statement may use for its table without an alias."""
         name = self.written.text
         return (name, name.rpartition(".")[2]) if self.written.is_name else ()
 
@@ -379,14 +388,14 @@ class Reading:
 
 
 _NO_SUBQUERY = (
-    "Delta refuses subqueries in the condition by which a statement finds its rows: write it as a MERGE with the query as its "
+    "Delta refuses a subquery in the condition by which a statement finds its rows: write a MERGE with the query as its "
     "source"
 )
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
 
 
 def _is_chosen(store: LogStore, declared: LogStore) -> bool:
-    """Whether the job's settings overrule what is declared: also that it does not commit as every writer should."""
+    """Whether the job's settings override what is declared, even if it then does not commit as every writer should."""
     if declared is LogStore.S3_DYNAMODB and store is LogStore.S3_SINGLE_DRIVER:
         return True
     return store in (LogStore.LINK, LogStore.S3_DYNAMODB)
@@ -396,7 +405,8 @@ _UNPARSED = (["WITH", "SCHEMA", "EVOLUTION"], ["IF", "NOT", "EXISTS"])
 
 
 def _parsed(tokens: tuple[Token, ...]) -> list[Token]:
-    """Without words that the parser does not know and that change no rows' place: after the verb, or after PARTITION (...)."""
+    """Removes words after the verb or after PARTITION (...) that the parser does not know and that do not change
+    where rows land."""
     if [word(token) for token in tokens[1:4]] == _UNPARSED[0]:
         return [tokens[0], *tokens[4:]]
     if tokens and word(tokens[0]) == "INSERT":
@@ -414,12 +424,12 @@ def _reasons(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def partitions(predicate: Predicate) -> Region:
-    """Where new rows land that match."""
+    """The partitions where new rows that match land."""
     return compiled(predicate).on_partitions()
 
 
 def there(predicate: Predicate) -> Region:
-    """Where rows of the table are that match: '' was written as NULL, and is not found any more."""
+    """The partitions where the table's matching rows are: '' was written as NULL and is no longer found."""
     return compiled(predicate, stored=False).on_partitions()
 
 

@@ -1,4 +1,5 @@
-"""Tables that a statement selects from, whichever it writes: who deletes their files takes them from under it."""
+"""Finds the tables that a statement selects from, whatever it writes: a job that deletes their files would make the statement
+fail."""
 
 from collections.abc import Iterator, Mapping
 
@@ -17,8 +18,8 @@ Views = Mapping[str, exp.Expr | None]
 
 
 def sources_of(tree: exp.Expr, views: Views, spark: Version | None) -> Sources:
-    """Of a statement or a query; temporary views are looked through, each once. Where names that differ in case
-    may be one or two tables, both are told."""
+    """Returns what a statement or a query selects from, looking through each temporary view once. Where names that
+    differ in case may be one or two tables, both are returned."""
     found: dict[TableKey, None] = {}
     seen: set[str] = set()
     pending, any_table = [_query_of(tree)], False
@@ -57,7 +58,8 @@ def _source(node: exp.Table) -> Sources:
 
 
 def _query_of(tree: exp.Expr) -> exp.Expr | None:
-    """A table that is created may get its place from elsewhere in the statement, so only its query is looked at."""
+    """Returns the part to read: only the query of a CREATE, whose table may get its location from elsewhere in the
+    statement."""
     return tree.args.get("expression") if isinstance(tree, exp.Create) else tree
 
 
@@ -69,9 +71,9 @@ def _written(tree: exp.Expr) -> exp.Expr | None:
 
 
 def users_function(node: exp.Expr, spark: Version | None) -> str | None:
-    """The name of what may be a user's function, if the node may call one."""
+    """The name of the user's function that the node may call; None if it calls none."""
     if isinstance(node.parent, exp.Table | exp.Hint):
-        return None  # judged as a table, or no function
+        return None  # handled as a table, or not a function
     dot = node.parent
     if isinstance(node, exp.Func) and isinstance(dot, exp.Dot) and dot.expression is node:
         return dot.sql("spark").partition("(")[0]
@@ -79,19 +81,20 @@ def users_function(node: exp.Expr, spark: Version | None) -> str | None:
 
 
 def view_named(table: exp.Table, views: Views) -> str | None:
-    """The temporary view that a table of a query names, in lower case."""
+    """The lower-cased name of the temporary view that a table in a query refers to; None if it refers to none."""
     name = table.name.lower()
     return name if len(table.parts) == 1 and name in views and not table.meta.get(_NO_VIEW) else None
 
 
 def keep_meanings(query: exp.Expr, views: Views) -> None:
-    """Of a view that is made now: what named no temporary view of these goes on to name none, whatever is made later."""
+    """Fixes the meaning of names in a new view's query: a name that is no temporary view now stays none, whatever
+    view is made later."""
     for table in query.find_all(exp.Table):
         table.meta[_NO_VIEW] = view_named(table, views) is None
 
 
 def is_in_hint(table: exp.Table) -> bool:
-    """BROADCAST(t) names a table of the query once more."""
+    """Whether the name is in a hint: BROADCAST(t) only repeats a table of the query."""
     return isinstance(table.parent, exp.JoinHint)
 
 
@@ -102,13 +105,14 @@ def is_table_function(table: exp.Table, spark: Version | None) -> bool:
 
 
 def names_files(table: exp.Table) -> bool:
-    """parquet.`/folder` and its like read files, never a Delta table's log."""
+    """Whether the name is parquet.`/folder` or its like, which reads files and never a Delta table's log."""
     parts = in_sparks_catalog([part.name for part in table.parts])
     return len(parts) == 2 and parts[0].lower() in _FILE_FORMATS and "/" in table.name
 
 
 def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE | None:
-    """The one of a WITH around the table that it names: a definition sees those before it, and the nearest WITH counts."""
+    """Returns the common table that the name refers to, from the nearest WITH around it; a definition sees only the
+    ones before it."""
     if len(table.parts) != 1:
         return None
     name = table.name if case_sensitive else table.name.lower()
@@ -125,7 +129,7 @@ def common_table(table: exp.Table, *, case_sensitive: bool = False) -> exp.CTE |
 
 
 def _visible(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
-    """The common tables that `outer` defines and `inside`, a part of it, can see."""
+    """Yields the common tables that `outer` defines and that its part `inside` can see."""
     if isinstance(outer, exp.With):
         for definition in outer.expressions:
             if definition is inside:

@@ -1,4 +1,5 @@
-"""The settings under which a statement runs, taken only as Spark would take them: by its spelling, with values it accepts."""
+"""The settings under which a statement runs, accepted only as Spark would accept them: in its spelling, with its
+values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,12 +11,14 @@ from sluice.footprint.sql.known import Version
 from sluice.footprint.sql.meaning import Meaning, is_static, meaning_of, right_spelling
 from sluice.predicates import Session
 
-_OWN_ID = "Delta would skip writes that it takes for repeated ones: use spec.write.txnAppId"
-_OWN_POD = "Sluice proves the end of a run by the name and place of its driver's pod: leave it out"
-_OTHER_SQL = "Spark would read the SQL in another way than Sluice: leave it out"
-_OTHER_SETTINGS = "Spark would take settings from there that Sluice does not see: set them under sparkConf"
+_OWN_ID = "Delta would skip writes that it takes for repetitions: use spec.write.txnAppId"
+_OWN_POD = "Sluice proves the end of a run by the name and namespace of its driver's pod: remove it"
+_OTHER_SQL = "Spark would read the SQL differently from Sluice: remove it"
+_OTHER_SETTINGS = "Spark would read settings from there that Sluice does not see: set them under sparkConf"
 
-_OTHER_PLACES = "a location would lead elsewhere than it says: write the location of the store itself"
+_OTHER_PLACES = (
+    "locations would lead elsewhere than they say: remove it, and write the location of the store itself"
+)
 
 _REFUSED = {
     "spark.databricks.delta.write.txnAppId": _OWN_ID,
@@ -38,7 +41,7 @@ _JAVA_OPTIONS = frozenset(
 )
 _FOLDER_OF_SETTINGS = f"{_ENVIRONMENT}SPARK_CONF_DIR"
 _QUOTES = str.maketrans("", "", "\"'\\")
-"""Taken out of Java's options before Java sees them."""
+"""Characters that are removed from Java's options before Java sees them."""
 _FURTHER_SETTINGS = re.compile(r"-Dspark\.|(?:^|\s)@|-XX:VMOptionsFile")
 _ACCESS_POINT = re.compile(r"spark\.hadoop\.fs\.s3a\.bucket\..+\.accesspoint\.arn")
 _OWN_FILE_SYSTEM = re.compile(r"spark\.hadoop\.fs\.(?:AbstractFileSystem\.)?(?!viewfs\.)[^.]+\.impl")
@@ -62,9 +65,9 @@ _TAKEN: Mapping[str, frozenset[str]] = {
     _OVERWRITE_MODE: frozenset({"static", "dynamic"}),
     _STORES: frozenset({"ansi", "legacy", "strict"}),
 }
-"""In lower case, as which Spark takes them."""
+"""Values that Spark accepts, in lower case; Spark ignores case here."""
 _MANY = 2048
-"""As many as a manifest's sparkConf may have, and then some."""
+"""More settings than a manifest's sparkConf may have."""
 _STATIC_PREFIXES = ("spark.delta.", "spark.io.delta.", "spark.hadoop.", "spark.hive.")
 _OF_A_SESSION = ("spark.sql.", "spark.databricks.")
 _LOG_STORE = "spark.delta.logStore."
@@ -82,12 +85,12 @@ def refuse_settings(spark_conf: Mapping[str, str]) -> None:
 def _why_not(name: str, value: str) -> str | None:
     refused = _REFUSED_BY_LOWER.get(name.lower())
     if refused is not None:
-        return refused[1] if refused[0] == name else f"it is spelled {refused[0]}, and {refused[1]}"
+        return refused[1] if refused[0] == name else f"the setting is spelled {refused[0]}, and {refused[1]}"
     spelled = right_spelling(name)
     if spelled is not None:
-        return f"upper and lower case count, so Spark would pass over it: write {spelled}"
+        return f"names are case-sensitive, so Spark would ignore it: write {spelled}"
     if name.lower().startswith(_LOG_STORE.lower()) and _LOG_STORES.fullmatch(name) is None:
-        return f"upper and lower case count, so Delta would pass over it: write {_LOG_STORE}class or {_LOG_STORE}s3a.impl"
+        return f"names are case-sensitive, so Delta would ignore it: write {_LOG_STORE}class or {_LOG_STORE}s3a.impl"
     if _brings_more(name, value):
         return _OTHER_SETTINGS
     if _leads_elsewhere(name, value):
@@ -98,12 +101,12 @@ def _why_not(name: str, value: str) -> str | None:
 def _why_not_this_value(name: str, value: str) -> str | None:
     taken = _TAKEN.get(name)
     if taken is not None and value.lower() not in taken:
-        return f"{value!r} is not what Spark takes here: write {' or '.join(sorted(taken))}"
+        return f"Spark does not accept {value!r} here: write {' or '.join(sorted(taken))}"
     return None
 
 
 def _brings_more(name: str, value: str) -> bool:
-    """Settings that stand elsewhere."""
+    """Whether it makes Spark read settings from elsewhere."""
     if name == _FOLDER_OF_SETTINGS:
         return True
     plain = value.translate(_QUOTES)
@@ -111,23 +114,23 @@ def _brings_more(name: str, value: str) -> bool:
 
 
 def _leads_elsewhere(name: str, value: str) -> bool:
-    """To another bucket than a location names, or into a table of mounts."""
+    """Whether it leads to a bucket other than the one that a location names, or into a table of mounts."""
     is_mounted = _OWN_FILE_SYSTEM.fullmatch(name) is not None and ".viewfs." in value
     return is_mounted or _ACCESS_POINT.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Those of the session in which a statement runs; SET changes them for the statements after it."""
+    """The settings of the session in which a statement runs; SET changes them for the statements after it."""
 
     conf: Mapping[str, str] = field(default_factory=dict)
-    """By name as Spark spells it."""
+    """Values by the setting's name in Spark's spelling."""
     spark: Version | None = None
     """Version of Spark; None if it isn't known."""
     begun_with: Mapping[str, str] = field(default_factory=dict)
     """What RESET goes back to."""
     past: frozenset[tuple[str, str]] = frozenset()
-    """What was set before: it held for some statement of the script."""
+    """Earlier values, which held for some statement of the script."""
 
     @classmethod
     def of(cls, spark_conf: Mapping[str, str], spark: Version | None = None) -> "Settings":
@@ -135,23 +138,24 @@ class Settings:
         return cls(conf, spark, begun_with=conf)
 
     def changed(self, name: str, value: str | None) -> "Settings":
-        """After SET; None for a value that is not known any more. Raises what Spark or Sluice has against it."""
+        """Returns the settings after SET; `value` is None if it is no longer known. Raises NotUnderstoodError where
+        Spark or Sluice refuses the setting."""
         why = None if value is None else _why_not(name, value)
         if why is None and (is_static(name) or name.startswith(_STATIC_PREFIXES)):
-            why = "Spark reads it when it starts, and no SET changes it: set it under runtime.sparkConf"
+            why = "Spark reads it when it starts, and SET cannot change it: set it under runtime.sparkConf"
         elif why is None and not name.startswith(_OF_A_SESSION):
-            why = "a session knows only settings that begin with spark.sql. or spark.databricks.: set it under runtime.sparkConf"
+            why = "a session has only settings that begin with spark.sql. or spark.databricks.: set it under runtime.sparkConf"
         if why is not None:
             raise NotUnderstoodError(f"SET {name}: {why}")
         if len(self.conf) + len(self.past) > _MANY:
             raise NotUnderstoodError(
-                f"SET {name}: more than {_MANY} settings are set before it: leave out those that do nothing"
+                f"SET {name}: more than {_MANY} settings are set before it: remove those that have no effect"
             )
         rest = {key: old for key, old in self.conf.items() if key != name}
         return self._now(rest if value is None else {**rest, name: value.strip()})
 
     def reset(self, name: str | None = None) -> "Settings":
-        """As when the session began: one of them, or all."""
+        """Returns the settings with one of them, or all, as when the session began."""
         if name is None:
             return self._now(self.begun_with)
         rest = {key: old for key, old in self.conf.items() if key != name}
@@ -185,7 +189,7 @@ class Settings:
 
     @property
     def compacts_elsewhere(self) -> bool:
-        """Whether auto-compaction, at some time, also takes files of partitions that the job did not write."""
+        """Whether auto-compaction at some time also takes files of partitions that the job did not write."""
         return any(
             name == _COMPACTS_WHAT_IT_WROTE and value.lower() == "false"
             for name, value in (*self.conf.items(), *self.past)
@@ -193,18 +197,18 @@ class Settings:
 
     @property
     def default_catalog(self) -> str | None:
-        """Where names are looked up that say no catalog; None if it is Spark's own."""
+        """The catalog for names that have none; None if it is Spark's own."""
         catalog = self.conf.get(_CATALOG, "").lower()
         return catalog if catalog not in ("", "spark_catalog") else None
 
     @property
     def has_own_schema(self) -> bool:
-        """Whether names of one part are looked up elsewhere than in the schema `default` of Spark's own catalog."""
+        """Whether names of one part are looked up outside the schema `default` of Spark's own catalog."""
         return self.default_catalog is not None or self.conf.get(_SCHEMA, "default").lower() != "default"
 
     @property
     def previews_rows(self) -> bool:
-        """Whether Databricks 14.0 and 14.1 shall tell conflicts row by row."""
+        """Whether Databricks 14.0 and 14.1 are asked to judge conflicts row by row."""
         return self._is(_PREVIEWS) or False
 
     @property
@@ -237,6 +241,6 @@ class Settings:
 
 
 def key_in_sql(text: str) -> str | None:
-    """The name of a setting as SET and RESET have it; None if Spark would not take it for one."""
+    """The name of a setting as SET and RESET write it; None if Spark would not accept it as one."""
     found = _IN_SQL.match(text)
     return None if found is None else found[1] or found[2]

@@ -1,7 +1,7 @@
-"""What may follow in statements that the SQL parser does not read, as patterns over their words.
+"""Checks statements that the SQL parser does not read, by patterns over their words.
 
-A pattern must match in one way only, so that text that is made to be hard takes no longer: what is nested deeper than any
-pattern looks is left out of the words, and `.+` stands at most once.
+A pattern must match in one way only, so that hostile text takes no longer: what is nested deeper than any pattern
+looks is left out of the words, and `.+` appears at most once.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sluice.footprint.sql.words import word
+from sluice.footprint.sql.keywords import word
 
 _OF = {TokenType.IDENTIFIER: "`", TokenType.STRING: "'", TokenType.NUMBER: "0"}
 _DEEPEST = 1
@@ -25,10 +25,11 @@ PROPERTIES_NAMED = rf"\( {_KEY}(?: , {_KEY})* \)"
 GROUP = r"\([^()]*(?:\( \)[^()]*)*\)"
 """Anything in parentheses."""
 _PLAIN = (
+    ""
     "BOOLEAN|TINYINT|BYTE|SMALLINT|SHORT|INT|INTEGER|BIGINT|LONG|FLOAT|REAL|DOUBLE|DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ|TIME|"
     "STRING|CHAR|CHARACTER|VARCHAR|BINARY|DECIMAL|DEC|NUMERIC|VOID|VARIANT|GEOMETRY|GEOGRAPHY|ARRAY|MAP|STRUCT"
 )
-"""Every type that a Spark has."""
+"""Every type in any supported Spark."""
 TYPE = (
     r"(?:INTERVAL [A-Z]+(?: TO [A-Z]+)?|TIMESTAMP WITH(?:OUT)?(?: LOCAL)? TIME ZONE|"
     rf"(?:{_PLAIN})\b(?: \( (?:[A-Z0-9]+(?: , [A-Z0-9]+)? )?\))?(?: < >+)?(?: COLLATE {WORD})?)"
@@ -37,12 +38,12 @@ DEFAULT = rf"DEFAULT(?: (?:{GROUP}|(?!(?:COMMENT|NOT|FIRST|AFTER|DEFAULT|GENERAT
 
 
 def fits(tokens: tuple[Token, ...], pattern: str) -> bool:
-    """Whether these words are all that the pattern describes, from the first to the last."""
+    """Whether the pattern describes all of these words, from the first to the last."""
     return re.fullmatch(pattern, _shape(tokens)) is not None
 
 
 def _shape(tokens: tuple[Token, ...]) -> str:
-    """Upper-cased words with blanks between them; quoted names are `, texts are ', numbers are 0."""
+    """The upper-cased words separated by blanks, with ` for a quoted name, ' for a string and 0 for a number."""
     shown = _without_what_types_nest(list(_down_to(tokens, _DEEPEST)))
     return " ".join(_OF.get(token.token_type) or word(token) for token in shown)
 
@@ -57,7 +58,7 @@ def _down_to(tokens: tuple[Token, ...], deepest: int) -> Iterator[Token]:
 
 
 def _without_what_types_nest(tokens: Sequence[Token]) -> Iterator[Token]:
-    """ARRAY < >, MAP < > and STRUCT < >."""
+    """Reduces nested types to ARRAY < >, MAP < > and STRUCT < >."""
     open_, before = 0, ""
     for token in tokens:
         text = token.text.upper()

@@ -1,4 +1,4 @@
-"""Cuts a text into its statements, so that the oracle and the runner see the very same ones."""
+"""Cuts a text into its statements, so that the oracle and the runner see exactly the same ones."""
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -25,14 +25,14 @@ class Statement:
     line: int
     tokens: tuple[Token, ...]
     common: tuple[Token, ...] = ()
-    """A WITH before them, whose common tables they see."""
+    """A WITH before the tokens, whose common tables they see."""
     is_beyond: bool = False
-    """The script is too large to be read so far."""
+    """Whether the script up to here is too large to be read."""
     _read: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def once(self, what: Hashable, read: Callable[[], _T]) -> _T:
-        """What its text alone tells, such as its tree: a job is understood anew when its tables change, and its text is not
-        read again for that. Nobody may change what is kept."""
+        """Caches what follows from the text alone, such as its tree: a job is judged again when its tables change,
+        but its text is not read again. What is cached must not be changed."""
         if what not in self._read:
             self._read[what] = read()
         found: _T = self._read[what]
@@ -54,21 +54,24 @@ def split(sql: str, place: str = "spec.sql") -> tuple[Statement, ...]:
     if current:
         statements.append(_statement(sql, current, len(statements) + 1))
     if not statements:
-        raise NotUnderstoodError(f"{place} holds no statement, only comments: write one, or delete the job")
+        raise NotUnderstoodError(
+            f"{place} holds only comments and no statement: write one, or delete the job"
+        )
     return tuple(statements)
 
 
 def _read_differently_by_spark(sql: str) -> Iterator[tuple[int, str]]:
-    """Where, and why. Each line is looked at once, however many comments seem to begin in it."""
+    """Yields where and why Spark reads the text differently. Each line is examined once, however many comments seem
+    to begin in it."""
     variable = sql.find("${")
     if variable >= 0:
-        yield variable, "Spark would put something else in place of ${...}: use parameters"
+        yield variable, "Spark would substitute ${...}: use parameters"
     for end in _BACKSLASH_AT_END.finditer(sql):
         comment = sql.find("--", sql.rfind("\n", 0, end.start()) + 1, end.start())
         if comment >= 0:
             yield (
                 comment,
-                "to Spark a comment goes on in the next line if it ends with a backslash: remove the backslash",
+                "in Spark a comment that ends with a backslash continues in the next line: remove the backslash",
             )
 
 
@@ -85,13 +88,14 @@ def _statement(sql: str, tokens: list[Token], number: int) -> Statement:
 
 
 def query_of(statement: Statement, tokens: Sequence[Token], place: str) -> exp.Expr | None:
-    """The query that these tokens of the statement, or what they amount to, make; as `query_in`."""
+    """The query made by these tokens of the statement, or by tokens that stand for them; like `query_in`."""
     written = tuple(token.start for token in tokens[:1]), len(tokens)
     return statement.once(("query", written), lambda: query_in(tokens, statement.text, place))
 
 
 def query_in(tokens: Sequence[Token], text: str, place: str) -> exp.Expr | None:
-    """None if it is too large to be read. What is no query is refused: Spark would carry it out."""
+    """The query in the text; None if it is too large to be read. Anything but a query is refused, because Spark would
+    execute it."""
     if excess(tokens) is not None:
         return None
     try:

@@ -1,6 +1,7 @@
 """Statements whose verb does not come first: WITH ... INSERT, and FROM ... INSERT ... INSERT ...
 
-Read as what they amount to: the statement after WITH, which sees its common tables, and an INSERT of its own for each target.
+They are read as what they amount to: the statement after WITH, which sees its common tables, and a separate INSERT
+for each target.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,8 +11,8 @@ from itertools import pairwise
 from sqlglot.tokenizer_core import Token
 
 from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.keywords import closed, outside_parentheses, word, words
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.words import closed, outside_parentheses, word, words
 from sluice.predicates.limits import MAX_TOKENS
 
 _MODIFIED = frozenset({"INTO", "OVERWRITE", "WITH"})
@@ -31,12 +32,12 @@ _AFTER_A_SELECT_LIST = frozenset(
     }
 )
 _NAMING = ("AS", ".")
-"""After these a word is a name, whatever it is elsewhere."""
+"""A word after one of these is a name, whatever it is elsewhere."""
 
 
 def unfolded(statement: Statement) -> Iterator[Statement]:
-    """One after another, because each of many INSERTs has all of its source. Raises NotUnderstoodError without the statement's
-    place."""
+    """Yields the statements one after another, because each of many INSERTs holds its whole source. Raises
+    NotUnderstoodError without the statement's place."""
     tokens = statement.tokens
     if word(tokens[0]) == "WITH":
         end = _end_of_common_tables(tokens)
@@ -60,14 +61,16 @@ def _end_of_common_tables(tokens: tuple[Token, ...]) -> int:
             position += found[position] == "AS"
             position = closed(tokens, position) if found[position] == "(" else len(tokens)
         if position >= len(tokens) or position < 3:
-            raise NotUnderstoodError("WITH name AS (query), ... must be followed by what selects from it")
+            raise NotUnderstoodError(
+                "WITH name AS (query), ... must be followed by a statement that selects from it"
+            )
         if found[position] != ",":
             return position
         position += 1
 
 
 def _inserts_of(statement: Statement) -> list[int]:
-    """Where each INSERT begins."""
+    """The positions where the INSERTs begin."""
     found = words(statement.tokens)
     return [
         position
@@ -81,14 +84,14 @@ def _inserts(statement: Statement, verbs: Sequence[int]) -> Iterator[Statement]:
     size = 0
     for start, end in pairwise((*verbs, len(tokens))):
         insert = tokens[start:end]
-        if size <= MAX_TOKENS:  # after that none is read, and its source would only be copied
+        if size <= MAX_TOKENS:  # beyond that no INSERT is read, so copying its source would be useless
             insert = _selecting_from(tokens[: verbs[0]], insert)
         size += len(statement.common) + len(insert)
         yield replace(statement, tokens=insert, line=tokens[start].line)
 
 
 def _selecting_from(source: tuple[Token, ...], insert: tuple[Token, ...]) -> tuple[Token, ...]:
-    """`INSERT ... SELECT list WHERE ...` with `FROM source` where a query has it."""
+    """Puts `FROM source` into `INSERT ... SELECT list WHERE ...` where a query has it."""
     selects = False
     for position, text in outside_parentheses(insert):
         named = word(insert[position - 1]) in _NAMING if position else False
@@ -106,5 +109,5 @@ def _selecting_from(source: tuple[Token, ...], insert: tuple[Token, ...]) -> tup
         if selects:
             return (*insert, *source)
     raise NotUnderstoodError(
-        f"the INSERT in line {insert[0].line} is not understood: after FROM source it must be INSERT INTO table SELECT ..."
+        f"the INSERT in line {insert[0].line} is not understood: after FROM source write INSERT INTO table SELECT ..."
     )

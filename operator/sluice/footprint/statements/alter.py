@@ -1,9 +1,10 @@
-"""ALTER TABLE and COMMENT ON, by what their commit carries: metadata, protocol, or a domain of its own."""
+"""ALTER TABLE and COMMENT ON, judged by what their commit carries: metadata, protocol, or a metadata domain."""
 
 import re
 
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.sql.keywords import QUOTED, properties, words
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.shape import (
     DEFAULT,
@@ -16,7 +17,6 @@ from sluice.footprint.sql.shape import (
     TYPE,
     WORD,
 )
-from sluice.footprint.sql.words import QUOTED, properties, words
 from sluice.footprint.statements.insert import CLUSTERING, refuse_unknown
 
 ENABLING = {
@@ -26,7 +26,7 @@ ENABLING = {
     "delta.checkpointpolicy": ("v2", "v2Checkpoint"),
     "delta.enableincommittimestamps": ("true", "inCommitTimestamp"),
 }
-"""Settings by which a feature begins, and which later versions of Delta let others commit through."""
+"""Settings that enable a feature; later versions of Delta let others commit then."""
 
 AFTER_COMMENT = f"IS (?:{STRING}|NULL)"
 _PLACE = rf"FIRST|AFTER {NAME}"
@@ -64,7 +64,7 @@ _CHANGES = (
 _PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE)"
 _PLAIN_COLUMN = rf"\S+ {_PLAIN_TYPE}(?: COMMENT {re.escape(QUOTED)})?"
 _PLAIN_COLUMNS = re.compile(rf"ADD COLUMNS? ?\(? ?{_PLAIN_COLUMN}(?: , {_PLAIN_COLUMN})*(?: \))?")
-"""Of types, and with nothing beside them, that no feature of the protocol is needed for."""
+"""Added columns that need no feature of the protocol: plain types with nothing but a comment."""
 _MAY_CHANGE = (
     ("ALTER",),
     ("CHANGE",),
@@ -89,7 +89,7 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
             removes=NOTHING,
             metadata=Metadata.CHANGES,
             protocol=Protocol.MAY_ADD,
-            reads_advice="a new constraint is checked against all rows, so any new file is in its way",
+            reads_advice="a new constraint is checked against all rows, so every added file conflicts with it",
         )
     if rest[:2] == ["DROP", "FEATURE"]:
         return reading.footprint(
@@ -109,8 +109,8 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
             protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE
             return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
     raise reading.refused(
-        f"ALTER TABLE ... {' '.join(word for word in rest[:2] if word != QUOTED)}: Sluice does not know what it does; "
-        "declare it in spec.footprint"
+        f"ALTER TABLE ... {' '.join(word for word in rest[:2] if word != QUOTED)}: Sluice does not know this clause; "
+        "declare what it touches in spec.footprint"
     )
 
 
@@ -172,12 +172,12 @@ def _known(reading: Reading) -> dict[str, str] | None:
 
 
 def _as_delta_has(key: str) -> str:
-    """Of its own properties it knows each in any case; of others upper and lower case count."""
+    """The key as Delta compares it: its own properties in any case, others case-sensitively."""
     return key.lower() if key.lower().startswith("delta.") else key
 
 
 def _rewrites_files(wanted: dict[str, str], known: dict[str, str] | None) -> bool:
-    """Taking column mapping away writes all files anew."""
+    """Whether it removes column mapping, which rewrites all files."""
     if wanted.get(_MAPPING, "").lower() != "none":
         return False
     return known is None or known.get(_MAPPING, "none").lower() != "none"
@@ -189,7 +189,7 @@ def _may_add_a_feature(key: str) -> bool:
 
 
 def _cluster_by(reading: Reading) -> TableFootprint:
-    """Of a clustered table it is a domain alone; the first one changes metadata and protocol, too."""
+    """CLUSTER BY: on a clustered table it writes only a domain; the first one also changes metadata and protocol."""
     facts = reading.facts
     tokens = reading.statement.tokens[reading.end :]
     if any(token.text == "(" for token in tokens):

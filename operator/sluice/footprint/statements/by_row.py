@@ -1,4 +1,4 @@
-"""Which statements an engine that tells conflicts row by row does so for: those with plain conditions.
+"""Tells for which statements an engine judges conflicts row by row: only for statements with plain conditions.
 
 The limits are those that Databricks documents (D6 in docs/sources.md).
 """
@@ -32,7 +32,7 @@ def against_rows(reading: Reading, conditions: Iterable[exp.Expr | None]) -> str
         if condition.find(exp.Dot, exp.Bracket) is not None or any(
             _is_complex(column, reading) for column in condition.find_all(exp.Column)
         ):
-            return "its condition is about a struct, an array or a map"
+            return "its condition uses a struct, an array or a map"
     return None
 
 

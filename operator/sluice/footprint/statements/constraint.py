@@ -1,5 +1,6 @@
-"""Which rows Delta lets REPLACE WHERE and replaceWhere write: it holds them against those parts of the condition only that
-name a column. Of SQL's REPLACE WHERE that is the condition as Spark's optimizer leaves it, which may be `false` alone."""
+"""Bounds the rows that Delta lets REPLACE WHERE and replaceWhere write: it checks them only against the parts of the condition
+that name a column. For SQL's REPLACE WHERE that is the condition after Spark's optimizer, which may leave only
+`false`."""
 
 from sqlglot import exp
 
@@ -10,13 +11,14 @@ from sluice.predicates.syntax import condition_in, conjuncts
 _COMPARED_AS_THEY_ARE = frozenset(
     {Kind.BOOLEAN, Kind.INTEGER, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
 )
-"""Of other types Spark may find that a column can't have the value, where we don't."""
+"""Kinds that Spark compares unchanged. For other types Spark may find that a column cannot have the value where
+Sluice does not."""
 
 
 def where_rows_may_land(
     reading: Reading, condition: str | exp.Expr, predicate: Predicate, lands: Region
 ) -> Region:
-    """`lands`: where the query's rows would land without the condition."""
+    """Returns where rows may land; `lands` is where the query's rows would land without the condition."""
     if isinstance(condition, str):
         held = _held(reading, condition)
         return lands if held is None else partitions(held)
@@ -24,7 +26,7 @@ def where_rows_may_land(
 
 
 def _held(reading: Reading, condition: str) -> Predicate | None:
-    """The option's parts that name a column, as they are written; None if none does."""
+    """The parts of the option's condition that name a column, as they are written; None if there are none."""
     tree = condition_in(condition)
     if isinstance(tree, str):
         return None
@@ -33,7 +35,7 @@ def _held(reading: Reading, condition: str) -> Predicate | None:
 
 
 def _is_never_folded_to_false(predicate: Predicate) -> bool:
-    """Some row surely matches, one without NULL: of a column that can't be NULL the optimizer knows it."""
+    """Whether some row without NULL surely matches: for a column that cannot be NULL the optimizer rules NULL out."""
     rows = compiled(predicate)
     return (
         not rows.reasons

@@ -1,4 +1,4 @@
-"""CREATE, REPLACE, CLONE and CONVERT: the first commit of a table, or one that makes it anew."""
+"""CREATE, REPLACE, CLONE and CONVERT: the first commit of a table, or one that replaces it."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +11,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
+from sluice.footprint.sql.keywords import QUOTED, closed, outside_parentheses, words
 from sluice.footprint.sql.naming import folder_at, in_sparks_catalog, key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.shape import (
@@ -25,7 +26,6 @@ from sluice.footprint.sql.shape import (
     fits,
 )
 from sluice.footprint.sql.statement import query_of
-from sluice.footprint.sql.words import QUOTED, closed, outside_parentheses, words
 from sluice.footprint.statements.insert import CLUSTERING
 from sluice.tables import TableKey
 
@@ -36,7 +36,7 @@ _OF_PLAIN_LITERALS = frozenset(
     {"SELECT", "AS", "UNION", "ALL", "DATE", "TRUE", "FALSE", "(", ")", ",", QUOTED}
     | {"::", "L", "S", "Y", "D", "F"}
 )
-"""1L is read as 1 :: L."""
+"""Words of plain literals; 1L is read as 1 :: L."""
 _CONVERTIBLE = frozenset({"parquet", "iceberg"})
 _BEGINS_A_QUERY = frozenset({"AS", "SELECT", "WITH", "FROM", "VALUES"})
 _PARTITION = rf"{NAME}(?: {TYPE}(?: COMMENT {STRING})?)?"
@@ -63,7 +63,7 @@ _CLONED = (
 
 
 def create(reading: Reading) -> TableFootprint:
-    """A table that is there already stays as it is."""
+    """CREATE TABLE: an existing table stays as it is."""
     _refuse_unknown_clauses(reading)
     reading = _located(reading)
     if _clones(reading):
@@ -85,7 +85,7 @@ def create(reading: Reading) -> TableFootprint:
 
 
 def replace_table(reading: Reading) -> TableFootprint:
-    """Of a table that is there, too, it changes the protocol, if its properties or the types of its columns need a
+    """REPLACE TABLE: changes the protocol even of an existing table if the properties or the types of columns need a
     feature."""
     _refuse_unknown_clauses(reading)
     reading = _located(reading)
@@ -104,7 +104,7 @@ def replace_table(reading: Reading) -> TableFootprint:
 
 
 def clone(reading: Reading) -> TableFootprint:
-    """One attempt only."""
+    """CLONE: tries to commit only once."""
     return reading.footprint(
         Operation.CLONE,
         metadata=Metadata.MAY_CHANGE,
@@ -117,7 +117,7 @@ def clone(reading: Reading) -> TableFootprint:
 
 
 def convert(reading: Reading) -> TableFootprint:
-    """Writes the first commit over files that are there."""
+    """CONVERT: writes the first commit over existing files."""
     reading = replace(reading, written=_converted(reading))
     return reading.footprint(
         Operation.CREATE,
@@ -129,7 +129,7 @@ def convert(reading: Reading) -> TableFootprint:
 
 
 def _is_there(reading: Reading) -> bool:
-    """IF NOT EXISTS, and it does. A name that is given to a LOCATION may be new, though the location isn't."""
+    """Whether IF NOT EXISTS finds the table. With LOCATION the name may be new even if the table there is not."""
     conditional = words(reading.statement.tokens[2:5]) == ["IF", "NOT", "EXISTS"]
     located = any(word == "LOCATION" for _, word in outside_parentheses(reading.statement.tokens))
     return conditional and not located and reading.facts is not None and reading.facts.exists
@@ -149,13 +149,13 @@ def _refuse_unknown_clauses(reading: Reading) -> None:
     patterns = (_CLONED,) if _clones(reading) else (_AFTER_THE_NAME,) if query else (_NEW, _LIKE)
     if not any(fits(rest if _clones(reading) else before, pattern) for pattern in patterns):
         raise reading.refused(
-            "what follows the table's name is not what Spark understands there: columns or a query, not both, and USING, "
-            "PARTITIONED BY (columns), CLUSTER BY (columns), COMMENT, LOCATION and TBLPROPERTIES ('key' = 'value') between them"
+            "Spark does not understand what follows the table's name: write columns or a query, not both, and between "
+            "them USING, PARTITIONED BY (columns), CLUSTER BY (columns), COMMENT, LOCATION and TBLPROPERTIES ('key' = 'value')"
         )
     _refuse_two_clauses(reading, [text for _, text in outside_parentheses(before)])
     if words(rest[:1]) == ["("] and not fits(rest[1 : closed(rest, 0) - 1], _COLUMNS):
         raise reading.refused(
-            "the list of columns is not understood: each is a name, a type and what goes with them"
+            "the list of columns is not understood: write a name, a type and its options for each"
         )
 
 
@@ -168,10 +168,10 @@ def _refuse_two_clauses(reading: Reading, found: list[str]) -> None:
     ]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise reading.refused(f"{twice} stands there twice: Spark takes each clause once")
+        raise reading.refused(f"{twice} appears twice: Spark takes each clause once, remove one")
     if {"PARTITIONED", "CLUSTER"} <= set(names):
         raise reading.refused(
-            "a table is partitioned or clustered, not both: leave out PARTITIONED BY or CLUSTER BY"
+            "a table is partitioned or clustered, not both: remove PARTITIONED BY or CLUSTER BY"
         )
 
 
@@ -203,7 +203,8 @@ def _cloned(reading: Reading) -> Sources:
 
 
 def _certain(reading: Reading) -> bool:
-    """Without a query, a table at a path stays as it is; REPLACE TABLE alone fails where there is none."""
+    """Whether it surely commits: without a query a table at a path stays as it is, and REPLACE TABLE without CREATE
+    fails where there is none."""
     creates = reading.statement.tokens[0].text.upper() == "CREATE"
     return (
         creates
@@ -213,7 +214,7 @@ def _certain(reading: Reading) -> bool:
 
 
 def _needs_no_feature(reading: Reading) -> bool:
-    """Of a query of plain literals alone; of others the types are not known."""
+    """Whether the query needs no feature: known only for plain literals, because other types are not known."""
     found = words(reading.statement.tokens[reading.end :])
     if found[:3] != ["USING", "DELTA", "AS"]:
         return False
@@ -227,7 +228,7 @@ def _located(reading: Reading) -> Reading:
 
 
 def _location(reading: Reading) -> TableKey | None:
-    """Where a table is created, if the statement says so: its name will be bound to that location."""
+    """The location where the table is created, if the statement names it; the table's name will be bound to it."""
     depth = 0
     rest = reading.statement.tokens[reading.end :]
     for position, token in enumerate(rest):
@@ -241,7 +242,7 @@ def _location(reading: Reading) -> TableKey | None:
                 return located
         if depth == 0 and word == "OPTIONS":
             raise reading.refused(
-                f"OPTIONS (line {token.line}) may place the table somewhere: use LOCATION and TBLPROPERTIES instead"
+                f"OPTIONS (line {token.line}) may set the table's location: use LOCATION and TBLPROPERTIES instead"
             )
     return None
 
@@ -255,7 +256,7 @@ def _folder(reading: Reading, position: int) -> TableKey | None:
 
 
 def _converted(reading: Reading) -> TableKey:
-    """CONVERT TO DELTA parquet.`/folder` makes the folder a Delta table."""
+    """The key of the table that CONVERT TO DELTA parquet.`/folder` makes from the folder."""
     tokens = reading.statement.tokens[3 : reading.end]
     parts = in_sparks_catalog([token.text for token in tokens if token.token_type is not TokenType.DOT])
     if len(parts) == 2 and parts[0].lower() in _CONVERTIBLE:

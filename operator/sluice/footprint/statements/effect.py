@@ -1,4 +1,4 @@
-"""What a statement does: to tables, and to the session of the statements after it."""
+"""The effect of a statement: what it does to tables and to the session of the statements after it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import Metadata, TableFootprint
 from sluice.footprint.sources import NO_SOURCES, Sources
+from sluice.footprint.sql.keywords import words
 from sluice.footprint.sql.naming import Named, folder_at, table_at
 from sluice.footprint.sql.reading import Reading, Surroundings, place
 from sluice.footprint.sql.shape import fits
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.words import words
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,25 @@ class Effect:
 
 
 Reader = Callable[[Statement, Surroundings, int], Effect]
-"""Of a statement in its surroundings, and the number of words that told its kind."""
+"""Reads a statement in its surroundings; the number counts the words that identified its kind."""
 
 
 def on_table(
     read: Callable[[Reading], TableFootprint], *, follows: str | None = None, folder: bool = False
 ) -> Reader:
-    """`follows`: all that may stand after the table, for what the SQL parser does not read. `folder`: the table may be named
-    by the text of its location."""
+    """Makes a reader for statements about one table. `follows` is all that may come after the table, where the SQL
+    parser does not read it. With `folder` the table may be named by its location as a string."""
 
     def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
         target = _target(statement, beginning, folder=folder)
         reading = Reading(statement, target.key, around, target.end)
         if target.key.is_name and target.key.text in around.views:
             raise reading.refused(
-                f"{target.key} is a temporary view: name the table itself, so that conditions speak of its columns"
+                f"{target.key} is a temporary view: name the table itself, so that conditions are about its columns"
             )
         if follows is not None and not fits(statement.tokens[target.end :], follows):
             raise reading.refused(
-                f"after {target.key} follows {_after(statement, target.end)}, {_of_no_use(statement, target.end)}"
+                f"{target.key} is followed by {_after(statement, target.end)}, {_of_no_use(statement, target.end)}"
             )
         found = read(reading)
         if found.metadata not in (Metadata.NONE, Metadata.SAME, Metadata.IDENTITY):
@@ -52,14 +52,14 @@ def on_table(
 
 
 def _of_no_use(statement: Statement, end: int) -> str:
-    """Delta has partitions, but none of the statements by which Hive's are taken away or added."""
+    """Says why it is refused: Delta has partitions, but none of Hive's statements that add or remove them."""
     if "PARTITION" in words(statement.tokens[end : end + 5]):
         return "which Delta refuses: write DELETE FROM table WHERE condition on the partition columns"
-    return "which is not what Spark understands there"
+    return "which Spark does not understand there"
 
 
 def _after(statement: Statement, position: int) -> str:
-    """As it is written."""
+    """The rest of the statement as it is written."""
     if position >= len(statement.tokens):
         return "nothing"
     rest = statement.text[statement.tokens[position].start - statement.tokens[0].start :]
@@ -98,5 +98,5 @@ def _but_is_followed(statement: Statement, position: int) -> str:
         return ""
     found = statement.tokens[position].text
     if found.upper() == "IDENTIFIER":
-        return ": what IDENTIFIER(...) stands for is not looked up"
-    return f": {found!r} is none"
+        return ": Sluice does not resolve IDENTIFIER(...)"
+    return f": {found!r} is not one"

@@ -1,13 +1,13 @@
-"""EXPLAIN: shows what Spark would do, and does nothing of it."""
+"""EXPLAIN: shows what Spark would do, and does none of it."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sources import Sources
+from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.words import word
 from sluice.footprint.statements.effect import Effect, Reader
 
 _HOW = frozenset({"EXTENDED", "CODEGEN", "COST", "FORMATTED"})
@@ -17,7 +17,8 @@ _EXPLAINED = frozenset(
 
 
 def explains(read: Callable[[Statement, Surroundings], Sources]) -> Reader:
-    """`read`: of a statement by itself, what it would select from; raises what Spark or Sluice has against it."""
+    """Makes a reader for EXPLAIN. `read` returns what a statement by itself would select from; it raises
+    NotUnderstoodError where Spark or Sluice refuses it."""
 
     def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
         rest = statement.tokens[beginning:]
@@ -25,7 +26,7 @@ def explains(read: Callable[[Statement, Surroundings], Sources]) -> Reader:
             rest = rest[1:]
         if not rest or word(rest[0]) not in _EXPLAINED:
             raise NotUnderstoodError(
-                f"{place(statement)}: only EXPLAIN of a query, INSERT, MERGE, UPDATE or DELETE is understood: leave it out"
+                f"{place(statement)}: only EXPLAIN of a query, INSERT, MERGE, UPDATE or DELETE is understood: remove it"
             )
         return Effect(around, selected=read(replace(statement, tokens=rest), around))
 

@@ -12,9 +12,9 @@ from sluice.footprint.queries.rows import Row, rows_of, surely_some
 from sluice.footprint.regions import united
 from sluice.footprint.sources import ANY_SOURCES
 from sluice.footprint.sql.advice import how_to_promise
+from sluice.footprint.sql.keywords import outside_parentheses
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
-from sluice.footprint.sql.words import outside_parentheses
 from sluice.footprint.statements.constraint import where_rows_may_land
 from sluice.predicates import (
     Anything,
@@ -32,7 +32,7 @@ _AFTER_AN_INSERTS_TABLE = frozenset(
 )
 
 
-def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of INSERT a line
+def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of INSERT per line
     _refuse_what_follows(reading)
     if reading.unread is not None:
         source = Reads(EVERYTHING, (reading.unread,))
@@ -69,7 +69,7 @@ def insert(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind of I
 
 
 def _is_spark(tree: exp.Insert) -> bool:
-    """Nothing is said of the table but its name, its partitions and its columns."""
+    """Whether it says nothing about the table but its name, partitions and columns."""
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     names = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     if not has_only(tree, UNDERSTOOD) or not isinstance(table, exp.Table):
@@ -106,7 +106,7 @@ def append(
 def overwrite(
     reading: Reading, lands: Region, source: Reads, *, certain: bool, identity: bool = False
 ) -> TableFootprint:
-    """All rows go: whatever anyone adds or removes meanwhile is a conflict."""
+    """Replaces all rows: anything added or removed meanwhile is a conflict."""
     clustered = reading.facts is None or reading.facts.clustering_columns != ()
     return reading.footprint(
         Operation.OVERWRITE,
@@ -117,16 +117,16 @@ def overwrite(
         metadata=evolution(reading, identity=identity),
         domains=frozenset({CLUSTERING} if clustered else ()),
         widened=source.widened,
-        reads_advice="if it only replaces some rows, name them: REPLACE WHERE, or spec.write.replaceWhere"
+        reads_advice="if it replaces only some rows, name them: use REPLACE WHERE or spec.write.replaceWhere"
         if reading.unread is None
-        else "it is too large to be read: take its rows from a file or another table, or cut it into several statements",
+        else "it is too large to be read: take its rows from a file or another table, or split it into several statements",
     )
 
 
 def overwrite_partitions(
     reading: Reading, lands: Region, source: Reads, *, identity: bool = False
 ) -> TableFootprint:
-    """Delta records the partitions that it writes as read, but not their files."""
+    """Replaces partitions: Delta records the partitions that it writes as read, but not their files."""
     if reading.facts is None:
         return reading.footprint(
             Operation.OVERWRITE_PARTITIONS, metadata=evolution(reading), widened=source.widened
@@ -168,7 +168,7 @@ def _replaced(
     certain: bool,
     identity: bool,
 ) -> TableFootprint:
-    """Rows that match go, and new ones, which are held against the condition, come."""
+    """Replaces the rows that match; the new ones are checked against the condition."""
     whole = from_whole(predicate, simplified=False)
     recorded = reading.recorded(predicate) if reading.around.cautious else reading.scanned(whole)
     matching = partitions(predicate)
@@ -195,7 +195,7 @@ def _refuse_what_follows(reading: Reading) -> None:
     if not words or words[0] not in _AFTER_AN_INSERTS_TABLE:
         follows = repr(words[0]) if words else "nothing"
         raise reading.refused(
-            f"after the table's name follows {follows}, of which Sluice does not know what it does"
+            f"the table's name is followed by {follows}, which Sluice does not know there: write VALUES or a query"
         )
 
 
@@ -208,7 +208,7 @@ def landing(
     columns: list[str] | None,
     static: Mapping[str, exp.Expr],
 ) -> Region:
-    """`columns`: those that the query's output goes to, in order; None: by name."""
+    """Returns where new rows land. `columns` are those that the query's output goes to, in order; None means by name."""
     facts = reading.facts
     if facts is None:
         return partitions(
@@ -245,8 +245,8 @@ def _cell(
 def _columns(
     reading: Reading, names: list[str], static: Mapping[str, exp.Expr], *, by_name: bool, dynamic: bool
 ) -> list[str] | None:
-    """Those that the query's output goes to, in order; None: by name. After PARTITION (column) it is only known where
-    the partition columns are the table's last."""
+    """Returns the columns that the query's output goes to, in order; None means by name. After PARTITION (column)
+    they are known only if the partition columns are the table's last."""
     if by_name or reading.facts is None:
         return None
     if names:
@@ -258,7 +258,7 @@ def _columns(
 
 
 def _partition_clause(table: exp.Expr | None) -> tuple[dict[str, exp.Expr], bool]:
-    """Columns with a value, and whether others are named without one."""
+    """Returns the columns with a value, and whether others are named without one."""
     clause = table.args.get("partition") if table is not None else None
     static: dict[str, exp.Expr] = {}
     dynamic = False
@@ -285,7 +285,7 @@ def _is_partitioned(reading: Reading) -> bool:
 
 
 def _replaces_by_rows(reading: Reading) -> bool:
-    """REPLACE USING and REPLACE ON, which compare with all rows."""
+    """Whether it is REPLACE USING or REPLACE ON, which compare with all rows."""
     words = [token.text.upper() for token in reading.statement.tokens[reading.end : reading.end + 40]]
     return any(words[at : at + 2] in (["REPLACE", "USING"], ["REPLACE", "ON"]) for at in range(len(words)))
 
@@ -294,7 +294,8 @@ def _replaces_by_rows(reading: Reading) -> bool:
 
 
 def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
-    """What a write does to the metadata. `identity`: it generates values of an identity column, whose mark rises."""
+    """Returns what a write does to the metadata. With `identity` it generates values of an identity column and raises
+    its high-water mark."""
     second = [token.text.upper() for token in reading.statement.tokens[1:2]]
     if second == ["WITH"] or reading.around.settings.evolves:
         return Metadata.MAY_CHANGE
@@ -302,7 +303,8 @@ def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
 
 
 def pin_advice(reading: Reading, understood: Region | None = None) -> str | None:
-    """`understood`: what was made of the condition, with the reasons for which it isn't more."""
+    """Advises how to pin partitions. `understood` is what was understood of the condition, with the reasons why it
+    isn't more."""
     facts = reading.facts
     for reason in understood.reasons if understood is not None else ():
         if any(known in reason for known in _CURABLE):
@@ -310,7 +312,7 @@ def pin_advice(reading: Reading, understood: Region | None = None) -> str | None
     if facts is None or not facts.columns.partition_columns:
         return None
     names = " and ".join(column.name for column in facts.columns.partition_columns)
-    return f"if it is only about some partitions, say so with a condition on {names} beside the others (AND)"
+    return f"if it is only about some partitions, add a condition on {names} to the others with AND"
 
 
 _CURABLE = ("bind its value as a parameter", "mean nothing without spark.sql.session.timeZone")
@@ -323,7 +325,7 @@ def refuse_unknown(reading: Reading, names: Iterable[str]) -> None:
     for name in names:
         if facts.columns.find(name) is None:
             listed = ", ".join(column.name for column in facts.columns.columns)
-            raise reading.refused(f"there is no column {name}; the table has {listed}")
+            raise reading.refused(f"there is no column {name}: the table has {listed}")
 
 
 def _uses_defaults(tree: exp.Expr) -> bool:
@@ -339,7 +341,7 @@ def output_names(query: exp.Expr | None, reading: Reading) -> list[str] | None:
 
 
 def adds_identity(reading: Reading, row_names: Iterable[str] | None) -> bool:
-    """Whether it generates values of identity columns; where nothing is known of the table, it may have some."""
+    """Whether it generates values of identity columns; a table of which nothing is known may have some."""
     facts = reading.facts
     if facts is None:
         return True

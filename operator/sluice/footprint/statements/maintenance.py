@@ -6,9 +6,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.reading import Reading, there
 from sluice.footprint.sql.shape import GROUP, NAME, NAMES, NUMBER
-from sluice.footprint.sql.words import outside_parentheses, words
 from sluice.footprint.statements.insert import refuse_unknown
 from sluice.predicates import Region
 
@@ -25,7 +25,7 @@ _DATA_RETENTION = "delta.deletedFileRetentionDuration"
 
 
 def optimize(reading: Reading) -> TableFootprint:
-    """Rewrites the same rows: it ignores added files, and begins again after most changes of metadata."""
+    """OPTIMIZE: rewrites the same rows, ignores added files, and starts again after most changes of metadata."""
     rest = reading.statement.tokens[reading.end :]
     sorts = next((position for position, word in outside_parentheses(rest) if word == "ZORDER"), None)
     if sorts is None:
@@ -55,10 +55,12 @@ def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) 
 
 
 def reorg(reading: Reading) -> TableFootprint:
-    """APPLY (PURGE) rewrites files as OPTIMIZE does; the other kinds change the protocol, too."""
+    """REORG: APPLY (PURGE) rewrites files as OPTIMIZE does; the other kinds also change the protocol."""
     rest = words(reading.statement.tokens[reading.end :])
     if "PURGE" in rest:
-        return rewrite(reading, _where(reading), not_by_row="it is REORG, of which no document says more")
+        return rewrite(
+            reading, _where(reading), not_by_row="it is REORG, which no document describes further"
+        )
     return reading.footprint(Operation.OPTIMIZE, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
 
 
@@ -84,7 +86,7 @@ def vacuum(reading: Reading) -> TableFootprint:
 
 
 def vacuumed(reading: Reading, retention_hours: float | None) -> TableFootprint:
-    """Commits nothing that others could lose to; what it can do is delete the files of who still writes or reads."""
+    """VACUUM: commits nothing that others could lose to, but can delete files that others still write or read."""
     return reading.footprint(
         Operation.VACUUM,
         reads=NOTHING,
@@ -116,7 +118,7 @@ def table_retention(reading: Reading) -> float:
 
 
 def _hours(interval: str) -> float:
-    """0 for what is not understood: then nothing may run beside."""
+    """The interval in hours; 0 if it is not understood, so that nothing may run beside the job."""
     text = interval.strip().lower().removeprefix("interval").strip()
     parts = re.findall(r"(\d+)\s+(second|minute|hour|day|week)s?", text)
     rest = re.sub(r"(\d+)\s+(second|minute|hour|day|week)s?", "", text).strip()
@@ -124,7 +126,7 @@ def _hours(interval: str) -> float:
 
 
 def restore(reading: Reading) -> TableFootprint:
-    """One attempt only; brings back the files, the metadata and the protocol of another version."""
+    """RESTORE: tries to commit only once, and brings back the files, metadata and protocol of another version."""
     return reading.footprint(
         Operation.RESTORE,
         metadata=Metadata.RESTORES,

@@ -1,4 +1,4 @@
-"""MERGE: what bounds its reads does not bound its writes, because rows that match nothing land where the source says."""
+"""MERGE: a bound on its reads is no bound on its writes, because rows that match nothing land where the source says."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,11 @@ from sluice.footprint.queries.cells import Cell, Constant, called, conditions_on
 from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
 from sluice.footprint.regions import EVERYTHING, united
+from sluice.footprint.sql.advice import the_promise
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.by_row import against_rows, filters_target
-from sluice.footprint.statements.change import assignments, columns_named, moved, names_of
+from sluice.footprint.statements.delete_update import assignments, columns_named, moved, names_of
 from sluice.footprint.statements.insert import adds_identity, evolution, pin_advice
 from sluice.predicates import (
     ALWAYS,
@@ -28,7 +29,7 @@ from sluice.predicates import (
 from sluice.predicates.syntax import conjuncts
 
 _MANY = 1000
-"""Rows of a source times clauses that are read one by one."""
+"""The most rows times clauses of a source that are read one by one."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class _Clause:
 
     @property
     def is_spark(self) -> bool:
-        """Whether Spark has such a clause: the parser takes INSERT for rows that match, and others' words."""
+        """Whether Spark has such a clause: the parser also accepts INSERT for rows that match, and words of other
+        dialects."""
         then = self.node.args.get("then")
         if not has_only(self.node, UNDERSTOOD):
             return False
@@ -94,8 +96,8 @@ def _is_all(nodes: Sequence[exp.Expr]) -> bool:
 
 
 _BY_SOURCE_READS_ALL = (
-    "WHEN NOT MATCHED BY SOURCE makes it read all of the table: if that need not be the same commit, do it in a DELETE or UPDATE "
-    "of its own, with a condition on the partition columns"
+    "WHEN NOT MATCHED BY SOURCE makes it read all of the table: unless it must be the same commit, write it as a "
+    "separate DELETE or UPDATE with a condition on the partition columns"
 )
 
 
@@ -116,8 +118,8 @@ class _Merge:
         self.rows: tuple[Row, ...] = rows or (ANY_ROW,)
 
     def reads(self) -> Region:
-        """As open-source Delta records it: by ON, and by the clauses' conditions if rows are only ever matched. Of other
-        engines it is only written that the merge condition counts."""
+        """What it reads, as open-source Delta records it: by ON, and also by the clauses' conditions if all clauses
+        are WHEN MATCHED. For other engines it is only documented that the merge condition counts."""
         if any(clause.by_source for clause in self.clauses):
             return EVERYTHING
         simplified = not self.reading.around.cautious
@@ -129,8 +131,8 @@ class _Merge:
         return self.reading.scanned(conjunction(parts))
 
     def rewrites(self) -> Region:
-        """Where files are written anew. Delta does so with all files in which a row matches ON, whether or not a clause's
-        condition holds for it, unless there are no clauses but WHEN MATCHED; with BY SOURCE it takes all files."""
+        """Where files are rewritten. Delta rewrites all files in which a row matches ON, whether or not a clause's
+        condition holds for it, unless all clauses are WHEN MATCHED; with BY SOURCE it takes all files."""
         if any(clause.by_source for clause in self.clauses):
             return EVERYTHING
         if any(clause.inserts for clause in self.clauses):
@@ -153,13 +155,13 @@ class _Merge:
         return united([rewritten, *self._moves(self._changes), *self._inserts()])
 
     def how_to_read_less(self) -> str | None:
-        """With BY SOURCE a condition in ON helps nothing, and changes which rows match."""
+        """Advises how to read less. With BY SOURCE a condition in ON does not help, and changes which rows match."""
         if any(clause.by_source for clause in self.clauses):
             return _BY_SOURCE_READS_ALL if _has_partitions(self.reading) else None
         return pin_advice(self.reading, partitions(self.on))
 
     def brings_rows_anywhere(self, rewritten: Region) -> bool:
-        """Rows that it only updates or deletes stay where they were."""
+        """Whether it may bring rows anywhere; rows that it only updates or deletes stay where they were."""
         return not rewritten.is_everything or any(clause.inserts for clause in self.clauses)
 
     def against_rows(self) -> str | None:
@@ -179,14 +181,14 @@ class _Merge:
         return self.reading.predicate(clause.condition, () if clause.inserts else self.names, self.others)
 
     def _named(self, clause: _Clause) -> Sequence[str] | None:
-        """The columns that are given values; None if they aren't known."""
+        """The columns that get values; None if they aren't known."""
         if clause.sets_all:
             row = self.rows[0]
             return [name for name, _ in row.cells] if self.known and row.others is None else None
         return list(self._given(clause))
 
     def _given(self, clause: _Clause) -> Mapping[str, exp.Expr]:
-        """Lower-cased columns and their values, of a clause that lists them."""
+        """The lower-cased columns and their values in a clause that lists them."""
         if clause.updates:
             return assignments(clause.then.expressions, self.names, self.reading)
         found = {}
@@ -194,9 +196,7 @@ class _Merge:
         for node, value in zip(clause.then.this.expressions, values, strict=True):
             columns = columns_named(node, self.names, self.reading)
             if not columns:
-                raise self.reading.refused(
-                    f"{node.sql('spark')}: after INSERT must stand the names of columns"
-                )
+                raise self.reading.refused(f"{node.sql('spark')}: write names of columns after INSERT")
             found.update(dict.fromkeys(columns, value))
         return found
 
@@ -227,7 +227,7 @@ class _Merge:
         return [] if facts is None else [column.name.lower() for column in facts.columns.partition_columns]
 
     def _values(self, clause: _Clause) -> list[Mapping[str, Cell]]:
-        """What the clause puts into columns, for each of the source's rows that may come to it."""
+        """What the clause puts into columns, for each of the source's rows that may reach it."""
         fixed: dict[str, Cell] = {}
         taken = {name: name for name in self._partitions} if clause.sets_all else {}
         for name, node in {} if clause.sets_all else self._given(clause).items():
@@ -246,7 +246,7 @@ class _Merge:
         ]
 
     def _said_of(self, name: str, clause: _Clause) -> tuple[exp.Expr, ...]:
-        """What the clause's condition says of a column of the source; so does ON of rows that match."""
+        """What the clause's condition says of a column of the source, and ON as well for rows that match."""
         conditions = [
             *conjuncts(clause.condition),
             *(conjuncts(self.conditions[0]) if clause.matched else ()),
@@ -256,7 +256,7 @@ class _Merge:
 
 
 def _names_of_source(source: exp.Expr) -> list[str] | None:
-    """None where it has no name that could be told from the target's."""
+    """The names of the source; None if it has none that can be told from the target's."""
     if source.alias:
         return [source.alias]
     if isinstance(source, exp.Table) and "/" not in source.name:
@@ -265,7 +265,7 @@ def _names_of_source(source: exp.Expr) -> list[str] | None:
 
 
 def _has_partitions(reading: Reading) -> bool:
-    """As far as is known."""
+    """Whether the table has partitions, or may have them because nothing is known of it."""
     return reading.facts is None or bool(reading.facts.columns.partition_columns)
 
 
@@ -280,11 +280,11 @@ def merge(reading: Reading) -> TableFootprint:
         or tree.args.get("whens") is None
         or tree.args.get("on") is None
     ):
-        raise reading.refused("the MERGE is not understood: write it plainly, or declare spec.footprint")
+        raise reading.refused("the MERGE is not understood: write it more simply, or declare spec.footprint")
     if not all(_Clause(node).is_spark for node in tree.args["whens"].expressions):
         raise reading.refused(
-            "a clause of the MERGE is not understood: after THEN follows UPDATE SET or DELETE, of WHEN NOT MATCHED an INSERT "
-            "of as many values as columns"
+            "a clause of the MERGE is not understood: write UPDATE SET or DELETE after THEN, and after WHEN NOT "
+            "MATCHED an INSERT with as many values as columns"
         )
     found = _Merge(reading, tree)
     source = reads_of(tree, reading, written=tree.this)
@@ -302,8 +302,8 @@ def merge(reading: Reading) -> TableFootprint:
         not_by_row=found.against_rows(),
         widened=source.widened,
         reads_advice=found.how_to_read_less() if recorded.is_everything else None,
-        writes_advice="say where its new rows land: spec.writes, a condition on the source's column in WHEN NOT MATCHED, "
-        "or a filter in the source query"
+        writes_advice="say where its new rows land: with a condition on the source's column in WHEN NOT MATCHED, a filter in "
+        f"the source query, or {the_promise()}"
         if adds.is_everything and found.brings_rows_anywhere(rewritten) and _has_partitions(reading)
         else None,
     )

@@ -1,10 +1,10 @@
 """SELECT, SHOW, DESCRIBE and REFRESH: they write nothing."""
 
 from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.keywords import words
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_of
-from sluice.footprint.sql.words import words
 from sluice.footprint.statements.effect import Effect, Reader
 
 _IN = rf"(?: (?:IN|FROM) {NAME})"
@@ -46,7 +46,7 @@ def shows(statement: Statement, around: Surroundings, _beginning: int) -> Effect
         return Effect(around)
     kinds = _DESCRIBE if describes else _SHOW
     if not any(fits(rest, kind) for kind in kinds):
-        raise NotUnderstoodError(f"{place(statement)}: Spark has no {statement.text[:80]!r}: leave it out")
+        raise NotUnderstoodError(f"{place(statement)}: Spark has no {statement.text[:80]!r}: remove it")
     return Effect(around)
 
 
@@ -57,13 +57,12 @@ def _describes_a_query(first: list[str]) -> bool:
 
 
 def passes(follows: str) -> Reader:
-    """What only tells Spark to forget what it keeps of tables; `follows`: all that may stand after its first words."""
+    """Makes a reader for statements that only tell Spark to drop what it caches of tables. `follows` is all that may
+    come after the first words."""
 
     def reader(statement: Statement, around: Surroundings, beginning: int) -> Effect:
         if not fits(statement.tokens[beginning:], follows):
-            raise NotUnderstoodError(
-                f"{place(statement)}: Spark has no {statement.text[:80]!r}: leave it out"
-            )
+            raise NotUnderstoodError(f"{place(statement)}: Spark has no {statement.text[:80]!r}: remove it")
         return Effect(around)
 
     return reader

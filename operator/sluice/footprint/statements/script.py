@@ -1,24 +1,24 @@
-"""Each kind of statement by its first words, and what the statements of a script do one after another."""
+"""Finds the reader of each statement by its first words, and applies the statements of a script one after another."""
 
 from dataclasses import dataclass, field, replace
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import TableFootprint
 from sluice.footprint.sources import NO_SOURCES, Sources, together
+from sluice.footprint.sql.keywords import starts_with, word
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.sql.unfolded import unfolded
-from sluice.footprint.sql.words import starts_with, word
 from sluice.footprint.statements import (
     alter,
-    change,
     create,
+    delete_update,
     explain,
     insert,
     maintenance,
     merge,
     query,
-    session,
+    session_statements,
     temporary_views,
     views,
 )
@@ -27,21 +27,20 @@ from sluice.footprint.statements.unknown import unknown
 from sluice.predicates.limits import MAX_TOKENS
 
 _AS_ONE = refused(
-    "this begins a SQL script or a transaction over several statements, of which Sluice can't tell beforehand what they touch: "
-    "write the statements one after another, with ; between them, or declare what they touch in spec.footprint"
+    "this begins a SQL script or a transaction over several statements, and Sluice cannot tell beforehand what they "
+    "touch: write the statements one after another, with ; between them, or declare what they touch in spec.footprint"
 )
 _PROCEDURE = refused(
-    "this calls a procedure, of which Sluice can't tell what it touches: declare it in spec.footprint"
+    "this calls a procedure, and Sluice cannot tell what it touches: declare it in spec.footprint"
 )
 
 _NOT_ANALYZED = refused(
-    "Spark refuses ANALYZE TABLE of a Delta table, and ANALYZE TABLES passes over them: leave it out, Delta keeps statistics of "
-    "its own"
+    "Spark refuses ANALYZE TABLE for a Delta table, and ANALYZE TABLES skips them: remove it, Delta keeps its own statistics"
 )
 
 
 def _selected_by(statement: Statement, around: Surroundings) -> Sources:
-    """What the statement would read, its own table perhaps among it."""
+    """What the statement would read, perhaps including its own table."""
     script = Script(around).then(statement)
     return together([script.selected, *(footprint.sources for footprint in script.tables)])
 
@@ -57,9 +56,9 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("INSERT OVERWRITE", on_table(insert.insert)),
     ("MERGE WITH SCHEMA EVOLUTION INTO", on_table(merge.merge)),
     ("MERGE INTO", on_table(merge.merge)),
-    ("UPDATE", on_table(change.update)),
-    ("DELETE FROM", on_table(change.delete)),
-    ("TRUNCATE TABLE", on_table(change.emptied, follows="")),
+    ("UPDATE", on_table(delete_update.update)),
+    ("DELETE FROM", on_table(delete_update.delete)),
+    ("TRUNCATE TABLE", on_table(delete_update.emptied, follows="")),
     ("OPTIMIZE", on_table(maintenance.optimize, follows=maintenance.AFTER_OPTIMIZE, folder=True)),
     ("REORG TABLE", on_table(maintenance.reorg, follows=maintenance.AFTER_REORG)),
     ("VACUUM", on_table(maintenance.vacuum, follows=maintenance.AFTER_VACUUM, folder=True)),
@@ -88,14 +87,14 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("CREATE TEMP VIEW", on_session(temporary_views.temporary_view)),
     ("CREATE OR REPLACE TEMPORARY VIEW", on_session(temporary_views.temporary_view)),
     ("CREATE OR REPLACE TEMP VIEW", on_session(temporary_views.temporary_view)),
-    ("CREATE TEMPORARY FUNCTION", on_session(session.function)),
-    ("CREATE TEMP FUNCTION", on_session(session.function)),
-    ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session.function)),
-    ("CREATE OR REPLACE TEMP FUNCTION", on_session(session.function)),
+    ("CREATE TEMPORARY FUNCTION", on_session(session_statements.function)),
+    ("CREATE TEMP FUNCTION", on_session(session_statements.function)),
+    ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session_statements.function)),
+    ("CREATE OR REPLACE TEMP FUNCTION", on_session(session_statements.function)),
     *((f"SET {words}", _AS_ONE) for words in ("VAR", "VARIABLE")),
-    ("SET", on_session(session.set_)),
-    ("RESET", on_session(session.reset)),
-    ("USE", on_session(session.use)),
+    ("SET", on_session(session_statements.set_)),
+    ("RESET", on_session(session_statements.reset)),
+    ("USE", on_session(session_statements.use)),
     *((words, _AS_ONE) for words in ("BEGIN", "DECLARE", "EXECUTE", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
     *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK")),
     ("CALL", _PROCEDURE),
@@ -105,25 +104,25 @@ _KINDS = {
     first: tuple((words, read) for words, read in _BEGINNINGS if words[0] == first)
     for first, *_ in (words for words, _ in _BEGINNINGS)
 }
-"""By their first word, in the order in which they are tried."""
+"""Kinds of statements by their first word, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """Statements that were read, and what holds for the next one."""
+    """The statements read so far, and what holds for the next one."""
 
     around: Surroundings
     tables: tuple[TableFootprint, ...] = field(default=())
     selected: Sources = NO_SOURCES
-    """What is read without being written into a table."""
+    """What is read without writing a table."""
     tokens: int = 0
-    """Of all statements so far, of each INSERT after one FROM with that FROM."""
+    """The number of tokens in all statements so far; each INSERT after a shared FROM counts together with that FROM."""
 
     def then(self, statement: Statement) -> "Script":
         script = self
         for part in _parts(statement):
             tokens = script.tokens + len(part.common) + len(part.tokens)
-            is_first = script.tokens == 0  # a single statement tells by itself why it is too large
+            is_first = script.tokens == 0  # a single statement says by itself why it is too large
             is_beyond = tokens > MAX_TOKENS and not is_first
             effect = _effect(replace(part, is_beyond=True) if is_beyond else part, script.around)
             script = replace(
@@ -151,7 +150,7 @@ def effect_of(statement: Statement, around: Surroundings) -> Effect:
 
 
 def _parts(statement: Statement) -> tuple[Statement, ...]:
-    """The same ones each time, as they keep what was read of them."""
+    """Returns the same parts each time, because they cache what was read of them."""
     try:
         return statement.once("parts", lambda: tuple(unfolded(statement)))
     except NotUnderstoodError as error:

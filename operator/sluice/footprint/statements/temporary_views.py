@@ -1,4 +1,4 @@
-"""Temporary views, with and without their rows kept (CACHE TABLE name AS query): what their names mean from then on."""
+"""Temporary views, cached (CACHE TABLE name AS query) or not: what their names mean from then on."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,16 +7,17 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sources import Sources
+from sluice.footprint.sql.keywords import closed, outside_parentheses, words
 from sluice.footprint.sql.naming import table_at
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, PROPERTIES_SET, STRING, WORD, fits
 from sluice.footprint.sql.statement import Statement, query_of
-from sluice.footprint.sql.words import closed, outside_parentheses, words
 from sluice.footprint.statements.effect import Effect
 from sluice.predicates.syntax import tokens_of
 
 MAX_VIEWS = 256
-"""A script's. What one means may hang on all others, so that reading them grows faster than their number."""
+"""The most temporary views in a script. One may depend on all others, so the cost of reading them grows faster than
+their number."""
 
 _NAMES = "names of views"
 _COLUMN = rf"{WORD}(?: COMMENT {STRING})?"
@@ -30,8 +31,8 @@ def temporary_view(statement: Statement, around: Surroundings, position: int) ->
     begins = next((at + 1 for at, text in outside_parentheses(rest) if text == "AS"), 0)
     if not begins or not fits(rest[: begins - 1], rf"{WORD}(?: {_COLUMNS})?(?: COMMENT {STRING})?"):
         raise NotUnderstoodError(
-            f"{place(statement)}: only CREATE TEMPORARY VIEW name AS query and CREATE TEMPORARY VIEW name (column, ...) AS query "
-            "are understood"
+            f"{place(statement)}: only CREATE TEMPORARY VIEW name AS query and CREATE TEMPORARY VIEW name (column, ...) AS "
+            "query are understood"
         )
     query = rest[begins:]
     if words(rest[1:2]) == ["("]:
@@ -40,8 +41,8 @@ def temporary_view(statement: Statement, around: Surroundings, position: int) ->
 
 
 def cache(statement: Statement, around: Surroundings, position: int) -> Effect:
-    """Rows are read at once, or later, and kept. Who reads them then reads less of the table than the query says, never more;
-    Delta doesn't take it for a read."""
+    """CACHE TABLE: rows are read now or later, and kept. A later read takes no more of the table than the query says,
+    and Delta doesn't count it as a read."""
     rest = statement.tokens[position:]
     if fits(rest, rf"{NAME}(?: {_OPTIONS})?"):
         return Effect(around, selected=_by_name(statement, around, position).under(around.one_key))
@@ -76,7 +77,7 @@ def _by_name(statement: Statement, around: Surroundings, position: int) -> Sourc
 
 
 def _with_columns(query: Sequence[Token], name: Token, columns: Sequence[Token]) -> tuple[Token, ...]:
-    """As `SELECT * FROM (query) AS name (columns)`."""
+    """Rewrites the query as `SELECT * FROM (query) AS name (columns)`."""
     opening, closing = tokens_of("SELECT * FROM ("), tokens_of(") AS")
     return (*opening, *query, *closing, name, *_without_comments(columns))
 
@@ -98,7 +99,7 @@ def _with_view(
     name = named.text.lower()
     if name not in around.views and len(around.views) >= MAX_VIEWS:
         raise NotUnderstoodError(
-            f"{place(statement)}: a script may make {MAX_VIEWS} temporary views at most: divide it into several jobs"
+            f"{place(statement)}: a script may create at most {MAX_VIEWS} temporary views: split it into several jobs"
         )
     query = query_of(statement, tokens, f"{place(statement)}: the view's query")
     if query is None:
@@ -119,7 +120,7 @@ def _views_upon(name: str, around: Surroundings) -> set[str]:
 
 
 def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
-    """Whether the query selects from a view of this name; those that are there already don't go round in circles."""
+    """Whether the query selects from a view of this name; existing views form no cycles."""
     seen: set[str] = set()
     pending: list[exp.Expr | None] = [query]
     while pending:
@@ -133,7 +134,7 @@ def _reaches(query: exp.Expr, name: str, around: Surroundings) -> bool:
 
 
 def _names_in(query: exp.Expr) -> frozenset[str]:
-    """Views that the query may select from; found once and kept with it."""
+    """Names of views that the query may select from; found once and cached with the query."""
     if _NAMES not in query.meta:
         tables = query.find_all(exp.Table)
         query.meta[_NAMES] = frozenset(table.name.lower() for table in tables if len(table.parts) == 1)

@@ -1,12 +1,12 @@
-"""Statements of which it is not known what they touch: what to write in their place."""
+"""Refuses statements that Sluice does not know, and says what to write instead."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.keywords import starts_with, word
 from sluice.footprint.sql.reading import place
 from sluice.footprint.sql.statement import Statement
-from sluice.footprint.sql.words import starts_with, word
 
 _PIPELINE = "it belongs to a pipeline: write a stream under spec.stream, or CREATE OR REPLACE TABLE ... AS"
 _WRITTEN = (
@@ -18,21 +18,20 @@ _WRITTEN = (
     ("INSERT", "in Spark INSERT is followed by INTO or OVERWRITE and the table"),
     ("DELETE", "in Spark DELETE is followed by FROM and the table"),
     ("TRUNCATE", "in Spark TRUNCATE is followed by TABLE and its name"),
-    ("UPSERT", "Spark has none: write a MERGE"),
-    ("REPLACE INTO", "Spark has none: write a MERGE, or INSERT INTO table REPLACE WHERE condition"),
+    ("UPSERT", "Spark has no such statement: write a MERGE"),
+    ("REPLACE INTO", "Spark has no such statement: write a MERGE, or INSERT INTO table REPLACE WHERE condition"),
 )  # fmt: skip
 _INSTEAD = tuple((tuple(words.split()), instead) for words, instead in _WRITTEN)
 
 
 def unknown(statement: Statement, known: Iterable[str]) -> NotUnderstoodError:
-    """`known`: words that begin statements."""
+    """Returns the refusal of an unknown statement; `known` are words that begin statements."""
     begins = f"{place(statement)} begins with {' '.join(statement.text.split()[:3])[:80]!r}"
     for words, instead in _INSTEAD:
         if starts_with(statement.tokens, words):
             return NotUnderstoodError(f"{begins}: {instead}")
     return NotUnderstoodError(
-        f"{begins}, of which Sluice does not know what it touches: {_meant(statement, known)}, or declare what it touches in "
-        "spec.footprint"
+        f"{begins}, which Sluice does not know: {_meant(statement, known)}, or declare what it touches in spec.footprint"
     )
 
 

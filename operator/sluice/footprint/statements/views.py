@@ -1,14 +1,14 @@
-"""Permanent views: no table's data is touched, but what their names mean for the statements after them."""
+"""Permanent views: they touch no table's data, but change what their names mean for the statements after them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.naming import Named, table_at
 from sluice.footprint.sql.reading import Surroundings, place
 from sluice.footprint.sql.shape import NAME, PROPERTIES_NAMED, PROPERTIES_SET, STRING, fits
 from sluice.footprint.sql.statement import Statement, query_of
-from sluice.footprint.sql.words import outside_parentheses, words
 
 _COLUMN = rf"{NAME}(?: COMMENT {STRING})?"
 _BEFORE_THE_QUERY = (
@@ -33,7 +33,7 @@ def alter(statement: Statement, around: Surroundings, beginning: int) -> Surroun
     view = _view(statement, around, beginning)
     if view.key.text in around.views:
         raise NotUnderstoodError(
-            f"{place(statement)}: {view.key} is a temporary view: create it anew instead"
+            f"{place(statement)}: {view.key} is a temporary view: create it again instead"
         )
     rest = statement.tokens[view.end :]
     if words(rest[:2]) == ["RENAME", "TO"] and fits(rest[2:], NAME):
@@ -47,7 +47,7 @@ def drop(statement: Statement, around: Surroundings, beginning: int) -> Surround
     conditional = words(statement.tokens[beginning : beginning + 2]) == ["IF", "EXISTS"]
     view = _view(statement, around, beginning + 2 * conditional)
     if view.end != len(statement.tokens):
-        raise NotUnderstoodError(f"{place(statement)}: after DROP VIEW stands one name and nothing else")
+        raise NotUnderstoodError(f"{place(statement)}: write one name and nothing else after DROP VIEW")
     if view.key.text in around.views:
         return replace(
             around, views={name: query for name, query in around.views.items() if name != view.key.text}
@@ -58,16 +58,16 @@ def drop(statement: Statement, around: Surroundings, beginning: int) -> Surround
 def _view(statement: Statement, around: Surroundings, position: int) -> Named:
     named = table_at(statement.tokens, position)
     if named is None or not named.key.is_name:
-        raise NotUnderstoodError(f"{place(statement)}: a view must be named, as catalog.schema.view")
+        raise NotUnderstoodError(f"{place(statement)}: the view has no name: write it as catalog.schema.view")
     if around.is_table(named.key):
         raise NotUnderstoodError(
-            f"{place(statement)}: {named.key} is a table, as its policy says, and no view"
+            f"{place(statement)}: {named.key} is not a view but a table, as its policy says"
         )
     return named
 
 
 def _read_query(statement: Statement, start: int, before: str) -> None:
-    """Spark only looks at what the query's columns are."""
+    """Checks the view's query, of which Spark only determines the columns."""
     rest = statement.tokens[start:]
     query = next((position + 1 for position, word in outside_parentheses(rest) if word == "AS"), None)
     if query is None or not fits(rest[: query - 1], before):
@@ -78,5 +78,5 @@ def _read_query(statement: Statement, start: int, before: str) -> None:
 
 
 def _anew(around: Surroundings, views: Iterable[Named]) -> Surroundings:
-    """What was known of these names may be wrong now."""
+    """Marks the views as changed: what was known of their names may be wrong now."""
     return replace(around, changed=around.changed | {view.key for view in views})

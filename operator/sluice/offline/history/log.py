@@ -1,5 +1,7 @@
-"""Reads the commits of a `_delta_log` folder. Checkpoints hold a table's state, not who made which commit: what was cleaned
-up from the log can't be told any more, and how much that is, is said.
+"""Reads the commits of a `_delta_log` folder.
+
+Checkpoints hold a table's state, not who made which commit: what was cleaned up from the log can no longer be told, and the
+answer says how much that is.
 """
 
 import json
@@ -10,11 +12,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from sluice.api.base import Json
 from sluice.offline.history.logged import Bounds, bounds_of
 from sluice.offline.history.writers import writer_of
 
 Partition = tuple[str | None, ...]
-Json = dict[str, Any]
 
 _COMMIT = re.compile(r"^(\d{20})\.json$")
 _DYNAMIC = "isDynamicPartitionOverwrite"
@@ -28,12 +30,12 @@ class LogNotFoundError(LookupError):
 class Commit:
     version: int
     timestamp: int
-    """In milliseconds."""
+    """The time, in milliseconds."""
     writer: str
     operation: str
     read_version: int | None
     reads: Bounds | None
-    """None: nothing."""
+    """What was read; None: nothing."""
     adds: frozenset[Partition]
     removes: frozenset[Partition]
     data_change: bool
@@ -51,13 +53,13 @@ class Log:
     commits: list[Commit] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     checkpoints: int = 0
-    """Not read: they hold the table's state, not who made which commit."""
+    """Checkpoints, which are not read: they hold the table's state, not who made which commit."""
     missing: int = 0
-    """Versions between the first and the last that are not there."""
+    """How many versions between the first and the last are missing."""
 
 
 def read_log(table: Path) -> Log:
-    """`table`: a table's folder, its `_delta_log`, or a copy of one."""
+    """Reads the log. `table`: a table's folder, its `_delta_log`, or a copy of one."""
     folder = table if table.name == "_delta_log" else table / "_delta_log"
     if not folder.is_dir():
         raise LogNotFoundError(_no_log(table))
@@ -84,18 +86,28 @@ def read_log(table: Path) -> Log:
                 columns = _named_by_files(actions)
             log.commits.append(_commit(int(file.name[:20]), actions, columns or ()))
         except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
-            log.unreadable.append(f"{file.name}: {error}")
+            log.unreadable.append(f"{file.name}: {_why_unreadable(error)}")
     if not log.commits:
         raise LogNotFoundError(f"{folder}: no commit can be read, such as {log.unreadable[0]}")
     log.partition_columns = columns or ()
     return log
 
 
+def _why_unreadable(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"the file cannot be read: {error.strerror or error}"
+    if isinstance(error, UnicodeDecodeError):
+        return "this is not UTF-8 text, as a commit is: copy the file again"
+    if isinstance(error, json.JSONDecodeError):
+        return "this is not JSON, as a commit is: copy the file again"
+    return "this is JSON, but not a commit as Delta writes it: copy the file again"
+
+
 def _no_log(table: Path) -> str:
     scheme, _, rest = str(table).partition(":/")
     if not rest:
         return (
-            f"{table}: there is no _delta_log folder here. Of a table in an object store copy its log, such as: "
+            f"{table}: there is no _delta_log folder here. If the table is in an object store, copy its log, such as: "
             "aws s3 sync s3://bucket/table/_delta_log ./table/_delta_log"
         )
     place = f"{scheme}://{rest.lstrip('/').removesuffix('/_delta_log')}"
@@ -103,7 +115,7 @@ def _no_log(table: Path) -> str:
     how = f"copy {place}/_delta_log"
     if scheme.startswith("s3"):
         how = f'aws s3 sync s3://{place.partition("://")[2]}/_delta_log {copied}/_delta_log --exclude "*" --include "*.json"'
-    return f"{place}: only local folders are read. Copy the log, then ask of the copy: {how} && sluice explain --history {copied}"
+    return f"{place}: only local folders are read. Copy the log, then replay the copy: {how} && sluice explain --history {copied}"
 
 
 def _partition_columns(actions: list[Json]) -> tuple[str, ...] | None:
@@ -114,7 +126,7 @@ def _partition_columns(actions: list[Json]) -> tuple[str, ...] | None:
 
 
 def _named_by_files(actions: list[Json]) -> tuple[str, ...] | None:
-    """Where the commit that made the table is gone."""
+    """The partition columns that files name, where the commit that made the table is gone."""
     for action in actions:
         values = (action.get("add") or action.get("remove") or {}).get("partitionValues")
         if values is not None:
@@ -151,7 +163,7 @@ def _partition(file: Mapping[str, Any], columns: tuple[str, ...]) -> Partition:
 
 
 def _from_path(path: str) -> Iterator[tuple[str, str | None]]:
-    """Old writers don't repeat a removed file's partition; its path still says it."""
+    """The partition as a file's path says it: old writers don't repeat a removed file's partition."""
     for part in unquote(path).split("/")[:-1]:
         name, equals, value = part.partition("=")
         if equals:

@@ -1,6 +1,8 @@
-"""What a commit said that it reads. The log keeps conditions as Spark prints them, without quotes and with numbers behind
-names, such as `((date#12 = 2026-11-19) AND (id#13 = 7))`: enough to see which partitions were named, too little to judge a
-job by. What can't be read counts as no bound.
+"""Reads what a commit said that it reads.
+
+The log keeps conditions as Spark prints them, without quotes and with numbers behind names, such as `((date#12 = 2026-11-19)
+AND (id#13 = 7))`: enough to see which partitions were named, too little to judge a job by. What can't be read counts as no
+bound.
 """
 
 import json
@@ -21,11 +23,11 @@ Test = Callable[[str | None], bool]
 
 @dataclass(frozen=True)
 class Bounds:
-    """By partition column, what its values had to be. A column that isn't named could have any."""
+    """The values that each partition column had to have. A column that isn't named could have any."""
 
     tests: tuple[tuple[str, Test], ...] = ()
     only: frozenset[tuple[str | None, ...]] | None = None
-    """These partitions, whatever the tests."""
+    """Exactly these partitions, whatever the tests say."""
 
     @property
     def is_everything(self) -> bool:
@@ -50,7 +52,7 @@ def bounds_of(parameters: Mapping[str, object], columns: tuple[str, ...]) -> Bou
 
 
 def _conditions(logged: object) -> Iterator[str]:
-    """A list of conditions in JSON, or one as it is."""
+    """Reads a list of conditions in JSON, or one plain condition."""
     if not isinstance(logged, str) or not logged:
         return
     try:
@@ -124,7 +126,7 @@ def _comparison(operator: str, other: str) -> Test:
 
 
 def _key(value: str) -> _Key:
-    """Numbers by their size, all else by its text, as dates are written."""
+    """Sorts numbers by their size, all else by its text, as dates are written."""
     try:
         return (0, float(value), "")
     except ValueError:

@@ -1,4 +1,5 @@
-"""Replays a log: which commits ran side by side, whose would be in each other's way, and what would have kept them apart.
+"""Replays a log: which commits ran side by side, which of them would be in each other's way, and what would have kept them
+apart.
 
 A log holds winners only: a commit that lost has left no trace. So two kinds of pairs are looked at: commits that overlapped
 (one began from a version before the other's), and commits of different writers shortly after one another, which is what a
@@ -13,7 +14,7 @@ from enum import IntEnum
 from sluice.offline.history.log import Commit, Log
 
 _MOST_BACK = 100
-"""Commits before each one that it is held against."""
+"""How many earlier commits each one is compared with."""
 
 
 class Fate(IntEnum):
@@ -24,7 +25,7 @@ class Fate(IntEnum):
     PIN = 1
     """They touched different partitions, but one did not say so: a condition on the partition column frees them."""
     SPLIT = 2
-    """One touched more partitions than they share: as one job a partition most of it is free."""
+    """One touched more partitions than they share: as one job per partition most of it is free."""
     SAME = 3
     """They touched the same partitions, or one changed the table's metadata: they have to wait."""
 
@@ -34,9 +35,9 @@ class Writer:
     name: str
     commits: int = 0
     without_pin: int = 0
-    """Commits that read all of the table by what they said, but touched only some of its partitions."""
+    """Commits that read the whole table by what they said, but touched only some of its partitions."""
     partitions: int = 0
-    """Touched by all its commits together."""
+    """The partitions that all its commits together touched."""
 
 
 @dataclass
@@ -65,9 +66,9 @@ class History:
     within_seconds: float
     writers: list[Writer]
     collisions: list[Collision]
-    """Those that met most often first."""
+    """The collisions, those that met most often first."""
     overlapping: int = 0
-    """Commits that ran beside another one."""
+    """How many commits ran beside another one."""
     overlaps: int = 0
     widest: int = 0
     without_read_version: int = 0
@@ -101,7 +102,7 @@ def replayed(log: Log, within_seconds: float = 600) -> History:
 
 
 def _before(commits: Sequence[Commit], position: int, window: float) -> Iterator[Commit]:
-    """Those that overlapped, and those that came shortly before."""
+    """Yields the commits that overlapped, and those that came shortly before."""
     own = commits[position]
     for winner in reversed(commits[max(0, position - _MOST_BACK) : position]):
         overlapped = own.read_version is not None and winner.version > own.read_version

@@ -1,9 +1,11 @@
-"""Who made a commit, as far as the log tells: jobs run many times under names that differ in a date or a number."""
+"""Says who made a commit, as far as the log tells: jobs run many times under names that differ in a date or a number."""
 
 import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from sluice.api import names
 
 _RUN = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22,27}|\d{4}-\d\d-\d\d(?:[T_ ]\d\d(?::?\d\d)*Z?)?"
@@ -14,7 +16,7 @@ _LONGEST = 60
 
 
 def writer_of(info: Mapping[str, Any], app_ids: Sequence[str]) -> str:
-    """With the operation: one program often writes in several ways."""
+    """Names the writer and the operation: one program often writes in several ways."""
     return f"{_who(info, app_ids)}: {info.get('operation') or 'unknown'}"
 
 
@@ -33,7 +35,7 @@ def _who(info: Mapping[str, Any], app_ids: Sequence[str]) -> str:
 
 
 def _of_metadata(text: object) -> str | None:
-    """A Sluice job's stamp, or whatever else its author wrote there."""
+    """Names the writer by metadata: a Sluice job's stamp, or whatever else its author wrote there."""
     if not isinstance(text, str) or not text.strip():
         return None
     try:
@@ -41,9 +43,9 @@ def _of_metadata(text: object) -> str | None:
     except ValueError:
         content = text
     if isinstance(content, dict):
-        stamp = content.get("sluice")
-        names = stamp if isinstance(stamp, dict) else content
-        content = next((names[key] for key in ("job", "name", "app", "pipeline") if names.get(key)), None)
+        stamp = content.get(names.STAMP)
+        author = stamp if isinstance(stamp, dict) else content
+        content = next((author[key] for key in ("job", "name", "app", "pipeline") if author.get(key)), None)
     return _without_run(str(content)) if content else None
 
 

@@ -1,5 +1,5 @@
-"""Runs one attempt of a DeltaWriteJob inside a Spark driver and reports what came of it.
+"""Runs one attempt of a DeltaWriteJob inside a Spark driver and reports the outcome.
 
-It never imports the operator: an image of last month must run under the operator of today, and what the two say to
-each other is the plan (arguments) and the result (termination log) alone.
+It never imports the operator: last month's image must run under today's operator, and the two exchange only the plan
+(arguments) and the result (termination log).
 """

@@ -1,7 +1,7 @@
 """Which commits are a statement's own: those in a table's log that carry its stamp.
 
 Delta's history is the public way to the log, whoever keeps it. It is read newest first, in pages, down to the version
-that the table had before the statement; not at all where the version is still the same.
+that the table had before the statement, and not at all if the version is still the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ABSENT = -1
-"""The version of a table that isn't there."""
+"""The version of a table that does not exist."""
 
 _METRICS = frozenset(
     {
@@ -59,7 +59,7 @@ def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, i
 
 
 def since(spark: SparkSession, names: Sequence[Sequence[str]], before: Mapping[str, int]) -> Iterator[Commit]:
-    """Every commit after those versions, oldest first within a table; also of tables that came into being."""
+    """Every commit after those versions, oldest first within a table, including tables created since."""
     for location, version in versions(spark, names).items():
         floor = before.get(location, ABSENT)
         if version > floor:
@@ -77,7 +77,7 @@ def _newer(spark: SparkSession, location: str, floor: int, expected: int) -> lis
 
 
 def history(spark: SparkSession, location: str, page: int) -> Iterator[Commit]:
-    """A table's commits, newest first, as far as they're asked for: others may commit while it is read."""
+    """A table's commits, newest first, read as they are asked for: others may commit meanwhile."""
     seen: int | None = None
     limit = page
     while True:
@@ -95,7 +95,7 @@ def history(spark: SparkSession, location: str, page: int) -> Iterator[Commit]:
 
 
 def selected(metrics: Mapping[str, str]) -> dict[str, int]:
-    """The metrics that people ask about, as numbers: the result has room for few."""
+    """The metrics that people ask about, as numbers: the result has room for only a few."""
     return {
         name: int(value) for name, value in sorted(metrics.items()) if name in _METRICS and value.isdecimal()
     }

@@ -1,8 +1,8 @@
-"""What went wrong, by class: through py4j, through PySpark's conversions, and through exceptions that wrap others.
+"""What went wrong, by class: found through py4j, PySpark's conversions and exceptions that wrap others.
 
-Delta's conflicts decide whether a job is run again, and they don't always come as themselves: a stream or a thread pool
-wraps them, PySpark turns some into Python classes that no longer know their Java exception, and the message of Delta
-before 4.1 holds the winner's commit as JSON where later ones have a sentence.
+Delta's conflicts decide whether a job is run again, but they do not always arrive as themselves: a stream or a thread
+pool wraps them, PySpark turns some into Python classes that no longer hold their Java exception, and before 4.1
+Delta's message holds the winner's commit as JSON where later ones have a sentence.
 """
 
 from __future__ import annotations
@@ -44,12 +44,13 @@ _USER_METADATA = re.compile(r'"userMetadata":("(?:[^"\\]|\\.)*")')
 
 
 class Terminated(BaseException):
-    """The driver was told to end (SIGTERM). No Exception: nothing that handles failures of the work may hold it up."""
+    """The driver was told to end (SIGTERM). It is not an Exception, so that no handler of the work's failures can
+    hold it up."""
 
 
 @dataclass(frozen=True)
 class Winner:
-    """The commit that a conflict was lost to, as far as the exception tells."""
+    """The commit that won the conflict, as far as the exception tells."""
 
     version: int | None
     operation: str | None
@@ -86,7 +87,8 @@ class Link:
 
 
 def terminated(message: str) -> Failure:
-    """Says nothing about the statement that ran: its commit may have landed, or may land yet."""
+    """The failure of a driver that was ended. It says nothing about the running statement, whose commit may have
+    landed or may still land."""
     return Failure(Terminated.__name__, None, None, message)
 
 
@@ -95,7 +97,8 @@ def classify(error: BaseException) -> Failure:
 
 
 def judge(chain: Sequence[Link]) -> Failure:
-    """A conflict anywhere in the chain is what happened; else the outermost exception is, with its root cause."""
+    """The failure that a chain of exceptions means: a conflict anywhere in it, or else the outermost exception with
+    its root cause."""
     for link in chain:
         conflict = _conflict_in(link)
         if conflict is not None:
@@ -113,7 +116,7 @@ def judge(chain: Sequence[Link]) -> Failure:
 
 
 def _for_people(link: Link) -> Link:
-    """Spark's own subclass of AnalysisException adds nothing to it but the plan, over many lines."""
+    """Shortens a message: Spark's own subclass of AnalysisException only adds the plan, over many lines."""
     if _short(link.class_name) != "ExtendedAnalysisException":
         return link
     sentence, _, _plan = link.message.partition(";\n")
@@ -133,10 +136,10 @@ def _conflict_in(link: Link) -> Failure | None:
 
 
 def _winner(message: str) -> Winner | None:
-    """The commit that won, from Delta's message: its CommitInfo, or since 4.1 for some classes a sentence.
+    """The commit that won, from Delta's message: from its CommitInfo or, since 4.1 for some classes, from a sentence.
 
-    The CommitInfo isn't parsed as JSON: up to 4.0 it isn't any, its parameters stand there without their quotes. What
-    is looked for stands before them (the operation) and after them (the metadata).
+    The CommitInfo isn't parsed as JSON, because up to 4.0 its parameters lack their quotes. What is needed comes
+    before them (the operation) and after them (the metadata).
     """
     _, found, commit = message.partition(_WINNER_COMMIT)
     if found:

@@ -1,6 +1,6 @@
-"""Reads fields of decoded JSON and says, when one is wrong, which one and what stands there.
+"""Reads fields of decoded JSON and says, if one is wrong, which one and what it holds.
 
-The runner has no validation library: it may use only what every Spark image brings.
+The runner has no validation library: it may use only what every Spark image has.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 
 
 class PlanError(Exception):
-    """The plan can't be understood, so nothing of it was run."""
+    """The plan is not understood, so nothing of it was run."""
 
 
 class Fields:
-    """A JSON object whose every field is taken once; what nobody took is an error, because it would be ignored."""
+    """A JSON object whose fields must all be read once: a field that was not read is an error, because it would be
+    ignored."""
 
     def __init__(self, value: Any, place: str) -> None:
         if not isinstance(value, dict):
@@ -101,8 +102,8 @@ class Fields:
         if self._left:
             unknown = ", ".join(sorted(self._left))
             raise PlanError(
-                f"{self._place}: unknown field {unknown}: the operator asks for more than this runner can do;"
-                " use an image of the operator's version"
+                f"{self._place}: unknown field {unknown}: this runner cannot do what the operator asks for: use an "
+                "image of the operator's version"
             )
 
     def _mapping(self, name: str) -> dict[str, Any]:
@@ -112,7 +113,7 @@ class Fields:
         return value
 
     def _skip_null(self, name: str) -> bool:
-        """Whether the field is there. A null says the same as no field, and goes like none."""
+        """Whether the field is there; a null is treated as no field."""
         if self.has(name):
             return True
         self._left.pop(name, None)

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str]) -> int:
         result = driver.run(arguments)
     except Terminated as error:
         result = driver.failed(terminated(str(error)))
-    except Exception as error:  # noqa: BLE001 - the last resort: whatever went wrong is told, with its trace
+    except Exception as error:  # noqa: BLE001 - the last resort: whatever went wrong is reported with its traceback
         traceback.print_exc()
         result = driver.failed(classify(error))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class _Driver:
-    """What is known of the run so far, so that it can be told at any point at which the run ends."""
+    """What is known of the run so far, so that it can be reported wherever the run ends."""
 
     def __init__(self) -> None:
         self._attempt = 0
@@ -52,7 +52,7 @@ class _Driver:
     def run(self, arguments: Sequence[str]) -> Result:
         plan = decode(arguments)
         self._attempt = plan.attempt
-        # Not before the plan is understood: these need PySpark, whose absence is to be reported for this attempt.
+        # Only once the plan is understood: these need PySpark, and its absence must be reported for this attempt.
         from sluice_runner import work  # noqa: PLC0415
 
         self._progress = work.Progress(plan)
@@ -66,12 +66,12 @@ class _Driver:
         return self._progress.failed(failure)
 
     def stop(self) -> None:
-        """After the result is out: Spark's end may take its time, or fail, without changing what came of the job."""
+        """Stops Spark after the result is written: this may take long or fail without changing the job's outcome."""
         if self._spark is None:
             return
         try:
             self._spark.stop()
-        except Exception:  # noqa: BLE001 - told, and no more than that: the work is done and reported
+        except Exception:  # noqa: BLE001 - only reported: the work is done and its result is written
             traceback.print_exc()
 
     @staticmethod
@@ -82,19 +82,20 @@ class _Driver:
 
 def _on_sigterm(_signal: int, _frame: FrameType | None) -> None:
     raise Terminated(
-        "the driver was ended by SIGTERM. The statement that ran may have committed, or may yet: ask the table's log"
+        "the driver was ended by SIGTERM. The running statement may have committed or may still commit: look into the "
+        "table's log"
     )
 
 
 def _report(result: Result) -> None:
-    """Into the termination log; where that can't be written, into the log, so that it's not lost to people."""
+    """Writes the result to the termination log or, if that can't be written, to the log, so that people can find it."""
     encoded = encode(result)
     log = Path(os.environ.get(TERMINATION_LOG, _DEFAULT_LOG))
     try:
         log.write_bytes(encoded)
     except OSError as error:
         sys.stderr.write(
-            f"sluice: could not write the result to {log} ({error}): is {TERMINATION_LOG} set right?"
-            f" The result is:\n{encoded.decode()}\n"
+            f"sluice: could not write the result to {log} ({error}): check that {TERMINATION_LOG} is set correctly. The "
+            f"result is:\n{encoded.decode()}\n"
         )
         sys.stderr.flush()

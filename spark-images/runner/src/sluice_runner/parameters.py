@@ -1,7 +1,7 @@
-"""Typed parameters: each becomes the literal that would stand in the SQL text, and is never pasted into the text.
+"""Typed parameters: each becomes the literal that could stand in the SQL text, but is never pasted into the text.
 
-The oracle decides on the very same literals; a value that reached Spark as another type (an INT for a BIGINT, a local
-time for an instant) would make its verdict one about another statement.
+The oracle judges by exactly the same literals; if a value reached Spark as another type (an INT for a BIGINT, a local
+time for an instant), the verdict would be about another statement.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True)
 class Parameter:
-    """Either a plain value (string, boolean, double), or the text of a SQL literal for types that Python lacks."""
+    """Either a plain value (string, boolean, double) or, for types that Python lacks, the text of a SQL literal."""
 
     value: Value | None = None
     literal: str | None = None
@@ -53,7 +53,7 @@ def bind(parameters: Mapping[str, Parameter]) -> dict[str, Column]:
 
 def _read(name: str, fields: Fields) -> Parameter:
     if not _NAME.fullmatch(name):
-        raise PlanError(f"plan.parameters[{name!r}]: is no name of a parameter")
+        raise PlanError(f"plan.parameters[{name!r}]: is not a valid parameter name")
     types = fields.names()
     if len(types) != 1 or types[0] not in _READERS:
         raise PlanError(
@@ -96,13 +96,15 @@ def _date(fields: Fields, name: str) -> Parameter:
 
 
 def _timestamp(fields: Fields, name: str) -> Parameter:
-    text = _matching(_INSTANT, fields, name, "an instant with offset such as '2026-11-19T08:00:00Z'")
+    text = _matching(_INSTANT, fields, name, "an instant with its UTC offset such as '2026-11-19T08:00:00Z'")
     _parsed(datetime.datetime.fromisoformat, _python_time(text), fields, name)
     return Parameter(literal=f"TIMESTAMP_LTZ'{text}'")
 
 
 def _timestamp_ntz(fields: Fields, name: str) -> Parameter:
-    text = _matching(_LOCAL_TIME, fields, name, "a time without offset such as '2026-11-19T08:00:00'")
+    text = _matching(
+        _LOCAL_TIME, fields, name, "a date and time without UTC offset such as '2026-11-19T08:00:00'"
+    )
     _parsed(datetime.datetime.fromisoformat, _python_time(text), fields, name)
     return Parameter(literal=f"TIMESTAMP_NTZ'{text}'")
 
@@ -115,7 +117,7 @@ def _matching(pattern: re.Pattern[str], fields: Fields, name: str, expected: str
 
 
 def _parsed(parse: Callable[[str], object], text: str, fields: Fields, name: str) -> None:
-    """The pattern admits the 31st of February, the calendar doesn't."""
+    """Parses a date or time: the pattern accepts the 31st of February, but the calendar does not."""
     try:
         parse(text)
     except ValueError as error:
@@ -123,7 +125,8 @@ def _parsed(parse: Callable[[str], object], text: str, fields: Fields, name: str
 
 
 def _python_time(text: str) -> str:
-    """Before 3.11, Python's fromisoformat knows neither Z nor fractions of other than 3 or 6 digits."""
+    """Rewrites a time for Python before 3.11, whose fromisoformat knows neither Z nor fractions of other than 3 or 6
+    digits."""
     text = text.replace("Z", "+00:00")
     return re.sub(r"[.]([0-9]{1,6})", lambda match: "." + match.group(1).ljust(6, "0"), text)
 

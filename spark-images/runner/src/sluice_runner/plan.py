@@ -1,7 +1,7 @@
 """What the operator asks for: decoded from the arguments, and refused as a whole if any part isn't understood.
 
-The plan comes as base64(zlib(JSON)) in pieces: Kubernetes would expand `$(X)` in plain arguments, and Linux takes no
-argument longer than 128 KiB.
+The plan comes as base64(zlib(JSON)) in pieces: Kubernetes would expand `$(X)` in plain arguments, and Linux accepts
+no argument longer than 128 KiB.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sluice_runner.parameters import Parameter, read_parameters
 VERSION = 1
 PREFIX = "--plan="
 MAX_JSON_BYTES = 16 * 1024 * 1024
-"""More than any manifest can hold, and little enough that a hostile plan can't fill the driver's memory."""
+"""More than any manifest can hold, and so little that a hostile plan can't fill the driver's memory."""
 
 MODES = ("Append", "Overwrite", "OverwritePartitions")
 
@@ -46,7 +46,7 @@ class Sql:
 
 @dataclass(frozen=True)
 class Target:
-    """A table by its path or by its name; exactly one is set."""
+    """A table by its path or its name; exactly one is set."""
 
     path: str | None
     name: str | None
@@ -54,7 +54,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Source:
-    """Rows of a query, or of a format; exactly one is set."""
+    """The rows of a query or of a format; exactly one is set."""
 
     sql: str | None
     format: str | None
@@ -129,7 +129,7 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise PlanError(f"the plan holds {name}, which is no JSON number")
+    raise PlanError(f"the plan holds {name}, which is not a JSON number")
 
 
 def _plan(fields: Fields) -> Plan:

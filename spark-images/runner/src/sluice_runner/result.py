@@ -1,7 +1,7 @@
 """The result as the operator reads it from the termination log: JSON of at most 4,096 bytes.
 
-Kubernetes cuts a longer message in the middle of whatever stands there. So what is long goes first: messages, then
-metrics, then commits, and in the end statements, of which the last matter most: a later one implies the earlier.
+Kubernetes would cut a longer message anywhere. So the longest parts are cut first: messages, then metrics, then
+commits, and finally statements, of which the last matter most, because a later one implies the earlier ones.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class StatementResult:
 @dataclass(frozen=True)
 class Result:
     attempt: int
-    """0 where the plan could not be read: attempts count from 1."""
+    """0 if the plan could not be read: attempts count from 1."""
     statements: Sequence[StatementResult] = ()
     failure: Failure | None = None
     failed_statement: int | None = None
     winner: Winner | None = None
-    """The commit that a conflict was lost to, completed from the table's log."""
+    """The commit that won the conflict, completed from the table's log."""
 
     @property
     def succeeded(self) -> bool:
@@ -49,7 +49,7 @@ class Result:
 
 @dataclass(frozen=True)
 class _Cut:
-    """What is left out to make the result fit."""
+    """What is removed to make the result fit."""
 
     message_bytes: int | None = None
     metrics: bool = False
@@ -62,11 +62,11 @@ def encode(result: Result) -> bytes:
         encoded = _bytes(_document(result, cut))
         if len(encoded) <= MAX_BYTES:
             return encoded
-    raise ValueError("a result without statements and with its messages cut can't be too long")
+    raise ValueError("a result without statements and with its messages cut cannot be too long")
 
 
 def _cuts(statements: int) -> Iterator[_Cut]:
-    """Ever deeper: the last statements keep longest what they have, for they imply the ones before."""
+    """Yields ever deeper cuts: the last statements keep their parts longest, because they imply the ones before."""
     yield _Cut()
     cut = _Cut()
     for size in _MESSAGE_BYTES:

@@ -1,4 +1,4 @@
-"""Starts Spark as the SparkApplication configured it, completed by what Delta can't do without."""
+"""Starts Spark as the SparkApplication configured it, plus the settings that Delta needs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _EXTENSIONS = "spark.sql.extensions"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _DEFAULTS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # Since 4.1 Spark hands parameters to the session's parser, and Delta's (to 4.4 at least) drops them: every
-    # parameter would be unbound. Bound after parsing, as before 4.1, they arrive.
+    # Since 4.1 Spark passes parameters to the session's parser, and Delta's (up to 4.4 at least) drops them: every
+    # parameter would be unbound. If bound after parsing, as before 4.1, they arrive.
     "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
 }
 
 
 def completed(configured: Mapping[str, str]) -> dict[str, str]:
-    """The settings to add: what the application set stays as it is."""
+    """The settings to add; what the application set stays as it is."""
     added = {key: value for key, value in _DEFAULTS.items() if key not in configured}
     extensions = [name for name in configured.get(_EXTENSIONS, "").split(",") if name.strip()]
     if _DELTA_EXTENSION not in (name.strip() for name in extensions):

@@ -1,6 +1,7 @@
-"""Marks every commit of a statement with who made it, so that it is recognised in the log whatever else happened.
+"""Marks every commit of a statement with the job that made it, so that it is recognised in the log whatever else
+happened.
 
-The latest version of a table proves nothing: others commit, too.
+The latest version of a table proves nothing, because others commit as well.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def stamp(plan: Plan, statement: int) -> str:
 
 
 def read_stamp(user_metadata: str | None) -> Mapping[str, Any] | None:
-    """The stamp of any Sluice job; None for commits of others, whose metadata may be any text at all."""
+    """The stamp of any Sluice job; None for other commits, whose metadata may be any text."""
     if user_metadata is None:
         return None
     try:
@@ -46,7 +47,7 @@ def read_stamp(user_metadata: str | None) -> Mapping[str, Any] | None:
 
 @contextmanager
 def stamped(spark: SparkSession, text: str) -> Iterator[None]:
-    """Sets the stamp for what runs inside, and afterwards what the job's own sparkConf had set."""
+    """Sets the stamp for what runs inside, and afterwards restores what the job's own sparkConf had set."""
     before = spark.conf.get(CONF, None)
     spark.conf.set(CONF, text)
     try:
@@ -54,7 +55,7 @@ def stamped(spark: SparkSession, text: str) -> Iterator[None]:
     except Exception:
         _restore(spark, before)
         raise
-    # Not when the driver is being ended: Spark may be gone already, and its error would hide why.
+    # Not while the driver is being ended: Spark may be gone already, and its error would hide the reason.
     _restore(spark, before)
 
 

@@ -1,4 +1,4 @@
-"""Where a table is and whether it is one: names and paths become locations, folders of other things are refused."""
+"""Where a table is, and whether it is one: turns names and paths into locations, and refuses folders of anything else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+from py4j.java_gateway import is_instance_of
 from pyspark.errors import AnalysisException
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _FILES_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 _DELTA_PACKAGE = "org.apache.spark.sql.delta."
 _PATH_FORMATS = ("delta", "parquet")
-"""Words before a quoted path: a Delta table, or one that CONVERT TO DELTA turns into one."""
+"""Words before a quoted path that is a Delta table, or that CONVERT TO DELTA turns into one."""
 
 
 class NotADeltaTableError(Exception):
-    """A job for a folder or table of another kind."""
+    """The job names a folder or table of another kind."""
 
 
 def quoted(name: Sequence[str]) -> str:
@@ -34,18 +34,19 @@ def path_name(path: str) -> tuple[str, str]:
 @dataclass(frozen=True)
 class Table:
     location: str
-    """In the way Hadoop spells it."""
+    """The location in Hadoop's spelling."""
     version: int
 
 
 def find(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
-    """The Delta tables behind a name, none while there is no such table; a view may stand for several."""
+    """The Delta tables behind a name: none while there is no such table, perhaps several for a view."""
     if len(name) == 2 and name[0].lower() in _PATH_FORMATS:
         name = path_name(name[1])
     try:
         plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
     except AnalysisException:
-        # Not there, or not yet: then the statement creates it, or fails and says so better than this look could.
+        # It does not exist, or not yet: then the statement creates it, or fails with a better message than this
+        # check could give.
         return ()
     leaves = plan.collectLeaves()
     found = [_table(spark, leaves.apply(index)) for index in range(leaves.length())]
@@ -53,7 +54,8 @@ def find(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
 
 
 def refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
-    """Delta would begin a table amid files of another kind; a folder that is absent or empty may become one."""
+    """Refuses a folder with files of another kind, in which Delta would begin a table; an absent or empty folder may
+    become one."""
     if len(name) != 2 or name[0].lower() != "delta":
         return
     jvm: Any = spark._jvm
@@ -65,8 +67,8 @@ def refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
         raise NotADeltaTableError(f"{name[1]} is a file, not a Delta table: name the table's folder")
     if files.listStatusIterator(path).hasNext():
         raise NotADeltaTableError(
-            f"{name[1]} is not a Delta table: the folder holds files but no _delta_log. Nothing was run;"
-            " turn it into one with CONVERT TO DELTA, or name another folder"
+            f"{name[1]} is not a Delta table: the folder holds files but no _delta_log. Nothing was run: turn it into "
+            "one with CONVERT TO DELTA, or name another folder"
         )
 
 

@@ -1,8 +1,7 @@
 """Which tables a SQL statement may commit to, as Spark's own parser understands it.
 
-Asking Spark instead of reading the text means that comments, CTEs, quoting, and Delta's own statements are understood
-here exactly as they will be run. Where a statement has a target of its own, only that is taken; of any other statement
-every table that it names is.
+Because Spark is asked, comments, CTEs, quoting and Delta's own statements are understood here exactly as they will be
+run. If a statement has a target, only the target counts; otherwise every table that it names counts.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+from py4j.java_gateway import is_instance_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +53,7 @@ _PARTS = {
 }
 
 _BY_LOCATION = "UnresolvedPathBasedDeltaTable"
-"""VACUUM '/location' and OPTIMIZE '/location'."""
+"""Statements that take a location as a string: VACUUM '/location' and OPTIMIZE '/location'."""
 
 _HIDING = {
     "PlanWithUnresolvedIdentifier": "names its table by IDENTIFIER(...)",
@@ -70,7 +69,7 @@ _SEQUENCE = "scala.collection.Seq"
 
 
 class RefusedStatementError(Exception):
-    """The statement was not run, because what it would do can't be told beforehand."""
+    """The statement was not run, because it cannot be told beforehand what it would do."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,9 @@ class Statement:
     """What a statement does, and the names of the tables that it may commit to."""
 
     operation: str | None
-    """As Delta's history calls it, where that has one word for it."""
+    """The statement's name in Delta's history, where that has one word for it."""
     command: str
-    """As Spark's parser calls it."""
+    """The statement's name in Spark's parser."""
     names: tuple[tuple[str, ...], ...]
 
 

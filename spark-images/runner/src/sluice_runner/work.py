@@ -1,7 +1,7 @@
 """Runs the statements of a job in order, each under its stamp, and finds what each one committed.
 
-After a failure nothing more runs. What the failed statement had committed before it failed is looked up all the same:
-an OPTIMIZE commits in batches, and a hook may fail after the commit that it follows.
+After a failure nothing more runs. What the failed statement had committed before it failed is still looked up: an
+OPTIMIZE commits in batches, and a hook may fail after the commit that it follows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNKNOWN = "UNKNOWN"
 
 @dataclass
 class Progress:
-    """How far the run has come: kept apart from the run, which may be ended at any moment and must be reported."""
+    """How far the run has come: kept apart from the run, which may be ended at any moment and must still be reported."""
 
     plan: Plan
     statements: list[StatementResult] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A statement as it can be run: what it is called, and the names of the tables that it may commit to."""
+    """A statement that is ready to run: its name, and the names of the tables that it may commit to."""
 
     operation: str | None
     command: str
@@ -78,7 +78,7 @@ def failure_of(plan: Plan, error: BaseException) -> Failure:
 
 
 def _steps(spark: SparkSession, plan: Plan) -> Iterator[tuple[int, Callable[[], _Prepared]]]:
-    """Numbers, and what prepares each statement: that waits until the ones before it have run."""
+    """Each statement's number and what prepares it, which waits until the statements before it have run."""
     if isinstance(plan.work, Sql):
         for statement in plan.work.statements:
             yield statement.number, partial(_prepare_sql, spark, statement, plan)
@@ -109,14 +109,14 @@ def _run_step(spark: SparkSession, plan: Plan, number: int, prepare: Callable[[]
     try:
         prepared = prepare()
         before = commits.versions(spark, prepared.names)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is how the job ended
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return _Outcome(StatementResult(number, FAILED, _UNKNOWN), failure_of(plan, error))
     text = stamp(plan, number)
     failure: Failure | None = None
     try:
         with stamped(spark, text):
             prepared.execute()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is how the job ended
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         failure = failure_of(plan, error)
     found, unread = _commits_since(spark, plan, prepared, before)
     own = [commit for commit in found if commit.user_metadata == text]
@@ -139,7 +139,8 @@ def _commits_since(
 
 
 def _told_together(number: int, failure: Failure | None, unread: Failure | None) -> Failure:
-    """A statement that ran but whose commits can't be read has failed for us: nothing may build on it unseen."""
+    """The outcome of a statement and of reading its commits: if they can't be read it counts as failed, because
+    nothing may build on it unseen."""
     if unread is None and failure is not None:
         return failure
     assert unread is not None  # noqa: S101 - the caller has one of the two
@@ -154,7 +155,7 @@ def _told_together(number: int, failure: Failure | None, unread: Failure | None)
 
 
 def _completed(winner: Winner | None, found: Sequence[Commit]) -> Winner | None:
-    """What the exception leaves out of the winning commit, from the log, where only one commit can be meant."""
+    """Completes the winning commit from the log where the exception omits something and only one commit can be meant."""
     if winner is None:
         return None
     if winner.version is not None:

@@ -1,4 +1,4 @@
-"""A DataFrame write: the rows of a source go into one table, by its path or by its name."""
+"""A DataFrame write: the rows of a source go into one table, by its path or its name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class MissingSecretError(Exception):
-    """An option's value should come from the environment, and isn't there."""
+    """An option's value should come from the environment but is not there."""
 
 
 class MissingTableError(Exception):
-    """A write that replaces a part of a table needs the table."""
+    """A write that replaces part of a table needs the table to exist."""
 
 
 def table_name(target: Target) -> tuple[str, ...]:
@@ -39,8 +39,8 @@ def run(spark: SparkSession, write: Write, parameters: Mapping[str, Parameter]) 
     exists = _exists(spark, name)
     if not exists and (write.mode == "OverwritePartitions" or write.replace_where is not None):
         raise MissingTableError(
-            f"{tables.quoted(name)} does not exist: a write that replaces a part of a table needs one;"
-            " create it first, or write with mode Append"
+            f"{tables.quoted(name)} does not exist, but a write that replaces part of a table needs it: create it "
+            "first, or write with mode Append"
         )
     rows = _rows(spark, write.source, parameters)
     if write.table.path is not None:
@@ -56,7 +56,8 @@ def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
         return True
     if name[0] != "delta" and spark.catalog.tableExists(tables.quoted(name)):
         raise tables.NotADeltaTableError(
-            f"{tables.quoted(name)} is a table or view of another kind, not a Delta table: nothing was written"
+            f"{tables.quoted(name)} is a table or view of another kind, not a Delta table: nothing was written, name a "
+            "Delta table"
         )
     return False
 
@@ -73,8 +74,8 @@ def _options_from_environment(source: Source) -> dict[str, str]:
     missing = [name for name in source.options_from_env.values() if name not in os.environ]
     if missing:
         raise MissingSecretError(
-            f"the source's options need the environment variables {', '.join(sorted(missing))}, which are not set:"
-            " does the Secret have that key?"
+            f"the source's options need the environment variables {', '.join(sorted(missing))}, which are not set: "
+            "check that the Secret has these keys"
         )
     return {option: os.environ[name] for option, name in source.options_from_env.items()}
 
@@ -96,14 +97,14 @@ def _to_path(rows: DataFrame, write: Write, path: str) -> None:
     if write.mode == "Append":
         writer.mode("append").save(path)
         return
-    # Said either way: the session's setting must not turn an Overwrite into one of single partitions.
+    # Set in either case: the session's setting must not turn an Overwrite into an overwrite of single partitions.
     partitions = "dynamic" if write.mode == "OverwritePartitions" else "static"
     writer.mode("overwrite").option("partitionOverwriteMode", partitions).save(path)
 
 
 def _to_name(rows: DataFrame, write: Write, name: str) -> None:
-    """By the writer for existing tables: saveAsTable would overwrite by CREATE OR REPLACE, a change of metadata that
-    makes every concurrent writer abort."""
+    """Writes to a named table through the writer for existing tables: saveAsTable would overwrite it by CREATE OR
+    REPLACE, a change of metadata that aborts every concurrent writer."""
     from pyspark.sql import functions  # noqa: PLC0415 - a plan is decoded, and refused, without Spark
 
     writer = rows.writeTo(name).options(**_options(write))

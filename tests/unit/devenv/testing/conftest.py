@@ -12,7 +12,7 @@ from devenv.cache import Cache
 from devenv.environment import Prepared
 from devenv.project import ROOT
 from devenv.testing import results, watched
-from devenv.testing.plugin import ONLY_FILE
+from devenv.testing.records import ONLY_FILE
 from devenv.testing.report import Report
 from devenv.testing.results import Results
 from devenv.testing.run import Run

@@ -29,7 +29,7 @@ def repository(tmp_path: Path) -> Path:
 
 UNTESTED = [
     "devtools/cluster/__main__.py",
-    "devtools/devenv/__main__.py",
+    "devtools/demo/plain_application.py",
     "devtools/devenv/rehearsal/session.py",
 ]
 

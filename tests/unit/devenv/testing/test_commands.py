@@ -3,6 +3,7 @@
 import pytest
 
 from devenv import cli
+from devenv.errors import UsageError
 from devenv.testing.sections import Section
 
 
@@ -27,7 +28,7 @@ def test_unknown_words_are_named_beside_what_there_is(
     arguments: list[str], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr("devenv.testing.commands.Prepared")
-    with pytest.raises(cli.UsageError, match=named) as refused:
+    with pytest.raises(UsageError, match=named) as refused:
         cli.COMMANDS[arguments[0]](arguments[1:])
     assert f"./dev {arguments[0]} [" in str(refused.value)
 

@@ -10,8 +10,7 @@ import pytest
 
 from devenv.project import ROOT
 from devenv.testing import records
-from devenv.testing.plugin import ONLY_FILE, RECORDS_FILE
-from devenv.testing.records import Record
+from devenv.testing.records import ONLY_FILE, RECORDS_FILE, Record
 
 PLUGINS = ("-p", "devenv.testing.plugin", "-p", "xdist", "-p", "no:cacheprovider")
 QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -1,7 +1,7 @@
-"""What each supported Spark, with the Delta that goes with it, calls its own: its settings and its functions.
+"""The settings and functions that each supported Spark has, together with its Delta.
 
-The files beside this are Spark's own answers, written down by a program among the contract tests, which also hold
-them against Spark. Nobody edits them by hand.
+The files beside this one are Spark's own answers, written by a program among the contract tests, which also check
+them against Spark. They are never edited by hand.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 Version = tuple[int, int]
-"""Of Spark: major, minor."""
+"""A version of Spark: major, minor."""
 
 VERSIONS: tuple[Version, ...] = ((3, 5), (4, 2))
 FOLDER = Path(__file__).parent
@@ -20,12 +20,12 @@ FOLDER = Path(__file__).parent
 @dataclass(frozen=True)
 class KnownSetting:
     static: bool
-    """It is read when Spark starts; no session can change it."""
+    """Whether it is read when Spark starts, so that no session can change it."""
     default: str
 
 
 def version_of(text: str) -> Version | None:
-    """Major and minor of a version as people write it, such as 4.2.0."""
+    """Major and minor number of a version as people write it, such as 4.2.0."""
     found = re.match(r"(\d+)\.(\d+)", text)
     return None if found is None else (int(found[1]), int(found[2]))
 
@@ -48,8 +48,8 @@ def settings_of(version: Version) -> Mapping[str, KnownSetting]:
 
 @cache
 def functions_of(version: Version) -> Mapping[str, str]:
-    """By lower-cased name the kind: scalar, aggregate, window, generator (rows and columns of its own), or table (stands
-    after FROM only)."""
+    """The kind of each function by its lower-cased name: scalar, aggregate, window, generator (makes rows and
+    columns), or table (only after FROM)."""
     return {name.lower(): kind for name, kind in _lines(functions_file(version))}
 
 

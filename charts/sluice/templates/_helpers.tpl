@@ -1,0 +1,200 @@
+{{/* The name of this installation and of all its objects: that of the release. 40 characters is what the operator takes. */}}
+{{- define "sluice.name" -}}
+{{- .Values.deployment | default .Release.Name | trunc 40 | trimAll "-" -}}
+{{- end }}
+
+{{- define "sluice.labels" -}}
+{{ include "sluice.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end }}
+
+{{- define "sluice.selector" -}}
+app.kubernetes.io/name: sluice
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
+{{/* (dict "root" $ "image" .Values.x.image "tag" "the default") */}}
+{{- define "sluice.image" -}}
+{{- $name := .image.repository -}}
+{{- if .root.Values.imageRegistry -}}
+{{- $name = printf "%s/%s" (.root.Values.imageRegistry | trimSuffix "/") $name -}}
+{{- end -}}
+{{- if .image.digest -}}
+{{ printf "%s@%s" $name .image.digest }}
+{{- else -}}
+{{ printf "%s:%s" $name (.image.tag | default .tag) }}
+{{- end -}}
+{{- end }}
+
+{{- define "sluice.operatorImage" -}}
+{{ include "sluice.image" (dict "root" . "image" .Values.operator.image "tag" .Chart.AppVersion) }}
+{{- end }}
+
+{{- define "sluice.serviceAccount" -}}
+{{ .Values.operator.serviceAccount.name | default (include "sluice.name" .) }}
+{{- end }}
+
+{{- define "sluice.redis" -}}
+{{ include "sluice.name" . | trunc 50 | trimAll "-" }}-redis
+{{- end }}
+
+{{- define "sluice.passwordSecret" -}}
+{{ .Values.redis.existingSecret | default (include "sluice.redis" .) }}
+{{- end }}
+
+{{/* Whether the chart makes the password itself. */}}
+{{- define "sluice.makesPassword" -}}
+{{- if and .Values.redis.install (not .Values.redis.existingSecret) }}true{{ end -}}
+{{- end }}
+
+{{- define "sluice.redisUrl" -}}
+{{- if .Values.redis.install -}}
+redis://{{ include "sluice.redis" . }}.{{ .Release.Namespace }}.svc:6379/0
+{{- else -}}
+{{ .Values.redis.url }}
+{{- end -}}
+{{- end }}
+
+{{- define "sluice.redisConf" -}}
+# A lease that Redis dropped for want of memory would be a hole, so it refuses to write instead. That the file is written once a
+# second is enough: what is lost with that second is built anew from Kubernetes.
+bind * -::*
+port 6379
+dir /data
+maxmemory {{ .Values.redis.maxMemory }}
+maxmemory-policy noeviction
+appendonly {{ ternary "yes" "no" .Values.redis.persistence.enabled }}
+appendfsync everysec
+save ""
+{{- end }}
+
+{{/* What the Pod Security Standard `restricted` asks for. */}}
+{{- define "sluice.podSecurity" -}}
+runAsNonRoot: true
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "sluice.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "sluice.pullSecrets" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* (dict "root" $ "of" .Values.x): where a pod may run. */}}
+{{- define "sluice.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{/* The operator's rights on objects of the namespaces that it watches. */}}
+{{- define "sluice.watchedRules" -}}
+- {apiGroups: [sluice.dev], resources: [deltawritejobs], verbs: [get, list, watch, delete]}
+- {apiGroups: [sluice.dev], resources: [deltatablepolicies], verbs: [get, list, watch]}
+- {apiGroups: [sluice.dev], resources: [deltawritejobs/status, deltatablepolicies/status], verbs: [patch]}
+- {apiGroups: [sparkoperator.k8s.io], resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [""], resources: [events], verbs: [create]}
+{{- end }}
+
+{{/* Values that contradict one another. */}}
+{{- define "sluice.check" -}}
+{{- if and (not .Values.redis.install) (not .Values.redis.url) (not .Values.redis.existingUrl.secret) }}
+{{- fail "redis.install is false: set redis.url, or redis.existingUrl.secret, to say where another Redis is" }}
+{{- end }}
+{{- if and .Values.redis.install (or .Values.redis.url .Values.redis.existingUrl.secret) }}
+{{- fail "redis.install is true and another Redis is named: set redis.install=false to use redis.url or redis.existingUrl" }}
+{{- end }}
+{{- if and .Values.redis.url .Values.redis.existingUrl.secret }}
+{{- fail "redis.url and redis.existingUrl.secret both say where Redis is: set one of them" }}
+{{- end }}
+{{- $host := `(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)` }}
+{{- $port := `([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])` }}
+{{- if and .Values.redis.url (not (regexMatch (printf `^rediss?://([A-Za-z0-9._~-]+@)?%s(:%s)?(/[0-9]+)?$` $host $port) .Values.redis.url)) }}
+{{- fail "redis.url is not of the form redis://[USER@]HOST[:PORT][/DATABASE], or the same with rediss://: it is readable in a ConfigMap, so put a password into a Secret and name it in redis.existingSecret, or the whole URL, of any form, and name it in redis.existingUrl" }}
+{{- end }}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" (include "sluice.name" .)) }}
+{{- fail (printf "the name %s, which is that of the release unless deployment is set, cannot be that of a Service: set deployment to one of small letters, digits and dashes that begins with a letter" (include "sluice.name" .)) }}
+{{- end }}
+{{- if and .Values.redis.install (not .Values.redis.image.tag) (not .Values.redis.image.digest) }}
+{{- fail "redis.image.tag and redis.image.digest are empty: set one of them" }}
+{{- end }}
+{{- range $part, $image := dict "operator" .Values.operator.image "redis" .Values.redis.image }}
+{{- if and $.Values.imageRegistry (regexMatch "^([^/]*[.:][^/]*|localhost)/" $image.repository) }}
+{{- fail (printf "%s.image.repository %s names a registry, and imageRegistry %s would be put before it: leave one of them out" $part $image.repository $.Values.imageRegistry) }}
+{{- end }}
+{{- end }}
+{{- if not (hasKey .Values.runtimes "default") }}
+{{- fail "runtimes.default is missing: jobs without runtimeRef run on it" }}
+{{- end }}
+{{- end }}
+
+{{/* (dict "root" $ "name" "..." "on" "pre-delete" "args" (list ...)): a Job of the operator's image that runs one of its hooks. */}}
+{{- define "sluice.hookJob" -}}
+{{- $name := printf "%s-%s" (include "sluice.name" .root) .name -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ $name | quote }}
+  labels: {{ include "sluice.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .name }}
+  annotations:
+    helm.sh/hook: {{ .on }}
+    helm.sh/hook-weight: "0"
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+spec:
+  # A pod that was killed halfway, or could not reach the API server, is made anew and does all of it again; an answer is final.
+  backoffLimit: 2
+  podFailurePolicy:
+    rules:
+      - action: Ignore
+        onPodConditions: [{type: DisruptionTarget}]
+      - action: FailJob
+        onExitCodes: {operator: In, values: [10]}
+  activeDeadlineSeconds: 240
+  template:
+    metadata:
+      labels: {{ include "sluice.selector" .root | nindent 8 }}
+        app.kubernetes.io/component: {{ .name }}
+    spec:
+      enableServiceLinks: false
+      serviceAccountName: {{ include "sluice.name" .root }}-hooks
+      restartPolicy: Never
+      {{- include "sluice.pullSecrets" .root | nindent 6 }}
+      {{- include "sluice.placement" .root.Values.operator | nindent 6 }}
+      securityContext: {{ include "sluice.podSecurity" .root | nindent 8 }}
+      containers:
+        - name: {{ .name | quote }}
+          image: {{ include "sluice.operatorImage" .root | quote }}
+          imagePullPolicy: {{ .root.Values.operator.image.pullPolicy }}
+          command: [sluice, hooks]
+          args: {{ concat .args (list "--namespace" .root.Release.Namespace) | toJson }}
+          # What it says last stands in the pod's status, too: kubectl describe pod shows it.
+          terminationMessagePolicy: FallbackToLogsOnError
+          resources:
+            requests: {cpu: 50m, memory: 128Mi}
+            limits: {memory: 512Mi}
+          securityContext: {{ include "sluice.containerSecurity" .root | nindent 12 }}
+          volumeMounts: [{name: tmp, mountPath: /tmp}]
+      volumes: [{name: tmp, emptyDir: {}}]
+{{- end }}

@@ -1,0 +1,17 @@
+local generation = obj.metadata.generation
+local conditions = (obj.status or {}).conditions or {}
+local is_ready = false
+
+for _, condition in ipairs(conditions) do
+  if condition.observedGeneration == generation and condition.status == "True" then
+    if condition.type == "Stalled" then
+      return { status = "Degraded", message = condition.reason .. ": " .. condition.message }
+    end
+    is_ready = is_ready or condition.type == "Ready"
+  end
+end
+
+if is_ready then
+  return { status = "Healthy", message = obj.status.reason .. ": " .. obj.status.message }
+end
+return { status = "Progressing", message = "Sluice has not looked at this version of it yet" }

@@ -1,0 +1,56 @@
+"""Durations as manifests write them."""
+
+import re
+from typing import Annotated
+
+from pydantic import Field
+
+from sluice.api.validation import Checked, matching, never_matching
+
+_DURATION = matching(
+    r"^([0-9]{1,7}[hms])+$",
+    "must be a duration in hours, minutes and seconds, such as 90s, 10m or 1h30m",
+)
+
+Duration = Annotated[str, Field(max_length=32), Checked(_DURATION)]
+
+_NO_TIME = r"^[0hms]+$"
+
+Limit = Annotated[
+    str,
+    Field(max_length=32),
+    Checked(
+        _DURATION,
+        never_matching(_NO_TIME, "must be longer than 0: leave the field out for no limit"),
+    ),
+]
+
+Retention = Annotated[
+    str,
+    Field(max_length=32),
+    Checked(
+        _DURATION,
+        never_matching(
+            _NO_TIME,
+            "must be longer than 0, or VACUUM would delete files that running jobs read: leave the field out for a week",
+        ),
+    ),
+]
+
+Interval = Annotated[
+    str,
+    Field(max_length=64),
+    Checked(
+        matching(
+            r"(?i)^[0-9]{1,7} (millisecond|second|minute|hour|day)s?$",
+            "must be an interval such as '30 seconds' or '5 minutes'",
+        )
+    ),
+]
+
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+
+
+def seconds(duration: str) -> int:
+    """Turns a duration of the form above into seconds: '1h30m' -> 5400."""
+    return sum(int(amount) * _SECONDS[unit] for amount, unit in re.findall(r"(\d+)([hms])", duration))

@@ -1,0 +1,116 @@
+"""Fields that the two resources have and this version does not honour: a closed list, so that none is passed over unseen.
+
+What refuses jobs, what policies' statuses say, the command line, the CRDs and the docs all say it from here.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from pydantic.alias_generators import to_snake
+
+from sluice.api.base import Model
+from sluice.api.job import DeltaWriteJobSpec, Retry, Risk
+from sluice.api.policy import DeltaTablePolicySpec
+
+
+def _nothing_else(_: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class NotYet:
+    path: str
+    """The field below spec, as manifests spell it."""
+    why: str
+    """What happens instead; for a job also what to do."""
+    unless: str = ""
+    """A value that asks for what happens anyway, in words; the default always does."""
+    happens_anyway: Callable[[Any], bool] = _nothing_else
+
+    def is_asked_for(self, spec: Model) -> bool:
+        *outer, last = (to_snake(name) for name in self.path.split("."))
+        owner: Model = reduce(getattr, outer, spec)
+        given = getattr(owner, last)
+        default = type(owner).model_fields[last].get_default(call_default_factory=True)
+        return given != default and not self.happens_anyway(given)
+
+
+_OTHER_WORK = "this version of Sluice runs sql and write jobs only"
+
+JOBS_REFUSED_FOR = (
+    NotYet("stream", _OTHER_WORK),
+    NotYet("application", _OTHER_WORK),
+    NotYet(
+        "runKey",
+        "this version of Sluice would run a job again if it were created again under the same key; remove it: every job that "
+        "you create is a run of its own",
+    ),
+    NotYet(
+        "writes",
+        "this version of Sluice does not check at the end of a run that it kept the promise; remove it: the job then waits "
+        "as if it wrote everywhere",
+    ),
+    NotYet(
+        "retry",
+        "this version of Sluice does not run a failed job again; remove it, or set limit: 0",
+        unless="limit: 0",
+        happens_anyway=lambda retry: isinstance(retry, Retry) and retry.limit == 0,
+    ),
+    NotYet("activeDeadlineSeconds", "this version of Sluice does not end a run for its age; remove it"),
+    NotYet(
+        "admission.startTimeout",
+        "this version of Sluice waits for a driver as long as it takes to start; remove it",
+    ),
+    NotYet(
+        "admission.risk",
+        "this version of Sluice makes jobs that may conflict wait for one another; remove it, or set Strict",
+        unless="Strict",
+        happens_anyway=lambda risk: risk is Risk.STRICT,
+    ),
+)
+"""What a job can say and no run would honour."""
+
+_NOBODY_COMPARES = "the table isn't compared with it"
+_NOBODY_CREATES = "no jobs are created from policies"
+_NOTHING_CHANGES = "nothing is changed to what the policy wants"
+
+WITHOUT_EFFECT_IN_POLICIES = (
+    NotYet("properties", _NOBODY_COMPARES),
+    NotYet("features", _NOBODY_COMPARES),
+    NotYet("clusterBy", _NOBODY_COMPARES),
+    NotYet("enforcement", _NOTHING_CHANGES),
+    NotYet("allowIrreversible", _NOTHING_CHANGES),
+    NotYet("runtimeRef", _NOBODY_CREATES),
+    NotYet("allowedNamespaces", "jobs of all namespaces may write the table"),
+    NotYet("retry", "no job is retried"),
+    NotYet("maintenance", _NOBODY_CREATES),
+    NotYet("admission.maxWriters", "as many jobs write the table as cannot conflict"),
+    NotYet("admission.risk", "jobs that may conflict wait for one another"),
+    NotYet("admission.unknownFootprint", "a job that isn't understood runs alone"),
+    NotYet("admission.defaultTimeout", "only the job's own admission.timeout ends its wait"),
+    NotYet("admission.ageAfter", "jobs queue by priority and age alone"),
+)
+"""What a policy can say without effect; the rest of it counts."""
+
+
+def why_a_job_is_refused(spec: DeltaWriteJobSpec) -> Iterator[str]:
+    """Yields a sentence for each field that it must not set yet."""
+    for one in JOBS_REFUSED_FOR:
+        if one.is_asked_for(spec):
+            yield f"spec.{one.path}: not supported yet: {one.why}"
+
+
+def what_has_no_effect(spec: DeltaTablePolicySpec) -> Iterator[str]:
+    """Yields a sentence for each field of a policy that asks for more than the default and has no effect."""
+    for one in WITHOUT_EFFECT_IN_POLICIES:
+        if one.is_asked_for(spec):
+            yield f"spec.{one.path} has no effect yet: {one.why}"
+
+
+def beside_advice_to_set(path: str) -> str:
+    """Returns what advice to set this field of a job must add: nothing, once the operator runs jobs that set it."""
+    if all(one.path != path for one in JOBS_REFUSED_FOR):
+        return ""
+    return "this version's operator does not run jobs with it yet"

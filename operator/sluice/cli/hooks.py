@@ -1,0 +1,90 @@
+"""What the Helm chart runs before and after an installation, as Jobs in the cluster. People need none of it."""
+
+import asyncio
+import signal
+from typing import Annotated
+
+import typer
+
+from sluice.cli.cluster import cluster_is_needed, run
+
+FINAL = 10
+"""The exit code of an answer, after which the Job doesn't try again; after any other it does."""
+
+hooks = typer.Typer(
+    no_args_is_help=True,
+    help="What the Helm chart runs before an installation, before its end, and after it.",
+)
+
+NAMESPACE = typer.Option("--namespace", "-n", help="The namespace of the release.")
+DEPLOYMENT = typer.Option("--deployment", help="The installation's name.")
+
+
+@hooks.command("make-password")
+def make_password(
+    *,
+    namespace: Annotated[str, NAMESPACE],
+    secret: Annotated[str, typer.Option(help="The Secret to make.")],
+    key: Annotated[str, typer.Option(help="The key of the password in it.")],
+) -> None:
+    """Makes a Secret with a random password, unless it is there."""
+    with cluster_is_needed():
+        from sluice.online.passwords import NoPasswordError
+        from sluice.online.passwords import make_password as make
+
+        try:
+            made = run(make(namespace, secret, key))
+        except NoPasswordError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(FINAL) from error
+    typer.echo(f"Secret {namespace}/{secret} {'was made' if made else 'is there already, and is kept'}")
+
+
+@hooks.command("may-go")
+def may_go(
+    *,
+    namespace: Annotated[str, NAMESPACE],
+    deployment: Annotated[str, DEPLOYMENT],
+    instance: Annotated[str, typer.Option(help="The release's name.")],
+    watch_namespaces: Annotated[
+        str, typer.Option(help="The namespaces that it watches, separated by commas; empty: all.")
+    ] = "",
+    takes_definitions: Annotated[
+        bool, typer.Option("--takes-definitions", help="The resource definitions go with the release.")
+    ] = False,
+) -> None:
+    """Stops the operator for good, unless a driver lives, a lease is held or another installation's jobs would go: exit code 10."""
+    with cluster_is_needed():
+        from sluice.online.connection import Installation
+        from sluice.online.uninstalling import Release, StillNeededError, stop_unless_needed
+
+        watched = tuple(name for name in watch_namespaces.split(",") if name)
+        at = Installation(namespace, deployment, watch_namespaces=watched)
+        try:
+            run(stop_unless_needed(Release(at, instance, takes_definitions)))
+        except StillNeededError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(FINAL) from error
+        except asyncio.CancelledError as error:
+            typer.echo(f"told to stop before it was known: the operator {deployment} goes on", err=True)
+            raise typer.Exit(128 + signal.SIGTERM) from error
+    typer.echo(f"the operator {deployment} has stopped, and nothing needs it")
+
+
+@hooks.command("tidy-up")
+def tidy_up(
+    *,
+    namespace: Annotated[str, NAMESPACE],
+    deployment: Annotated[str, DEPLOYMENT],
+    secret: Annotated[
+        str | None,
+        typer.Option(help="The Secret that was made for Redis, if there was one; another's stays."),
+    ] = None,
+) -> None:
+    """Removes the Lease, the claim and whatever else the operator made for itself."""
+    with cluster_is_needed():
+        from sluice.online.connection import Installation
+        from sluice.online.uninstalling import tidy_up as tidy
+
+        run(tidy(Installation(namespace, deployment), secret))
+    typer.echo(f"nothing is left of {deployment} in {namespace}")

@@ -1,0 +1,21 @@
+"""Remembers what was last told of each object, so that it isn't told again until it changes."""
+
+from collections.abc import Callable
+
+
+class News:
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}
+        """What was last told, by uid."""
+
+    def is_news(self, uid: str, said: str) -> bool:
+        """Whether this differs from what was last told; it counts as told from then on."""
+        before, self._told[uid] = self._told.get(uid), said
+        return before != said
+
+    def forget(self, uid: str) -> None:
+        """Forgets an object: all is well with it, or it is gone."""
+        self._told.pop(uid, None)
+
+    def forget_unless(self, wanted: Callable[[str], bool]) -> None:
+        self._told = {uid: said for uid, said in self._told.items() if wanted(uid)}

@@ -1,0 +1,177 @@
+"""What an installation needs around it besides Redis: the Spark operator, our resources as this version knows them, rights.
+
+What is missing keeps jobs from being started, and is told as a condition and by each of those jobs; once it is there they go on,
+and nothing has to be restarted.
+"""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+
+from sluice.api.operator_status import OperatorConditionType
+from sluice.controller.conditions import Conditions
+from sluice.controller.config import OperatorConfig
+from sluice.controller.world import World
+from sluice.engines import ENGINE
+from sluice.kube.client import ApiError, Kube
+from sluice.kube.definitions import Difference, look_at_definitions
+from sluice.kube.resources import APPLICATIONS
+from sluice.kube.rights import Ask, asks, may_i, rights_of
+from sluice.kube.version import TooOldError, too_old, version_of
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 2.0
+EVERY = 60.0
+"""Seconds between looks while all is well."""
+ALL_RIGHTS_EVERY = 300.0
+SOON = 3.0
+"""Seconds between looks while something is missing."""
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why no job is started now, though nothing is wrong with it."""
+
+    reason: str
+    message: str
+
+
+class Surroundings:
+    def __init__(self, kube: Kube, world: World, config: OperatorConfig) -> None:
+        self._kube = kube
+        self._world = world
+        self._rights = tuple(asks(rights_of(config.deployment), config.namespace, config.watch_namespaces))
+        self._differences: tuple[Difference, ...] = ()
+        self._unasked: ApiError | None = None
+        """Why it is not known which definitions are served."""
+        self._lacking: tuple[Ask, ...] = ()
+        self._asked_at: float | None = None
+        """When all rights were last asked for."""
+        self._told: Obstacle | None = None
+
+    async def begin(self) -> None:
+        """Looks for the first time; raises TooOldError if Kubernetes is too old."""
+        while True:
+            try:
+                version = await version_of(self._kube)
+            except ApiError as error:
+                logger.warning("it is not known which Kubernetes this is: %s; asking again", error)
+                await asyncio.sleep(PAUSE)
+                continue
+            why = too_old(version)
+            if why is not None:
+                raise TooOldError(why)
+            await self._look_at_definitions()
+            return
+
+    async def run(self) -> None:
+        """Looks again and again: what is missing may come, and what is there may go. Rights are first asked for here, beside
+        what leads: there is a request for each, in each namespace."""
+        looked_at = time.monotonic()
+        while True:
+            await asyncio.sleep(SOON)
+            if self._asked_at is None or self._is_anything_wrong or time.monotonic() - looked_at >= EVERY:
+                await self._look()
+                looked_at = time.monotonic()
+                self._world.wake()
+
+    async def _look(self) -> None:
+        await self._look_at_definitions()
+        await self._look_at_rights()
+
+    async def _look_at_definitions(self) -> None:
+        try:
+            self._differences = await look_at_definitions(self._kube)
+        except ApiError as error:
+            self._unasked = error
+        else:
+            self._unasked = None
+
+    async def _look_at_rights(self) -> None:
+        """Asks for all rights from time to time, and for those that are lacking each time: there is a request for each."""
+        is_due = self._asked_at is None or time.monotonic() - self._asked_at >= ALL_RIGHTS_EVERY
+        wanted = self._rights if is_due else self._lacking
+        try:
+            self._lacking = tuple([ask for ask in wanted if not await may_i(self._kube, ask)])
+        except ApiError as error:
+            logger.warning("it is not known what this operator is allowed: %s; asking again", error)
+        else:
+            self._asked_at = time.monotonic() if is_due else self._asked_at
+
+    @property
+    def _is_anything_wrong(self) -> bool:
+        return bool(self._lacking or self._unasked or self._older)
+
+    @property
+    def _older(self) -> str | None:
+        return next((str(one) for one in self._differences if one.is_older), None)
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether the API server serves the kind of objects by which jobs are run, as far as it was asked."""
+        return self._world.applications.is_served is not False
+
+    @property
+    def serves_all(self) -> bool:
+        """Whether no kind is missing, as far as the API server was asked."""
+        return all(mirror.is_served is not False for mirror in self._world.mirrors)
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        if self._older is not None:
+            return Obstacle("DefinitionsOutdated", self._older)
+        if not self.has_engine:
+            return Obstacle("SparkOperatorMissing", f"the API server serves no {_ENGINE}: {ENGINE.cure}")
+        return None
+
+    def not_ready(self) -> list[str]:
+        """Why this replica cannot do its work."""
+        obstacle = self.obstacle
+        return [] if obstacle is None else [obstacle.message]
+
+    def tell(self, conditions: Conditions) -> bool:
+        """Tells what is missing, and returns whether jobs are kept from being started by something else than before."""
+        self._tell_of_the_engine(conditions)
+        self._tell_of_definitions(conditions)
+        self._tell_of_rights(conditions)
+        before, self._told = self._told, self.obstacle
+        return before != self._told
+
+    def _tell_of_the_engine(self, conditions: Conditions) -> None:
+        type_ = OperatorConditionType.SPARK_OPERATOR_INSTALLED
+        if self._world.applications.is_served:
+            conditions.holds(type_)
+        elif not self.has_engine:
+            message = f"the API server serves no {_ENGINE}: {ENGINE.cure}; until then nothing is granted"
+            conditions.fails(type_, "KindMissing", message)
+
+    def _tell_of_definitions(self, conditions: Conditions) -> None:
+        type_ = OperatorConditionType.DEFINITIONS_CURRENT
+        if self._older is not None:
+            conditions.fails(type_, "Outdated", f"{self._older}; until then nothing is granted")
+        elif self._unasked is not None:
+            message = f"it is not known which definitions the API server serves: {self._unasked}"
+            conditions.fails(type_, self._unasked.reason or "NoAnswer", message)
+        else:
+            conditions.holds(type_)
+
+    def _tell_of_rights(self, conditions: Conditions) -> None:
+        type_ = OperatorConditionType.RIGHTS_GRANTED
+        if self._asked_at is None:
+            return
+        if not self._lacking:
+            conditions.holds(type_)
+            return
+        named = "; ".join(str(ask) for ask in self._lacking[:_MOST_NAMED])
+        more = f"; and {len(self._lacking) - _MOST_NAMED} more" if len(self._lacking) > _MOST_NAMED else ""
+        message = (
+            f"the operator's service account may not {named}{more}: add it to the operator's roles; `sluice doctor` "
+            "lists all that is missing"
+        )
+        conditions.fails(type_, "RightsMissing", message)
+
+
+_ENGINE = f"{APPLICATIONS.plural} of {APPLICATIONS.api.removeprefix('/apis/')}"

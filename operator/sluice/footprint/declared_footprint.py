@@ -1,0 +1,80 @@
+"""A footprint that the job declares: Sluice believes it, and applies the rules of the operation that it names."""
+
+from sluice.api.job import DeclaredFootprint, Operation
+from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.operations import (
+    APPENDS,
+    BRINGS_NEW_ROWS,
+    CLUSTERS_ANEW,
+    CREATES,
+    MAKES_A_TABLE,
+    REPLACES,
+    TRIES_ONCE,
+)
+from sluice.footprint.sql.naming import key_of
+from sluice.footprint.sql.reading import Reading, Surroundings
+from sluice.footprint.sql.statement import Statement
+from sluice.footprint.statements.insert import CLUSTERING, adds_identity
+from sluice.footprint.statements.maintenance import table_retention, vacuumed
+from sluice.predicates import Region
+from sluice.tables import key_of_path
+
+_METADATA = {
+    Operation.ALTER: Metadata.MAY_CHANGE,
+    Operation.CREATE: Metadata.MAY_CHANGE,
+    Operation.REPLACE: Metadata.CHANGES,
+    Operation.RESTORE: Metadata.RESTORES,
+    Operation.CLONE: Metadata.MAY_CHANGE,
+}
+
+
+def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> TableFootprint:
+    statement = Statement(number=1, text="", line=1, tokens=())
+    reading = Reading(statement, key_of(declared.table), around, field="spec.footprint")
+    operation = declared.operation
+    if operation is Operation.VACUUM:
+        return vacuumed(reading, table_retention(reading))
+    reads = _region(reading, declared.reads, NOTHING if operation in APPENDS else EVERYTHING)
+    writes = _region(reading, declared.writes, EVERYTHING)
+    removes = NOTHING if operation in APPENDS else reads
+    if operation is Operation.OVERWRITE_PARTITIONS:
+        reads = removes = writes
+    metadata = Metadata.MAY_CHANGE if declared.metadata else _METADATA.get(operation, Metadata.NONE)
+    if metadata is Metadata.NONE and operation in BRINGS_NEW_ROWS and adds_identity(reading, None):
+        metadata = Metadata.IDENTITY
+    return reading.footprint(
+        operation,
+        reads=NOTHING if operation is Operation.OPTIMIZE else reads,
+        reads_files=_files(operation, reads, reading),
+        adds=writes,
+        removes=EVERYTHING if removes.is_empty and operation not in APPENDS else removes,
+        blind=operation in APPENDS and reads.is_empty,
+        data_change=operation is not Operation.OPTIMIZE,
+        metadata=metadata,
+        protocol=Protocol.NONE if metadata in (Metadata.NONE, Metadata.IDENTITY) else Protocol.MAY_ADD,
+        domains=frozenset({CLUSTERING} if operation in CLUSTERS_ANEW else ()),
+        single_attempt=operation in TRIES_ONCE,
+        replaces=operation in REPLACES,
+        creates=operation in CREATES or (reading.facts is None and operation in MAKES_A_TABLE),
+        not_by_row="its conditions are declared, not read",
+        retries_itself=operation is Operation.OPTIMIZE,
+        checkpoint=None if declared.checkpoint is None else key_of_path(declared.checkpoint).text,
+        txn_app_id=declared.txn_app_id,
+    )
+
+
+def _region(reading: Reading, text: str | None, absent: Region) -> Region:
+    if text is None:
+        return absent
+    plain = text.strip().lower()
+    if plain in ("true", "false"):
+        return EVERYTHING if plain == "true" else NOTHING
+    return reading.recorded(reading.predicate(text))
+
+
+def _files(operation: Operation, reads: Region, reading: Reading) -> Region:
+    """The files that an operation reads: dynamic overwrite does not record the files that it replaces, and may
+    replace all of them where nothing is known."""
+    if operation is Operation.OVERWRITE_PARTITIONS:
+        return NOTHING if reading.facts is not None else EVERYTHING
+    return reads

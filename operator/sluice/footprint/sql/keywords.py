@@ -1,0 +1,71 @@
+"""Reads word by word the statements that the SQL parser takes for opaque text."""
+
+from collections.abc import Iterator
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from sluice.footprint.errors import NotUnderstoodError
+
+QUOTED = "`"
+"""Stands for a quoted name, which is never a keyword."""
+
+
+def word(token: Token) -> str:
+    return QUOTED if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING) else token.text.upper()
+
+
+def words(tokens: tuple[Token, ...]) -> list[str]:
+    return [word(token) for token in tokens]
+
+
+def starts_with(tokens: tuple[Token, ...], expected: tuple[str, ...]) -> bool:
+    return len(tokens) >= len(expected) and all(
+        word(token) == keyword for token, keyword in zip(tokens, expected, strict=False)
+    )
+
+
+def outside_parentheses(tokens: tuple[Token, ...]) -> Iterator[tuple[int, str]]:
+    """Yields the words outside of parentheses with their positions."""
+    depth = 0
+    for position, token in enumerate(tokens):
+        depth -= token.token_type is TokenType.R_PAREN
+        if depth == 0 and token.token_type is not TokenType.R_PAREN:
+            yield position, word(token)
+        depth += token.token_type is TokenType.L_PAREN
+
+
+def closed(tokens: tuple[Token, ...], opening: int) -> int:
+    """Returns the position after the parenthesis that closes this one. Raises NotUnderstoodError without the
+    statement's place."""
+    depth = 0
+    for position in range(opening, len(tokens)):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[position].token_type, 0)
+        if depth == 0:
+            return position + 1
+    raise NotUnderstoodError(f"the parenthesis in line {tokens[opening].line} is not closed")
+
+
+def _unquoted(token: Token) -> str:
+    """A property's value as Spark reads it: TRUE and FALSE in lower case."""
+    return token.text.lower() if word(token) in ("TRUE", "FALSE") else token.text
+
+
+def properties(tokens: tuple[Token, ...]) -> dict[str, str | None]:
+    """Reads `('key' = 'value', key.with.dots = true)` from the opening parenthesis on; a key without a value gets
+    None."""
+    found: dict[str, str | None] = {}
+    key, value, after_equals = "", None, False
+    for token in tokens[1:]:
+        if token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+            if key:
+                found[key] = value
+            key, value, after_equals = "", None, False
+            if token.token_type is TokenType.R_PAREN:
+                return found
+        elif token.token_type is TokenType.EQ:
+            after_equals = True
+        elif after_equals:
+            value = (value or "") + (token.text if token.token_type is TokenType.STRING else _unquoted(token))
+        else:
+            key += token.text
+    return found

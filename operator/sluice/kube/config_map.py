@@ -1,0 +1,43 @@
+"""A ConfigMap that several may write; each writes it only if it is still as it was read."""
+
+from dataclasses import dataclass
+
+from sluice.api.base import Json
+from sluice.kube.client import Kube, NotFoundError
+from sluice.kube.resources import CONFIG_MAPS
+
+
+@dataclass(frozen=True)
+class Read:
+    """The ConfigMap as it was when it was read; without a version if there was none."""
+
+    body: Json
+
+    @property
+    def data(self) -> dict[str, str]:
+        return self.body.get("data") or {}
+
+
+class ConfigMap:
+    def __init__(self, kube: Kube, namespace: str, name: str) -> None:
+        self._kube = kube
+        self._namespace = namespace
+        self._name = name
+
+    def __str__(self) -> str:
+        return f"ConfigMap {self._namespace}/{self._name}"
+
+    async def read(self) -> Read:
+        try:
+            return Read(await self._kube.get(CONFIG_MAPS, self._namespace, self._name))
+        except NotFoundError:
+            metadata = {"name": self._name, "namespace": self._namespace}
+            return Read({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+
+    async def write(self, read: Read, data: dict[str, str]) -> None:
+        """Writes it; fails with ConflictError if it is no longer as it was read."""
+        body = read.body | {"data": data}
+        if "resourceVersion" in body["metadata"]:
+            await self._kube.replace(CONFIG_MAPS, self._namespace, self._name, body)
+        else:
+            await self._kube.create(CONFIG_MAPS, self._namespace, body)

@@ -1,0 +1,174 @@
+"""What the operator needs to be allowed: the one list, by which its roles, the docs and its own checks go."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.kube.client import Kube
+from sluice.kube.resources import (
+    ACCESS,
+    APPLICATIONS,
+    CONFIG_MAPS,
+    EVENTS,
+    JOBS,
+    LEASES,
+    NAMESPACES,
+    OWN_ACCESS,
+    PODS,
+    POLICIES,
+    Resource,
+)
+
+DEFINITIONS = Resource("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
+
+
+class Where(StrEnum):
+    JOBS = "cluster-wide, or each watched namespace"
+    OWN = "its own namespace"
+    CLAIMS = names.CLAIMS_NAMESPACE
+    CLUSTER = "cluster-wide"
+    CLUSTER_IF_ALL = "cluster-wide, where `watchNamespaces` is empty"
+
+
+@dataclass(frozen=True)
+class Right:
+    verbs: tuple[str, ...]
+    resource: Resource
+    where: Where
+    purpose: str
+    sub: str = ""
+    name: str = ""
+    """The one object that it is about; empty: all. Whoever may create objects of a kind may create them under any name."""
+    is_needed: bool = True
+    """Whether jobs cannot be run without it."""
+
+    @property
+    def plural(self) -> str:
+        """The resource as roles name it."""
+        return f"{self.resource.plural}/{self.sub}" if self.sub else self.resource.plural
+
+
+_WATCHED = ("get", "list", "watch")
+_DRIVEN = ("get", "list", "watch", "create", "patch", "delete")
+_CHANGED = ("get", "update")
+
+
+def rights_of(deployment: str) -> tuple[Right, ...]:
+    """All that the operator of this installation needs, and nothing else."""
+    return (
+        Right(_WATCHED, JOBS, Where.JOBS, "what is to be done"),
+        Right(_WATCHED, POLICIES, Where.JOBS, "what is to be done"),
+        Right(("patch",), JOBS, Where.JOBS, "what came of it", sub="status"),
+        Right(("patch",), POLICIES, Where.JOBS, "what came of it", sub="status"),
+        Right(("delete",), JOBS, Where.JOBS, "finished jobs whose `ttlSecondsAfterFinished` is over"),
+        Right(_DRIVEN, APPLICATIONS, Where.JOBS, "attempts"),
+        Right(_DRIVEN, PODS, Where.JOBS, "drivers of attempts, and pods that take a driver's name"),
+        Right(("create",), EVENTS, Where.JOBS, "Events of jobs", is_needed=False),
+        Right(("create",), EVENTS, Where.OWN, "Events of the operator's Lease", is_needed=False),
+        Right(("create",), LEASES, Where.OWN, "one leader at a time"),
+        Right(_CHANGED, LEASES, Where.OWN, "one leader at a time", name=names.leader_lease(deployment)),
+        Right(("create",), CONFIG_MAPS, Where.OWN, "leases that nothing explains"),
+        Right(
+            _CHANGED,
+            CONFIG_MAPS,
+            Where.OWN,
+            "leases that nothing explains",
+            name=names.unexplained_leases(deployment),
+        ),
+        Right(("create",), CONFIG_MAPS, Where.CLAIMS, "claims"),
+        Right(("get", "update"), CONFIG_MAPS, Where.CLAIMS, "claims", name=names.CLAIMS),
+        Right(("get",), NAMESPACES, Where.CLUSTER, "the cluster's identity", name=names.CLAIMS_NAMESPACE),
+        Right(
+            ("list", "watch"),
+            DEFINITIONS,
+            Where.CLUSTER_IF_ALL,
+            "kopf follows which kinds there are; without this right the log says so, and it looks only once",
+            is_needed=False,
+        ),
+        Right(
+            ("list", "watch"),
+            NAMESPACES,
+            Where.CLUSTER_IF_ALL,
+            "kopf follows which namespaces there are; without this right the log says so, and it looks only once",
+            is_needed=False,
+        ),
+        Right(
+            ("get",),
+            LEASES,
+            Where.CLUSTER,
+            "whether a claim that is in the way is void; where this is not allowed, the claim stands",
+            is_needed=False,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One thing that the API server may allow, or not."""
+
+    verb: str
+    right: Right
+    namespace: str | None
+    """None: in all namespaces, or of no namespace."""
+
+    def __str__(self) -> str:
+        group = self.right.resource.group
+        what = f"{self.right.plural}.{group}" if group else self.right.plural
+        one = f" {self.right.name}" if self.right.name else ""
+        of_none = self.right.resource in (NAMESPACES, DEFINITIONS)
+        place = f"in namespace {self.namespace}" if self.namespace else "" if of_none else "in all namespaces"
+        return " ".join(part for part in (f"{self.verb} {what}{one}", place) if part)
+
+    @property
+    def attributes(self) -> Json:
+        right = self.right
+        asked = {
+            "verb": self.verb,
+            "group": right.resource.group,
+            "resource": right.resource.plural,
+            "subresource": right.sub,
+            "name": right.name,
+            "namespace": self.namespace or "",
+        }
+        return {name: value for name, value in asked.items() if value}
+
+
+def asks(rights: Iterable[Right], own_namespace: str, watched: tuple[str, ...]) -> Iterator[Ask]:
+    """All that an operator of this namespace needs that runs the jobs of these; none: of all."""
+    places: dict[Where, tuple[str | None, ...]] = {
+        Where.JOBS: watched or (None,),
+        Where.OWN: (own_namespace,),
+        Where.CLAIMS: (names.CLAIMS_NAMESPACE,),
+        Where.CLUSTER: (None,),
+        Where.CLUSTER_IF_ALL: () if watched else (None,),
+    }
+    for right in rights:
+        for namespace in places[right.where]:
+            for verb in right.verbs:
+                yield Ask(verb, right, namespace)
+
+
+async def may_i(kube: Kube, asked: Ask) -> bool:
+    """Whether whoever asks is allowed that."""
+    return _allowed(await kube.create(OWN_ACCESS, None, _review(asked, {})))
+
+
+async def may_account(kube: Kube, asked: Ask, namespace: str, account: str) -> bool:
+    """Whether the service account is allowed that; whoever asks must be allowed to create SubjectAccessReviews."""
+    who = {
+        "user": f"system:serviceaccount:{namespace}:{account}",
+        "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
+    }
+    return _allowed(await kube.create(ACCESS, None, _review(asked, who)))
+
+
+def _review(asked: Ask, who: Json) -> Json:
+    kind = "SubjectAccessReview" if who else "SelfSubjectAccessReview"
+    spec = who | {"resourceAttributes": asked.attributes}
+    return {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+
+
+def _allowed(review: Json) -> bool:
+    return bool((review.get("status") or {}).get("allowed"))

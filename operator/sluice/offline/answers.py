@@ -1,0 +1,174 @@
+"""Writes whatever is answered without a cluster as JSON: pipelines rely on the names of fields."""
+
+from collections.abc import Iterable
+
+from sluice.api.base import Json
+from sluice.conflicts import Pair, Verdict
+from sluice.footprint import TableFootprint
+from sluice.offline.advice import Change
+from sluice.offline.history.replay import Collision, Fate, History
+from sluice.offline.manifests import Trouble
+from sluice.offline.pairs import Explanation, Understood
+from sluice.offline.plan import Plan, Saving
+
+
+def verdict_json(verdict: Verdict) -> Json:
+    return {
+        "verdict": str(verdict.level),
+        "exception": verdict.exception,
+        "rule": verdict.rule,
+        "reason": verdict.reason,
+        "overlap": verdict.overlap,
+        "advice": verdict.advice,
+    }
+
+
+def pair_json(pair: Pair) -> Json:
+    return {
+        "together": pair.together,
+        "order": pair.order.value,
+        "firstLoses": verdict_json(pair.first_loses),
+        "secondLoses": verdict_json(pair.second_loses),
+    }
+
+
+def explanation_json(explanation: Explanation) -> Json:
+    directions = [
+        {"table": table, **verdict_json(verdict), "readers": verdict.readers}
+        for _, _, verdict, table in explanation.directions
+    ]
+    return {
+        "first": explanation.first.name,
+        "second": explanation.second.name,
+        "together": explanation.pair.together,
+        "order": explanation.order.value,
+        "firstLoses": directions[0],
+        "secondLoses": directions[1],
+        "advice": [
+            {**change_json(remedy.change), "order": remedy.order.value} for remedy in explanation.remedies
+        ],
+        "hints": list(explanation.hints),
+        "widened": {job.name: list(job.widened) for job in (explanation.first, explanation.second)},
+        "notYet": {one.name: list(one.job.not_yet) for one in (explanation.first, explanation.second)},
+        "assumptions": list(explanation.assumptions),
+    }
+
+
+def plan_json(plan: Plan) -> Json:
+    names = [job.name for job in plan.jobs]
+    return {
+        "jobs": [
+            {
+                "name": job.name,
+                "place": job.job.place,
+                "tables": [str(key) for key in job.footprint.keys],
+                "notYet": list(job.job.not_yet),
+            }
+            for job in plan.jobs
+        ],
+        "pairs": plan.pairs,
+        "conflicts": [
+            {
+                "first": names[edge.first],
+                "second": names[edge.second],
+                "verdict": str(edge.level),
+                "order": edge.pair.order.value,
+                "table": edge.table,
+                "firstLoses": verdict_json(edge.pair.first_loses),
+                "secondLoses": verdict_json(edge.pair.second_loses),
+            }
+            for edge in plan.edges
+        ],
+        "runTogether": {
+            "jobs": [names[number] for number in plan.widest.members],
+            "atMost": plan.widest.at_most,
+            "exact": plan.widest.exact,
+        },
+        "advice": [saving_json(saving) for saving in plan.savings],
+        "assumptions": list(plan.assumptions),
+        "troubles": troubles_json(plan.troubles),
+    }
+
+
+def saving_json(saving: Saving) -> Json:
+    change = None if saving.change is None else change_json(saving.change)
+    return {
+        "pairs": saving.pairs,
+        "jobs": list(saving.jobs),
+        "change": change,
+        "hint": None if change else saving.hint,
+    }
+
+
+def change_json(change: Change) -> Json:
+    return {
+        "job": change.job,
+        "lines": [{"place": line.place, "before": line.before, "after": line.after} for line in change.lines],
+        "keepsResult": change.keeps_result,
+        "because": change.because,
+    }
+
+
+def troubles_json(troubles: Iterable[Trouble]) -> list[Json]:
+    return [{"place": trouble.place, "why": trouble.why} for trouble in troubles]
+
+
+def footprint_json(job: Understood) -> Json:
+    return {
+        "job": job.name,
+        "tables": [_table(table) for table in job.footprint.tables],
+        "notYet": list(job.job.not_yet),
+    }
+
+
+def _table(table: TableFootprint) -> Json:
+    return {
+        "table": table.table.text,
+        "statement": table.statement,
+        "operation": table.operation.value,
+        "autoCompaction": table.hook,
+        "reads": table.reads_text,
+        "writes": table.writes_text,
+        "blind": table.is_blind,
+        "metadata": table.metadata.value,
+        "widened": list(table.widened),
+        "advice": [advice for advice in (table.reads_advice, table.writes_advice) if advice],
+    }
+
+
+def history_json(history: History) -> Json:
+    log = history.log
+    return {
+        "table": log.location,
+        "commits": len(log.commits),
+        "versions": [log.commits[0].version, log.commits[-1].version],
+        "missing": log.missing,
+        "checkpoints": log.checkpoints,
+        "partitionColumns": list(log.partition_columns),
+        "overlapping": history.overlapping,
+        "overlaps": history.overlaps,
+        "widest": history.widest,
+        "withinSeconds": history.within_seconds,
+        "writers": [
+            {
+                "name": writer.name,
+                "commits": writer.commits,
+                "partitions": writer.partitions,
+                "withoutPin": writer.without_pin,
+            }
+            for writer in history.writers
+        ],
+        "collisions": [_collision(one) for one in history.collisions],
+        "freedBy": {fate.name.lower(): history.total(fate) for fate in Fate if fate is not Fate.APART},
+        "unreadable": list(log.unreadable),
+    }
+
+
+def _collision(one: Collision) -> Json:
+    return {
+        "writers": list(one.writers),
+        "met": one.met,
+        "overlapped": {fate.name.lower(): n for fate, n in sorted(one.side_by_side.items())},
+        "closeTogether": {fate.name.lower(): n for fate, n in sorted(one.close_together.items())},
+        "example": list(one.example) if one.example else None,
+    }

@@ -1,0 +1,245 @@
+"""Examines an installation in one go, from where a person's kubectl works. Each check stands by itself: what one cannot ask is told
+by that one, and the others go on."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from sluice.api import names
+from sluice.api.conditions import ConditionStatus
+from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
+from sluice.controller.config import ConfigError, understood
+from sluice.engines import ENGINE
+from sluice.installations.claims import Claim, overlaps
+from sluice.installations.register import Register, identity_of
+from sluice.kube.client import ApiError, Kube, NotFoundError
+from sluice.kube.definitions import look_at_definitions
+from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, JOBS, LEASES
+from sluice.kube.rights import asks, may_account, rights_of
+from sluice.kube.version import too_old, version_of
+from sluice.online.connection import Installation, cluster, unusable
+from sluice.online.findings import Finding, fail, ok, warn
+from sluice.online.redis_check import redis_findings
+from sluice.online.runtime_checks import runtime_findings
+from sluice.online.status import SILENT_AFTER
+
+LABEL = "app.kubernetes.io/name=sluice"
+CONFIG_KEY = "sluice.yaml"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the person says beside the installation's name."""
+
+    redis_url: str | None = None
+    service_account: str | None = None
+    reads_config: bool = True
+    """Whether the installation's configuration is to be read from its ConfigMap."""
+    deployment: str | None = None
+
+
+Check = Callable[[Kube, Installation, Asked], AsyncIterator[Finding]]
+
+
+async def examined(at: Installation, asked: Asked) -> list[Finding]:
+    found: list[Finding] = []
+    async with cluster() as kube:
+        if asked.reads_config:
+            at, told = await _with_config(kube, at, asked)
+            found += told
+        for name, check in _CHECKS.items():
+            try:
+                found += [finding async for finding in check(kube, at, asked)]
+            except ApiError as error:
+                if not error.status:
+                    raise
+                found.append(warn(name, "", f"the cluster does not say: {error}", "ask somebody who may"))
+    if asked.redis_url and (why := unusable(asked.redis_url)):
+        return [*found, fail("redis", "--redis-url", f"it {why}", "correct --redis-url or SLUICE_REDIS_URL")]
+    return found + await redis_findings(at, asked.redis_url)
+
+
+async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Installation, list[Finding]]:
+    """The installation as the ConfigMap of its chart describes it."""
+    place = f"ConfigMap of namespace {at.namespace} labelled {LABEL}"
+    try:
+        maps = (await kube.list(CONFIG_MAPS, at.namespace, LABEL))["items"]
+    except ApiError as error:
+        if not error.status:
+            raise
+        return at, [
+            warn("configuration", "", f"the {place} cannot be read: {error}", "name the file by --config")
+        ]
+    for one in maps:
+        text = (one.get("data") or {}).get(CONFIG_KEY)
+        if text is None:
+            continue
+        where = f"{at.namespace}/{one['metadata']['name']}"
+        try:
+            config = understood(text, where)
+        except ConfigError as error:
+            return at, [fail("configuration", where, str(error), "correct it, and restart the operator")]
+        if asked.deployment not in (None, config.deployment):
+            continue
+        known = replace(
+            at,
+            deployment=config.deployment,
+            watch_namespaces=config.watch_namespaces,
+            profiles=config.runtimes,
+        )
+        return known, [ok("configuration", where, "it is understood")]
+    message = f"there is no {place} with the key {CONFIG_KEY}: runtime profiles and watched namespaces are not known"
+    return at, [
+        warn("configuration", "", message, "name the operator's namespace by -n, or its file by --config")
+    ]
+
+
+async def _kubernetes(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    version = await version_of(kube)
+    why = too_old(version)
+    if why is None:
+        number = f"{version.get('major')}.{version.get('minor')}"
+        yield ok("kubernetes", "", f"version {number} ({version.get('gitVersion')})")
+    else:
+        yield fail("kubernetes", "", why, "upgrade the cluster")
+
+
+async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    for one in await look_at_definitions(kube):
+        if one.is_older:
+            yield fail("definitions", one.kind, one.what, one.cure)
+        elif one.unknown:
+            yield warn("definitions", one.kind, one.what, "upgrade this operator, or leave it so until then")
+        else:
+            yield ok("definitions", one.kind, f"{names.API_VERSION} has every field of this version")
+
+
+async def _spark_operator(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    kind = f"{APPLICATIONS.plural} of {APPLICATIONS.api.removeprefix('/apis/')}"
+    if await kube.is_discovered(APPLICATIONS):
+        yield ok(
+            "spark operator",
+            "",
+            f"the API server serves {kind}; whether an operator runs them is not checked",
+        )
+    else:
+        yield fail("spark operator", "", f"the API server serves no {kind}", ENGINE.cure)
+
+
+async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    name = names.leader_lease(at.deployment)
+    where = f"Lease {at.namespace}/{name}"
+    look = f"kubectl get pods -n {at.namespace}; its log says why it does not lead"
+    try:
+        lease = await kube.get(LEASES, at.namespace, name)
+    except NotFoundError:
+        cure = f"name the operator by -n and --deployment, or {look}"
+        yield fail("operator", where, "it is not there: no operator of that name has led yet", cure)
+        return
+    spec = lease.get("spec") or {}
+    leader, renewed = spec.get("holderIdentity"), spec.get("renewTime")
+    silent = _seconds_since(renewed)
+    if not leader:
+        yield fail("operator", where, "nobody leads: no job is admitted", look)
+    elif silent is None or silent > SILENT_AFTER:
+        since = "it is not known since when" if silent is None else f"for {silent:.0f} s"
+        yield fail("operator", where, f"{leader} has not renewed it {since}", look)
+    else:
+        yield ok("operator", where, f"{leader} leads, and renewed it {max(silent, 0):.0f} s ago")
+    annotations = lease["metadata"].get("annotations") or {}
+    for finding in _conditions(read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))):
+        yield finding
+
+
+def _conditions(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:
+    said = {one.type: one for one in conditions}
+    for type_ in OperatorConditionType:
+        one = said.get(type_)
+        if one is None:
+            yield warn("condition", type_.value, "the operator has not told it yet", "ask again in a minute")
+        elif one.status is ConditionStatus.TRUE:
+            yield ok("condition", type_.value, one.message)
+        else:
+            yield fail("condition", type_.value, f"{one.reason}: {one.message}", "do as the message says")
+
+
+async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[Finding]:
+    account = asked.service_account or await _account_of_deployment(kube, at)
+    if account is None:
+        message = f"no Deployment of namespace {at.namespace} is labelled {LABEL}, so the operator's account is not known"
+        cure = (
+            "name it by --service-account; the condition RightsGranted tells what the operator found itself"
+        )
+        yield warn("rights", "", message, cure)
+        return
+    who = f"{at.namespace}:{account}"
+    lacking = False
+    for ask in asks(rights_of(at.deployment), at.namespace, at.watch_namespaces):
+        if await may_account(kube, ask, at.namespace, account):
+            continue
+        lacking = True
+        told = fail if ask.right.is_needed else warn
+        yield told("rights", who, f"may not {ask}: {ask.right.purpose}", "add it to the operator's role")
+    if not lacking:
+        yield ok("rights", who, "may do all that the operator needs")
+
+
+async def _account_of_deployment(kube: Kube, at: Installation) -> str | None:
+    for one in (await kube.list(DEPLOYMENTS, at.namespace, LABEL))["items"]:
+        return one["spec"]["template"]["spec"].get("serviceAccountName") or "default"
+    return None
+
+
+async def _installations(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    identity = await identity_of(kube, at.namespace, at.deployment)
+    data = await Register(kube).claims()
+    where = f"ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
+    try:
+        own = Claim.from_json(data.get(identity.key, ""))
+    except (ValueError, RecursionError):
+        own = None
+        yield warn("installations", where, f"it has no claim of {identity.key}", "see the operator's log")
+        if at.profiles is None:
+            return
+    # What it would claim: of its Redis nothing is known, because the environment of the operator may say another one.
+    wanted = own or Claim(identity, at.watch_namespaces, identity.key, "", "", "")
+    found = overlaps(wanted, data)
+    for one in found:
+        cure = f"if it is gone for good, delete its Lease; else give each namespaces and a Redis of its own: see {where}"
+        yield fail("installations", one.key, one.why, cure)
+    others = sorted(key for key in data if key != identity.key)
+    if own is not None and not found:
+        beside = f"beside {', '.join(others)}, with which it shares nothing" if others else "the only one"
+        yield ok("installations", identity.key, f"{beside}; its Redis is {own.redis}")
+
+
+async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    if at.profiles is None:
+        yield warn(
+            "runtimes", "", "the runtime profiles are not known", "name the operator's file by --config"
+        )
+        return
+    namespaces = set(at.watch_namespaces)
+    if not namespaces:
+        async for page in kube.pages(JOBS, None):
+            namespaces |= {job["metadata"]["namespace"] for job in page["items"]}
+    async for finding in runtime_findings(kube, at.profiles, sorted(namespaces)):
+        yield finding
+
+
+_CHECKS: dict[str, Check] = {
+    "kubernetes": _kubernetes,
+    "definitions": _definitions,
+    "spark operator": _spark_operator,
+    "operator": _operator,
+    "rights": _rights,
+    "installations": _installations,
+    "runtimes": _runtimes,
+}
+
+
+def _seconds_since(text: object) -> float | None:
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(str(text))).total_seconds()
+    except ValueError:
+        return None

@@ -1,0 +1,33 @@
+"""What a check of an installation finds: one line, with what to do."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    """Jobs run, or it could not be found out."""
+    FAIL = "fail"
+    """Jobs do not run, or some of them do not."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    check: str
+    subject: str
+    level: Level
+    message: str
+    cure: str = ""
+
+
+def ok(check: str, subject: str, message: str) -> Finding:
+    return Finding(check, subject, Level.OK, message)
+
+
+def warn(check: str, subject: str, message: str, cure: str = "") -> Finding:
+    return Finding(check, subject, Level.WARN, message, cure)
+
+
+def fail(check: str, subject: str, message: str, cure: str = "") -> Finding:
+    return Finding(check, subject, Level.FAIL, message, cure)

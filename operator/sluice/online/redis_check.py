@@ -1,0 +1,53 @@
+"""Redis as it is seen from here, where somebody says how it can be reached."""
+
+from redis.exceptions import AuthenticationError, RedisError
+
+from sluice.installations.claims import redis_address
+from sluice.leases.former import former
+from sluice.leases.keys import Keys
+from sluice.online.connection import Installation, redis_of
+from sluice.online.errors import OnlineError
+from sluice.online.findings import Finding, fail, ok, warn
+
+_POLICY = "noeviction"
+
+
+async def redis_findings(at: Installation, url: str | None) -> list[Finding]:
+    if url is None:
+        message = "it is not asked from here: the condition LeaseTableUsable tells what the operator finds"
+        return [ok("redis", "", message)]
+    where = redis_address(url)
+    try:
+        async with redis_of(Installation(at.namespace, at.deployment, url)) as redis:
+            try:
+                settings = await redis.config_get("maxmemory-policy")
+                seen = await former(redis, Keys(at.deployment))
+            except AuthenticationError as error:
+                return [
+                    fail(
+                        "redis",
+                        where,
+                        f"it refuses the user name or the password: {error}",
+                        "correct --redis-url",
+                    )
+                ]
+            except (RedisError, ValueError) as error:
+                return [fail("redis", where, str(error), "see the section Redis of docs/operations.md")]
+    except OnlineError as error:
+        return [fail("redis", where, str(error), "start it, or correct --redis-url")]
+    policy = settings.get("maxmemory-policy")
+    found = [
+        ok("redis", where, f"it answers, and maxmemory-policy is {_POLICY}")
+        if policy == _POLICY
+        else fail(
+            "redis",
+            where,
+            f"maxmemory-policy is {policy}, so that leases may be evicted",
+            f"set it to {_POLICY}",
+        )
+    ]
+    if seen.installation is None:
+        found.append(warn("redis", where, f"it keeps no leases of a deployment {at.deployment} yet"))
+    else:
+        found.append(ok("redis", where, f"it keeps the leases of installation {seen.installation}"))
+    return found

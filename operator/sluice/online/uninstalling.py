@@ -1,0 +1,189 @@
+"""Ends an installation: it may go when no driver of it lives, and it leaves nothing behind.
+
+The operator is stopped before anybody looks: as long as it runs, it may start a driver after the look. Whoever is told to
+stop in between lets it go on; one that is killed is made anew by its Job, and looks again.
+"""
+
+import asyncio
+import json
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.installations.claims import claim_key
+from sluice.installations.register import Register
+from sluice.installations.unexplained import UnexplainedLeases, in_words
+from sluice.kube.client import Kube, NotFoundError
+from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, Resource
+from sluice.online.connection import Installation, cluster
+from sluice.online.errors import OnlineError
+from sluice.online.passwords import remove_password
+
+POLL = 0.5
+REPLICAS = 1
+"""How many operators the chart runs."""
+STOPS_WITHIN = 90.0
+"""Seconds: a pod that is told to stop is killed after thirty."""
+MOST_NAMED = 10
+OPERATOR_PODS = (
+    "app.kubernetes.io/name=sluice,app.kubernetes.io/component=operator,app.kubernetes.io/instance={}"
+)
+
+
+class StillNeededError(OnlineError):
+    """A driver lives or a lease is held: to ask again at once gives the same answer."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What Helm installed."""
+
+    at: Installation
+    instance: str
+    """The release's name, by which its pods are labelled."""
+    takes_definitions: bool = False
+    """Whether the resource definitions go with it, and with them the jobs of all installations."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    """An object with our finalizer."""
+
+    resource: Resource
+    body: Json
+
+    @property
+    def kind(self) -> str:
+        return self.resource.plural.removesuffix("s")
+
+    @property
+    def named(self) -> str:
+        return f"{self.kind} {self.body['metadata']['namespace']}/{self.body['metadata']['name']}"
+
+    @property
+    def without_finalizer(self) -> str:
+        """The command that takes our finalizer off, and no other."""
+        metadata = self.body["metadata"]
+        path = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
+        patch = [
+            {"op": "test", "path": path, "value": names.FINALIZER_LEASE},
+            {"op": "remove", "path": path},
+        ]
+        return f"kubectl -n {metadata['namespace']} patch {self.kind} {metadata['name']} --type=json -p '{json.dumps(patch)}'"
+
+
+async def stop_unless_needed(release: Release) -> None:
+    """Stops the operator for good; raises StillNeededError, and lets it go on, as long as a driver lives or a lease is held."""
+    at = release.at
+    _cancelled_when_told_to_stop()
+    async with cluster() as kube:
+        if release.takes_definitions and (others := await _others(kube, at)):
+            raise StillNeededError(
+                f"{at.deployment} in {at.namespace} may not be uninstalled: the resource definitions would go with it (crds.keep"
+                f" is false), and with them all jobs of {others}. Set crds.keep=true, or uninstall the others first; an "
+                f"installation that is gone for good is to be removed from ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
+            )
+        try:
+            await _scale(kube, at, 0)
+            await _until_stopped(kube, release)
+            why = await _needed_for(kube, at)
+        except BaseException:
+            await _scale(kube, at, REPLICAS)
+            raise
+        if why:
+            await _scale(kube, at, REPLICAS)
+            raise StillNeededError(
+                f"{at.deployment} in {at.namespace} may not be uninstalled yet, and goes on: {why}"
+            )
+
+
+async def tidy_up(at: Installation, secret: str | None) -> None:
+    """Removes what the operator made for itself, and the claim by which it would stand in the way of another installation."""
+    async with cluster() as kube:
+        await _delete(kube, CONFIG_MAPS, at, names.unexplained_leases(at.deployment))
+        await _delete(kube, LEASES, at, names.leader_lease(at.deployment))
+        if secret is not None:
+            await remove_password(kube, at.namespace, secret)
+        # The claim goes last: until then nobody takes this installation's place.
+        await Register(kube).remove({claim_key(at.namespace, at.deployment)})
+
+
+def _cancelled_when_told_to_stop() -> None:
+    if (task := asyncio.current_task()) is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
+async def _others(kube: Kube, at: Installation) -> str:
+    """The other installations that claim something; empty: there is none."""
+    own = claim_key(at.namespace, at.deployment)
+    keys = [key.partition(".") for key in sorted(await Register(kube).claims()) if key != own]
+    return ", ".join(f"{deployment} in {namespace}" for namespace, _, deployment in keys)
+
+
+async def _scale(kube: Kube, at: Installation, replicas: int) -> None:
+    with suppress(NotFoundError):  # somebody has deleted it: then it has stopped
+        await kube.patch(
+            DEPLOYMENTS, at.namespace, at.deployment, {"spec": {"replicas": replicas}}, sub="scale"
+        )
+
+
+async def _until_stopped(kube: Kube, release: Release) -> None:
+    at = release.at
+    loop = asyncio.get_running_loop()
+    until = loop.time() + STOPS_WITHIN
+    selector = OPERATOR_PODS.format(release.instance)
+    while (await kube.list(PODS, at.namespace, selector))["items"]:
+        if loop.time() > until:
+            raise OnlineError(
+                f"the operator {at.deployment} in {at.namespace} was told to stop, and its pod is still there after "
+                f"{STOPS_WITHIN:.0f} s: see kubectl -n {at.namespace} get pods"
+            )
+        await asyncio.sleep(POLL)
+
+
+async def _needed_for(kube: Kube, at: Installation) -> str:
+    """Why it can't go; empty: it can."""
+    holding = [held async for held in _holding(kube, at.watch_namespaces)]
+    if holding:
+        return (
+            f"{_counted([held.named for held in holding])} its finalizer {names.FINALIZER_LEASE}, so a driver may still write: "
+            "wait until the jobs have ended, or delete them and wait until they are gone. If there is no DeltaWriteJob behind it, "
+            f"and it is sure that its driver is dead, take the finalizer off: {holding[0].without_finalizer}"
+        )
+    try:
+        unexplained = [
+            grant.lease for grant in await UnexplainedLeases(kube, at.namespace, at.deployment).read()
+        ]
+    except ValueError as error:
+        return str(error)
+    return in_words(unexplained) if unexplained else ""
+
+
+async def _holding(kube: Kube, namespaces: Sequence[str]) -> AsyncIterator[_Held]:
+    for resource in (APPLICATIONS, PODS):
+        for namespace in namespaces or (None,):
+            try:
+                async for page in kube.pages(resource, namespace):
+                    for body in page["items"]:
+                        if names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ()):
+                            yield _Held(resource, body)
+            except NotFoundError:
+                if resource is not APPLICATIONS:
+                    raise
+                # No Spark operator is installed, or no longer: drivers would be among the pods.
+
+
+def _counted(holding: Sequence[str]) -> str:
+    named = ", ".join(holding[:MOST_NAMED])
+    more = len(holding) - MOST_NAMED
+    return f"{named}{f' and {more} more' if more > 0 else ''} {'has' if len(holding) == 1 else 'have'}"
+
+
+async def _delete(kube: Kube, resource: Resource, at: Installation, name: str) -> None:
+    try:
+        await kube.delete(resource, at.namespace, name)
+    except NotFoundError:
+        return  # it never made one

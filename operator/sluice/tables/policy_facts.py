@@ -1,0 +1,83 @@
+"""Reads what a policy declares about its table, and decides what counts once the log has been read: the log overrides it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sluice.api.policy import DeltaTablePolicySpec, DialectName, IsolationLevel, LogStoreKind
+from sluice.api.policy_status import Drift
+from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
+from sluice.tables.facts import TableFacts
+from sluice.tables.log_store import LogStore
+
+LOG_STORES = {
+    LogStoreKind.SAFE: LogStore.SAFE,
+    LogStoreKind.S3_SINGLE_DRIVER: LogStore.S3_SINGLE_DRIVER,
+    LogStoreKind.S3_DYNAMODB: LogStore.S3_DYNAMODB,
+}
+
+
+@dataclass(frozen=True)
+class Declared:
+    partition_by: tuple[str, ...] | None = None
+    isolation_level: IsolationLevel | None = None
+    dialect: Dialect | None = None
+    log_store: LogStore | None = None
+
+
+def declared_by(spec: DeltaTablePolicySpec) -> Declared:
+    dialect = None
+    if spec.dialect is not None:
+        given = spec.dialect
+        dialect = {
+            DialectName.OSS: oss(given.version),
+            DialectName.DATABRICKS: databricks(given.runtime, photon=given.photon),
+            DialectName.DELTA_RS: delta_rs(given.version),
+        }[given.name]
+    return Declared(
+        partition_by=spec.partition_by,
+        isolation_level=spec.isolation_level,
+        dialect=dialect,
+        log_store=None if spec.log_store is None else LOG_STORES[spec.log_store],
+    )
+
+
+def known(found: TableFacts, declared: Declared | None, assumed: TableFacts | None = None) -> TableFacts:
+    """All that is known of a table: what was found, plus what a policy adds that no log says. Nothing that logs do
+    say, such as columns, is taken from a policy: it names no types, and without them two conditions cannot be
+    compared. `assumed` is what to assume about its columns where nothing was found."""
+    if declared is None:
+        return found
+    if found.unread is not None and assumed is not None:
+        level = declared.isolation_level
+        found = replace(
+            assumed,
+            write_serializable=level is IsolationLevel.WRITE_SERIALIZABLE,
+            serializable=level is IsolationLevel.SERIALIZABLE,
+        )
+    return replace(
+        found,
+        dialect=declared.dialect or found.dialect,
+        log_store=declared.log_store or found.log_store,
+    )
+
+
+def drift(found: TableFacts, declared: Declared) -> tuple[Drift, ...]:
+    """Where the log differs from what the policy declares."""
+    if not found.exists or found.unread is not None:
+        return ()
+    return tuple(_differences(found, declared))
+
+
+def _differences(found: TableFacts, declared: Declared) -> Iterator[Drift]:
+    columns = tuple(column.name for column in found.columns.partition_columns)
+    wanted = declared.partition_by
+    if wanted is not None and sorted(map(str.lower, wanted)) != sorted(map(str.lower, columns)):
+        yield Drift(field="partitionBy", wanted=_listed(wanted), found=_listed(columns))
+    weak = found.is_write_serializable(declared.dialect)
+    level = IsolationLevel.WRITE_SERIALIZABLE if weak else IsolationLevel.SERIALIZABLE
+    if declared.isolation_level not in (None, level):
+        yield Drift(field="isolationLevel", wanted=str(declared.isolation_level), found=str(level))
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    return ", ".join(columns) or "none"

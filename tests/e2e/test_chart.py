@@ -1,0 +1,226 @@
+"""From `helm install` to jobs that succeed, and back: Sluice, Redis and the engine run in the cluster, as users run them."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from deltalake import DeltaTable
+
+from cluster.cluster import Cluster
+from devenv.images import ENGINE, OPERATOR, REDIS, Image, ensure_images
+from devenv.toolchain import cache
+from documentation import ROOT, commands_run_by
+from e2e.conftest import CRDS, REAL_OPERATOR
+from e2e.installed import (
+    ENGINE_CHART,
+    INSTANCE,
+    NAMESPACE,
+    NEXT_COLUMN,
+    RELEASE,
+    Team,
+    job,
+    next_chart,
+    values,
+    volume,
+)
+from integration.objects import Objects
+from integration.waiting import eventually
+from sluice.api import names
+from sluice.api.base import Json
+
+pytestmark = pytest.mark.timeout(2400)
+
+GONE_SECONDS = 120
+
+
+DOCUMENTED = [one.text for one in commands_run_by(__file__, ROOT / "docs" / "install.md")]
+
+
+def documented(beginning: str) -> str:
+    """The one command of docs/install.md that begins so."""
+    (found,) = [command for command in DOCUMENTED if command.startswith(beginning)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("volumes")
+
+
+@pytest.fixture(scope="module")
+def images(cluster: Cluster) -> Mapping[str, Image]:
+    """All but the Spark image, loaded."""
+    made = ensure_images(cache(), (OPERATOR, REDIS, ENGINE))
+    for one in made.values():
+        cluster.load(one.archive)
+    return made
+
+
+@pytest.fixture(scope="module")
+def values_file(
+    images: Mapping[str, Image],
+    image: Image,
+    spark_conf: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    file = tmp_path_factory.mktemp("values") / "values.yaml"
+    named = [(part, images[part].name) for part in ("operator", "redis")]
+    file.write_text(yaml.safe_dump(values(named, image.name, spark_conf)))
+    return file
+
+
+@pytest.fixture(scope="module")
+def team(
+    kubernetes: Any,
+    images: Mapping[str, Image],
+    values_file: Path,
+    lake: Path,
+    request: pytest.FixtureRequest,
+) -> Iterator[Team]:
+    """A restricted namespace, volumes, and whatever runs SparkApplications; without Sluice, and without its definitions."""
+    cluster: Cluster = kubernetes.cluster
+    team = Team(cluster, Objects(kubernetes.objects.server, NAMESPACE), values_file)
+    team.types(documented("kubectl create namespace"))
+    team.kubectl("create", "namespace", "engine")
+    for namespace in (NAMESPACE, "engine"):
+        team.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    team.kubectl("delete", "crd", f"{names.JOB_PLURAL}.{names.GROUP}", f"{names.POLICY_PLURAL}.{names.GROUP}")
+    for claim in ("lake", f"data-{RELEASE}-redis-0"):
+        team.apply(volume(claim, claim, lake / claim))
+    team.types(documented("kubectl -n team apply -f examples/install/lake.yaml"))
+    if REAL_OPERATOR in os.environ:
+        request.getfixturevalue("spark_operator")
+    else:
+        options = [f"--set=image={images['engine'].name}", f"--set=jobNamespace={NAMESPACE}"]
+        done = cluster.helm("-n", "engine", "install", "engine", str(ENGINE_CHART), *options, "--wait")
+        assert done.returncode == 0, done.stderr + team.told()
+    yield team
+    for folder in CRDS:
+        for definition in sorted(folder.glob("*.yaml")):
+            kubernetes.apply(definition.read_text())
+
+
+@pytest.fixture(scope="module")
+def installed(team: Team) -> Team:
+    team.types(documented("helm install sluice"))
+    return team
+
+
+def test_from_install_to_the_first_jobs_as_the_docs_say(
+    installed: Team, lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    began = time.monotonic()
+    installed.types(documented("kubectl -n team apply -f examples/install/make-orders.yaml"))
+    installed.types(documented("kubectl -n team wait deltawritejob/make-orders"))
+    made = installed.types(documented("kubectl -n team get deltawritejob/make-orders"))
+    assert made.startswith("Succeeded: "), made
+    first = time.monotonic() - began
+    installed.types(documented("kubectl -n team apply -f examples/install/orders.yaml"))
+    waited = installed.until("forget-customer", "Waiting")
+    blockers = {blocker["job"] for blocker in waited["status"]["blockedBy"]}
+    assert blockers <= {f"{NAMESPACE}/load-monday", f"{NAMESPACE}/load-tuesday"}
+    assert blockers
+    loads = [installed.succeeds(f"load-{day}")["status"] for day in ("monday", "tuesday")]
+    runs = [(_moment(load["attempts"][-1]["grantedAt"]), _moment(load["finishedAt"])) for load in loads]
+    assert max(granted for granted, _ in runs) < min(finished for _, finished in runs)
+    forgot = installed.succeeds("forget-customer")["status"]
+    assert _moment(forgot["attempts"][-1]["grantedAt"]) >= max(finished for _, finished in runs)
+    table = DeltaTable(lake / "lake" / "orders")
+    assert table.version() == 3
+    assert sum(table.get_add_actions(flatten=True)["num_records"].to_pylist()) == 1998
+    doctor = installed.types(f"sluice doctor --namespace {NAMESPACE} -o json")
+    assert json.loads(doctor)["well"]
+    warnings = ("events", "--for=deltawritejob/load-monday", "--types=Warning", "-o", "json")
+    assert json.loads(installed.kubectl(*warnings))["items"] == []
+    with capsys.disabled():
+        sys.stdout.write(f"\nfirst job after {first:.0f} s\n")
+        sys.stdout.write(installed.cluster.kubectl("get", "pods", "-A").stdout)
+        sys.stdout.write(installed.types(documented("kubectl -n team get deltawritejobs")))
+
+
+def test_a_job_that_is_deleted_while_it_runs_leaves_nothing_and_holds_nobody(installed: Team) -> None:
+    installed.apply(_slow("deleted"))
+    installed.until("deleted", "Running")
+    installed.kubectl("delete", "deltawritejob", "deleted", "--wait=false")
+    _nothing_holds(installed)
+    installed.apply(job("after-deleted", "DELETE FROM delta.`/lake/orders` WHERE id = 8"))
+    installed.succeeds("after-deleted")
+
+
+def test_a_job_runs_on_through_an_upgrade_and_a_rollback_with_other_definitions(
+    installed: Team, tmp_path: Path
+) -> None:
+    installed.apply(_slow("survives"))
+    installed.until("survives", "Running")
+    following = str(next_chart(tmp_path))
+    installed.helm("upgrade", RELEASE, following, "--reset-then-reuse-values", "--wait", "--timeout=300s")
+    assert NEXT_COLUMN in _columns(installed)
+    installed.helm("rollback", RELEASE, "--wait", "--timeout=300s")
+    assert NEXT_COLUMN not in _columns(installed)
+    installed.types(documented("helm upgrade sluice"))
+    done = installed.succeeds("survives")
+    assert len(done["status"]["attempts"]) == 1
+
+
+def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwards(installed: Team) -> None:
+    installed.apply(_slow("last"))
+    installed.until("last", "Running")
+    refused = installed.cluster.helm("-n", NAMESPACE, "uninstall", RELEASE, "--timeout=300s")
+    assert refused.returncode != 0
+    why = installed.kubectl("logs", f"job/{RELEASE}-may-go")
+    assert f"has its finalizer {names.FINALIZER_LEASE}" in why or "have its finalizer" in why
+    installed.succeeds("last")
+    _nothing_holds(installed)
+    installed.types(documented("helm uninstall sluice"))
+    left = installed.kubectl(
+        "get",
+        "all,configmaps,secrets,serviceaccounts,roles,rolebindings,persistentvolumeclaims",
+        "-l",
+        INSTANCE,
+        "-o",
+        "name",
+    )
+    assert left == ""
+    cluster_wide = installed.kubectl("get", "clusterroles,clusterrolebindings", "-l", INSTANCE, "-o", "name")
+    assert cluster_wide == ""
+    assert installed.objects.get("lease", names.leader_lease(RELEASE)) is None
+    claims = json.loads(
+        installed.cluster.kubectl(
+            "-n", names.CLAIMS_NAMESPACE, "get", "configmap", names.CLAIMS, "-o", "json"
+        ).stdout
+    )
+    assert f"{NAMESPACE}.{RELEASE}" not in claims.get("data", {})
+    assert installed.phase("last") == "Succeeded"
+    installed.types(documented("kubectl delete crd"))
+    assert installed.cluster.kubectl("get", "deltawritejobs", "-A").returncode != 0
+
+
+def _slow(name: str) -> Json:
+    """A job whose driver lives long enough to be met."""
+    rows = "SELECT a.id, 'slow', DATE '2026-11-18' FROM range(20000) a, range(20000) b WHERE hash(a.id, b.id) = 0"
+    return job(name, f"INSERT INTO delta.`/lake/orders` {rows}")
+
+
+def _nothing_holds(team: Team) -> None:
+    def holding() -> list[str]:
+        bodies = [*team.objects.every("sparkapplication"), *team.objects.every("pod")]
+        held = [one for one in bodies if names.FINALIZER_LEASE in one["metadata"].get("finalizers", [])]
+        return [one["metadata"]["name"] for one in held]
+
+    eventually(lambda: not holding(), "nothing has our finalizer", seconds=GONE_SECONDS, show=team.told)
+
+
+def _columns(team: Team) -> str:
+    path = "{.spec.versions[0].additionalPrinterColumns[*].name}"
+    return team.kubectl("get", "crd", f"{names.JOB_PLURAL}.{names.GROUP}", "-o", f"jsonpath={path}")
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

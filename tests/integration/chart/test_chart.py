@@ -1,0 +1,468 @@
+"""The chart as Helm renders it, and what a real API server says of every object in it."""
+
+import json
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from generate.values_schema import schema
+from integration.chart.helm import CHART, RELEASE, Helm, one, pods
+from integration.conftest import Kubectl
+from sluice.api.base import Json
+from sluice.controller.config import load
+from sluice.controller.metrics import Metrics
+from sluice.engines import ENGINE
+from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
+from sluice.kube.rights import asks, rights_of
+
+OTHER_REDIS = ("redis.install=false", "redis.url=rediss://writer@redis.example:6380/1")
+EVERYTHING = (
+    "imageRegistry=registry.example:5000/team",
+    "imagePullSecrets={pull,pull-too}",
+    "ttlSecondsAfterFinished=3600",
+    "operator.verbose=true",
+    "operator.image.tag=next",
+    "operator.extraEnv[0].name=AWS_REGION,operator.extraEnv[0].value=eu-central-1",
+    "operator.extraEnvFrom[0].secretRef.name=store",
+    "operator.extraVolumes[0].name=lake,operator.extraVolumes[0].persistentVolumeClaim.claimName=lake",
+    "operator.extraVolumeMounts[0].name=lake,operator.extraVolumeMounts[0].mountPath=/lake",
+    "operator.nodeSelector.disk=fast",
+    "operator.tolerations[0].key=only,operator.tolerations[0].operator=Exists",
+    "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].key=metadata.name",
+    "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].operator=In",
+    "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].values={node1}",
+    "operator.podAnnotations.told=yes",
+    "operator.podLabels.team=lake",
+    "operator.serviceAccount.annotations.role=reader",
+    "redis.image.digest=sha256:" + "0" * 64,
+    "redis.persistence.storageClass=fast",
+    "redis.podLabels.team=lake",
+    "networkPolicies.enabled=true",
+)
+WATCHED = "the-watched-namespace"
+SWITCHES = {
+    "as it comes": (),
+    "one namespace": (f"watchNamespaces={{{WATCHED}}}",),
+    "one namespace and everything said": (f"watchNamespaces={{{WATCHED}}}", *EVERYTHING),
+    "everything said": EVERYTHING,
+    "another Redis": OTHER_REDIS,
+    "another Redis with a password": (*OTHER_REDIS, "redis.existingSecret=mine", "redis.key=secret"),
+    "another Redis by a Secret": ("redis.install=false", "redis.existingUrl.secret=mine"),
+    "its own Redis with a password that is there": ("redis.existingSecret=mine",),
+    "no volume": ("redis.persistence.enabled=false",),
+    "no CRDs": ("crds.install=false",),
+    "CRDs that go": ("crds.keep=false",),
+    "no roles": ("rbac.create=false", "rbac.aggregate=false", "operator.serviceAccount.create=false"),
+    "an account of another name": ("operator.serviceAccount.name=other",),
+    "no check before the end": ("hooks.refuseUninstall=false",),
+    "no account for jobs": ("jobServiceAccount.create=false",),
+}
+
+
+@pytest.mark.parametrize("values", SWITCHES.values(), ids=SWITCHES.keys())
+def test_the_api_server_takes_every_object_whatever_is_switched(
+    helm: Helm, kubectl: Kubectl, restricted: str, values: tuple[str, ...]
+) -> None:
+    given = [value.replace(WATCHED, restricted) for value in values]
+    text = yaml.safe_dump_all(helm.rendered(restricted, *given))
+    done = kubectl(
+        *("apply", "--server-side", "--dry-run=server", "--validate=strict"),
+        *("--field-manager=helm", "--force-conflicts", "-f", "-"),
+        stdin=text,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+
+
+@pytest.mark.parametrize("values", [(), EVERYTHING], ids=["as it comes", "everything said"])
+def test_a_restricted_namespace_lets_all_its_pods_in(
+    helm: Helm, kubectl: Kubectl, restricted: str, values: tuple[str, ...]
+) -> None:
+    without_class = [value for value in values if "priorityClass" not in value]
+    made = dict(pods(helm.rendered(restricted, *without_class)))
+    assert set(made) == {
+        *(f"deployment-{RELEASE}", f"statefulset-{RELEASE}-redis"),
+        *(f"job-{RELEASE}-{hook}" for hook in ("password", "may-go", "tidy-up")),
+    }
+    for name, pod in made.items():
+        # Accounts are made with the release; volumes of a StatefulSet by it.
+        spec = {key: value for key, value in pod["spec"].items() if key != "serviceAccountName"}
+        claimed = {"name": "data", "emptyDir": {}}
+        if name.startswith("statefulset"):
+            spec["volumes"] = [*spec.get("volumes", []), claimed]
+        _create_dry(kubectl, restricted, pod | {"spec": spec})
+
+
+def test_a_restricted_namespace_lets_drivers_and_what_takes_their_place_in(
+    helm: Helm, kubectl: Kubectl, restricted: str, tmp_path: Path
+) -> None:
+    profile = load(_configuration(helm, tmp_path)).runtimes["default"]
+    for name, template in (("driver", profile.driver_pod), ("executor", profile.executor_pod)):
+        spec = template["spec"]
+        containers = [{"image": "sluice-spark"} | container for container in spec["containers"]]
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
+        _create_dry(kubectl, restricted, pod | {"spec": spec | {"containers": containers}})
+    _create_dry(kubectl, restricted, ENGINE.placeholder(restricted, "some-application", {}))
+
+
+def _create_dry(kubectl: Kubectl, namespace: str, pod: Json) -> None:
+    arguments = ("create", "--namespace", namespace, "--dry-run=server", "--validate=strict", "-f", "-")
+    done = kubectl(*arguments, stdin=json.dumps(pod))
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (("redis.instal=false",), "at '/redis': additional properties 'instal' not allowed"),
+        (("runtimes.default.sparkVersoin=4.2.0",), "at '/runtimes/default': additional properties"),
+        (("runtimes.default.driver.memory=4Gi",), "at '/runtimes/default/driver/memory'"),
+        (("runtimes.default.sparkVersion=banana",), "at '/runtimes/default/sparkVersion'"),
+        (("runtimes.default.deltaVersion=banana",), "at '/runtimes/default/deltaVersion'"),
+        (("runtimes.default.serviceAccount=Spark User",), "at '/runtimes/default/serviceAccount'"),
+        (("runtimes.default.imagePullPolicy=Sometimes",), "at '/runtimes/default/imagePullPolicy'"),
+        (("runtimes.default.image=",), "at '/runtimes/default/image'"),
+        (("runtimes.Big One.sparkVersion=4.2.0",), "invalid propertyName 'Big One'"),
+        (("runtimes.default.driverPod.spec=nonsense",), "at '/runtimes/default/driverPod/spec'"),
+        (
+            ("runtimes.default.driverPod.spec.containers={nonsense}",),
+            "at '/runtimes/default/driverPod/spec/containers/0'",
+        ),
+        (
+            ("runtimes.default.executorPod.spec.containers.name=nonsense",),
+            "at '/runtimes/default/executorPod/spec/containers'",
+        ),
+        (("apiBurst=0",), "at '/apiBurst': minimum"),
+        (("watchNamespaces={Team A}",), "at '/watchNamespaces/0'"),
+        (("operator.image.pullPolicy=Sometimes",), "at '/operator/image/pullPolicy'"),
+        (("redis.maxMemory=plenty",), "at '/redis/maxMemory'"),
+        (("runtimes.default=null",), "at '/runtimes': missing property 'default'"),
+        (("redis.install=false",), "set redis.url, or redis.existingUrl.secret"),
+        (("redis.url=redis://elsewhere:6379/0",), "set redis.install=false"),
+        ((*OTHER_REDIS, "redis.existingUrl.secret=mine"), "set one of them"),
+        (("deployment=1e3",), "cannot be that of a Service"),
+        (("redis.image.tag=",), "redis.image.tag and redis.image.digest are empty"),
+        (
+            ("imageRegistry=registry.example", "redis.image.repository=docker.io/library/redis"),
+            "redis.image.repository docker.io/library/redis names a registry",
+        ),
+        (
+            ("imageRegistry=registry.example", "operator.image.repository=localhost/sluice-operator"),
+            "operator.image.repository localhost/sluice-operator names a registry",
+        ),
+    ],
+)
+def test_a_wrong_value_is_told_in_a_sentence_before_anything_is_installed(
+    helm: Helm, values: tuple[str, ...], says: str
+) -> None:
+    done = helm.template("anywhere", *values)
+    assert done.returncode != 0
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://redis", "unix:///socket?password=word", "redis://:word@redis:6379/0"),
+        *(
+            "redis://redis?password=word",
+            "redis://us@er:pw@redis",
+            "redis://:pa/ss@redis",
+            "redis://user:@redis",
+        ),
+        *(
+            "redis://us%3Aer@redis",
+            "redis://redis:0",
+            "redis://redis:65536",
+            "redis://redis/zero",
+            "redis://",
+        ),
+        *("redis://::1", "redis://redis/0#word", "redis://redis:6379:word/0"),
+    ],
+)
+def test_a_redis_url_that_could_hold_a_password_is_refused_with_the_form_that_it_has_to_have(
+    helm: Helm, url: str
+) -> None:
+    done = helm.template("anywhere", "redis.install=false", f"redis.url={url}")
+    assert done.returncode != 0
+    assert "redis://[USER@]HOST[:PORT][/DATABASE]" in done.stderr
+    assert "put a password into a Secret" in done.stderr
+    assert "word" not in done.stderr.replace("password", "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("redis://redis", "redis://redis.team.svc:6379/0", "rediss://writer@redis.example:6380/1"),
+        *("redis://[::1]:65535/15", "redis://10.0.0.1/2", "rediss://some-one@my_redis:1"),
+    ],
+)
+def test_a_redis_url_of_that_form_is_taken(helm: Helm, url: str) -> None:
+    written = one(helm.rendered("anywhere", "redis.install=false", f"redis.url={url}"), "ConfigMap")
+    assert yaml.safe_load(written["data"]["sluice.yaml"])["redisUrl"] == url
+
+
+def test_a_release_with_a_dot_in_its_name_is_told_what_to_set(helm: Helm) -> None:
+    done = helm.template("anywhere", release="my.sluice")
+    assert done.returncode != 0
+    assert "the name my.sluice" in done.stderr
+    assert "set deployment" in done.stderr
+    assert helm.rendered("anywhere", "deployment=sluice", release="my.sluice")
+
+
+def test_a_name_that_is_cut_ends_with_no_dash(helm: Helm) -> None:
+    bodies = helm.rendered("anywhere", release="a" * 37 + "-----" + "b")
+    assert one(bodies, "Deployment", "a" * 37)
+
+
+@pytest.mark.parametrize("release", ["true", "null", "y", "e1"])
+def test_names_that_read_as_numbers_or_words_are_names(helm: Helm, kubectl: Kubectl, release: str) -> None:
+    values = (
+        *("redis.key=1", "operator.priorityClassName=100", "redis.priorityClassName=yes"),
+        *("imagePullSecrets={123}", "watchNamespaces={null,123}", "jobServiceAccount.name=off"),
+        "operator.serviceAccount.name=1e3",
+    )
+    texts = ("redis.key", "operator", "redis.prio", "imageP", "watchN", "jobS")
+    given = [f"string:{value}" if value.startswith(texts) else value for value in values]
+    rendered = helm.template("123", *given, release=release)
+    assert rendered.returncode == 0, rendered.stderr
+    text = rendered.stdout
+    # Go reads more words as numbers than Python does.
+    read = kubectl("create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-", stdin=text)
+    assert read.returncode == 0, read.stderr
+    one_after_another = re.sub(r"^}\n{$", "},\n{", read.stdout, flags=re.MULTILINE)
+    bodies = json.loads(f"[{one_after_another}]")
+    _names_are_texts(bodies)
+    taken = one(bodies, "Deployment", release)["spec"]["template"]["spec"]
+    assert taken["priorityClassName"] == "100"
+    assert taken["imagePullSecrets"] == [{"name": "123"}]
+
+
+def _names_are_texts(part: object) -> None:
+    """Whatever names something, or stands among such names, is a text."""
+    if isinstance(part, dict):
+        for name, value in part.items():
+            if name in ("name", "namespace", "key", "serviceAccountName", "app.kubernetes.io/instance"):
+                assert isinstance(value, str | dict), (name, value)
+            if name == "resourceNames":
+                assert all(isinstance(one, str) for one in value), value
+            _names_are_texts(value)
+    elif isinstance(part, list):
+        for one_of in part:
+            _names_are_texts(one_of)
+
+
+def test_without_roles_the_chart_makes_none(helm: Helm) -> None:
+    values = ("rbac.create=false", "rbac.aggregate=false", "watchNamespaces={team}")
+    kinds = {body["kind"] for body in helm.rendered("anywhere", *values)}
+    assert not kinds & {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+    assert {"ServiceAccount", "Job"} <= kinds
+
+
+@pytest.mark.parametrize("watched", [(), ("team",)], ids=["all namespaces", "some namespaces"])
+def test_the_docs_list_what_the_hooks_need(helm: Helm, watched: tuple[str, ...]) -> None:
+    values = [f"watchNamespaces[{number}]={name}" for number, name in enumerate(watched)]
+    bodies = helm.rendered("sluice-system", *values)
+    text = (CHART.parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
+    rows = text.partition("## What the hooks of the chart need to be allowed")[2].splitlines()
+    listed = {tuple(cell.strip() for cell in row.split("|")[1:4]) for row in rows if row.startswith("| ")}
+    where = {"sluice-system": "its own namespace", "kube-system": "`kube-system`"}
+    granted = set()
+    for body in bodies:
+        if body["kind"] not in ("Role", "ClusterRole") or "hooks" not in body["metadata"]["name"]:
+            continue
+        place = where.get(body["metadata"].get("namespace"), "cluster-wide, or each watched namespace")
+        for rule in body["rules"]:
+            [group], [resource] = rule["apiGroups"], rule["resources"]
+            [name] = rule.get("resourceNames", [""])
+            on = f"`{resource}.{group}`" if group else f"`{resource}`"
+            called = f" called `{name.replace(RELEASE + '-', 'DEPLOYMENT-')}`" if name else ""
+            called = called.replace("`DEPLOYMENT-installations`", f"`{RELEASE}-installations`")
+            called = "" if not name else called.replace(f"`{RELEASE}`", "`DEPLOYMENT`")
+            granted.add((", ".join(rule["verbs"]), on + called, place))
+    assert listed - {("verbs", "on", "where"), ("---", "---", "---")} == granted
+
+
+@pytest.mark.parametrize(("value", "user"), [("999", 999), ("1000700000", 1000700000), ("null", None)])
+def test_redis_runs_as_the_user_that_is_said_or_as_the_clusters(
+    helm: Helm, value: str, user: int | None
+) -> None:
+    pod = one(helm.rendered("anywhere", f"redis.userId={value}"), "StatefulSet", f"{RELEASE}-redis")
+    security = pod["spec"]["template"]["spec"]["securityContext"]
+    assert [security.get(name) for name in ("runAsUser", "runAsGroup", "fsGroup")] == [user] * 3
+    assert security["runAsNonRoot"]
+
+
+def test_redis_does_not_start_with_an_empty_password(helm: Helm) -> None:
+    pod = one(helm.rendered("anywhere"), "StatefulSet", f"{RELEASE}-redis")["spec"]["template"]["spec"]
+    [shell, flag, script] = pod["containers"][0]["command"]
+    done = subprocess.run(
+        [f"/bin/{shell}", flag, script],
+        env={"REDISCLI_AUTH": "", "PATH": "/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Redis does not start without a password" in done.stderr
+
+
+def test_a_kubernetes_that_is_too_old_is_told_in_a_sentence(helm: Helm) -> None:
+    done = helm.template("anywhere", kubernetes="1.28.9")
+    assert done.returncode != 0
+    assert (
+        "chart requires kubeVersion: >=1.29.0-0 which is incompatible with Kubernetes v1.28.9" in done.stderr
+    )
+
+
+def test_the_operator_takes_the_configuration_that_the_chart_writes(helm: Helm, tmp_path: Path) -> None:
+    plain = load(_configuration(helm, tmp_path))
+    assert (plain.deployment, plain.namespace, plain.watch_namespaces) == (RELEASE, "sluice-system", ())
+    assert plain.redis_url == f"redis://{RELEASE}-redis.sluice-system.svc:6379/0"
+    assert plain.ttl_seconds_after_finished is None
+    other = load(_configuration(helm, tmp_path, *OTHER_REDIS, "ttlSecondsAfterFinished=0", "apiQps=50"))
+    assert other.redis_url == "rediss://writer@redis.example:6380/1"
+    assert (other.ttl_seconds_after_finished, other.api_qps) == (0, 50)
+
+
+def test_its_definitions_are_those_of_the_repository_and_stay_unless_told_otherwise(helm: Helm) -> None:
+    for file in sorted((CHART.parent.parent / "crds").glob("*.yaml")):
+        written = yaml.safe_load(file.read_text(encoding="utf-8"))
+        name = written["metadata"]["name"]
+        kept = one(helm.rendered("anywhere"), "CustomResourceDefinition", name)
+        assert kept["spec"] == written["spec"]
+        assert kept["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+        goes = one(helm.rendered("anywhere", "crds.keep=false"), "CustomResourceDefinition", name)
+        assert "helm.sh/resource-policy" not in goes["metadata"].get("annotations", {})
+    without = helm.rendered("anywhere", "crds.install=false")
+    assert not [body for body in without if body["kind"] == "CustomResourceDefinition"]
+
+
+def test_the_chart_has_the_version_of_what_it_installs() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    project = tomllib.loads((CHART.parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {chart["version"], chart["appVersion"]} == {project["version"]}
+
+
+def test_no_password_stands_in_any_object(helm: Helm) -> None:
+    """It is made in the cluster: what Helm renders lies in Git, and in the release's own Secret."""
+    bodies = helm.rendered("anywhere")
+    assert not [body for body in bodies if body["kind"] == "Secret"]
+
+
+@pytest.mark.parametrize("watched", [(), ("team", "lake")], ids=["all namespaces", "some namespaces"])
+def test_the_operator_has_the_rights_of_the_list_and_no_others(helm: Helm, watched: tuple[str, ...]) -> None:
+    values = [f"watchNamespaces[{number}]={name}" for number, name in enumerate(watched)]
+    bodies = helm.rendered("sluice-system", *values)
+    assert _granted(bodies) == {
+        (ask.namespace, ask.right.resource.group, ask.right.plural, ask.right.name, ask.verb)
+        for ask in asks(rights_of(RELEASE), "sluice-system", watched)
+    }
+
+
+def test_the_account_of_jobs_has_the_rights_of_a_driver_and_no_others(helm: Helm) -> None:
+    bodies = helm.rendered("sluice-system", "watchNamespaces={team}")
+    [rule] = one(bodies, "Role", "spark")["rules"]
+    assert (rule["resources"], rule["verbs"]) == ([*DRIVER_RESOURCES], [*DRIVER_VERBS])
+
+
+def test_in_some_namespaces_its_hooks_have_no_rights_in_all(helm: Helm) -> None:
+    bodies = helm.rendered("sluice-system", "watchNamespaces={team}")
+    hooks = [body for body in bodies if body["kind"] == "ClusterRole" and "hooks" in body["metadata"]["name"]]
+    assert not hooks
+
+
+def test_every_alert_is_about_a_figure_that_the_operator_has() -> None:
+    metrics = Metrics()
+    metrics.dropped_event()
+    alerts = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))
+    expressions = [rule["expr"] for group in alerts["groups"] for rule in group["rules"]]
+    documented = (CHART.parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
+    named = {word for text in expressions for word in _words(text) if word.startswith("sluice_")}
+    assert named
+    for name in named:
+        assert f"`{name.removesuffix('_bucket')}`" in documented
+
+
+def test_every_alert_is_about_its_own_release(helm: Helm, namespace: str) -> None:
+    """Another installation that leads says nothing about this one."""
+    bodies = helm.rendered(
+        namespace, "monitoring.prometheusRule.enabled=true", "monitoring.serviceMonitor.enabled=true"
+    )
+    of_release = f'namespace="{namespace}",service="{RELEASE}"'
+    assert one(bodies, "Service")
+    for group in one(bodies, "PrometheusRule")["spec"]["groups"]:
+        for rule in group["rules"]:
+            assert rule["expr"].count(of_release) == len(re.findall(r"\bsluice_[a-z_]+", rule["expr"]))
+
+
+def test_every_value_is_described_where_people_look_and_in_the_schema() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+    assert _names(values) == _names_of_schema(schema())
+
+
+def _granted(bodies: list[Json]) -> set[tuple[str | None, str, str, str, str]]:
+    """What the operator's account is allowed, one by one."""
+    roles = {
+        (body["kind"], body["metadata"].get("namespace"), body["metadata"]["name"]): body for body in bodies
+    }
+    granted = set()
+    for binding in bodies:
+        if binding["kind"] not in ("RoleBinding", "ClusterRoleBinding"):
+            continue
+        if [subject["name"] for subject in binding["subjects"]] != [RELEASE]:
+            continue
+        place = binding["metadata"].get("namespace")
+        rules = roles[binding["roleRef"]["kind"], place, binding["roleRef"]["name"]]["rules"]
+        granted |= {(place, *right) for rule in rules for right in _rights_in(rule)}
+    return granted
+
+
+def _rights_in(rule: Json) -> Iterator[tuple[str, str, str, str]]:
+    yield from product(rule["apiGroups"], rule["resources"], rule.get("resourceNames", [""]), rule["verbs"])
+
+
+def _configuration(helm: Helm, folder: Path, *values: str) -> Path:
+    file = folder / "sluice.yaml"
+    file.write_text(
+        one(helm.rendered("sluice-system", *values), "ConfigMap")["data"]["sluice.yaml"], encoding="utf-8"
+    )
+    return file
+
+
+def _words(text: str) -> list[str]:
+    return "".join(
+        character if character.isalnum() or character == "_" else " " for character in text
+    ).split()
+
+
+_OPEN = ("runtimes", "global", "resources")
+"""What is not a closed list of the chart's own names."""
+
+
+def _names(values: Json, prefix: str = "") -> set[str]:
+    found: set[str] = set()
+    for name, value in values.items():
+        found.add(f"{prefix}{name}")
+        if isinstance(value, dict) and name not in _OPEN:
+            found |= _names(value, f"{prefix}{name}.")
+    return found
+
+
+def _names_of_schema(part: dict[str, Any], prefix: str = "") -> set[str]:
+    found: set[str] = set()
+    for name, value in part.get("properties", {}).items():
+        if name == "global":
+            continue
+        found.add(f"{prefix}{name}")
+        if name not in _OPEN:
+            found |= _names_of_schema(value, f"{prefix}{name}.")
+    return found

@@ -1,0 +1,258 @@
+"""What the chart runs before an installation, before its end and after it, with the rights that the chart gives these Jobs."""
+
+import base64
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from integration.chart.helm import RELEASE, Helm, one
+from integration.conftest import Kubectl, OwnObjects
+from integration.waiting import PATIENCE, eventually
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.cli.hooks import FINAL
+from sluice.installations.claims import Claim, Identity
+
+Hook = Callable[[str], subprocess.CompletedProcess[str]]
+Start = Callable[[str], subprocess.Popen[str]]
+
+DRIVER: Json = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "some-driver", "finalizers": [names.FINALIZER_LEASE]},
+    "spec": {"containers": [{"name": "driver", "image": "never-pulled"}]},
+}
+
+
+@pytest.fixture
+def extra(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """Values of the release that a test asks for."""
+    given: tuple[str, ...] = getattr(request, "param", ())
+    return given
+
+
+@pytest.fixture
+def bodies(helm: Helm, namespace: str, extra: tuple[str, ...]) -> list[Json]:
+    """An installation for the jobs of its own namespace, so that no other test's drivers are in its way."""
+    return helm.rendered(namespace, f"watchNamespaces={{{namespace}}}", *extra)
+
+
+@pytest.fixture
+def start(
+    bodies: list[Json], kubectl: Kubectl, kubeconfig: Path, namespace: str, tmp_path: Path
+) -> Iterator[Start]:
+    """Starts one of the chart's hooks, as its account may."""
+    kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+    of_hooks = [body for body in bodies if body["kind"] in kinds and "hooks" in body["metadata"]["name"]]
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(of_hooks))
+    assert done.returncode == 0, done.stderr
+    token = kubectl("create", "token", f"{RELEASE}-hooks", "-n", namespace).stdout.strip()
+    assert token
+    config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    config["users"][0]["user"] = {"token": token}
+    own = tmp_path / "kubeconfig"
+    own.write_text(yaml.safe_dump(config), encoding="utf-8")
+
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(name: str) -> subprocess.Popen[str]:
+        container = one(bodies, "Job", f"{RELEASE}-{name}")["spec"]["template"]["spec"]["containers"][0]
+        assert container["command"] == ["sluice", "hooks"]
+        program = [sys.executable, "-c", "from sluice.cli.main import app; app()", "hooks"]
+        process = subprocess.Popen(
+            [*program, *container["args"]],
+            env={"KUBECONFIG": str(own), "PYTHONPATH": ":".join(sys.path), "PATH": ""},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def hook(start: Start) -> Hook:
+    """Runs one of the chart's hooks until it has ended."""
+
+    def run(name: str) -> subprocess.CompletedProcess[str]:
+        process = start(name)
+        out, err = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    return run
+
+
+def test_a_password_is_made_once_and_kept(hook: Hook, objects: OwnObjects) -> None:
+    first = hook("password")
+    assert (first.returncode, first.stderr) == (0, "")
+    made = objects.get("secret", f"{RELEASE}-redis")
+    assert made is not None
+    assert len(base64.b64decode(made["data"]["password"])) == 48
+    again = hook("password")
+    assert again.returncode == 0, again.stderr
+    assert "is kept" in again.stdout
+    kept = objects.get("secret", f"{RELEASE}-redis")
+    assert kept is not None
+    assert kept["data"] == made["data"]
+
+
+def test_an_uninstall_waits_for_the_last_driver_and_the_operator_goes_on_until_then(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    """The stack starts no pods: that the operator's own has stopped is for the end-to-end tests to see."""
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(one(bodies, "Deployment")))
+    assert done.returncode == 0, done.stderr
+    objects.create("pod", DRIVER)
+    refused = hook("may-go")
+    assert refused.returncode == FINAL
+    assert f"pod {objects.namespace}/some-driver has its finalizer {names.FINALIZER_LEASE}" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert _replicas(kubectl, objects) == 1
+
+    _, _, told = refused.stderr.partition("take the finalizer off: kubectl ")
+    taken = kubectl(*shlex.split(told))
+    assert taken.returncode == 0, taken.stderr
+    let_go = hook("may-go")
+    assert let_go.returncode == 0, let_go.stderr
+    assert _replicas(kubectl, objects) == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_check_that_is_stopped_halfway_leaves_an_operator_that_goes_on(  # noqa: PLR0917 - fixtures
+    start: Start,
+    hook: Hook,
+    bodies: list[Json],
+    kubectl: Kubectl,
+    objects: OwnObjects,
+    how: signal.Signals,
+) -> None:
+    deployment = one(bodies, "Deployment")
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(deployment))
+    assert done.returncode == 0, done.stderr
+    operator = deployment["spec"]["template"]["metadata"]["labels"]
+    objects.create("pod", DRIVER | {"metadata": {"name": "operator", "labels": operator}})
+    objects.create("pod", DRIVER)
+    process = start("may-go")
+    eventually(lambda: _replicas(kubectl, objects) == 0, "the operator is told to stop")
+    process.send_signal(how)
+    process.communicate(timeout=PATIENCE)
+    if how is signal.SIGKILL:  # its Job makes the pod anew
+        objects.delete("pod", "operator", grace_seconds=0)
+        assert hook("may-go").returncode == FINAL
+    else:
+        assert process.returncode not in (0, FINAL)
+    assert _replicas(kubectl, objects) == 1
+
+
+def test_a_hook_is_tried_again_unless_it_gave_an_answer(bodies: list[Json]) -> None:
+    for name in ("password", "may-go", "tidy-up"):
+        spec = one(bodies, "Job", f"{RELEASE}-{name}")["spec"]
+        assert spec["backoffLimit"] > 0
+        [failing] = [rule for rule in spec["podFailurePolicy"]["rules"] if rule["action"] == "FailJob"]
+        assert failing["onExitCodes"] == {"operator": "In", "values": [FINAL]}
+
+
+def test_a_secret_without_the_key_of_the_password_is_told(hook: Hook, objects: OwnObjects) -> None:
+    objects.create("secret", {"metadata": {"name": f"{RELEASE}-redis"}, "data": {"former": "eA=="}})
+    told = hook("password")
+    assert told.returncode == FINAL
+    assert (
+        f"Secret {objects.namespace}/{RELEASE}-redis is there and has no password under the key password"
+        in told.stderr
+    )
+    assert "its keys: former" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_a_secret_that_somebody_made_stays(hook: Hook, objects: OwnObjects) -> None:
+    objects.create("secret", {"metadata": {"name": f"{RELEASE}-redis"}, "data": {"password": "eA=="}})
+    done = hook("tidy-up")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert objects.get("secret", f"{RELEASE}-redis") is not None
+
+
+def test_a_password_that_was_made_goes_with_a_release_that_uses_another_redis_by_then(helm: Helm) -> None:
+    bodies = helm.rendered("anywhere", "redis.install=false", "redis.url=redis://elsewhere")
+    container = one(bodies, "Job", f"{RELEASE}-tidy-up")["spec"]["template"]["spec"]["containers"][0]
+    assert f"--secret {RELEASE}-redis" in " ".join(container["args"])
+    rules = one(bodies, "Role", f"{RELEASE}-hooks")["rules"]
+    [rule] = [rule for rule in rules if rule["resources"] == ["secrets"]]
+    assert (rule["resourceNames"], rule["verbs"]) == ([f"{RELEASE}-redis"], ["get", "delete"])
+
+
+@pytest.mark.parametrize("extra", [("crds.keep=false",)], indirect=True)
+def test_definitions_stay_as_long_as_another_installation_has_jobs(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(one(bodies, "Deployment")))
+    assert done.returncode == 0, done.stderr
+    cluster = kubectl.json("get", "namespace", names.CLAIMS_NAMESPACE)["metadata"]
+    assert isinstance(cluster, dict)
+    other = Identity(cluster["uid"], f"other-{objects.namespace}", RELEASE)
+    _claim(kubectl, other, (other.namespace,))
+    try:
+        refused = hook("may-go")
+    finally:
+        patch = json.dumps({"data": {other.key: None}})
+        at = ("-n", names.CLAIMS_NAMESPACE, names.CLAIMS)
+        kubectl("patch", "configmap", *at, "--type=merge", "-p", patch)
+    assert refused.returncode == FINAL
+    assert f"{RELEASE} in {other.namespace}" in refused.stderr
+    assert "Set crds.keep=true" in refused.stderr
+    assert _replicas(kubectl, objects) == 1
+
+
+def test_an_uninstall_waits_until_unexplained_leases_are_revoked(hook: Hook, objects: OwnObjects) -> None:
+    text = json.dumps({"lease": "{", "token": 1})
+    held = {"metadata": {"name": names.unexplained_leases(RELEASE)}, "data": {"uid.1": text}}
+    objects.create("configmap", held)
+    refused = hook("may-go")
+    assert refused.returncode == FINAL
+    assert "it stands for a lease" in refused.stderr
+
+
+def test_nothing_of_an_installation_is_left(hook: Hook, objects: OwnObjects, kubectl: Kubectl) -> None:
+    assert hook("password").returncode == 0
+    objects.create("lease", {"metadata": {"name": names.leader_lease(RELEASE)}, "spec": {}})
+    objects.create("configmap", {"metadata": {"name": names.unexplained_leases(RELEASE)}})
+    cluster = kubectl.json("get", "namespace", names.CLAIMS_NAMESPACE)["metadata"]
+    assert isinstance(cluster, dict)
+    own = Identity(cluster["uid"], objects.namespace, RELEASE)
+    _claim(kubectl, own, (objects.namespace,))
+    done = hook("tidy-up")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert objects.get("secret", f"{RELEASE}-redis") is None
+    assert objects.get("lease", names.leader_lease(RELEASE)) is None
+    assert objects.get("configmap", names.unexplained_leases(RELEASE)) is None
+    claims = kubectl.json("get", "configmap", names.CLAIMS, "-n", names.CLAIMS_NAMESPACE).get("data", {})
+    assert isinstance(claims, dict)
+    assert own.key not in claims
+    again = hook("tidy-up")
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+def _claim(kubectl: Kubectl, own: Identity, namespaces: tuple[str, ...]) -> None:
+    """As the operator claims; other tests' operators may do so at the same time."""
+    text = Claim(own, namespaces, f"none-{own.namespace}:6379/0", RELEASE, "now", "0").to_json()
+    at = ("-n", names.CLAIMS_NAMESPACE, names.CLAIMS)
+    kubectl("create", "configmap", *at)  # refused where it is there
+    done = kubectl("patch", "configmap", *at, "--type=merge", "-p", json.dumps({"data": {own.key: text}}))
+    assert done.returncode == 0, done.stderr
+
+
+def _replicas(kubectl: Kubectl, objects: OwnObjects) -> object:
+    spec = kubectl.json("get", "deployment", RELEASE, "-n", objects.namespace)["spec"]
+    assert isinstance(spec, dict)
+    return spec["replicas"]

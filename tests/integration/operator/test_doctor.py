@@ -1,0 +1,198 @@
+"""`sluice doctor` on a real API server: what it finds well, what it finds wrong, and that what it advises mends it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from redis import Redis
+
+from integration.conftest import Kubectl
+from integration.leases.redis_process import RedisProcess
+from integration.operator.accounts import account_with, rules_of
+from integration.operator.conftest import StartOperator
+from integration.operator.played import Played, rewrite
+from integration.operator.process import LINKING, OperatorProcess, configuration, sluice
+from integration.waiting import eventually
+from sluice.api import names
+from sluice.kube.rights import rights_of
+
+SAFE_ON_S3 = {"spark.delta.logStore.s3.impl": "io.delta.storage.S3DynamoDBLogStore"}
+SAFE_ON_S3 |= {
+    f"spark.delta.logStore.{scheme}.impl": SAFE_ON_S3["spark.delta.logStore.s3.impl"]
+    for scheme in ("s3a", "s3n")
+}
+
+
+def _config(cluster: Played) -> dict[str, Any]:
+    profile = {
+        "image": "example/sluice-spark:1",
+        "sparkVersion": "4.2.0",
+        "deltaVersion": "4.4.0",
+        "serviceAccount": "spark",
+        "sparkConf": LINKING | SAFE_ON_S3,
+    }
+    return configuration([cluster.namespace], cluster.redis_url) | {"runtimes": {"default": profile}}
+
+
+def _install_config(cluster: Played, config: dict[str, Any]) -> None:
+    cluster.objects.create(
+        "configmap",
+        {
+            "metadata": {"name": "sluice", "labels": {"app.kubernetes.io/name": "sluice"}},
+            "data": {"sluice.yaml": yaml.safe_dump(config)},
+        },
+    )
+
+
+def _examined(kubeconfig: Path, cluster: Played, *more: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    done = sluice(kubeconfig, "doctor", "-n", cluster.namespace, "-o", "json", *more)
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, list[dict[str, str]]] = {}
+    for one in json.loads(done.stdout)["checks"]:
+        found.setdefault(one["level"], []).append(one)
+    return done.returncode, found
+
+
+def test_an_installation_is_examined_and_what_is_advised_mends_it(
+    cluster: Played, operators: StartOperator, kubeconfig: Path, kubectl: Kubectl
+) -> None:
+    config = _config(cluster)
+    _install_config(cluster, config)
+    operator = operators(**config)
+    operator.says("the lease table was rebuilt")
+    cluster.operator_tells("RightsGranted", "True")
+    rules = rules_of(rights_of(names.DEPLOYMENT), cluster.namespace, (cluster.namespace,))
+    with account_with(kubeconfig, cluster.namespace, "op", rules):
+        asked = ("--service-account", "op", "--redis-url", cluster.redis_url)
+        code, found = _examined(kubeconfig, cluster, *asked)
+        assert code == 1
+        [missing] = found["fail"]
+        assert (missing["check"], missing["subject"]) == ("service account", f"{cluster.namespace}:spark")
+        for command in missing["cure"].split(" && "):
+            done = kubectl(*command.split()[1:])
+            assert done.returncode == 0, done.stderr
+        code, found = _examined(kubeconfig, cluster, *asked)
+        assert (code, found.get("fail", []), found.get("warn", [])) == (0, [], [])
+        checks = {one["check"] for one in found["ok"]}
+        assert checks == {
+            "condition",
+            "configuration",
+            "definitions",
+            "installations",
+            "kubernetes",
+            "log store",
+            "operator",
+            "redis",
+            "rights",
+            "service account",
+            "spark operator",
+        }
+    with account_with(
+        kubeconfig,
+        cluster.namespace,
+        "fewer",
+        {place: [rule for rule in some if "watch" not in rule["verbs"]] for place, some in rules.items()},
+    ):
+        code, found = _examined(kubeconfig, cluster, "--service-account", "fewer")
+        said = [one["message"] for one in found["fail"]]
+        assert f"may not watch pods in namespace {cluster.namespace}: " in said[-1]
+    text = sluice(kubeconfig, "doctor", "-n", cluster.namespace)
+    assert text.returncode == 0, text.stdout
+    assert "ok   kubernetes: version 1." in text.stdout
+    assert "warn rights: no Deployment" in text.stdout
+    assert "     -> name it by --service-account" in text.stdout
+
+
+def test_a_redis_url_that_cannot_be_read_is_told_beside_all_else_without_a_word_of_it(
+    cluster: Played, kubeconfig: Path
+) -> None:
+    code, found = _examined(kubeconfig, cluster, "--redis-url", "redis://:sup3r/Half@h:6379/0")
+    assert code == 1
+    [redis] = [one for one in found["fail"] if one["check"] == "redis"]
+    assert "cannot be read as redis://" in redis["message"]
+    assert "sup3r" not in json.dumps(found)
+    assert found["ok"]
+
+
+def test_what_is_not_there_or_wrong_fails_with_what_to_do(cluster: Played, kubeconfig: Path) -> None:
+    code, found = _examined(kubeconfig, cluster, "--redis-url", "redis://127.0.0.1:1/0")
+    assert code == 1
+    failed = {one["check"]: one for one in found["fail"]}
+    assert set(failed) == {"operator", "redis"}
+    assert "no operator of that name has led yet" in failed["operator"]["message"]
+    assert "kubectl get pods" in failed["operator"]["cure"]
+    assert "127.0.0.1:1" in failed["redis"]["message"]
+    warned = {one["check"] for one in found["warn"]}
+    assert warned == {"configuration", "installations", "rights", "runtimes"}
+    _install_config(cluster, _config(cluster) | {"watchNamespace": "etl"})
+    code, found = _examined(kubeconfig, cluster)
+    assert "watchNamespace" in next(
+        one["message"] for one in found["fail"] if one["check"] == "configuration"
+    )
+
+
+def test_whoever_may_not_look_is_told_so_by_each_check(
+    cluster: Played, kubeconfig: Path, tmp_path: Path
+) -> None:
+    with account_with(kubeconfig, cluster.namespace, "nobody", {}) as nobody:
+        file = tmp_path / "nobody"
+        file.write_text(yaml.safe_dump(nobody), encoding="utf-8")
+        _code, found = _examined(file, cluster)
+    assert {one["check"] for one in found["warn"]} >= {"operator", "rights", "installations", "configuration"}
+    assert all("cannot" in one["message"] for one in found["warn"] if one["check"] == "operator")
+
+
+def test_an_installation_that_is_refused_beside_another_is_told_whose_namespaces_they_are(
+    cluster: Played, operator: OperatorProcess, kubeconfig: Path
+) -> None:
+    operator.says("leading as")
+    config = _config(cluster) | {"deployment": "second"}
+    _install_config(cluster, config)
+    code, found = _examined(kubeconfig, cluster)
+    [other] = [one for one in found["fail"] if one["check"] == "installations"]
+    assert code == 1
+    assert other["subject"] == f"{cluster.namespace}.sluice"
+    assert f"both run the jobs of namespace {cluster.namespace}" in other["message"]
+    assert "delete its Lease" in other["cure"]
+
+
+def test_a_password_that_redis_refuses_is_one_sentence_and_over_once_it_is_right(
+    cluster: Played, operators: StartOperator, redis: RedisProcess, kubeconfig: Path
+) -> None:
+    Redis.from_url(redis.url).config_set("requirepass", "right")
+    operator = operators(redisUrl=redis.url.replace("redis://", "redis://:wrong@"))
+    operator.says("leading as")
+    told = cluster.operator_tells("LeaseTableUsable", "False")
+    assert told["reason"] == "RedisRefusesLogin"
+    assert (
+        f"Redis at 127.0.0.1:{redis.port}/0 refuses the user name or the password of redisUrl"
+        in told["message"]
+    )
+    assert "wrong@" not in operator.told()
+    eventually(lambda: operator.get("/readyz")[0] == 503, "it is not ready")
+    cluster.apply("patient", rewrite("/lake/patient"))
+    eventually(lambda: cluster.status("patient").get("reason") == "LeasesUnavailable", "its job says so")
+    _code, found = _examined(kubeconfig, cluster, "--redis-url", redis.url)
+    assert any(one["check"] == "redis" and "password" in one["message"] for one in found["fail"])
+    Redis.from_url(redis.url, password="right").config_set("requirepass", "wrong")
+    cluster.operator_tells("LeaseTableUsable", "True")
+    eventually(lambda: operator.get("/readyz")[0] == 200, "it is ready")
+    cluster.start("patient").succeeds("file:/lake/patient")
+    cluster.reaches("patient", "Succeeded")
+
+
+@pytest.mark.parametrize("account", ["absent", "default"])
+def test_a_driver_without_its_service_account_is_told_with_the_commands_that_make_it(
+    shared: Played, account: str
+) -> None:
+    name = f"as-{account}"
+    uid = shared.apply(name, rewrite(f"/lake/{name}", runtime={"serviceAccount": account}))
+    application = eventually(lambda: shared.applications_of(uid), "the application")[0]["metadata"]["name"]
+    shared.application_is(application, "FAILED", "failed to run spark-submit")
+    status = shared.reaches(name, "Failed")
+    assert status["reason"] == "DriverNotStarted"
+    assert "failed to run spark-submit" in status["message"]
+    advised = f"kubectl create serviceaccount {account} -n {shared.namespace}" in status["message"]
+    assert advised is (account == "absent")

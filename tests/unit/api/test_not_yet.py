@@ -1,0 +1,57 @@
+"""What is not supported yet is said wherever somebody may look it up, from one list."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generate.crds import RESOURCES, definition
+from sluice.api import names
+from sluice.api.not_yet import JOBS_REFUSED_FOR, WITHOUT_EFFECT_IN_POLICIES, NotYet, beside_advice_to_set
+
+OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+LISTS = {names.JOB_KIND: JOBS_REFUSED_FOR, names.POLICY_KIND: WITHOUT_EFFECT_IN_POLICIES}
+SAID = " Not supported yet: "
+
+
+def told_by_explain(schema: dict[str, Any], place: str = "") -> dict[str, str]:
+    found = {place: schema["description"].partition(SAID)[2]} if SAID in schema.get("description", "") else {}
+    for name, field in schema.get("properties", {}).items():
+        found |= told_by_explain(field, f"{place}.{name}".removeprefix("."))
+    return found
+
+
+def told_by_the_docs(heading: str) -> dict[str, str]:
+    """Each field of the table with this heading, with the value that is excepted."""
+    section = OPERATIONS.read_text(encoding="utf-8").partition("## Not yet\n")[2].partition("\n## ")[0]
+    table = section.partition(heading)[2].partition("\n\n")[0]
+    found: dict[str, str] = {}
+    for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE):
+        fields, _, unless = cell.partition(", except ")
+        found |= dict.fromkeys(re.findall(r"`([^`]+)`", fields), unless.strip("`"))
+    return found
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.kind)
+def test_kubectl_explain_says_it_of_exactly_these_fields(resource: Any) -> None:
+    schema = definition(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    told = told_by_explain(schema["properties"]["spec"])
+    assert set(told) == {one.path for one in LISTS[resource.kind]}
+    for one in LISTS[resource.kind]:
+        assert one.unless in told[one.path]
+
+
+@pytest.mark.parametrize(
+    ("heading", "fields"),
+    [("| field |", JOBS_REFUSED_FOR), ("| field of a policy |", WITHOUT_EFFECT_IN_POLICIES)],
+)
+def test_the_docs_list_exactly_these_fields(heading: str, fields: tuple[NotYet, ...]) -> None:
+    assert told_by_the_docs(heading) == {one.path: one.unless for one in fields}
+
+
+def test_advice_to_set_a_field_is_qualified_only_while_it_is_refused() -> None:
+    assert {one.path for one in JOBS_REFUSED_FOR if beside_advice_to_set(one.path)} == {
+        one.path for one in JOBS_REFUSED_FOR
+    }
+    assert beside_advice_to_set("footprint") == ""

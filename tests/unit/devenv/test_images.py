@@ -1,0 +1,165 @@
+"""What goes into an image decides its name, and the Containerfiles are what they are said to be."""
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from devenv import images, jars
+from devenv.debian_image import make_slim
+from devenv.images import ENGINE, OPERATOR, RECIPES, REDIS, SPARK, Recipe, contents, image_name, key
+from devenv.locks import ENVIRONMENTS
+from devenv.python_env import lock_of
+
+FILES = ("Containerfile", "requirements.txt", "runner/run.py", "runner/src/sluice_runner/main.py")
+SLIM = (REDIS, SPARK, OPERATOR)
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return Recipe("a", tmp_path / "Containerfile", tmp_path, ("requirements.txt", "runner"))
+
+
+def text(recipe: Recipe) -> str:
+    return recipe.containerfile.read_text()
+
+
+def copied_from_the_context(recipe: Recipe) -> set[str]:
+    lines = re.findall(r"^COPY (?!--from)(.+)$", text(recipe), re.MULTILINE)
+    return {source for line in lines for source in line.split()[:-1]}
+
+
+@pytest.mark.parametrize("changed", FILES)
+def test_a_change_in_any_file_is_another_image(recipe: Recipe, changed: str) -> None:
+    before = key(recipe)
+    (recipe.context / changed).write_text("changed")
+    assert key(recipe) != before
+
+
+def test_a_new_file_is_another_image(recipe: Recipe) -> None:
+    before = key(recipe)
+    (recipe.context / "runner" / "src" / "sluice_runner" / "more.py").touch()
+    assert key(recipe) != before
+
+
+def test_a_renamed_file_is_another_image(recipe: Recipe) -> None:
+    before = key(recipe)
+    (recipe.context / "runner" / "run.py").rename(recipe.context / "runner" / "go.py")
+    assert key(recipe) != before
+
+
+def test_what_python_leaves_behind_and_files_that_are_not_copied_change_nothing(recipe: Recipe) -> None:
+    before = key(recipe)
+    (recipe.context / "runner" / "__pycache__").mkdir()
+    (recipe.context / "runner" / "__pycache__" / "run.pyc").touch()
+    (recipe.context / "notes").touch()
+    assert key(recipe) == before
+
+
+def test_an_image_that_is_built_on_a_changed_one_is_another(recipe: Recipe, tmp_path: Path) -> None:
+    upper = replace(recipe, name="upper", copied=(), built_on=(("BASE", recipe),))
+    before = image_name(upper)
+    (tmp_path / "runner" / "run.py").write_text("changed")
+    assert image_name(upper) != before
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_context_holds_what_the_containerfile_copies_and_nothing_else(recipe: Recipe) -> None:
+    held = contents(recipe)
+    sources = copied_from_the_context(recipe)
+    for source in sources:
+        assert any(f"{name}/".startswith(f"{source.rstrip('/')}/") for name in held), source
+    unread = {name for name in held if not any(f"{name}/".startswith(f"{s.rstrip('/')}/") for s in sources)}
+    assert unread <= {"runner/pyproject.toml"}
+
+
+def test_whoever_builds_the_operators_image_by_hand_sends_the_same_files() -> None:
+    lines = (OPERATOR.context / ".dockerignore").read_text().splitlines()
+    assert {line[1:] for line in lines if line.startswith("!")} == set(OPERATOR.copied)
+    assert "**/__pycache__" in lines
+    assert "**/__pycache__" in (SPARK.context / ".dockerignore").read_text().splitlines()
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_every_build_argument_that_names_an_image_is_given(recipe: Recipe) -> None:
+    named = set(re.findall(r"^FROM \$\{(\w+)\}", text(recipe), re.MULTILINE))
+    assert named == {argument for argument, _ in recipe.built_on or (("BASE", SPARK),)}
+
+
+@pytest.mark.parametrize("recipe", SLIM, ids=lambda recipe: recipe.name)
+def test_whoever_builds_begins_with_slim_debian_and_ends_as_a_user_by_number(recipe: Recipe) -> None:
+    assert "ARG BASE=debian:bookworm-slim\n" in text(recipe)
+    user = re.findall(r"^USER (.+)$", text(recipe), re.MULTILINE)[-1]
+    assert int(user.partition(":")[0]) > 0
+    assert text(recipe).count("apt-get -q update") == text(recipe).count("apt-get -q -y")
+
+
+def test_the_engine_runs_as_the_user_of_the_spark_image() -> None:
+    assert "USER" not in text(ENGINE)
+
+
+def test_the_runner_lies_beside_the_file_that_applications_name() -> None:
+    assert {"runner/run.py", "runner/src/sluice_runner/main.py"} <= contents(SPARK).keys()
+    assert "COPY runner/run.py /ours/opt/sluice/run.py\nCOPY runner/src/ /ours/opt/sluice/\n" in text(SPARK)
+
+
+def test_every_requirement_of_the_spark_image_is_pinned_by_hashes_in_the_version_of_the_tests() -> None:
+    lines = (SPARK.context / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if "==" in line]
+    tested = lock_of("main").read_text().splitlines()
+    assert {"pyspark==4.2.0 \\", "delta-spark==4.4.0 \\"} <= set(pins) & set(tested)
+    assert all(lines[lines.index(pin) + 1].strip().startswith("--hash=sha256:") for pin in pins)
+
+
+def test_the_operators_image_holds_the_versions_that_the_tests_ran_with() -> None:
+    pins = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
+    tested = set(pins.findall(lock_of("main").read_text()))
+    held = set(pins.findall(lock_of("operator").read_text()))
+    assert {"deltalake", "kopf", "kubernetes", "redis", "sqlglotc"} <= {name for name, _ in held}
+    assert held <= tested
+    assert list(ENVIRONMENTS).index("main") < list(ENVIRONMENTS).index("operator")
+
+
+def test_the_image_and_the_tests_fetch_the_same_jars() -> None:
+    assert jars.SPARK42.delta.coordinates == "io.delta:delta-spark_4.2_2.13:4.4.0"
+    assert jars.ECLIPSE_COMPILER.coordinates.startswith("org.eclipse.jdt:ecj:")
+    assert "org.apache.hadoop" in jars.SHIPPED_WITH_SPARK
+    for name in ("spark.jars.packages", "spark.sluice.compiler"):
+        assert f" {name}" in text(SPARK)
+        assert re.search(rf"^{re.escape(name)} \S+$", jars.DELTA.read_text(), re.MULTILINE)
+
+
+def test_properties_are_read_as_java_reads_them() -> None:
+    assert jars.properties("# no\n\na.b   one two\nc \\\n  x,\\\n  y\n") == {"a.b": "one two", "c": "x,y"}
+
+
+def test_the_images_used_last_are_kept_beside_the_new_one(tmp_path: Path) -> None:
+    for age, name in enumerate(("a", "b", "c", "d", ".unfinished-e")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / images.ARCHIVE).touch()
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    images.forget_old(tmp_path)
+    assert {folder.name for folder in tmp_path.iterdir()} == {"a", "b", ".unfinished-e"}
+
+
+def test_debian_is_made_slim_and_keeps_its_licenses(tmp_path: Path) -> None:
+    gone = (
+        "usr/share/man/man1/ls.1.gz",
+        "usr/share/locale/de/x.mo",
+        "usr/share/doc/ls/changelog",
+        "var/cache/apt/archives/a.deb",
+        "var/lib/apt/lists/b",
+    )
+    kept = ("usr/share/doc/ls/copyright", "usr/bin/ls", "var/lib/dpkg/status")
+    for name in (*gone, *kept):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "usr/share/man/man1/link").symlink_to("nowhere")
+    make_slim(tmp_path)
+    left = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if not file.is_dir()}
+    assert left == {*kept, "etc/dpkg/dpkg.cfg.d/slim"}

@@ -1,0 +1,76 @@
+"""What the cluster's definitions lack of what this version writes."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sluice.api.served_fields import KINDS, missing_in, unknown_in
+from sluice.kube.client import ApiError
+from sluice.kube.definitions import Difference, look_at_definitions
+from unit.kube.served import served, told
+
+CRDS = {
+    body["spec"]["names"]["kind"]: body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for body in (
+        yaml.safe_load(file.read_text(encoding="utf-8"))
+        for file in (Path(__file__).parents[3] / "crds").glob("*.yaml")
+    )
+}
+
+
+def _published(**changed: Any) -> Any:
+    schemas = {
+        f"dev.sluice.v1alpha1.{kind}": schema
+        | {"x-kubernetes-group-version-kind": [{"group": "sluice.dev", "version": "v1alpha1", "kind": kind}]}
+        for kind, schema in {**CRDS, **changed}.items()
+        if schema is not None
+    }
+    return {"components": {"schemas": schemas | {"io.k8s.Status": {"type": "object"}}}}
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_what_is_generated_is_neither_older_nor_later_than_the_models(kind: str) -> None:
+    assert missing_in(kind, CRDS[kind]) == unknown_in(kind, CRDS[kind]) == ()
+
+
+def test_a_field_within_lists_and_a_value_that_lack_are_named() -> None:
+    older = copy.deepcopy(CRDS["DeltaWriteJob"])
+    status = older["properties"]["status"]["properties"]
+    del status["attempts"]["items"]["properties"]["token"]
+    status["phase"]["enum"].remove("Skipped")
+    assert missing_in("DeltaWriteJob", older) == ("status.attempts[].token", "status.phase=Skipped")
+
+
+def test_what_is_kept_though_it_is_not_described_does_not_lack() -> None:
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    assert missing_in("DeltaWriteJob", anything) == ()
+    partly = copy.deepcopy(CRDS["DeltaWriteJob"])
+    partly["properties"]["status"] = anything
+    del partly["properties"]["spec"]["properties"]["sql"]
+    assert missing_in("DeltaWriteJob", partly) == ("spec.sql",)
+
+
+def test_a_later_definition_is_no_older_one() -> None:
+    later = copy.deepcopy(CRDS["DeltaWriteJob"])
+    later["properties"]["spec"]["properties"]["hope"] = {"type": "string"}
+    one = Difference("DeltaWriteJob", unknown=unknown_in("DeltaWriteJob", later))
+    assert not one.is_older
+    assert "later version, it also has spec.hope" in str(one)
+
+
+async def test_what_is_published_is_held_against_this_version() -> None:
+    async with served(told(_published(DeltaTablePolicy=None))) as server:
+        job, policy = await look_at_definitions(server.kube)
+    assert (job.is_older, policy.is_older) == (False, True)
+    assert "does not serve DeltaTablePolicy of sluice.dev/v1alpha1: apply" in str(policy)
+
+
+async def test_a_group_that_is_not_served_lacks_both_and_no_answer_is_no_proof() -> None:
+    async with served((404, {}, "404 page not found")) as server:
+        assert [one.is_served for one in await look_at_definitions(server.kube)] == [False, False]
+    async with served(told({"kind": "Status", "message": "no", "reason": "Forbidden"}, 403)) as server:
+        with pytest.raises(ApiError):
+            await look_at_definitions(server.kube)

@@ -1,0 +1,58 @@
+"""The list of rights, and what goes by it."""
+
+from pathlib import Path
+
+import pytest
+
+from sluice.kube.resources import CONFIG_MAPS, EVENTS, JOBS
+from sluice.kube.rights import Ask, Right, Where, asks, may_account, may_i, rights_of
+from unit.kube.served import served, told
+
+OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+
+
+def _row(right: Right) -> str:
+    group = right.resource.group
+    on = f"`{right.plural}.{group}`" if group else f"`{right.plural}`"
+    one = f" called `{right.name}`" if right.name else ""
+    needed = "" if right.is_needed else " (jobs run without it)"
+    where = f"`{right.where}`" if right.where is Where.CLAIMS else right.where
+    return f"| {', '.join(right.verbs)} | {on}{one} | {where} | {right.purpose}{needed} |"
+
+
+def test_the_docs_have_the_whole_list_and_nothing_else() -> None:
+    table = OPERATIONS.read_text(encoding="utf-8").partition(
+        "| verbs | on | where | for |\n| --- | --- | --- | --- |\n"
+    )[2]
+    assert table.partition("\n\n")[0].splitlines() == [_row(right) for right in rights_of("DEPLOYMENT")]
+
+
+def test_each_right_is_asked_where_it_is_needed() -> None:
+    rights = (Right(("get",), JOBS, Where.JOBS, ""), Right(("create",), EVENTS, Where.OWN, ""))
+    assert [str(ask) for ask in asks(rights, "ops", ("a", "b"))] == [
+        "get deltawritejobs.sluice.dev in namespace a",
+        "get deltawritejobs.sluice.dev in namespace b",
+        "create events in namespace ops",
+    ]
+    assert (
+        next(str(ask) for ask in asks(rights, "ops", ())) == "get deltawritejobs.sluice.dev in all namespaces"
+    )
+
+
+def test_what_only_a_cluster_wide_installation_needs_is_not_asked_of_others() -> None:
+    plurals = {ask.right.plural for ask in asks(rights_of("sluice"), "ops", ("a",))}
+    assert "customresourcedefinitions" not in plurals
+    assert "customresourcedefinitions" in {ask.right.plural for ask in asks(rights_of("sluice"), "ops", ())}
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_the_api_server_is_asked_as_it_wants_to_be(allowed: bool) -> None:
+    ask = Ask("update", Right(("update",), CONFIG_MAPS, Where.CLAIMS, "", name="one"), "kube-system")
+    async with served(told({"status": {"allowed": allowed}}, 201)) as server:
+        assert await may_i(server.kube, ask) is allowed
+        assert await may_account(server.kube, ask, "ops", "sluice") is allowed
+    own, other = server.asked
+    assert own.path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert other.path == "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    assert b'"user":"system:serviceaccount:ops:sluice"' in other.body
+    assert b'"name":"one"' in own.body
