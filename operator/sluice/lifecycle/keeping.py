@@ -11,6 +11,7 @@ from typing import Any
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.engines import ENGINE
+from sluice.engines.attempt import LABEL_ROLE
 
 _OF_METADATA = (
     "namespace",
@@ -23,7 +24,7 @@ _OF_METADATA = (
     "finalizers",
 )
 _OURS = f"{names.GROUP}/"
-"""Prefixes of the labels and annotations that mean anything here."""
+"""The prefix of our own labels and annotations. Of those of others only the label that tells executors apart means anything."""
 
 
 def of_job(body: Json) -> Json:
@@ -89,13 +90,13 @@ def _shared(value: Any) -> Any:
 
 
 def metadata(given: Json) -> Json:
-    return {**_only(given, _OF_METADATA), **_each(given, labels=_ours, annotations=_ours)}
+    return {**_only(given, _OF_METADATA), **_each(given, labels=_that_mean, annotations=_that_mean)}
 
 
-def _ours(given: Any) -> Any:
+def _that_mean(given: Any) -> Any:
     if not isinstance(given, dict):
         return given
-    return {name: text for name, text in given.items() if name.startswith(_OURS)}
+    return {name: text for name, text in given.items() if name.startswith(_OURS) or name == LABEL_ROLE}
 
 
 def _each(body: Json, **kept: Any) -> Json:

@@ -42,6 +42,14 @@ def placeholder(name: str = NAME) -> Json:
     return {"metadata": _metadata(f"{name}-driver", LEASE, changed), "spec": {"schedulingGates": gates}}
 
 
+def executor(**changed: Any) -> Json:
+    """A pod that computes for the driver. It bears its application's labels, and no record."""
+    labels = {names.LABEL_JOB_UID: LEASE.uid, names.LABEL_ATTEMPT: "1", "spark-role": "executor"}
+    body = pod(RUNNING, labels=labels, annotations=None, finalizers=None)
+    body["metadata"] |= {"name": f"{NAME}-exec-1", **changed}
+    return body
+
+
 def _metadata(name: str, lease: Lease, changed: Json) -> Json:
     metadata: Json = {
         "name": name,

@@ -18,7 +18,17 @@ from sluice.lifecycle.evidence import (
 )
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
-from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
+from unit.lifecycle.objects import (
+    LEASE,
+    NAME,
+    RUNNING,
+    TERMINATED,
+    TOKEN,
+    application,
+    executor,
+    placeholder,
+    pod,
+)
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 INTENT = Attempt(number=1, token=TOKEN, hash="hash", application=NAME, granted_at=NOW)
@@ -272,13 +282,10 @@ def test_objects_of_one_name_in_two_namespaces_are_two_once_the_job_is_gone() ->
 
 
 def test_executors_are_not_told_as_pods_of_nobody() -> None:
-    """They bear their application's labels, and no record."""
-    executor = pod(RUNNING)
-    executor["metadata"] |= {"name": f"{NAME}-exec-1", "annotations": {}, "finalizers": None}
-    executor["metadata"]["labels"] |= {"spark-role": "executor"}
-    assert found(job(INTENT), application("RUNNING"), pod(RUNNING), executor).of(INTENT).told_beside == ()
-    executor["metadata"]["finalizers"] = [names.FINALIZER_LEASE]
-    assert found(job(INTENT), executor).of(INTENT).told_beside != ()
+    ours = application("RUNNING"), pod(RUNNING)
+    assert found(job(INTENT), *ours, executor()).of(INTENT).told_beside == ()
+    marked = executor(finalizers=[names.FINALIZER_LEASE])
+    assert found(job(INTENT), *ours, marked).of(INTENT).told_beside != ()
 
 
 def test_a_driver_that_somebody_labels_as_an_executor_goes_on_to_hold() -> None:

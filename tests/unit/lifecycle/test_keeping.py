@@ -18,7 +18,17 @@ from sluice.lifecycle.deletion import leaving
 from sluice.lifecycle.evidence import annotations_of, evidence_of, labels_of, words
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
-from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
+from unit.lifecycle.objects import (
+    LEASE,
+    NAME,
+    RUNNING,
+    TERMINATED,
+    TOKEN,
+    application,
+    executor,
+    placeholder,
+    pod,
+)
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 INTENT = Attempt(number=1, token=TOKEN, hash="hash", application=NAME, granted_at=NOW)
@@ -55,6 +65,7 @@ def _pods() -> Iterator[Json]:
     yield pod() | {"status": FAILED}
     yield pod() | {"status": NO_NODE, "spec": {}}
     yield placeholder()
+    yield executor()
 
 
 def _paths(body: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
