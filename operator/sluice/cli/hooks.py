@@ -8,6 +8,8 @@ import typer
 
 from sluice.cli.cluster import cluster_is_needed, run
 
+STOPS_WITHIN = 90.0
+"""Seconds: a pod that is told to stop is killed after thirty."""
 FINAL = 10
 """The exit code of an answer, after which the Job doesn't try again; after any other it does."""
 
@@ -52,17 +54,21 @@ def may_go(
     takes_definitions: Annotated[
         bool, typer.Option("--takes-definitions", help="The resource definitions go with the release.")
     ] = False,
+    patience: Annotated[
+        float, typer.Option(min=0, help="Seconds within which the operator has to stop.")
+    ] = STOPS_WITHIN,
 ) -> None:
     """Stops the operator for good, unless a driver lives, a lease is held or another installation's jobs would go: exit code 10."""
     with cluster_is_needed():
         from sluice.online.connection import Installation
+        from sluice.online.operator_pods import NotStoppedError
         from sluice.online.uninstalling import Release, StillNeededError, stop_unless_needed
 
         watched = tuple(name for name in watch_namespaces.split(",") if name)
         at = Installation(namespace, deployment, watch_namespaces=watched)
         try:
-            run(stop_unless_needed(Release(at, instance, takes_definitions)))
-        except StillNeededError as error:
+            run(stop_unless_needed(Release(at, instance, takes_definitions), patience))
+        except (StillNeededError, NotStoppedError) as error:
             typer.echo(str(error), err=True)
             raise typer.Exit(FINAL) from error
         except asyncio.CancelledError as error:

@@ -20,17 +20,12 @@ from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, Resource
 from sluice.online.connection import Installation, cluster
 from sluice.online.errors import OnlineError
+from sluice.online.operator_pods import until_stopped
 from sluice.online.passwords import remove_password
 
-POLL = 0.5
 REPLICAS = 1
 """How many operators the chart runs."""
-STOPS_WITHIN = 90.0
-"""Seconds: a pod that is told to stop is killed after thirty."""
 MOST_NAMED = 10
-OPERATOR_PODS = (
-    "app.kubernetes.io/name=sluice,app.kubernetes.io/component=operator,app.kubernetes.io/instance={}"
-)
 
 
 class StillNeededError(OnlineError):
@@ -75,8 +70,9 @@ class _Held:
         return f"kubectl -n {metadata['namespace']} patch {self.kind} {metadata['name']} --type=json -p '{json.dumps(patch)}'"
 
 
-async def stop_unless_needed(release: Release) -> None:
-    """Stops the operator for good; raises StillNeededError, and lets it go on, as long as a driver lives or a lease is held."""
+async def stop_unless_needed(release: Release, patience: float) -> None:
+    """Stops the operator for good. Raises StillNeededError, and lets it go on, as long as a driver lives or a lease is held, and
+    NotStoppedError if it doesn't stop in this time."""
     at = release.at
     _cancelled_when_told_to_stop()
     async with cluster() as kube:
@@ -88,7 +84,7 @@ async def stop_unless_needed(release: Release) -> None:
             )
         try:
             await _scale(kube, at, 0)
-            await _until_stopped(kube, release)
+            await until_stopped(kube, at, release.instance, patience)
             why = await _needed_for(kube, at)
         except BaseException:
             await _scale(kube, at, REPLICAS)
@@ -128,20 +124,6 @@ async def _scale(kube: Kube, at: Installation, replicas: int) -> None:
         await kube.patch(
             DEPLOYMENTS, at.namespace, at.deployment, {"spec": {"replicas": replicas}}, sub="scale"
         )
-
-
-async def _until_stopped(kube: Kube, release: Release) -> None:
-    at = release.at
-    loop = asyncio.get_running_loop()
-    until = loop.time() + STOPS_WITHIN
-    selector = OPERATOR_PODS.format(release.instance)
-    while (await kube.list(PODS, at.namespace, selector))["items"]:
-        if loop.time() > until:
-            raise OnlineError(
-                f"the operator {at.deployment} in {at.namespace} was told to stop, and its pod is still there after "
-                f"{STOPS_WITHIN:.0f} s: see kubectl -n {at.namespace} get pods"
-            )
-        await asyncio.sleep(POLL)
 
 
 async def _needed_for(kube: Kube, at: Installation) -> str:

@@ -20,8 +20,8 @@ from sluice.api.base import Json
 from sluice.cli.hooks import FINAL
 from sluice.installations.claims import Claim, Identity
 
-Hook = Callable[[str], subprocess.CompletedProcess[str]]
-Start = Callable[[str], subprocess.Popen[str]]
+Hook = Callable[..., subprocess.CompletedProcess[str]]
+Start = Callable[..., subprocess.Popen[str]]
 
 DRIVER: Json = {
     "apiVersion": "v1",
@@ -62,12 +62,12 @@ def start(
 
     started: list[subprocess.Popen[str]] = []
 
-    def begin(name: str) -> subprocess.Popen[str]:
+    def begin(name: str, *more: str) -> subprocess.Popen[str]:
         container = one(bodies, "Job", f"{RELEASE}-{name}")["spec"]["template"]["spec"]["containers"][0]
         assert container["command"] == ["sluice", "hooks"]
         program = [sys.executable, "-c", "from sluice.cli.main import app; app()", "hooks"]
         process = subprocess.Popen(
-            [*program, *container["args"]],
+            [*program, *container["args"], *more],
             env={"KUBECONFIG": str(own), "PYTHONPATH": ":".join(sys.path), "PATH": ""},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -86,8 +86,8 @@ def start(
 def hook(start: Start) -> Hook:
     """Runs one of the chart's hooks until it has ended."""
 
-    def run(name: str) -> subprocess.CompletedProcess[str]:
-        process = start(name)
+    def run(name: str, *more: str) -> subprocess.CompletedProcess[str]:
+        process = start(name, *more)
         out, err = process.communicate(timeout=PATIENCE)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
@@ -127,6 +127,40 @@ def test_an_uninstall_waits_for_the_last_driver_and_the_operator_goes_on_until_t
     let_go = hook("may-go")
     assert let_go.returncode == 0, let_go.stderr
     assert _replicas(kubectl, objects) == 0
+
+
+def test_an_operator_that_was_evicted_keeps_nobody_from_an_uninstall(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    _operator_pod(bodies, kubectl, objects, "evicted")
+    ended = {"exitCode": 137, "reason": "ContainerStatusUnknown"}
+    status = {"phase": "Failed", "reason": "Evicted", "containerStatuses": [_container(terminated=ended)]}
+    objects.patch("pod", "evicted", {"status": status}, sub="status")
+    _operator_pod(bodies, kubectl, objects, "rejected")
+    status = {"phase": "Failed", "reason": "NodeShutdown", "message": "Pod was rejected"}
+    objects.patch("pod", "rejected", {"status": status}, sub="status")
+    let_go = hook("may-go", "--patience", "20")
+    assert let_go.returncode == 0, let_go.stderr
+    assert _replicas(kubectl, objects) == 0
+
+
+def test_an_operator_on_a_lost_node_is_no_proof_and_it_is_told_which_pod_it_is_and_what_to_do(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    _operator_pod(bodies, kubectl, objects, "lost")
+    by_pod_gc = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC"}
+    running = _container(running={"startedAt": "2026-01-01T00:00:00Z"})
+    status = {"phase": "Failed", "conditions": [by_pod_gc], "containerStatuses": [running]}
+    objects.patch("pod", "lost", {"status": status}, sub="status")
+    refused = hook("may-go", "--patience", "1")
+    assert refused.returncode == FINAL
+    assert "pod lost (Failed) may still act" in refused.stderr
+    assert _replicas(kubectl, objects) == 1
+    _, _, told = refused.stderr.partition("remove it: kubectl ")
+    removed = kubectl(*shlex.split(told))
+    assert removed.returncode == 0, removed.stderr
+    let_go = hook("may-go")
+    assert let_go.returncode == 0, let_go.stderr
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
@@ -241,6 +275,25 @@ def test_nothing_of_an_installation_is_left(hook: Hook, objects: OwnObjects, kub
     assert own.key not in claims
     again = hook("tidy-up")
     assert (again.returncode, again.stderr) == (0, "")
+
+
+def _operator_pod(bodies: list[Json], kubectl: Kubectl, objects: OwnObjects, name: str) -> None:
+    deployment = one(bodies, "Deployment")
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(deployment))
+    assert done.returncode == 0, done.stderr
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    objects.create("pod", DRIVER | {"metadata": {"name": name, "labels": labels}})
+
+
+def _container(**state: Json) -> Json:
+    return {
+        "name": "driver",
+        "image": "never-pulled",
+        "imageID": "",
+        "ready": False,
+        "restartCount": 0,
+        "state": state,
+    }
 
 
 def _claim(kubectl: Kubectl, own: Identity, namespaces: tuple[str, ...]) -> None:
