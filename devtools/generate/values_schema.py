@@ -7,43 +7,77 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from sluice.api.runtime import Image
 from sluice.controller.config import OperatorConfig
-from sluice.engines.profile import Profiles
+from sluice.engines.profile import Profiles, RuntimeProfile
 
 Schema = dict[str, Any]
 
-_TEXT: Schema = {"type": "string"}
+_TEXT: Schema = {"type": "string", "default": ""}
 _FLAG: Schema = {"type": "boolean"}
-_TEXTS: Schema = {"type": "array", "items": _TEXT}
-_LABELS: Schema = {"type": "object", "additionalProperties": _TEXT}
-_OBJECT: Schema = {"type": "object"}
-_OBJECTS: Schema = {"type": "array", "items": _OBJECT}
+_LABELS: Schema = {"type": "object", "additionalProperties": {"type": "string"}, "default": {}}
+_OBJECT: Schema = {"type": "object", "default": {}}
+_OBJECTS: Schema = {"type": "array", "items": {"type": "object"}, "default": []}
 """What Kubernetes itself describes is left to the API server, which refuses what it doesn't know."""
-
-_QUANTITY: Schema = {"type": ["string", "number"]}
-_QUANTITIES: Schema = {"type": "object", "additionalProperties": _QUANTITY}
 
 
 def _closed(properties: Mapping[str, Schema], **more: Any) -> Schema:
-    return {"type": "object", "additionalProperties": False, "properties": dict(properties), **more}
+    """An object of these names. Those without a default are required: Helm takes away what a file of values leaves empty, and
+    the templates would stumble over it."""
+    required = [name for name, value in properties.items() if "default" not in value]
+    needs = {"required": required} if required else {}
+    return {"type": "object", "additionalProperties": False, "properties": dict(properties), **needs, **more}
 
 
-_NAMESPACE: Schema = {"type": "string", "pattern": r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+def _matching(pattern: str, *, longest: int | None = None) -> Schema:
+    return {"type": "string", "pattern": f"^{pattern}$"} | ({"maxLength": longest} if longest else {})
+
+
+def _or_empty(schema: Schema) -> Schema:
+    inner = schema["pattern"].removeprefix("^").removesuffix("$")
+    return schema | {"pattern": f"^({inner})?$", "default": ""}
+
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_NAME = _matching(rf"{_LABEL}(\.{_LABEL})*", longest=253)
+_NAMES: Schema = {"type": "array", "items": _NAME, "default": []}
+_NAMESPACE = _matching(_LABEL, longest=63)
 _NAMESPACES: Schema = {"type": "array", "items": _NAMESPACE, "uniqueItems": True}
+_KEY = _matching("[-._a-zA-Z0-9]+", longest=253)
+
+_UNIT = "([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
+_QUANTITY: Schema = {
+    "type": ["string", "number"],
+    "pattern": rf"^([0-9]+(\.[0-9]*)?|\.[0-9]+){_UNIT}$",
+    "minimum": 0,
+}
+_SIZE: Schema = {
+    "type": ["string", "number"],
+    "pattern": rf"^(0*[1-9][0-9]*(\.[0-9]*)?|0*\.0*[1-9][0-9]*){_UNIT}$",
+    "exclusiveMinimum": 0,
+}
+_QUANTITIES: Schema = {"type": "object", "additionalProperties": _QUANTITY, "default": {}}
 _RESOURCES = _closed({"requests": _QUANTITIES, "limits": _QUANTITIES, "claims": _OBJECTS})
+
+_HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]+)?"
+_PATH = "[a-z0-9]+([._-]+[a-z0-9]+)*"
+_REGISTRY = _matching(f"{_HOST}(/{_PATH})*/?")
 _IMAGE = _closed(
     {
-        "repository": {"type": "string", "minLength": 1},
-        "tag": _TEXT,
-        "digest": {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
+        "repository": _matching(f"({_HOST}/)?{_PATH}(/{_PATH})*"),
+        "tag": _or_empty(_matching("[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")),
+        "digest": _or_empty(_matching("sha256:[0-9a-f]{64}")),
         "pullPolicy": {"enum": ["Always", "IfNotPresent", "Never"]},
     }
 )
+_DURATION = _matching("([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?") | {
+    "minLength": 1
+}
 _PLACEMENT: Mapping[str, Schema] = {
     "nodeSelector": _LABELS,
     "tolerations": _OBJECTS,
     "affinity": _OBJECT,
-    "priorityClassName": _TEXT,
+    "priorityClassName": _or_empty(_NAME),
     "podAnnotations": _LABELS,
     "podLabels": _LABELS,
 }
@@ -52,7 +86,8 @@ _PLACEMENT: Mapping[str, Schema] = {
 def _from_config(field: str) -> Schema:
     """What the operator takes, in the words of its own configuration."""
     schema: Schema = OperatorConfig.model_json_schema(by_alias=True)["properties"][field]
-    return {name: value for name, value in schema.items() if name not in ("title", "description", "default")}
+    dropped = {"title", "description"} | ({"default"} if schema.get("default") is not None else set())
+    return {name: value for name, value in schema.items() if name not in dropped}
 
 
 _RULES = "x-kubernetes-validations"
@@ -80,6 +115,9 @@ def _pattern(rule: str) -> str:
 def schema() -> Schema:
     profiles = _with_patterns(TypeAdapter(Profiles).json_schema(by_alias=True))
     parts = profiles.pop("$defs")
+    profile = parts[RuntimeProfile.__name__]
+    profile["required"].append("image")  # which only the local engine does without
+    profile["properties"]["image"] = _with_patterns(TypeAdapter(Image).json_schema()) | {"minLength": 1}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$comment": "Generated by ./dev generate: change devtools/generate/values_schema.py, not this file.",
@@ -87,16 +125,16 @@ def schema() -> Schema:
         **_closed(
             {
                 "global": _OBJECT,  # Helm gives it to each chart that is part of another
-                "imageRegistry": _TEXT,
-                "imagePullSecrets": _TEXTS,
-                "deployment": {"type": "string", "pattern": "^([a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?)?$"},
+                "imageRegistry": _or_empty(_REGISTRY),
+                "imagePullSecrets": _NAMES,
+                "deployment": _or_empty(_matching("[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")),
                 "watchNamespaces": _NAMESPACES,
                 "ttlSecondsAfterFinished": _from_config("ttlSecondsAfterFinished"),
                 "apiQps": _from_config("apiQps"),
                 "apiBurst": _from_config("apiBurst"),
                 "runtimes": profiles | {"required": ["default"]},
                 "jobServiceAccount": _closed(
-                    {"create": _FLAG, "name": _NAMESPACE, "namespaces": _NAMESPACES}
+                    {"create": _FLAG, "name": _NAME, "namespaces": _NAMESPACES | {"default": []}}
                 ),
                 "operator": _closed(
                     {
@@ -107,7 +145,9 @@ def schema() -> Schema:
                         "extraEnvFrom": _OBJECTS,
                         "extraVolumes": _OBJECTS,
                         "extraVolumeMounts": _OBJECTS,
-                        "serviceAccount": _closed({"name": _TEXT, "create": _FLAG, "annotations": _LABELS}),
+                        "serviceAccount": _closed(
+                            {"name": _or_empty(_NAME), "create": _FLAG, "annotations": _LABELS}
+                        ),
                         **_PLACEMENT,
                     }
                 ),
@@ -115,14 +155,16 @@ def schema() -> Schema:
                     {
                         "install": _FLAG,
                         "image": _IMAGE,
-                        "maxMemory": {"type": "string", "pattern": "^[1-9][0-9]*[kmg]b$"},
-                        "existingSecret": _TEXT,
-                        "key": {"type": "string", "minLength": 1},
-                        "userId": {"type": ["integer", "null"], "minimum": 1},
-                        "persistence": _closed({"enabled": _FLAG, "size": _QUANTITY, "storageClass": _TEXT}),
+                        "maxMemory": _matching("[1-9][0-9]*[kmg]b"),
+                        "existingSecret": _or_empty(_NAME),
+                        "key": _KEY,
+                        "userId": {"type": ["integer", "null"], "minimum": 1, "default": None},
+                        "persistence": _closed(
+                            {"enabled": _FLAG, "size": _SIZE, "storageClass": _or_empty(_NAME)}
+                        ),
                         "resources": _RESOURCES,
                         "url": _TEXT,  # the chart says what form it has
-                        "existingUrl": _closed({"secret": _TEXT, "key": {"type": "string", "minLength": 1}}),
+                        "existingUrl": _closed({"secret": _or_empty(_NAME), "key": _KEY}),
                         **_PLACEMENT,
                     }
                 ),
@@ -132,7 +174,9 @@ def schema() -> Schema:
                 "networkPolicies": _closed({"enabled": _FLAG}),
                 "monitoring": _closed(
                     {
-                        "serviceMonitor": _closed({"enabled": _FLAG, "interval": _TEXT, "labels": _LABELS}),
+                        "serviceMonitor": _closed(
+                            {"enabled": _FLAG, "interval": _DURATION, "labels": _LABELS}
+                        ),
                         "prometheusRule": _closed({"enabled": _FLAG, "labels": _LABELS}),
                     }
                 ),

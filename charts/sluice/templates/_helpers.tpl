@@ -117,6 +117,16 @@ priorityClassName: {{ . | quote }}
 - {apiGroups: [""], resources: [events], verbs: [create]}
 {{- end }}
 
+{{/* How many bytes an amount of memory is, of Kubernetes or of Redis. */}}
+{{- define "sluice.bytes" -}}
+{{- $factors := dict "" 1 "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "kb" 1024 }}
+{{- $factors = merge $factors (dict "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624) }}
+{{- $factors = merge $factors (dict "Ei" 1152921504606846976 "mb" 1048576 "gb" 1073741824) }}
+{{- $text := toString . }}
+{{- $unit := regexFind "([KMGTPE]i|[numkMGTPE]|[kmg]b)$" $text }}
+{{- mulf (trimSuffix $unit $text | float64) (get $factors $unit) }}
+{{- end }}
+
 {{/* Values that contradict one another. */}}
 {{- define "sluice.check" -}}
 {{- if and (not .Values.redis.install) (not .Values.redis.url) (not .Values.redis.existingUrl.secret) }}
@@ -136,6 +146,10 @@ priorityClassName: {{ . | quote }}
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" (include "sluice.name" .)) }}
 {{- fail (printf "the name %s, which is that of the release unless deployment is set, cannot be that of a Service: set deployment to one of small letters, digits and dashes that begins with a letter" (include "sluice.name" .)) }}
 {{- end }}
+{{- $limit := (.Values.redis.resources.limits | default dict).memory }}
+{{- if and .Values.redis.install $limit (ge (include "sluice.bytes" .Values.redis.maxMemory | float64) (include "sluice.bytes" $limit | float64)) }}
+{{- fail (printf "redis.maxMemory %s is not below redis.resources.limits.memory %v: Redis would be killed before it refuses new leases. Set the limit well above it" .Values.redis.maxMemory $limit) }}
+{{- end }}
 {{- if and .Values.redis.install (not .Values.redis.image.tag) (not .Values.redis.image.digest) }}
 {{- fail "redis.image.tag and redis.image.digest are empty: set one of them" }}
 {{- end }}
@@ -143,9 +157,6 @@ priorityClassName: {{ . | quote }}
 {{- if and $.Values.imageRegistry (regexMatch "^([^/]*[.:][^/]*|localhost)/" $image.repository) }}
 {{- fail (printf "%s.image.repository %s names a registry, and imageRegistry %s would be put before it: leave one of them out" $part $image.repository $.Values.imageRegistry) }}
 {{- end }}
-{{- end }}
-{{- if not (hasKey .Values.runtimes "default") }}
-{{- fail "runtimes.default is missing: jobs without runtimeRef run on it" }}
 {{- end }}
 {{- end }}
 

@@ -23,8 +23,8 @@ class Helm:
     def template(
         self, namespace: str, *values: str, kubernetes: str = KUBERNETES, release: str = RELEASE
     ) -> subprocess.CompletedProcess[str]:
-        """Renders the chart; values are NAME=VALUE as in --set, or string:NAME=VALUE as in --set-string.
-        The caller looks at returncode and what it says."""
+        """Renders the chart; values are NAME=VALUE as in --set, string:NAME=VALUE as in --set-string, or
+        file:PATH as in --values. The caller looks at returncode and what it says."""
         given = [word for value in values for word in _given(value)]
         command = [str(self.program), "template", release, str(CHART), "--namespace", namespace]
         return subprocess.run(
@@ -46,8 +46,10 @@ class Helm:
 
 
 def _given(value: str) -> tuple[str, str]:
-    text = value.removeprefix("string:")
-    return ("--set" if text == value else "--set-string", text)
+    for prefix, option in (("string:", "--set-string"), ("file:", "--values")):
+        if value.startswith(prefix):
+            return (option, value.removeprefix(prefix))
+    return ("--set", value)
 
 
 def one(bodies: Iterable[Json], kind: str, name: str = RELEASE) -> Json:

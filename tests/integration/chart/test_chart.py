@@ -14,6 +14,7 @@ import yaml
 
 from generate.values_schema import schema
 from integration.chart.helm import CHART, RELEASE, Helm, one, pods
+from integration.chart.switches import EVERYTHING, OTHER_REDIS, SWITCHES, WATCHED
 from integration.conftest import Kubectl
 from sluice.api.base import Json
 from sluice.controller.config import load
@@ -21,49 +22,6 @@ from sluice.controller.metrics import Metrics
 from sluice.engines import ENGINE
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
 from sluice.kube.rights import asks, rights_of
-
-OTHER_REDIS = ("redis.install=false", "redis.url=rediss://writer@redis.example:6380/1")
-EVERYTHING = (
-    "imageRegistry=registry.example:5000/team",
-    "imagePullSecrets={pull,pull-too}",
-    "ttlSecondsAfterFinished=3600",
-    "operator.verbose=true",
-    "operator.image.tag=next",
-    "operator.extraEnv[0].name=AWS_REGION,operator.extraEnv[0].value=eu-central-1",
-    "operator.extraEnvFrom[0].secretRef.name=store",
-    "operator.extraVolumes[0].name=lake,operator.extraVolumes[0].persistentVolumeClaim.claimName=lake",
-    "operator.extraVolumeMounts[0].name=lake,operator.extraVolumeMounts[0].mountPath=/lake",
-    "operator.nodeSelector.disk=fast",
-    "operator.tolerations[0].key=only,operator.tolerations[0].operator=Exists",
-    "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].key=metadata.name",
-    "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].operator=In",
-    "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].values={node1}",
-    "operator.podAnnotations.told=yes",
-    "operator.podLabels.team=lake",
-    "operator.serviceAccount.annotations.role=reader",
-    "redis.image.digest=sha256:" + "0" * 64,
-    "redis.persistence.storageClass=fast",
-    "redis.podLabels.team=lake",
-    "networkPolicies.enabled=true",
-)
-WATCHED = "the-watched-namespace"
-SWITCHES = {
-    "as it comes": (),
-    "one namespace": (f"watchNamespaces={{{WATCHED}}}",),
-    "one namespace and everything said": (f"watchNamespaces={{{WATCHED}}}", *EVERYTHING),
-    "everything said": EVERYTHING,
-    "another Redis": OTHER_REDIS,
-    "another Redis with a password": (*OTHER_REDIS, "redis.existingSecret=mine", "redis.key=secret"),
-    "another Redis by a Secret": ("redis.install=false", "redis.existingUrl.secret=mine"),
-    "its own Redis with a password that is there": ("redis.existingSecret=mine",),
-    "no volume": ("redis.persistence.enabled=false",),
-    "no CRDs": ("crds.install=false",),
-    "CRDs that go": ("crds.keep=false",),
-    "no roles": ("rbac.create=false", "rbac.aggregate=false", "operator.serviceAccount.create=false"),
-    "an account of another name": ("operator.serviceAccount.name=other",),
-    "no check before the end": ("hooks.refuseUninstall=false",),
-    "no account for jobs": ("jobServiceAccount.create=false",),
-}
 
 
 @pytest.mark.parametrize("values", SWITCHES.values(), ids=SWITCHES.keys())
@@ -117,97 +75,6 @@ def _create_dry(kubectl: Kubectl, namespace: str, pod: Json) -> None:
     done = kubectl(*arguments, stdin=json.dumps(pod))
     assert done.returncode == 0, done.stderr
     assert "Warning" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
-        (("redis.instal=false",), "at '/redis': additional properties 'instal' not allowed"),
-        (("runtimes.default.sparkVersoin=4.2.0",), "at '/runtimes/default': additional properties"),
-        (("runtimes.default.driver.memory=4Gi",), "at '/runtimes/default/driver/memory'"),
-        (("runtimes.default.sparkVersion=banana",), "at '/runtimes/default/sparkVersion'"),
-        (("runtimes.default.deltaVersion=banana",), "at '/runtimes/default/deltaVersion'"),
-        (("runtimes.default.serviceAccount=Spark User",), "at '/runtimes/default/serviceAccount'"),
-        (("runtimes.default.imagePullPolicy=Sometimes",), "at '/runtimes/default/imagePullPolicy'"),
-        (("runtimes.default.image=",), "at '/runtimes/default/image'"),
-        (("runtimes.Big One.sparkVersion=4.2.0",), "invalid propertyName 'Big One'"),
-        (("runtimes.default.driverPod.spec=nonsense",), "at '/runtimes/default/driverPod/spec'"),
-        (
-            ("runtimes.default.driverPod.spec.containers={nonsense}",),
-            "at '/runtimes/default/driverPod/spec/containers/0'",
-        ),
-        (
-            ("runtimes.default.executorPod.spec.containers.name=nonsense",),
-            "at '/runtimes/default/executorPod/spec/containers'",
-        ),
-        (("apiBurst=0",), "at '/apiBurst': minimum"),
-        (("watchNamespaces={Team A}",), "at '/watchNamespaces/0'"),
-        (("operator.image.pullPolicy=Sometimes",), "at '/operator/image/pullPolicy'"),
-        (("redis.maxMemory=plenty",), "at '/redis/maxMemory'"),
-        (("runtimes.default=null",), "at '/runtimes': missing property 'default'"),
-        (("redis.install=false",), "set redis.url, or redis.existingUrl.secret"),
-        (("redis.url=redis://elsewhere:6379/0",), "set redis.install=false"),
-        ((*OTHER_REDIS, "redis.existingUrl.secret=mine"), "set one of them"),
-        (("deployment=1e3",), "cannot be that of a Service"),
-        (("redis.image.tag=",), "redis.image.tag and redis.image.digest are empty"),
-        (
-            ("imageRegistry=registry.example", "redis.image.repository=docker.io/library/redis"),
-            "redis.image.repository docker.io/library/redis names a registry",
-        ),
-        (
-            ("imageRegistry=registry.example", "operator.image.repository=localhost/sluice-operator"),
-            "operator.image.repository localhost/sluice-operator names a registry",
-        ),
-    ],
-)
-def test_a_wrong_value_is_told_in_a_sentence_before_anything_is_installed(
-    helm: Helm, values: tuple[str, ...], says: str
-) -> None:
-    done = helm.template("anywhere", *values)
-    assert done.returncode != 0
-    assert says in done.stderr
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        *("http://redis", "unix:///socket?password=word", "redis://:word@redis:6379/0"),
-        *(
-            "redis://redis?password=word",
-            "redis://us@er:pw@redis",
-            "redis://:pa/ss@redis",
-            "redis://user:@redis",
-        ),
-        *(
-            "redis://us%3Aer@redis",
-            "redis://redis:0",
-            "redis://redis:65536",
-            "redis://redis/zero",
-            "redis://",
-        ),
-        *("redis://::1", "redis://redis/0#word", "redis://redis:6379:word/0"),
-    ],
-)
-def test_a_redis_url_that_could_hold_a_password_is_refused_with_the_form_that_it_has_to_have(
-    helm: Helm, url: str
-) -> None:
-    done = helm.template("anywhere", "redis.install=false", f"redis.url={url}")
-    assert done.returncode != 0
-    assert "redis://[USER@]HOST[:PORT][/DATABASE]" in done.stderr
-    assert "put a password into a Secret" in done.stderr
-    assert "word" not in done.stderr.replace("password", "")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        *("redis://redis", "redis://redis.team.svc:6379/0", "rediss://writer@redis.example:6380/1"),
-        *("redis://[::1]:65535/15", "redis://10.0.0.1/2", "rediss://some-one@my_redis:1"),
-    ],
-)
-def test_a_redis_url_of_that_form_is_taken(helm: Helm, url: str) -> None:
-    written = one(helm.rendered("anywhere", "redis.install=false", f"redis.url={url}"), "ConfigMap")
-    assert yaml.safe_load(written["data"]["sluice.yaml"])["redisUrl"] == url
 
 
 def test_a_release_with_a_dot_in_its_name_is_told_what_to_set(helm: Helm) -> None:
