@@ -10,7 +10,7 @@ import yaml
 from generate.structural import structural
 from sluice.api import DeltaTablePolicy, DeltaWriteJob, names
 from sluice.api.base import Model
-from sluice.api.not_yet import JOBS_REFUSED_FOR, WITHOUT_EFFECT_IN_POLICIES, NotYet
+from sluice.api.not_yet import JOBS_REFUSED_FOR, WITHOUT_EFFECT_IN_POLICIES, WRITTEN_INTO_NO_POLICY, NotYet
 
 HEADER = "# Generated from operator/sluice/api by `./dev generate`: change the models, not this file.\n"
 
@@ -126,6 +126,9 @@ def _root(model: type[Model]) -> dict[str, Any]:
     schema = structural(model, defaults=True)
     properties = schema["properties"]
     _tell_what_is_not_yet(model, properties["spec"])
+    if model is DeltaTablePolicy:
+        for name in WRITTEN_INTO_NO_POLICY:
+            properties["status"]["properties"][name]["description"] += " Not supported yet: it stays empty."
     properties["apiVersion"] = {"type": "string"}
     properties["kind"] = {"type": "string"}
     properties["metadata"] = {"type": "object"}

@@ -43,8 +43,7 @@ class Write(Model):
     """true lets the write add columns to the table. That may change the table's metadata, which aborts every other
     writer: the job then waits for all of them."""
     txn_app_id: TxnAppId | None = None
-    """Your own transaction id for idempotent writes (Delta's txnAppId); Sluice then uses none of its own, and retries
-    a lost attempt only once its end is proved."""
+    """Your own transaction id for idempotent writes (Delta's txnAppId)."""
     txn_version: Annotated[Int64, Field(ge=0), WITHIN_64_BITS] | None = None
     """Version of txnAppId: Delta skips a write whose version is not higher than the last one it has seen."""
 
@@ -229,7 +228,7 @@ class Admission(Model):
 
     timeout: Limit | None = None
     """Longest wait in the queue, such as 2h; after that the job ends as Failed without having run. Absent: as the
-    table's policy says in admission.defaultTimeout, otherwise no limit."""
+    table's policy says in admission.defaultTimeout (not supported yet), otherwise no limit."""
     quota_timeout: Limit | None = None
     """Longest wait for compute (a quota, a full cluster) once the job is admitted, such as 15m: meanwhile it keeps
     others off its tables without using them. After that it gives its leases back, pauses for the same time (at most
@@ -342,8 +341,8 @@ class DeltaWriteJobSpec(Model):
     RunKeyReused. Absent: the job's uid, so that each job is a run of its own."""
     priority: Annotated[Int32, bounded_int(-1000, 1000)] = 0
     """Among waiting jobs that conflict with one another the highest goes first; -1000 to 1000, by default 0. A job
-    that has waited longer than admission.ageAfter of its table's policy goes ahead of any priority. May be changed at
-    any time."""
+    that has waited longer than its table's policy says in admission.ageAfter (not supported yet) goes ahead of any
+    priority. May be changed at any time."""
     admission: Admission = Admission()
     """How the job waits for its turn: how long, at which risk, and what it does while another one is in its way. By
     default it waits as long as it takes."""

@@ -65,7 +65,7 @@ class ShownFootprint(Model):
 
 
 class Blocker(Model):
-    """A job that holds a lease which this job would conflict with."""
+    """A job in the way: this job would conflict with it, and it holds leases or waits ahead in the queue."""
 
     job: ObjectKey
     """The job, as namespace/name."""
@@ -173,8 +173,8 @@ class DeltaWriteJobStatus(Model):
     observed_generation: Count | None = None
     """Generation of the spec that this status describes."""
     phase: Phase | None = None
-    """Where the job is: Pending, Waiting, Suspended, BackingOff, Starting, Running, Paused, Ending, Succeeded,
-    Skipped or Failed."""
+    """Where the job is: Pending, Waiting, Suspended, BackingOff, Starting, Running, Paused (not supported yet), Ending,
+    Succeeded, Skipped or Failed."""
     since: datetime | None = None
     """When it entered this phase."""
     reason: Annotated[str, Field(max_length=63)] | None = None

@@ -1,4 +1,4 @@
-"""Fields that the two resources have and this version does not honour: a closed list, so that none is passed over unseen.
+"""Fields that the two resources have and this version does not honour: closed lists, so that none is passed over unseen.
 
 What refuses jobs, what policies' statuses say, the command line, the CRDs and the docs all say it from here.
 """
@@ -44,8 +44,7 @@ JOBS_REFUSED_FOR = (
     NotYet("application", _OTHER_WORK),
     NotYet(
         "runKey",
-        "this version of Sluice would run a job again if it were created again under the same key; remove it: every job that "
-        "you create is a run of its own",
+        "this version of Sluice does not remember run keys, so a job that is created again would run again: remove the field",
     ),
     NotYet(
         "writes",
@@ -72,7 +71,7 @@ JOBS_REFUSED_FOR = (
 )
 """What a job can say and no run would honour."""
 
-_NOBODY_COMPARES = "the table isn't compared with it"
+_NOBODY_COMPARES = "the table is not compared with it"
 _NOBODY_CREATES = "no jobs are created from policies"
 _NOTHING_CHANGES = "nothing is changed to what the policy wants"
 
@@ -86,13 +85,16 @@ WITHOUT_EFFECT_IN_POLICIES = (
     NotYet("allowedNamespaces", "jobs of all namespaces may write the table"),
     NotYet("retry", "no job is retried"),
     NotYet("maintenance", _NOBODY_CREATES),
-    NotYet("admission.maxWriters", "as many jobs write the table as cannot conflict"),
+    NotYet("admission.maxWriters", "any number of jobs that cannot conflict may write the table together"),
     NotYet("admission.risk", "jobs that may conflict wait for one another"),
-    NotYet("admission.unknownFootprint", "a job that isn't understood runs alone"),
+    NotYet("admission.unknownFootprint", "a job that is not understood runs alone"),
     NotYet("admission.defaultTimeout", "only the job's own admission.timeout ends its wait"),
     NotYet("admission.ageAfter", "jobs queue by priority and age alone"),
 )
 """What a policy can say without effect; the rest of it counts."""
+
+WRITTEN_INTO_NO_POLICY = ("observed", "drift")
+"""Fields of a policy's status that stay empty."""
 
 
 def why_a_job_is_refused(spec: DeltaWriteJobSpec) -> Iterator[str]:
