@@ -5,16 +5,16 @@ What a rule says comes from its own record, its example's verdict from the oracl
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
 
 import yaml
 
+from generate import by_statement
 from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
-from sluice.conflicts import Level, Verdict, example_jobs, pair_of
+from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.eras import ERAS
-from sluice.conflicts.oracle import NOT_KNOWN, OTHER_TABLES, worst_for
+from sluice.conflicts.oracle import WITHOUT_A_RULE
 from sluice.conflicts.row_level import SUPPORT
-from sluice.conflicts.rule import Difference, Example, ExampleJob, Rule
+from sluice.conflicts.rule import Difference, Example, Rule
 
 HEADER = """<!-- Generated from operator/sluice/conflicts by `./dev generate`: change the rules, not this file. -->
 # When two writes of one Delta table conflict
@@ -25,7 +25,7 @@ against what the winner did, by the rules of the loser's own engine. The first r
 - **never**: the loser commits. Two jobs run side by side only if it is `never` in both directions;
 - **may**: it depends on files or rows that are not known beforehand, or what happens is not documented;
 - **will**: it surely aborts, with the exception named;
-- **unsafe**: no exception comes, but data is lost.
+- **unsafe**: data is lost without any exception.
 
 Ids of [sources.md](sources.md) say where a rule comes from: `D` is what a document says, `C` what Delta's code
 checks, `M` what was seen when two real writes met, `S` what a store guarantees.
@@ -37,8 +37,7 @@ Examples are about one table: `orders (id BIGINT, amount INT, date DATE)`, parti
 IDS = """
 ## By id
 
-As `status.blockedBy[].rule` of a waiting job, `sluice explain` and `-o json` name them. Those of `never` say why two may run
-together.
+`status.blockedBy[].rule`, `sluice explain` and `-o json` use these ids. Ids of `never` verdicts say why two jobs may run together.
 
 | id | said by |
 | --- | --- |
@@ -54,11 +53,9 @@ For a job that lost with one of these exceptions, these are the rules that predi
 BY_STATEMENT = """
 ## By statement
 
-The rules by which each of these loses to any of the others, on one partition of `orders` and on open-source Delta. First
-commits and clustering columns are left out here.
-
-| statement | loses by | others lose to it by |
-| --- | --- | --- |
+The rules by which each of these loses to any of the others, on an existing table that is partitioned or has liquid clustering.
+Not listed are rules about the table's store, about tables that a job only reads, about identity columns, and about a VACUUM that
+keeps files for less than a week.
 """
 ON_EVERY_ENGINE = """
 ## Rules of every engine
@@ -82,17 +79,18 @@ There is no code to read and no engine to race, so a pair passes only where a do
 are the documents' matrices, as the oracle answers them (both directions, the worse one; all statements meet in one partition):
 """
 ROWS = """
-Conflicts are judged row by row, not file by file, on tables with deletion vectors that have no partitions or have liquid
-clustering. That changes what `may` means, but never makes it `never`: Databricks promises fewer conflicts, not none.
+Conflicts are judged row by row, not file by file, on unpartitioned tables with deletion vectors, and on tables with liquid
+clustering unless deletion vectors are disabled. That changes what `may` means, but never makes it `never`: Databricks promises
+fewer conflicts, not none.
 
 They are still judged file by file ([D5](sources.md#d5), [D6](sources.md#d6), [D7](sources.md#d7)):
 
 - on partitioned tables, and where nothing is known of the table or of the runtime;
 - for everything but INSERT, UPDATE, DELETE and MERGE; `OPTIMIZE ... ZORDER BY` gets no help from deletion vectors either;
-- for conditions that look into structs, arrays or maps, have subqueries, call functions of users or such as `rand()`, or aren't
-  understood;
+- for conditions that look into structs, arrays or maps, have subqueries, call user-defined or non-deterministic functions such
+  as `rand()`, or aren't understood;
 - for a MERGE without a condition on the target alone;
-- where the runtime, or a runtime without Photon, doesn't do it for the statement or the table:
+- where the runtime, or a runtime without Photon, does not support it for the statement or the table:
 
 | runtime from | tables | without Photon | source |
 | --- | --- | --- | --- |
@@ -112,7 +110,9 @@ def render() -> str:
 def _lines() -> Iterator[str]:
     yield HEADER + IDS + "\n".join(_index())
     yield BY_EXCEPTION + "\n".join(_by_exception())
-    yield BY_STATEMENT + "\n".join(_by_statement())
+    yield BY_STATEMENT
+    for book in (OPEN_SOURCE, DATABRICKS, DELTA_RS):
+        yield from by_statement.index(book)
     yield ON_EVERY_ENGINE
     yield from _rules(EVERY_ENGINE)
     yield ON_OPEN_SOURCE + "\n".join(_eras())
@@ -143,39 +143,19 @@ def _index() -> Iterator[str]:
     said: dict[str, list[str]] = {}
     for _, rule, link in _linked():
         said.setdefault(rule.id, []).append(link)
-    said[OTHER_TABLES.rule] = ["no rule is asked: they have no table in common"]
-    said[NOT_KNOWN.rule] = [
-        "no rule is asked: one of them was edited or deleted while it ran, and they may meet"
-    ]
+    for verdict in WITHOUT_A_RULE:
+        said[verdict.rule] = [f'no rule is asked: "{verdict.reason}"']
     for one, places in sorted(said.items()):
         yield f"| `{one}` | {', '.join(places)} |"
 
 
 def _by_exception() -> Iterator[str]:
     told: dict[str, list[str]] = {}
-    for book, rule, link in _linked():
-        exception = book.verdict(rule.example).exception
-        if exception is not None:
+    for _, rule, link in _linked():
+        for exception in rule.exceptions:
             told.setdefault(exception, []).append(link)
     for exception, links in sorted(told.items()):
         yield f"| `{exception}` | {', '.join(links)} |"
-
-
-def _by_statement() -> Iterator[str]:
-    jobs = {name: OPEN_SOURCE.jobs(Example(job, job))[0] for name, job in _STATEMENTS.items()}
-    loses: dict[str, set[str]] = {name: set() for name in jobs}
-    wins: dict[str, set[str]] = {name: set() for name in jobs}
-    for loser, winner in product(jobs, repeat=2):
-        verdict = worst_for(jobs[loser], jobs[winner])[1]
-        if verdict.level is not Level.NEVER:
-            loses[loser].add(verdict.rule)
-            wins[winner].add(verdict.rule)
-    for name in jobs:
-        yield f"| {name} | {_ids(loses[name])} | {_ids(wins[name])} |"
-
-
-def _ids(found: Iterable[str]) -> str:
-    return ", ".join(f"`{one}`" for one in sorted(found)) or "none"
 
 
 def _heading(rule: Rule) -> str:
@@ -199,28 +179,6 @@ def _support() -> Iterator[str]:
         yield f"| {row.since[0]}.{row.since[1]} | {unpartitioned} | {verbs} only | {_cited((row.finding,))} |"
 
 
-_STATEMENTS: Mapping[str, ExampleJob] = {
-    "INSERT": example_jobs.APPEND,
-    "INSERT that reads `orders`": "INSERT INTO orders SELECT * FROM orders WHERE date = DATE '2026-11-18'",
-    "INSERT OVERWRITE": example_jobs.OVERWRITE,
-    "INSERT OVERWRITE of partitions (dynamic)": example_jobs.DYNAMIC_OVERWRITE,
-    "a write under a txnAppId": example_jobs.WRITE_WITH_ID,
-    "a stream that appends": example_jobs.STREAM_TO_ORDERS,
-    "UPDATE": example_jobs.UPDATE,
-    "DELETE": example_jobs.DELETE,
-    "DELETE of whole partitions": example_jobs.DELETE_DAY,
-    "MERGE": (
-        "MERGE INTO orders t USING (SELECT 1L AS id, 10 AS amount, DATE '2026-11-18' AS date) s "
-        "ON t.id = s.id AND t.date = DATE '2026-11-18' WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-    ),
-    "OPTIMIZE": example_jobs.OPTIMIZE,
-    "VACUUM": example_jobs.VACUUM,
-    "RESTORE": example_jobs.RESTORE,
-    "ALTER TABLE of schema or properties": example_jobs.ADD_COLUMN,
-    "ALTER TABLE that enables a feature": example_jobs.ENABLE_VECTORS,
-    "ALTER TABLE ... DROP FEATURE": example_jobs.DROP_FEATURE,
-    "CREATE OR REPLACE TABLE": "CREATE OR REPLACE TABLE orders (id BIGINT, amount INT, date DATE) USING delta",
-}
 _KINDS = {
     "INSERT": "INSERT INTO orders VALUES (1, 10, DATE '2026-11-18')",
     "INSERT that reads orders": "INSERT INTO orders SELECT * FROM orders WHERE id = 1",
@@ -237,27 +195,40 @@ _KINDS = {
 
 def _matrices() -> Iterator[str]:
     vectors = {"properties": {"delta.enableDeletionVectors": "true"}}
-    for title, partitioned, facts in (
-        ("WriteSerializable, partitioned, without deletion vectors", True, {}),
-        ("Serializable, partitioned, without deletion vectors", True, {"serializable": True}),
-        ("WriteSerializable, partitioned, with deletion vectors", True, vectors),
-        ("Serializable, partitioned, with deletion vectors", True, {**vectors, "serializable": True}),
-        ("WriteSerializable, unpartitioned, with deletion vectors (row-level concurrency)", False, vectors),
-        ("Serializable, unpartitioned, with deletion vectors", False, {**vectors, "serializable": True}),
+    for partitioned, with_vectors, serializable in (
+        (True, False, False),
+        (True, False, True),
+        (True, True, False),
+        (True, True, True),
+        (False, True, False),
+        (False, True, True),
     ):
-        yield f"**{title}**\n"
+        facts = {**(vectors if with_vectors else {}), "serializable": serializable}
+        cells = {
+            name: [_cell(Example(row, column, partitioned, facts)) for column in _KINDS.values()]
+            for name, row in _KINDS.items()
+        }
+        by_rows = any(_BY_ROWS in row for row in cells.values())
+        yield (
+            f"**{'Serializable' if serializable else 'WriteSerializable'}, "
+            f"{'partitioned' if partitioned else 'unpartitioned'}, "
+            f"{'with' if with_vectors else 'without'} deletion vectors"
+            f"{' (row-level concurrency)' if by_rows else ''}**\n"
+        )
         yield "| | " + " | ".join(_KINDS) + " |"
         yield "| --- |" + " --- |" * len(_KINDS)
-        for name, row in _KINDS.items():
-            cells = (_cell(Example(row, column, partitioned, facts)) for column in _KINDS.values())
-            yield f"| **{name}** | " + " | ".join(cells) + " |"
+        for name, row in cells.items():
+            yield f"| **{name}** | " + " | ".join(row) + " |"
         yield ""
+
+
+_BY_ROWS = "may, by rows"
 
 
 def _cell(example: Example) -> str:
     pair = pair_of(*DATABRICKS.jobs(example))
     worst = max(pair.first_loses, pair.second_loses, key=lambda verdict: verdict.level)
-    return "can't" if worst.level is Level.NEVER else "may, by rows" if worst.rule == "same-rows" else "may"
+    return "can't" if worst.level is Level.NEVER else _BY_ROWS if worst.rule == "same-rows" else "may"
 
 
 def _rules(book: Rulebook) -> Iterator[str]:

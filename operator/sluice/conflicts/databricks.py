@@ -30,6 +30,7 @@ _ALL = (EVERYTHING, EVERYTHING)
         "open-source Delta's documents say the same, but its code lets rows with explicit values through; here they wait.",
         ("D32", "C15"),
     ),
+    exceptions=(_METADATA,),
     example=Example(
         "INSERT INTO orders (amount, date) VALUES (10, CURRENT_DATE())",
         example_jobs.APPEND,
@@ -67,6 +68,7 @@ def identity_columns(race: Race) -> Ruling | None:
         "replacing an existing table fails with MetadataChangedException.",
         ("D23", "M8", "M17"),
     ),
+    exceptions=(_PROTOCOL,),
     example=Example(example_jobs.APPEND, example_jobs.APPEND, table=example_jobs.EMPTY),
     proofs=(
         f"{_RULES}::test_d18_d28_several_write_into_an_empty_path",
@@ -99,6 +101,7 @@ def first_commit(race: Race) -> Ruling | None:
         "MetadataChangedException; so this is only `may`.",
         ("C3", "C5", "M14"),
     ),
+    exceptions=(_PROTOCOL,),
     example=Example(example_jobs.APPEND, example_jobs.ENABLE_VECTORS),
     proofs=(
         f"{_RULES}::test_d1_a_metadata_change_fails_every_concurrent_write",
@@ -132,6 +135,7 @@ def protocol_changed(race: Race) -> Ruling | None:
         "`may` instead of `will`.",
         ("C5", "C12", "M4", "M13"),
     ),
+    exceptions=(_METADATA,),
     example=Example(example_jobs.APPEND, example_jobs.SET),
     proofs=(
         f"{_RULES}::test_d1_a_change_of_schema_or_properties_will_fail_what_surely_commits",
@@ -181,6 +185,7 @@ def streaming_read(race: Race) -> Ruling | None:
     "same-transaction-id",
     says="No document mentions two writes under one txnAppId.",
     sources=("C7",),
+    exceptions=(_TRANSACTION,),
     example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(f"{_RULES}::test_two_writes_under_one_transaction_id_wait_though_no_document_says_so",),
 )

@@ -155,6 +155,7 @@ def optimize_with_vectors(race: Race) -> Ruling | None:
         "ConcurrentDeleteDeleteException.",
         ("D15", "D21", "D26", "M11"),
     ),
+    exceptions=(_DELETE_READ, _DELETE_DELETE),
     example=Example(example_jobs.OPTIMIZE, example_jobs.DELETE),
     proofs=(
         f"{_CELLS}::test_a_cell",
@@ -183,6 +184,7 @@ def optimize(race: Race) -> Ruling | None:
     says="With row-level concurrency only changes of the same row conflict; because of its limits the rule still says `may`.",
     sources=("D4", "D5", "D6", "D7"),
     differs=Difference("open-source Delta has no row-level concurrency.", ("C13",)),
+    exceptions=(_APPEND, _DELETE_READ),
     example=Example(
         example_jobs.DELETE, example_jobs.UPDATE, partitioned=False, table=example_jobs.WITH_VECTORS
     ),
@@ -216,6 +218,7 @@ def same_rows(race: Race) -> Ruling | None:
     ),
     sources=("D4", "D8", "D9", "D12", "D13", "D14", "D19", "D20", "D21", "D24", "D25", "D26"),
     differs=_PINS,
+    exceptions=(_APPEND, _DELETE_READ, _DELETE_DELETE),
     example=Example(example_jobs.DELETE, example_jobs.UPDATE),
     proofs=(
         f"{_CELLS}::test_a_cell",

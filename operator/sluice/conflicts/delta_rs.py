@@ -29,6 +29,7 @@ known beforehand."""
     "single-attempt",
     says=("RESTORE, CLONE and CONVERT try one version only; how delta-rs handles them is not known."),
     sources=("C24", "C11"),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.RESTORE, example_jobs.APPEND),
     proofs=(f"{_TESTS}::test_what_tries_once_may_lose_to_everything",),
 )
@@ -48,6 +49,7 @@ def single_attempt(race: Race) -> Ruling | None:
     "first-commit",
     says='A job that begins without a table and finds one at its commit fails with "version 0 exists".',
     sources=("C23",),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.APPEND, example_jobs.APPEND, table=example_jobs.EMPTY),
     proofs=(f"{_TESTS}::test_first_commits_exclude_each_other",),
 )
@@ -77,6 +79,7 @@ def first_commit(race: Race) -> Ruling | None:
     differs=Difference(
         "open-source Delta lets every job commit except a second change of the protocol.", ("C3",)
     ),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.APPEND, example_jobs.ENABLE_VECTORS),
     proofs=(f"{_TESTS}::test_c17_two_changes_of_the_protocol",),
 )
@@ -100,6 +103,7 @@ def protocol_changed(race: Race) -> Ruling | None:
     differs=Difference(
         "open-source Delta spares OPTIMIZE and, from 4.1 on, lets some changes pass.", ("C5", "C12")
     ),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.APPEND, example_jobs.SET),
     proofs=(f"{_TESTS}::test_c18_any_metadata_action_aborts_everything",),
 )
@@ -130,6 +134,7 @@ def metadata_changed(race: Race) -> Ruling | None:
         "had seen the other, so they wait as well.",
         ("C8", "C19"),
     ),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.DELETE, example_jobs.APPEND),
     proofs=(f"{_TESTS}::test_c19_files_added_where_the_predicate_may_match",),
 )
@@ -158,6 +163,7 @@ def added_files(race: Race) -> Ruling | None:
         "open-source Delta lets a blind append pass, and aborts the loser at files that a compaction removes.",
         ("C8", "C9"),
     ),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.APPEND, example_jobs.DELETE),
     proofs=(f"{_TESTS}::test_c20_a_plain_append_loses_to_any_removal",),
 )
@@ -180,6 +186,7 @@ def removed_files(race: Race) -> Ruling | None:
     "removed-twice",
     says="Both remove the same files; files that a compaction removes count as well.",
     sources=("C21",),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.OPTIMIZE, example_jobs.OPTIMIZE),
     proofs=(f"{_TESTS}::test_c21_two_compactions_may_remove_the_same_files",),
 )
@@ -200,6 +207,7 @@ def removed_twice(race: Race) -> Ruling | None:
     "same-transaction-id",
     says="Of two writes under one txnAppId the second aborts, whatever their versions. This is checked last.",
     sources=("C22",),
+    exceptions=(_FAILED,),
     example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(f"{_TESTS}::test_c22_one_transaction_id_twice",),
 )

@@ -19,6 +19,8 @@ NOT_KNOWN = Verdict(
     "not-known",
     "it is no longer known what it does there: it was edited or deleted after it began, or it cannot be read",
 )
+WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN)
+"""All verdicts for which no rule is asked."""
 
 
 class Order(StrEnum):

@@ -33,6 +33,7 @@ _CHANGES_APART = f"{RUN_ALONE}, and put several changes of properties into one A
     says="RESTORE, CLONE and CONVERT try one version only: any commit made meanwhile is a conflict.",
     sources=("C11", "M15"),
     differs=Difference("no document mentions it."),
+    exceptions=(_WRITE,),
     example=Example(example_jobs.RESTORE, example_jobs.APPEND),
     proofs=(
         f"{_MATRICES}::test_a_restore_commits_in_one_attempt",
@@ -60,6 +61,7 @@ def single_attempt(race: Race) -> Ruling | None:
         "documents name the same exception for replacing an existing table, which fails with MetadataChangedException.",
         ("D18", "D28", "M17"),
     ),
+    exceptions=(_PROTOCOL,),
     example=Example(example_jobs.APPEND, example_jobs.APPEND, table=example_jobs.EMPTY),
     proofs=(
         f"{_MATRICES}::test_first_commits_exclude_each_other",
@@ -83,7 +85,7 @@ _ANY_UPGRADE = Difference("documents say that any upgrade of the protocol aborts
 
 @rule(
     "feature-dropped-under-writers",
-    says="DROP FEATURE looks again at what was committed meanwhile, and fails if it still uses the feature.",
+    says="DROP FEATURE re-checks the commits made meanwhile, and fails if any still uses the feature.",
     sources=("C4",),
     example=Example(example_jobs.DROP_FEATURE, example_jobs.APPEND),
     proofs=("conflicts/test_two_protocols.py::test_who_drops_a_feature_may_lose_to_whoever_uses_it",),
@@ -105,6 +107,7 @@ def feature_dropped_under_writers(race: Race) -> Ruling | None:
     says="Removing a feature aborts every job but OPTIMIZE.",
     sources=("C3", "C12", "M6"),
     differs=_ANY_UPGRADE,
+    exceptions=(_PROTOCOL,),
     example=Example(example_jobs.APPEND, example_jobs.DROP_FEATURE),
     proofs=("conflicts/test_two_protocols.py::test_a_dropped_feature_may_abort_all_but_compaction",),
 )
@@ -126,6 +129,7 @@ def feature_removed(race: Race) -> Ruling | None:
     says="Two commits with a Protocol action exclude each other.",
     sources=("C3", "M9"),
     differs=_ANY_UPGRADE,
+    exceptions=(_PROTOCOL,),
     example=Example(example_jobs.ENABLE_TIMESTAMPS, example_jobs.ENABLE_VECTORS),
     proofs=(
         f"{_MATRICES}::test_changes_of_metadata_exclude_each_other_but_not_writers",
@@ -155,6 +159,7 @@ winner's commit."""
         "lets others commit.",
         ("D1", "D16", "D27"),
     ),
+    exceptions=(_METADATA,),
     example=Example(example_jobs.APPEND, example_jobs.SET),
     proofs=(
         f"{_MATRICES}::test_a_change_of_metadata_will_abort_what_surely_commits",
@@ -211,6 +216,7 @@ def _harmless(race: Race) -> bool:
     says="Two commits that write the same metadata domain, such as the clustering columns, exclude each other.",
     sources=("C6", "D33", "M7"),
     differs=Difference("the documents on write conflicts do not mention it; the protocol requires it."),
+    exceptions=(_TRANSACTION,),
     example=Example(
         example_jobs.OVERWRITE,
         "ALTER TABLE orders CLUSTER BY (amount)",
@@ -240,6 +246,7 @@ def same_domain(race: Race) -> Ruling | None:
     says="Of two writes under one txnAppId the second aborts, whatever their versions.",
     sources=("C7",),
     differs=Difference("documents mention only streams on one checkpoint.", ("D17",)),
+    exceptions=(_TRANSACTION,),
     example=Example(example_jobs.WRITE_WITH_ID, example_jobs.WRITE_WITH_ID),
     proofs=(
         f"{_MATRICES}::test_one_transaction_id_lets_one_of_two_writes_commit",
@@ -271,6 +278,7 @@ def same_transaction_id(race: Race) -> Ruling | None:
         "mention files that OPTIMIZE adds.",
         ("D4", "D10", "D13", "D25"),
     ),
+    exceptions=(_APPEND,),
     example=Example(example_jobs.DELETE, example_jobs.APPEND),
     proofs=(
         f"{_MATRICES}::test_who_reads_a_partition_may_lose_to_files_added_there",
@@ -311,6 +319,7 @@ def added_files(race: Race) -> Ruling | None:
         "OPTIMIZE pass on tables with deletion vectors.",
         ("D5", "D8", "D15", "D21", "D26"),
     ),
+    exceptions=(_DELETE_READ,),
     example=Example(example_jobs.OPTIMIZE, example_jobs.DELETE),
     proofs=(
         f"{_MATRICES}::test_compaction_may_lose_its_files",
@@ -339,6 +348,7 @@ def removed_files(race: Race) -> Ruling | None:
         "documents give two compactions as the cause, but those fail with ConcurrentDeleteRead.",
         ("D15", "D21", "D26", "M11"),
     ),
+    exceptions=(_DELETE_DELETE,),
     example=Example(example_jobs.DYNAMIC_OVERWRITE, example_jobs.DELETE_DAY),
     proofs=(
         f"{_MATRICES}::test_dynamic_overwrite_is_the_way_to_delete_twice",

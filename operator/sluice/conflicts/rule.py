@@ -64,6 +64,8 @@ class Rule:
     sources: tuple[str, ...]
     """Ids of findings in docs/sources.md."""
     differs: Difference | None
+    exceptions: tuple[str, ...]
+    """All exceptions that the loser may get by this rule; none if it gets no exception, or one that is not known."""
     example: Example
     proofs: tuple[str, ...]
     """Tests in tests/unit that fail without the rule."""
@@ -81,11 +83,12 @@ def rule(
     proofs: tuple[str, ...],
     sources: tuple[str, ...] = (),
     differs: Difference | None = None,
+    exceptions: tuple[str, ...] = (),
 ) -> Callable[[Decide], Rule]:
     """Makes a rule from the function that decides for it."""
 
     def made(decide: Decide) -> Rule:
-        return Rule(given_id, decide.__name__, decide, says, sources, differs, example, proofs)
+        return Rule(given_id, decide.__name__, decide, says, sources, differs, exceptions, example, proofs)
 
     return made
 

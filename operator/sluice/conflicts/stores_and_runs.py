@@ -10,6 +10,7 @@ from sluice.tables import LogStore, TableKey
 
 _STREAMED = "conflicts/test_streamed_tables.py"
 _REPLAY = "conflicts/test_replay.py"
+_TRANSACTION = "ConcurrentTransactionException"
 _WEEK = 168.0
 """Hours that a run may take: no run is ended because of its age."""
 _ALL = (EVERYTHING, EVERYTHING)
@@ -232,6 +233,7 @@ def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool
     "same-checkpoint",
     says="Of two streams on one checkpoint the second to commit a batch aborts.",
     sources=("M18", "D17", "C7"),
+    exceptions=(_TRANSACTION,),
     example=Example(example_jobs.STREAM_TO_ORDERS, example_jobs.STREAM_TO_ORDERS),
     proofs=("conflicts/test_databricks_rules.py::test_d17_the_same_checkpoint_twice",),
 )
@@ -244,7 +246,7 @@ def same_checkpoint(race: Race) -> Ruling | None:
         f"both streams use the checkpoint {mine}"
         if mine == theirs
         else f"the streams' checkpoints {mine} and {theirs} may be one",
-        "ConcurrentTransactionException",
+        _TRANSACTION,
         "give each stream a checkpoint of its own",
         _ALL,
     )

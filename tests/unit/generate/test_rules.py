@@ -9,12 +9,12 @@ from pkgutil import iter_modules
 import pytest
 
 import sluice.conflicts
-from generate import rules
+from generate import by_statement, rulebooks, rules
 from generate.rulebooks import RULEBOOKS, Rulebook
+from sluice.api.job import Operation
 from sluice.api.job_status import Blocker
-from sluice.conflicts import databricks, delta_rs, oss, stores_and_runs
-from sluice.conflicts.oracle import OTHER_TABLES
-from sluice.conflicts.rule import Rule
+from sluice.conflicts import Level, Verdict, databricks, delta_rs, oracle, oss, stores_and_runs
+from sluice.conflicts.rule import Example, Rule
 from sluice_runner.failures import CONFLICTS
 
 ROOT = Path(__file__).parents[3]
@@ -33,9 +33,7 @@ def test_the_page_tells_of_every_rule_and_lists_every_id() -> None:
     made = {one for module in modules for one in vars(module).values() if isinstance(one, Rule)}
     assert made == {rule for book in RULEBOOKS for rule in book.rules}
     page = rules.render()
-    assert {
-        one for one in (OTHER_TABLES.rule, *(rule.id for rule in made)) if f"| `{one}` |" not in page
-    } == set()
+    assert {rule.id for rule in made if f"| `{rule.id}` |" not in page} == set()
 
 
 def test_every_link_of_the_page_to_a_rule_leads_to_its_heading() -> None:
@@ -57,12 +55,38 @@ def test_whoever_lost_finds_the_exception_on_the_page() -> None:
     assert listed >= CONFLICTS - of_all_of_them
 
 
-def test_by_statement_every_rule_of_open_source_delta_is_named_but_for_those_that_are_left_out() -> None:
-    by_statement = rules.render().partition("## By statement")[2].partition("\n## ")[0]
-    named = set(re.findall(r"`([a-z-]+)`", by_statement)) - {"orders"}
-    left_out = {oss.first_commit.id, oss.same_domain.id}
-    never = {oss.blind_append.id, oss.changes_no_files.id, oss.disjoint.id}
-    assert named == {rule.id for rule in oss.RULES} - left_out - never | {stores_and_runs.same_checkpoint.id}
+@pytest.mark.parametrize(
+    ("book", "left_out"),
+    [
+        (rulebooks.OPEN_SOURCE, set[Rule]()),
+        (rulebooks.DATABRICKS, {databricks.identity_columns}),
+        (rulebooks.DELTA_RS, set[Rule]()),
+    ],
+    ids=lambda given: given.engine if isinstance(given, Rulebook) else None,
+)
+def test_by_statement_every_rule_of_the_engine_is_named_by_which_two_writers_can_lose(
+    book: Rulebook, left_out: set[Rule]
+) -> None:
+    _, _, table = rules.render().partition("## By statement")[2].partition(f"**Engine: {book.engine}, ")
+    named = set(re.findall(r"`([a-z-]+)`", table.partition("\n\n**")[0].partition("\n## ")[0])) - {"orders"}
+    of_writers = {rule for rule in book.rules if rule not in (oss.streaming_read, databricks.streaming_read)}
+    can_lose = {rule.id for rule in of_writers - left_out if book.verdict(rule.example).level > Level.NEVER}
+    assert named == can_lose | {stores_and_runs.same_checkpoint.id}
+
+
+def test_by_statement_every_kind_of_operation_is_there() -> None:
+    found = {
+        footprint.operation
+        for job in by_statement.STATEMENTS.values()
+        for footprint in rulebooks.OPEN_SOURCE.jobs(Example(job, job))[0].tables
+    }
+    assert found == set(Operation)
+
+
+def test_verdicts_without_a_rule_are_listed_with_their_reason() -> None:
+    assert {one for one in vars(oracle).values() if isinstance(one, Verdict)} == set(oracle.WITHOUT_A_RULE)
+    for verdict in oracle.WITHOUT_A_RULE:
+        assert f'| `{verdict.rule}` | no rule is asked: "{verdict.reason}" |\n' in rules.render()
 
 
 def test_the_status_says_where_its_rules_are_explained() -> None:
