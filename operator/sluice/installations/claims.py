@@ -54,6 +54,9 @@ class Claim:
     since: str
     version: str
 
+    def covers(self, namespace: str) -> bool:
+        return not self.namespaces or namespace in self.namespaces
+
     def to_json(self) -> str:
         fields = asdict(self)
         return json.dumps({**fields.pop("identity"), **fields}, sort_keys=True)
@@ -97,6 +100,20 @@ def overlaps(own: Claim, data: Mapping[str, str]) -> list[Overlap]:
         if other.identity.cluster == own.identity.cluster and why is not None:  # else it came with a backup
             found.append(Overlap(key, other, why))
     return found
+
+
+def other_claims(own_key: str, data: Mapping[str, str]) -> list[Claim]:
+    """The claims of other installations of this cluster. Those of another cluster came with a backup, as far as the own claim
+    tells. Raises ValueError with the entry that can't be read."""
+    found = {}
+    for key, text in sorted(data.items()):
+        try:
+            found[key] = Claim.from_json(text)
+        except (ValueError, RecursionError) as error:
+            if key != own_key:
+                raise ValueError(f"the entry {key} cannot be read ({error})") from error
+    own = found.pop(own_key, None)
+    return [one for one in found.values() if own is None or one.identity.cluster == own.identity.cluster]
 
 
 def claimed(own: Claim, data: Mapping[str, str], void: set[str]) -> dict[str, str]:

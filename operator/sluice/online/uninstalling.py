@@ -5,27 +5,24 @@ stop in between lets it go on; one that is killed is made anew by its Job, and l
 """
 
 import asyncio
-import json
 import signal
-from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from sluice.api import names
-from sluice.api.base import Json
 from sluice.installations.claims import claim_key
 from sluice.installations.register import Register
 from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube, NotFoundError
-from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, Resource
+from sluice.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, Resource
 from sluice.online.connection import Installation, cluster
+from sluice.online.drivers import held_in, why_needed
 from sluice.online.errors import OnlineError
 from sluice.online.operator_pods import until_stopped
 from sluice.online.passwords import remove_password
 
 REPLICAS = 1
 """How many operators the chart runs."""
-MOST_NAMED = 10
 
 
 class StillNeededError(OnlineError):
@@ -43,33 +40,6 @@ class Release:
     """Whether the resource definitions go with it, and with them the jobs of all installations."""
 
 
-@dataclass(frozen=True)
-class _Held:
-    """An object with our finalizer."""
-
-    resource: Resource
-    body: Json
-
-    @property
-    def kind(self) -> str:
-        return self.resource.plural.removesuffix("s")
-
-    @property
-    def named(self) -> str:
-        return f"{self.kind} {self.body['metadata']['namespace']}/{self.body['metadata']['name']}"
-
-    @property
-    def without_finalizer(self) -> str:
-        """The command that takes our finalizer off, and no other."""
-        metadata = self.body["metadata"]
-        path = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
-        patch = [
-            {"op": "test", "path": path, "value": names.FINALIZER_LEASE},
-            {"op": "remove", "path": path},
-        ]
-        return f"kubectl -n {metadata['namespace']} patch {self.kind} {metadata['name']} --type=json -p '{json.dumps(patch)}'"
-
-
 async def stop_unless_needed(release: Release, patience: float) -> None:
     """Stops the operator for good. Raises StillNeededError, and lets it go on, as long as a driver lives or a lease is held, and
     NotStoppedError if it doesn't stop in this time."""
@@ -79,8 +49,8 @@ async def stop_unless_needed(release: Release, patience: float) -> None:
         if release.takes_definitions and (others := await _others(kube, at)):
             raise StillNeededError(
                 f"{at.deployment} in {at.namespace} may not be uninstalled: the resource definitions would go with it (crds.keep"
-                f" is false), and with them all jobs of {others}. Set crds.keep=true, or uninstall the others first; an "
-                f"installation that is gone for good is to be removed from ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
+                f" is false), and with them all jobs of {others}. Set crds.keep=true, or uninstall the others first; if one is "
+                f"gone for good, remove its entry from ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
             )
         try:
             await _scale(kube, at, 0)
@@ -128,13 +98,9 @@ async def _scale(kube: Kube, at: Installation, replicas: int) -> None:
 
 async def _needed_for(kube: Kube, at: Installation) -> str:
     """Why it can't go; empty: it can."""
-    holding = [held async for held in _holding(kube, at.watch_namespaces)]
-    if holding:
-        return (
-            f"{_counted([held.named for held in holding])} its finalizer {names.FINALIZER_LEASE}, so a driver may still write: "
-            "wait until the jobs have ended, or delete them and wait until they are gone. If there is no DeltaWriteJob behind it, "
-            f"and it is sure that its driver is dead, take the finalizer off: {holding[0].without_finalizer}"
-        )
+    held = [one async for one in held_in(kube, at.watch_namespaces)]
+    if why := why_needed(at, held, await Register(kube).claims()):
+        return why
     try:
         unexplained = [
             grant.lease for grant in await UnexplainedLeases(kube, at.namespace, at.deployment).read()
@@ -142,26 +108,6 @@ async def _needed_for(kube: Kube, at: Installation) -> str:
     except ValueError as error:
         return str(error)
     return in_words(unexplained) if unexplained else ""
-
-
-async def _holding(kube: Kube, namespaces: Sequence[str]) -> AsyncIterator[_Held]:
-    for resource in (APPLICATIONS, PODS):
-        for namespace in namespaces or (None,):
-            try:
-                async for page in kube.pages(resource, namespace):
-                    for body in page["items"]:
-                        if names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ()):
-                            yield _Held(resource, body)
-            except NotFoundError:
-                if resource is not APPLICATIONS:
-                    raise
-                # No Spark operator is installed, or no longer: drivers would be among the pods.
-
-
-def _counted(holding: Sequence[str]) -> str:
-    named = ", ".join(holding[:MOST_NAMED])
-    more = len(holding) - MOST_NAMED
-    return f"{named}{f' and {more} more' if more > 0 else ''} {'has' if len(holding) == 1 else 'have'}"
 
 
 async def _delete(kube: Kube, resource: Resource, at: Installation, name: str) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ def test_an_uninstall_waits_for_the_last_driver_and_the_operator_goes_on_until_t
     objects.create("pod", DRIVER)
     refused = hook("may-go")
     assert refused.returncode == FINAL
-    assert f"pod {objects.namespace}/some-driver has its finalizer {names.FINALIZER_LEASE}" in refused.stderr
+    assert f"pod {objects.namespace}/some-driver has the finalizer {names.FINALIZER_LEASE}" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert _replicas(kubectl, objects) == 1
 
@@ -127,6 +128,34 @@ def test_an_uninstall_waits_for_the_last_driver_and_the_operator_goes_on_until_t
     let_go = hook("may-go")
     assert let_go.returncode == 0, let_go.stderr
     assert _replicas(kubectl, objects) == 0
+
+
+def test_an_installation_that_was_refused_beside_another_goes_though_that_one_has_drivers(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(one(bodies, "Deployment")))
+    assert done.returncode == 0, done.stderr
+    objects.create("pod", DRIVER)
+    with _claimed(kubectl, objects, "first"):
+        let_go = hook("may-go")
+    assert let_go.returncode == 0, let_go.stderr
+    assert _replicas(kubectl, objects) == 0
+
+
+def test_nobody_is_told_to_touch_the_drivers_of_another_installation(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(one(bodies, "Deployment")))
+    assert done.returncode == 0, done.stderr
+    objects.create("pod", DRIVER)
+    with _claimed(kubectl, objects, "first"), _claimed(kubectl, objects, RELEASE):
+        refused = hook("may-go")
+    assert refused.returncode == FINAL
+    assert f"installation first in {objects.namespace}" in refused.stderr
+    assert "some-driver" in refused.stderr
+    assert "patch" not in refused.stderr
+    assert "delete" not in refused.stderr
+    assert _replicas(kubectl, objects) == 1
 
 
 def test_an_operator_that_was_evicted_keeps_nobody_from_an_uninstall(
@@ -232,18 +261,10 @@ def test_definitions_stay_as_long_as_another_installation_has_jobs(
 ) -> None:
     done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(one(bodies, "Deployment")))
     assert done.returncode == 0, done.stderr
-    cluster = kubectl.json("get", "namespace", names.CLAIMS_NAMESPACE)["metadata"]
-    assert isinstance(cluster, dict)
-    other = Identity(cluster["uid"], f"other-{objects.namespace}", RELEASE)
-    _claim(kubectl, other, (other.namespace,))
-    try:
+    with _claimed(kubectl, objects, "other", namespaces=(f"other-{objects.namespace}",)):
         refused = hook("may-go")
-    finally:
-        patch = json.dumps({"data": {other.key: None}})
-        at = ("-n", names.CLAIMS_NAMESPACE, names.CLAIMS)
-        kubectl("patch", "configmap", *at, "--type=merge", "-p", patch)
     assert refused.returncode == FINAL
-    assert f"{RELEASE} in {other.namespace}" in refused.stderr
+    assert f"other in {objects.namespace}" in refused.stderr
     assert "Set crds.keep=true" in refused.stderr
     assert _replicas(kubectl, objects) == 1
 
@@ -261,18 +282,15 @@ def test_nothing_of_an_installation_is_left(hook: Hook, objects: OwnObjects, kub
     assert hook("password").returncode == 0
     objects.create("lease", {"metadata": {"name": names.leader_lease(RELEASE)}, "spec": {}})
     objects.create("configmap", {"metadata": {"name": names.unexplained_leases(RELEASE)}})
-    cluster = kubectl.json("get", "namespace", names.CLAIMS_NAMESPACE)["metadata"]
-    assert isinstance(cluster, dict)
-    own = Identity(cluster["uid"], objects.namespace, RELEASE)
-    _claim(kubectl, own, (objects.namespace,))
-    done = hook("tidy-up")
+    with _claimed(kubectl, objects, RELEASE) as key:
+        done = hook("tidy-up")
+        claims = kubectl.json("get", "configmap", names.CLAIMS, "-n", names.CLAIMS_NAMESPACE).get("data", {})
+        assert isinstance(claims, dict)
+        assert key not in claims
     assert (done.returncode, done.stderr) == (0, "")
     assert objects.get("secret", f"{RELEASE}-redis") is None
     assert objects.get("lease", names.leader_lease(RELEASE)) is None
     assert objects.get("configmap", names.unexplained_leases(RELEASE)) is None
-    claims = kubectl.json("get", "configmap", names.CLAIMS, "-n", names.CLAIMS_NAMESPACE).get("data", {})
-    assert isinstance(claims, dict)
-    assert own.key not in claims
     again = hook("tidy-up")
     assert (again.returncode, again.stderr) == (0, "")
 
@@ -296,13 +314,34 @@ def _container(**state: Json) -> Json:
     }
 
 
-def _claim(kubectl: Kubectl, own: Identity, namespaces: tuple[str, ...]) -> None:
-    """As the operator claims; other tests' operators may do so at the same time."""
-    text = Claim(own, namespaces, f"none-{own.namespace}:6379/0", RELEASE, "now", "0").to_json()
+@contextmanager
+def _claimed(
+    kubectl: Kubectl,
+    objects: OwnObjects,
+    deployment: str,
+    *,
+    namespaces: tuple[str, ...] = (),
+) -> Iterator[str]:
+    """Claims as an operator does, by default the jobs of the test's namespace; other tests' operators may do so at the same
+    time."""
+    cluster = kubectl.json("get", "namespace", names.CLAIMS_NAMESPACE)["metadata"]
+    assert isinstance(cluster, dict)
+    own = Identity(cluster["uid"], objects.namespace, deployment)
+    redis = f"none-{own.namespace}:6379/0"
+    claim = Claim(own, namespaces or (objects.namespace,), redis, deployment, "now", "0").to_json()
     at = ("-n", names.CLAIMS_NAMESPACE, names.CLAIMS)
     kubectl("create", "configmap", *at)  # refused where it is there
-    done = kubectl("patch", "configmap", *at, "--type=merge", "-p", json.dumps({"data": {own.key: text}}))
-    assert done.returncode == 0, done.stderr
+
+    def write(content: str | None) -> None:
+        patch = json.dumps({"data": {own.key: content}})
+        done = kubectl("patch", "configmap", *at, "--type=merge", "-p", patch)
+        assert done.returncode == 0, done.stderr
+
+    write(claim)
+    try:
+        yield own.key
+    finally:
+        write(None)
 
 
 def _replicas(kubectl: Kubectl, objects: OwnObjects) -> object:
