@@ -62,13 +62,6 @@ class Decision:
     def granted(self) -> bool:
         return not self.blocked_by and self.failure is None
 
-    @property
-    def others(self) -> str:
-        """Counts in words all but the first; empty if there are no others."""
-        if self.count < 2:
-            return "perhaps more in its way" if self.at_least else ""
-        return f"{'at least ' if self.at_least else ''}{self.count - 1} more in its way"
-
 
 def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decision]:
     """Returns one decision per waiter, in the order of the queue; jobs that are granted hold from then on."""

@@ -37,6 +37,7 @@ from sluice.leases import Grant
 from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
+from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
 
 logger = logging.getLogger(__name__)
@@ -410,11 +411,8 @@ class Admitting:
                 self.retelling.again([uid])
             return
         self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
-        first = decision.blocked_by[0]
-        others = f" ({decision.others})" if decision.others else ""
-        state = "runs" if first.holds else "is ahead in the queue"
-        message = f"{first.by.job} {state} on {first.conflict.table}: {first.conflict.verdict.reason}{others}"
-        phase, reason, message = _outcome_of_waiting(job, message, datetime.now(UTC))
+        waited = (datetime.now(UTC) - job.queued_at).total_seconds()
+        phase, reason, message = outcome_of_waiting(job.spec.admission, decision, waited)
         change = StatusChange(
             phase,
             reason,
@@ -476,19 +474,6 @@ def _counted(phase: Phase, reason: str) -> DecisionOutcome:
 def _may_wait(job: JobView) -> bool:
     admission = job.spec.admission
     return admission.when_blocked not in (WhenBlocked.SKIP, WhenBlocked.FAIL) and admission.timeout is None
-
-
-def _outcome_of_waiting(job: JobView, message: str, now: datetime) -> tuple[Phase, str, str]:
-    """Returns phase, reason and message of a blocked job."""
-    admission = job.spec.admission
-    if admission.when_blocked is WhenBlocked.SKIP:
-        return Phase.SKIPPED, "Blocked", f"skipped: {message}"
-    if admission.when_blocked is WhenBlocked.FAIL:
-        return Phase.FAILED, "Blocked", f"not run: {message}"
-    waited = (now - job.queued_at).total_seconds()
-    if admission.timeout is not None and waited > seconds(admission.timeout):
-        return Phase.FAILED, "TimedOut", f"not run: still blocked after {admission.timeout}: {message}"
-    return Phase.WAITING, "Blocked", f"{message}; it starts once nothing conflicts with it"
 
 
 def _may_change_before(job: JobView, decision: Decision) -> bool:

@@ -185,8 +185,8 @@ def test_a_waiting_job_that_is_deleted_lets_the_next_one_go(shared: Played) -> N
     shared.reaches("after-gone", "Waiting")
     eventually(lambda: shared.status("after-gone").get("blockedByCount") == 2, "both are in its way")
     message = shared.status("after-gone")["message"]
-    assert "/gone-holder runs on file:/lake/gone: " in message
-    assert "(1 more in its way)" in message
+    assert "/gone-holder, which runs on file:/lake/gone (" in message
+    assert "), and for 1 more job; " in message
     shared.delete("gone")
     eventually(lambda: shared.status("after-gone").get("blockedByCount") == 1, "only the holder is left")
     driver.succeeds("file:/lake/gone")

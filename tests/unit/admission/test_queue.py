@@ -350,5 +350,4 @@ def test_where_very_many_shapes_are_met_the_count_of_those_in_the_way_says_at_le
     settle(queue)
     decision = queue.explain("z")
     assert decision.at_least
-    assert len(decision.blocked_by) == MOST_NAMED
-    assert decision.others == f"at least {decision.count - 1} more in its way"
+    assert len(decision.blocked_by) == MOST_NAMED < decision.count

@@ -191,8 +191,8 @@ async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_w
         asked.world.job_seen(job_body(name))
     await turn(asked)
     message = asked.world.jobs["uid-e"].status.message or ""
-    assert message.startswith("etl/c runs on file:/lake/orders: ")
-    assert message.endswith(" (1 more in its way); it starts once nothing conflicts with it")
+    assert message.startswith("waits for etl/c, which runs on file:/lake/orders (")
+    assert message.endswith("), and for 1 more job; this job starts once nothing conflicts with it")
 
 
 def held_since_before(asked: Admitting, leases: Leases) -> None:
@@ -232,7 +232,7 @@ async def test_nothing_is_granted_before_it_is_known_what_those_touch_who_hold_s
         "Waiting",
         "Starting",
     ]
-    assert (asked.world.jobs["uid-same"].status.message or "").startswith("etl/held runs on ")
+    assert (asked.world.jobs["uid-same"].status.message or "").startswith("waits for etl/held, which runs on ")
 
 
 async def test_who_holds_and_cannot_be_read_holds_up_those_on_its_tables_only() -> None:

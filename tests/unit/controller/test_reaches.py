@@ -140,7 +140,7 @@ async def test_a_new_leader_lets_in_those_who_meet_nobody_that_it_has_not_read()
     await turn(asked)
     same = asked.world.jobs["uid-same"]
     assert same.phase is Phase.WAITING
-    assert (same.status.message or "").startswith("etl/held runs on ")
+    assert (same.status.message or "").startswith("waits for etl/held, which runs on ")
 
 
 @pytest.mark.parametrize("by", ["/lake/elsewhere", "a name"])

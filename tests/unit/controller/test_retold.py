@@ -76,7 +76,7 @@ async def test_who_waited_ahead_and_has_timed_out_is_not_named_for_ever() -> Non
     v = asked.world.jobs["uid-v"]
     assert v.phase == "Waiting"
     before = asked.world.jobs["uid-w"].status
-    assert "1 more in its way" in (before.message or "")
+    assert ", and for 1 more job;" in (before.message or "")
     await asked.statuses.write(v, StatusChange(Phase.FAILED, "TimedOut", "not run"))
     for uid in asked.world.take_changes():  # as Loop._look_at does it
         if not asked.leases.held_by(uid) and asked.world.is_done_with(uid):
@@ -87,4 +87,4 @@ async def test_who_waited_ahead_and_has_timed_out_is_not_named_for_ever() -> Non
     async with asked.workers.paused():
         pass
     await settle(asked)
-    assert "1 more in its way" not in (asked.world.jobs["uid-w"].status.message or "")
+    assert ", and for 1 more job;" not in (asked.world.jobs["uid-w"].status.message or "")

@@ -1,0 +1,38 @@
+"""What becomes of a job that others are in the way of, and the sentence that says so."""
+
+from sluice.admission import Decision
+from sluice.api.durations import seconds
+from sluice.api.job import Admission, WhenBlocked
+from sluice.api.job_status import Phase
+
+
+def outcome_of_waiting(admission: Admission, decision: Decision, waited: float) -> tuple[Phase, str, str]:
+    """Returns phase, reason and message of a job that has been blocked for so many seconds."""
+    whom = _whom(decision)
+    if admission.when_blocked is WhenBlocked.SKIP:
+        return Phase.SKIPPED, "Blocked", f"skipped, because it would have to wait for {whom}"
+    if admission.when_blocked is WhenBlocked.FAIL:
+        return Phase.FAILED, "Blocked", f"not run, because it would have to wait for {whom}"
+    if admission.timeout is not None and waited > seconds(admission.timeout):
+        return (
+            Phase.FAILED,
+            "TimedOut",
+            f"not run, because after {admission.timeout} it still waited for {whom}",
+        )
+    return Phase.WAITING, "Blocked", f"waits for {whom}; this job starts once nothing conflicts with it"
+
+
+def _whom(decision: Decision) -> str:
+    """Names the first in the way, and counts the others. The rule's own sentence stands apart: it speaks of statements by their
+    kind, and both jobs may have one of that kind."""
+    first = decision.blocked_by[0]
+    state = "runs on" if first.holds else "is ahead of it in the queue for"
+    conflict = first.conflict
+    return f"{first.by.job}, which {state} {conflict.table} ({conflict.verdict.reason}){_others(decision)}"
+
+
+def _others(decision: Decision) -> str:
+    more = decision.count - 1
+    if more < 1:
+        return ", and perhaps for more jobs" if decision.at_least else ""
+    return f", and for {'at least ' if decision.at_least else ''}{more} more {'job' if more == 1 else 'jobs'}"

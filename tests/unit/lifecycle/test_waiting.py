@@ -1,0 +1,82 @@
+"""Whoever waits is told for whom, on which table, for how many more, and what becomes of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.admission import Blocking, Decision, Holder, Waiter
+from sluice.api.job import Admission
+from sluice.conflicts import Conflict, Level, Verdict
+from sluice.footprint.model import JobFootprint
+from sluice.lifecycle.waiting import outcome_of_waiting
+from sluice.tables import key_of_path
+
+NOTHING = JobFootprint(())
+WAITER = Waiter("w", "etl/w", NOTHING, 0, datetime(2026, 11, 19, 10, tzinfo=UTC))
+CONFLICT = Conflict(
+    key_of_path("/lake/orders"), Verdict(Level.MAY, "added-files", "Delete may add files that Delete reads")
+)
+
+
+def told(
+    *, admission: dict[str, Any] | None = None, waited: float = 0.0, holds: bool = True, **counted: Any
+) -> tuple[str, str, str]:
+    blocking = Blocking(Holder("h", "etl/h", NOTHING), CONFLICT, holds=holds)
+    decision = Decision(WAITER, (blocking,), **({"count": 1} | counted))
+    return outcome_of_waiting(Admission.model_validate(admission or {}), decision, waited)
+
+
+def test_who_waits_for_a_job_that_runs_is_told_which_and_when_it_goes_on() -> None:
+    assert told() == (
+        "Waiting",
+        "Blocked",
+        "waits for etl/h, which runs on file:/lake/orders (Delete may add files that Delete reads); "
+        "this job starts once nothing conflicts with it",
+    )
+
+
+def test_who_waits_behind_a_job_that_waits_itself_is_told_so() -> None:
+    assert "etl/h, which is ahead of it in the queue for file:/lake/orders (" in told(holds=False)[2]
+
+
+@pytest.mark.parametrize(
+    ("counted", "said"),
+    [
+        ({"count": 2}, "), and for 1 more job;"),
+        ({"count": 3}, "), and for 2 more jobs;"),
+        ({"count": 12, "at_least": True}, "), and for at least 11 more jobs;"),
+        ({"count": 1, "at_least": True}, "), and perhaps for more jobs;"),
+    ],
+)
+def test_the_others_in_the_way_are_counted(counted: dict[str, Any], said: str) -> None:
+    assert said in told(**counted)[2]
+
+
+@pytest.mark.parametrize(
+    ("admission", "waited", "phase", "reason", "begins"),
+    [
+        (
+            {"whenBlocked": "Skip"},
+            0,
+            "Skipped",
+            "Blocked",
+            "skipped, because it would have to wait for etl/h",
+        ),
+        ({"whenBlocked": "Fail"}, 0, "Failed", "Blocked", "not run, because it would have to wait for etl/h"),
+        (
+            {"timeout": "2h"},
+            7201,
+            "Failed",
+            "TimedOut",
+            "not run, because after 2h it still waited for etl/h",
+        ),
+        ({"timeout": "2h"}, 7199, "Waiting", "Blocked", "waits for etl/h"),
+    ],
+)
+def test_who_does_not_wait_any_longer_is_told_why(
+    admission: dict[str, Any], waited: float, phase: str, reason: str, begins: str
+) -> None:
+    found = told(admission=admission, waited=waited)
+    assert found[:2] == (phase, reason)
+    assert found[2].startswith(f"{begins}, which runs on ")
