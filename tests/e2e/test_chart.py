@@ -175,7 +175,7 @@ def test_an_uninstall_is_refused_while_a_driver_lives_and_leaves_nothing_afterwa
     refused = installed.cluster.helm("-n", NAMESPACE, "uninstall", RELEASE, "--timeout=300s")
     assert refused.returncode != 0
     why = installed.kubectl("logs", f"job/{RELEASE}-may-go")
-    assert f"has its finalizer {names.FINALIZER_LEASE}" in why or "have its finalizer" in why
+    assert f"has the finalizer {names.FINALIZER_LEASE}" in why or "have the finalizer" in why
     installed.succeeds("last")
     _nothing_holds(installed)
     installed.types(documented("helm uninstall sluice"))

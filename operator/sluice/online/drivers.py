@@ -87,8 +87,8 @@ def why_needed(at: Installation, found: Sequence[Held], claims: Mapping[str, str
         rival = theirs[0][1]
         reasons.append(
             f"{_have([one for one, _ in theirs])}, in a namespace that installation {rival.deployment} in {rival.namespace} "
-            f"claims, too: leave that to it; and if you are sure that {at.deployment} in {at.namespace} has run no job there, remove the "
-            f"entry {key} from {_CLAIMS}"
+            f"claims, too: leave that to it; and if you are sure that {at.deployment} in {at.namespace} has run no job there, "
+            f"remove the entry {key} from {_CLAIMS}"
         )
     if own:
         reasons.append(
