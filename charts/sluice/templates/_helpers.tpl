@@ -36,6 +36,15 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{ .Values.operator.serviceAccount.name | default (include "sluice.name" .) }}
 {{- end }}
 
+{{- define "sluice.hooks" -}}
+{{ include "sluice.name" . }}-hooks
+{{- end }}
+
+{{/* Whether the resource definitions, and with them all jobs, go with the release. */}}
+{{- define "sluice.takesDefinitions" -}}
+{{- if and .Values.crds.install (not .Values.crds.keep) }}true{{ end -}}
+{{- end }}
+
 {{- define "sluice.redis" -}}
 {{ include "sluice.name" . | trunc 50 | trimAll "-" }}-redis
 {{- end }}
@@ -91,7 +100,22 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* (dict "root" $ "of" .Values.x): where a pod may run. */}}
+{{/* The profiles: their pods pull as the others do, unless they say how themselves. */}}
+{{- define "sluice.runtimes" -}}
+{{- $secrets := include "sluice.pullSecrets" . | fromYaml }}
+{{- $runtimes := deepCopy .Values.runtimes }}
+{{- range $profile := $runtimes }}
+{{- range $pod := list "driverPod" "executorPod" }}
+{{- $template := get $profile $pod | default dict }}
+{{- if $secrets }}
+{{- $_ := set $profile $pod (merge $template (dict "spec" (merge ($template.spec | default dict) $secrets))) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml $runtimes }}
+{{- end }}
+
+{{/* Where a pod may run. */}}
 {{- define "sluice.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector: {{ toYaml . | nindent 2 }}
@@ -153,6 +177,35 @@ priorityClassName: {{ . | quote }}
 {{- if and .Values.redis.install (not .Values.redis.image.tag) (not .Values.redis.image.digest) }}
 {{- fail "redis.image.tag and redis.image.digest are empty: set one of them" }}
 {{- end }}
+{{- if and (not .Values.operator.serviceAccount.create) (not .Values.operator.serviceAccount.name) }}
+{{- fail "operator.serviceAccount.create is false: set operator.serviceAccount.name to the account that is there" }}
+{{- end }}
+{{- $account := include "sluice.serviceAccount" . }}
+{{- $hooks := include "sluice.hooks" . }}
+{{- if eq $account $hooks }}
+{{- fail (printf "operator.serviceAccount.name is %s, which is the account of the hooks and goes with each of them: choose another" $account) }}
+{{- end }}
+{{- with .Values.jobServiceAccount }}
+{{- if .create }}
+{{- $used := list }}
+{{- range $.Values.runtimes }}{{ $used = append $used (.serviceAccount | default "default") }}{{ end }}
+{{- if not (has .name $used) }}
+{{- fail (printf "jobServiceAccount.name is %s, and no runtime uses that account (%s): set runtimes.default.serviceAccount to it, too, or jobServiceAccount.create=false" .name (uniq $used | join ", ")) }}
+{{- end }}
+{{- if and (has $.Release.Namespace (.namespaces | default $.Values.watchNamespaces)) (has .name (list $account $hooks)) }}
+{{- fail (printf "the account %s in namespace %s would be that of jobs and of Sluice itself: choose another operator.serviceAccount.name, or another jobServiceAccount.name" .name $.Release.Namespace) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .Values.monitoring.prometheusRule.enabled (not .Values.monitoring.serviceMonitor.enabled) }}
+{{- fail "monitoring.prometheusRule.enabled needs monitoring.serviceMonitor.enabled: its alerts go by the labels that the ServiceMonitor gives, and the first one would fire for ever" }}
+{{- end }}
+{{- if and .Release.IsUpgrade (not .Values.crds.install) }}
+{{- $before := lookup "apps/v1" "Deployment" .Release.Namespace (include "sluice.name" .) }}
+{{- if hasKey (($before.metadata | default dict).annotations | default dict) "sluice.dev/takes-definitions" }}
+{{- fail "this upgrade would delete the resource definitions, and with them all jobs and policies, because the release has crds.keep=false: upgrade with crds.keep=true and crds.install=true first, then with crds.install=false" }}
+{{- end }}
+{{- end }}
 {{- range $part, $image := dict "operator" .Values.operator.image "redis" .Values.redis.image }}
 {{- if and $.Values.imageRegistry (regexMatch "^([^/]*[.:][^/]*|localhost)/" $image.repository) }}
 {{- fail (printf "%s.image.repository %s names a registry, and imageRegistry %s would be put before it: leave one of them out" $part $image.repository $.Values.imageRegistry) }}
@@ -189,7 +242,7 @@ spec:
         app.kubernetes.io/component: {{ .name }}
     spec:
       enableServiceLinks: false
-      serviceAccountName: {{ include "sluice.name" .root }}-hooks
+      serviceAccountName: {{ include "sluice.hooks" .root | quote }}
       restartPolicy: Never
       {{- include "sluice.pullSecrets" .root | nindent 6 }}
       {{- include "sluice.placement" .root.Values.operator | nindent 6 }}

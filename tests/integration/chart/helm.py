@@ -21,19 +21,31 @@ class Helm:
     program: Path
 
     def template(
-        self, namespace: str, *values: str, kubernetes: str = KUBERNETES, release: str = RELEASE
+        self,
+        namespace: str,
+        *values: str,
+        kubernetes: str = KUBERNETES,
+        release: str = RELEASE,
+        upgrading: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Renders the chart; values are NAME=VALUE as in --set, string:NAME=VALUE as in --set-string, or
-        file:PATH as in --values. The caller looks at returncode and what it says."""
-        given = [word for value in values for word in _given(value)]
-        command = [str(self.program), "template", release, str(CHART), "--namespace", namespace]
-        return subprocess.run(
-            [*command, "--kube-version", kubernetes, *given],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+        file:PATH as in --values. `upgrading`: the kubeconfig of a cluster that has the release, and may be asked for it.
+        The caller looks at returncode and what it says."""
+        options = ["--namespace", namespace, "--kube-version", kubernetes]
+        if upgrading is not None:
+            options += ["--is-upgrade", "--dry-run=server", f"--kubeconfig={upgrading}"]
+        return self("template", release, str(CHART), *options, *_options(values))
+
+    def notes(self, namespace: str, *values: str) -> str:
+        """What an install prints at its end."""
+        options = ("--namespace", namespace, "--dry-run=client", "--hide-secret", *_options(values))
+        done = self("install", RELEASE, str(CHART), *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.partition("\nNOTES:\n")[2]
+
+    def __call__(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.program), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
     def rendered(self, namespace: str, *values: str, release: str = RELEASE) -> list[Json]:
         done = self.template(namespace, *values, release=release)
@@ -45,11 +57,10 @@ class Helm:
         return bodies
 
 
-def _given(value: str) -> tuple[str, str]:
-    for prefix, option in (("string:", "--set-string"), ("file:", "--values")):
-        if value.startswith(prefix):
-            return (option, value.removeprefix(prefix))
-    return ("--set", value)
+def _options(values: Iterable[str]) -> Iterator[str]:
+    for value in values:
+        kind, _, rest = value.partition(":")
+        yield from {"string": ("--set-string", rest), "file": ("--values", rest)}.get(kind, ("--set", value))
 
 
 def one(bodies: Iterable[Json], kind: str, name: str = RELEASE) -> Json:

@@ -37,7 +37,7 @@ SWITCHES = {
     "no volume": ("redis.persistence.enabled=false",),
     "no CRDs": ("crds.install=false",),
     "CRDs that go": ("crds.keep=false",),
-    "no roles": ("rbac.create=false", "rbac.aggregate=false", "operator.serviceAccount.create=false"),
+    "no roles": ("rbac.create=false",),
     "an account of another name": ("operator.serviceAccount.name=other",),
     "no check before the end": ("hooks.refuseUninstall=false",),
     "no account for jobs": ("jobServiceAccount.create=false",),

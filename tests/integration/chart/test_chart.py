@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -18,7 +19,6 @@ from integration.chart.switches import EVERYTHING, OTHER_REDIS, SWITCHES, WATCHE
 from integration.conftest import Kubectl
 from sluice.api.base import Json
 from sluice.controller.config import load
-from sluice.controller.metrics import Metrics
 from sluice.engines import ENGINE
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
 from sluice.kube.rights import asks, rights_of
@@ -95,9 +95,9 @@ def test_names_that_read_as_numbers_or_words_are_names(helm: Helm, kubectl: Kube
     values = (
         *("redis.key=1", "operator.priorityClassName=100", "redis.priorityClassName=yes"),
         *("imagePullSecrets={123}", "watchNamespaces={null,123}", "jobServiceAccount.name=off"),
-        "operator.serviceAccount.name=1e3",
+        *("operator.serviceAccount.name=1e3", "runtimes.default.serviceAccount=off"),
     )
-    texts = ("redis.key", "operator", "redis.prio", "imageP", "watchN", "jobS")
+    texts = ("redis.key", "operator", "redis.prio", "imageP", "watchN", "jobS", "runtimes")
     given = [f"string:{value}" if value.startswith(texts) else value for value in values]
     rendered = helm.template("123", *given, release=release)
     assert rendered.returncode == 0, rendered.stderr
@@ -128,7 +128,7 @@ def _names_are_texts(part: object) -> None:
 
 
 def test_without_roles_the_chart_makes_none(helm: Helm) -> None:
-    values = ("rbac.create=false", "rbac.aggregate=false", "watchNamespaces={team}")
+    values = ("rbac.create=false", "watchNamespaces={team}")
     kinds = {body["kind"] for body in helm.rendered("anywhere", *values)}
     assert not kinds & {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
     assert {"ServiceAccount", "Job"} <= kinds
@@ -237,38 +237,70 @@ def test_the_operator_has_the_rights_of_the_list_and_no_others(helm: Helm, watch
 
 def test_the_account_of_jobs_has_the_rights_of_a_driver_and_no_others(helm: Helm) -> None:
     bodies = helm.rendered("sluice-system", "watchNamespaces={team}")
-    [rule] = one(bodies, "Role", "spark")["rules"]
+    [rule] = one(bodies, "Role", "spark-driver")["rules"]
     assert (rule["resources"], rule["verbs"]) == ([*DRIVER_RESOURCES], [*DRIVER_VERBS])
+
+
+@pytest.mark.parametrize(
+    ("release", "values"),
+    [
+        (RELEASE, ("watchNamespaces={kube-system}",)),
+        (RELEASE, ("watchNamespaces={kube-system,sluice-system}",)),
+        (RELEASE, ("operator.serviceAccount.create=false", "operator.serviceAccount.name=other")),
+        ("spark", ()),
+        ("spark", ("watchNamespaces={team}",)),
+        ("spark", ("watchNamespaces={sluice-system}", "operator.serviceAccount.name=other")),
+        ("spark-driver", ("watchNamespaces={sluice-system}",)),
+        ("sluice-hooks", ("watchNamespaces={kube-system,sluice-system}",)),
+    ],
+)
+def test_no_object_is_made_twice(helm: Helm, release: str, values: tuple[str, ...]) -> None:
+    bodies = helm.rendered("sluice-system", *values, release=release)
+    made = Counter(
+        (body["kind"], body["metadata"].get("namespace"), body["metadata"]["name"]) for body in bodies
+    )
+    assert [key for key, times in made.items() if times > 1] == []
+
+
+def test_what_pulls_the_images_pulls_those_of_jobs_too(helm: Helm, tmp_path: Path) -> None:
+    own = "runtimes.own.driverPod.spec.imagePullSecrets[0].name=mine"
+    own_image = ("runtimes.own.image=x", "string:runtimes.own.sparkVersion=4.2.0")
+    file = _configuration(helm, tmp_path, "imagePullSecrets={pull,too}", own, *own_image)
+    runtimes = load(file).runtimes
+    shared = [{"name": "pull"}, {"name": "too"}]
+    default, other = runtimes["default"], runtimes["own"]
+    for pod in (default.driver_pod, default.executor_pod, other.executor_pod):
+        assert pod["spec"]["imagePullSecrets"] == shared
+    assert default.driver_pod["spec"]["containers"]
+    assert other.driver_pod["spec"]["imagePullSecrets"] == [{"name": "mine"}]
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_an_upgrade_does_not_delete_the_definitions_of_a_release_that_would_take_them_with_it(
+    helm: Helm, kubectl: Kubectl, namespace: str, takes: bool
+) -> None:
+    before = one(helm.rendered(namespace, f"crds.keep={str(not takes).lower()}"), "Deployment")
+    done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(before))
+    assert done.returncode == 0, done.stderr
+    without = helm.template(namespace, "crds.install=false", upgrading=kubectl.kubeconfig)
+    assert (without.returncode != 0) is takes, without.stderr
+    assert ("this upgrade would delete the resource definitions" in without.stderr) is takes
+    kept = helm.template(namespace, "crds.keep=true", upgrading=kubectl.kubeconfig)
+    assert kept.returncode == 0, kept.stderr
+
+
+def test_definitions_that_go_with_the_release_are_asked_for_even_if_drivers_are_not(helm: Helm) -> None:
+    unasked = "hooks.refuseUninstall=false"
+    bodies = helm.rendered("anywhere", unasked, "crds.keep=false")
+    [container] = one(bodies, "Job", f"{RELEASE}-may-go")["spec"]["template"]["spec"]["containers"]
+    assert "--takes-definitions" in container["args"]
+    assert not [body for body in helm.rendered("anywhere", unasked) if "may-go" in body["metadata"]["name"]]
 
 
 def test_in_some_namespaces_its_hooks_have_no_rights_in_all(helm: Helm) -> None:
     bodies = helm.rendered("sluice-system", "watchNamespaces={team}")
     hooks = [body for body in bodies if body["kind"] == "ClusterRole" and "hooks" in body["metadata"]["name"]]
     assert not hooks
-
-
-def test_every_alert_is_about_a_figure_that_the_operator_has() -> None:
-    metrics = Metrics()
-    metrics.dropped_event()
-    alerts = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))
-    expressions = [rule["expr"] for group in alerts["groups"] for rule in group["rules"]]
-    documented = (CHART.parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
-    named = {word for text in expressions for word in _words(text) if word.startswith("sluice_")}
-    assert named
-    for name in named:
-        assert f"`{name.removesuffix('_bucket')}`" in documented
-
-
-def test_every_alert_is_about_its_own_release(helm: Helm, namespace: str) -> None:
-    """Another installation that leads says nothing about this one."""
-    bodies = helm.rendered(
-        namespace, "monitoring.prometheusRule.enabled=true", "monitoring.serviceMonitor.enabled=true"
-    )
-    of_release = f'namespace="{namespace}",service="{RELEASE}"'
-    assert one(bodies, "Service")
-    for group in one(bodies, "PrometheusRule")["spec"]["groups"]:
-        for rule in group["rules"]:
-            assert rule["expr"].count(of_release) == len(re.findall(r"\bsluice_[a-z_]+", rule["expr"]))
 
 
 def test_every_value_is_described_where_people_look_and_in_the_schema() -> None:
@@ -303,12 +335,6 @@ def _configuration(helm: Helm, folder: Path, *values: str) -> Path:
         one(helm.rendered("sluice-system", *values), "ConfigMap")["data"]["sluice.yaml"], encoding="utf-8"
     )
     return file
-
-
-def _words(text: str) -> list[str]:
-    return "".join(
-        character if character.isalnum() or character == "_" else " " for character in text
-    ).split()
 
 
 _OPEN = ("runtimes", "global", "resources")

@@ -9,6 +9,8 @@ from integration.chart.helm import CHART, Helm, one
 from integration.chart.switches import OTHER_REDIS
 from sluice.api.base import Json
 
+ACCOUNT_OF_THE_HOOKS = ("jobServiceAccount.name=sluice-hooks", "runtimes.default.serviceAccount=sluice-hooks")
+
 
 @pytest.mark.parametrize(
     ("values", "says"),
@@ -69,6 +71,22 @@ from sluice.api.base import Json
             ("redis.resources.limits.memory=167772160",),
             "redis.maxMemory 160mb is not below redis.resources.limits.memory 167772160",
         ),
+        (("operator.serviceAccount.create=false",), "set operator.serviceAccount.name to the account"),
+        (("operator.serviceAccount.name=sluice-hooks",), "sluice-hooks, which is the account of the hooks"),
+        (
+            ("jobServiceAccount.name=etl",),
+            "jobServiceAccount.name is etl, and no runtime uses that account (spark)",
+        ),
+        (("runtimes.default.serviceAccount=null",), "no runtime uses that account (default)"),
+        (
+            ("watchNamespaces={anywhere}", "operator.serviceAccount.name=spark"),
+            "the account spark in namespace anywhere would be that of jobs and of Sluice itself",
+        ),
+        (
+            ("jobServiceAccount.namespaces={anywhere}", *ACCOUNT_OF_THE_HOOKS),
+            "the account sluice-hooks in namespace anywhere would be that of jobs and of Sluice itself",
+        ),
+        (("monitoring.prometheusRule.enabled=true",), "needs monitoring.serviceMonitor.enabled"),
         (("redis.install=false",), "set redis.url, or redis.existingUrl.secret"),
         (("redis.url=redis://elsewhere:6379/0",), "set redis.install=false"),
         ((*OTHER_REDIS, "redis.existingUrl.secret=mine"), "set one of them"),
@@ -124,7 +142,7 @@ def test_a_value_that_may_be_empty_may_be_left_empty(helm: Helm, tmp_path: Path,
         part["enabled"] = monitoring
     file = tmp_path / "values.yaml"
     file.write_text(yaml.safe_dump(without), encoding="utf-8")
-    plain = [f"monitoring.{part}.enabled={str(monitoring).lower()}" for part in without["monitoring"]]
+    plain = [f"monitoring.{part}.enabled={str(monitoring).lower()}" for part in VALUES["monitoring"]]
     assert helm.rendered("anywhere", f"file:{file}") == helm.rendered("anywhere", *plain)
 
 
