@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Verdict, databricks, delta_rs, oss, stores_and_runs
+from sluice.conflicts import Verdict, databricks, delta_rs, oss, readers, stores_and_runs
 from sluice.conflicts.oracle import worst_for
 from sluice.conflicts.rule import Example, ExampleJob, Rule
 from sluice.footprint import JobFootprint, footprint_of
@@ -42,13 +42,12 @@ def _job(given: ExampleJob, facts: TableFacts) -> JobFootprint:
     return footprint_of(DeltaWriteJobSpec.model_validate(spec), {}, facts=known, sources=known)
 
 
-EVERY_ENGINE = Rulebook(
-    "every engine", oss_of("4.4.0"), (*stores_and_runs.RULES, *stores_and_runs.RULES_OF_READERS)
-)
+EVERY_ENGINE = Rulebook("every engine", oss_of("4.4.0"), stores_and_runs.RULES)
+READERS = Rulebook("tables that a job only reads", oss_of("4.4.0"), readers.RULES)
 OPEN_SOURCE = Rulebook("open source", oss_of("4.4.0"), (*oss.RULES, *oss.RULES_OF_READERS))
 DATABRICKS = Rulebook(
     "Databricks", databricks_of("15.4", photon=True), (*databricks.RULES, *databricks.RULES_OF_READERS)
 )
 DELTA_RS = Rulebook("delta-rs", delta_rs_of("1.3.0"), delta_rs.RULES)
-RULEBOOKS = (EVERY_ENGINE, OPEN_SOURCE, DATABRICKS, DELTA_RS)
+RULEBOOKS = (EVERY_ENGINE, READERS, OPEN_SOURCE, DATABRICKS, DELTA_RS)
 """The chapters in the order of the page."""

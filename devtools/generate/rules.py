@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import yaml
 
 from generate import by_statement
-from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, RULEBOOKS, Rulebook
+from generate.rulebooks import DATABRICKS, DELTA_RS, EVERY_ENGINE, OPEN_SOURCE, READERS, RULEBOOKS, Rulebook
 from sluice.conflicts import Level, Verdict, pair_of
 from sluice.conflicts.eras import ERAS
 from sluice.conflicts.oracle import WITHOUT_A_RULE
@@ -61,6 +61,12 @@ ON_EVERY_ENGINE = """
 ## Rules of every engine
 
 Asked first: they are about the store and about runs, not about Delta's check.
+"""
+ON_READERS = """
+## Tables that a job only reads
+
+Delta doesn't check them, whatever engine commits. Which other commits break a stream that reads differs between engines: see
+`streaming-read` there.
 """
 ON_OPEN_SOURCE = """
 ## Open-source Delta Lake
@@ -115,6 +121,8 @@ def _lines() -> Iterator[str]:
         yield from by_statement.index(book)
     yield ON_EVERY_ENGINE
     yield from _rules(EVERY_ENGINE)
+    yield ON_READERS
+    yield from _rules(READERS)
     yield ON_OPEN_SOURCE + "\n".join(_eras())
     yield ""
     yield from _rules(OPEN_SOURCE)
@@ -159,7 +167,7 @@ def _by_exception() -> Iterator[str]:
 
 
 def _heading(rule: Rule) -> str:
-    return rule.name.replace("_", " ").capitalize()
+    return rule.id.replace("-", " ").capitalize()
 
 
 def _eras() -> Iterator[str]:

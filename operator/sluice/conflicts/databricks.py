@@ -7,11 +7,11 @@ document and open-source Delta's code agree.
 
 from sluice.api.job import Operation
 from sluice.conflicts import databricks_rows, example_jobs
-from sluice.conflicts.cures import CREATE_FIRST, PAUSE_STREAM, RUN_ALONE
+from sluice.conflicts.cures import CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
-from sluice.footprint.model import EVERYTHING, Metadata, Protocol
+from sluice.footprint.model import Metadata, Protocol
 from sluice.footprint.operations import WRITES_ROWS
 
 _DIFFER = "conflicts/test_documents_differ.py"
@@ -19,11 +19,9 @@ _RULES = "conflicts/test_databricks_rules.py"
 _TRANSACTION = "ConcurrentTransactionException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"
-_ALL = (EVERYTHING, EVERYTHING)
 
 
 @rule(
-    "identity-columns",
     says="A table with identity columns takes one transaction at a time.",
     sources=("D3",),
     differs=Difference(
@@ -55,12 +53,11 @@ def identity_columns(race: Race) -> Ruling | None:
         + (", and this table's columns are not known" if unread else ""),
         _METADATA,
         None,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "first-commit",
     says="Several jobs write into an empty path, or create or replace a table, at the same time.",
     sources=("D18", "D28"),
     differs=Difference(
@@ -77,23 +74,18 @@ def identity_columns(race: Race) -> Ruling | None:
     ),
 )
 def first_commit(race: Race) -> Ruling | None:
-    loser, winner = race.loser, race.winner
-    if not (
-        (loser.creates and winner.may_commit_first)
-        or (loser.replaces and (winner.creates or winner.replaces))
-    ):
+    if not (race.loser.may_commit_first and race.winner.may_commit_first):
         return None
     return Ruling(
         Level.MAY,
         "both may create or replace the table or write its first version",
         _PROTOCOL,
         CREATE_FIRST,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "protocol-changed",
     says="Enabling or dropping a feature changes the protocol, and all concurrent writes fail.",
     sources=("D1", "D18", "D23"),
     differs=Difference(
@@ -122,12 +114,11 @@ def protocol_changed(race: Race) -> Ruling | None:
         f"{winner.operation} may change the protocol that {race.loser.operation} began with",
         _PROTOCOL,
         RUN_ALONE,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "metadata-changed",
     says="A change of schema or properties makes all concurrent writes fail.",
     sources=("D1", "D16", "D22", "D27"),
     differs=Difference(
@@ -154,12 +145,11 @@ def metadata_changed(race: Race) -> Ruling | None:
         f"{winner.operation} may change the metadata that {loser.operation} began with",
         _METADATA,
         RUN_ALONE,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "streaming-read",
     says=(
         "A stream that reads a table fails at a commit that changes the table's metadata, and must be restarted."
     ),
@@ -177,12 +167,11 @@ def streaming_read(race: Race) -> Ruling | None:
         f"{winner.operation} may change the metadata of {source}, which the stream reads",
         None,
         PAUSE_STREAM,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "same-transaction-id",
     says="No document mentions two writes under one txnAppId.",
     sources=("C7",),
     exceptions=(_TRANSACTION,),
@@ -190,19 +179,18 @@ def streaming_read(race: Race) -> Ruling | None:
     proofs=(f"{_RULES}::test_two_writes_under_one_transaction_id_wait_though_no_document_says_so",),
 )
 def same_transaction_id(race: Race) -> Ruling | None:
-    if race.loser.txn_app_id is None or race.loser.txn_app_id != race.winner.txn_app_id:
+    if race.shared_txn_app_id is None:
         return None
     return Ruling(
         Level.MAY,
-        f"both write under the txnAppId {race.loser.txn_app_id}",
+        f"both write under the txnAppId {race.shared_txn_app_id}",
         _TRANSACTION,
-        "give each job a txnAppId of its own",
-        _ALL,
+        OWN_TXN_APP_ID,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "vacuum",
     says="VACUUM touches no file of the current version, and no document on write conflicts mentions it.",
     sources=("C14", "M5"),
     example=Example(example_jobs.VACUUM, example_jobs.DELETE),
@@ -217,7 +205,6 @@ def vacuum(race: Race) -> Ruling | None:
 
 
 @rule(
-    "undocumented",
     says=(
         "What no document mentions waits: RESTORE, CLONE, CREATE, ALTER and CLUSTER BY beside others, unless their "
         "changes of metadata already decide."
@@ -232,7 +219,7 @@ def undocumented(race: Race) -> Ruling:
         f"no document says whether {loser.operation} can lose to {winner.operation}",
         None,
         None,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 

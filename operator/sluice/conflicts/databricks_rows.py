@@ -27,7 +27,6 @@ _PINS = Difference(
 
 
 @rule(
-    "blind-insert",
     says="An INSERT that reads nothing of its table never fails because of other writes of rows.",
     sources=("D4", "D8", "D9", "D19"),
     differs=Difference(
@@ -46,7 +45,6 @@ def blind_insert(race: Race) -> Ruling | None:
 
 
 @rule(
-    "write-serializable",
     says=(
         "Under WriteSerializable, the default, files that a blind INSERT adds conflict with no operation; readers may "
         "then see a state that, by the history, never existed."
@@ -83,7 +81,6 @@ def write_serializable(race: Race) -> Ruling | None:
 
 
 @rule(
-    "optimize-beside-insert",
     says="OPTIMIZE does not conflict with INSERT.",
     sources=("D4", "D8", "D19", "D24"),
     differs=Difference("in open-source Delta its INSERT must be blind.", ("C8",)),
@@ -97,7 +94,6 @@ def optimize_beside_insert(race: Race) -> Ruling | None:
 
 
 @rule(
-    "disjoint",
     says=(
         "UPDATE, DELETE, MERGE, INSERTs that read their own table, overwrites and OPTIMIZE do not conflict where the "
         "table is partitioned by columns that both pin explicitly."
@@ -124,7 +120,6 @@ def disjoint(race: Race) -> Ruling | None:
 
 
 @rule(
-    "optimize-with-vectors",
     says="On tables with deletion vectors OPTIMIZE does not conflict with UPDATE, DELETE, MERGE and OPTIMIZE.",
     sources=("D4", "D5", "D8"),
     differs=Difference(
@@ -147,7 +142,6 @@ def optimize_with_vectors(race: Race) -> Ruling | None:
 
 
 @rule(
-    "optimize",
     says="Without deletion vectors, or with ZORDER BY, OPTIMIZE can conflict with changes of rows and with OPTIMIZE.",
     sources=("D4", "D6", "D8"),
     differs=Difference(
@@ -180,7 +174,6 @@ def optimize(race: Race) -> Ruling | None:
 
 
 @rule(
-    "same-rows",
     says="With row-level concurrency only changes of the same row conflict; because of its limits the rule still says `may`.",
     sources=("D4", "D5", "D6", "D7"),
     differs=Difference("open-source Delta has no row-level concurrency.", ("C13",)),
@@ -211,7 +204,6 @@ def same_rows(race: Race) -> Ruling | None:
 
 
 @rule(
-    "same-files",
     says=(
         "UPDATE, DELETE, MERGE, INSERTs that read their own table, and overwrites can conflict unless the table is "
         "partitioned by columns that both pin explicitly."

@@ -9,9 +9,9 @@ times.
 
 from sluice.api.job import Operation
 from sluice.conflicts import example_jobs
-from sluice.conflicts.cures import CREATE_FIRST, RUN_ALONE
+from sluice.conflicts.cures import CREATE_FIRST, OWN_TXN_APP_ID, RUN_ALONE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
 from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
 from sluice.predicates import Region
@@ -19,14 +19,12 @@ from sluice.tables import Dialect
 
 _TESTS = "conflicts/test_delta_rs.py"
 _FAILED = "CommitFailedError"
-_ALL = (EVERYTHING, EVERYTHING)
 _WITH_A_PREDICATE = frozenset({Operation.DELETE, Operation.UPDATE, Operation.OVERWRITE})
 """Operations that check files by a predicate of their own. A MERGE makes it from its source's values, so it is not
 known beforehand."""
 
 
 @rule(
-    "single-attempt",
     says=("RESTORE, CLONE and CONVERT try one version only; how delta-rs handles them is not known."),
     sources=("C24", "C11"),
     exceptions=(_FAILED,),
@@ -41,12 +39,11 @@ def single_attempt(race: Race) -> Ruling | None:
         f"{race.loser.operation} may try to commit only once: after any other commit it fails",
         _FAILED,
         None,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "first-commit",
     says='A job that begins without a table and finds one at its commit fails with "version 0 exists".',
     sources=("C23",),
     exceptions=(_FAILED,),
@@ -54,23 +51,18 @@ def single_attempt(race: Race) -> Ruling | None:
     proofs=(f"{_TESTS}::test_first_commits_exclude_each_other",),
 )
 def first_commit(race: Race) -> Ruling | None:
-    loser, winner = race.loser, race.winner
-    if not (
-        (loser.creates and winner.may_commit_first)
-        or (loser.replaces and (winner.creates or winner.replaces))
-    ):
+    if not (race.loser.may_commit_first and race.winner.may_commit_first):
         return None
     return Ruling(
         Level.MAY,
         "both may make the table's first commit",
         _FAILED,
         CREATE_FIRST,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "protocol-changed",
     says=(
         "Two commits with a Protocol action exclude each other, and a newer protocol may abort every job: delta-rs "
         "compares versions in its own way."
@@ -92,12 +84,11 @@ def protocol_changed(race: Race) -> Ruling | None:
         f"{winner.operation} or {loser.operation} may change the table's protocol",
         _FAILED,
         RUN_ALONE,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "metadata-changed",
     says="Any Metadata action aborts every job, including compactions, even if it changes nothing.",
     sources=("C18",),
     differs=Difference(
@@ -117,12 +108,11 @@ def metadata_changed(race: Race) -> Ruling | None:
         f"{winner.operation} may write the table's metadata, which makes {loser.operation} fail whatever has changed",
         _FAILED,
         RUN_ALONE,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "added-files",
     says=(
         "The winner adds files where the loser's predicate may match, judged by partition values and statistics; files "
         "that a compaction adds count as well."
@@ -153,7 +143,6 @@ def added_files(race: Race) -> Ruling | None:
 
 
 @rule(
-    "removed-files",
     says=(
         "The winner removes files that the loser read. A job without a predicate, even a plain append, counts as a "
         "reader of all files. From 1.3.0 on, files that a compaction removes do not count."
@@ -183,7 +172,6 @@ def removed_files(race: Race) -> Ruling | None:
 
 
 @rule(
-    "removed-twice",
     says="Both remove the same files; files that a compaction removes count as well.",
     sources=("C21",),
     exceptions=(_FAILED,),
@@ -204,7 +192,6 @@ def removed_twice(race: Race) -> Ruling | None:
 
 
 @rule(
-    "same-transaction-id",
     says="Of two writes under one txnAppId the second aborts, whatever their versions. This is checked last.",
     sources=("C22",),
     exceptions=(_FAILED,),
@@ -212,19 +199,18 @@ def removed_twice(race: Race) -> Ruling | None:
     proofs=(f"{_TESTS}::test_c22_one_transaction_id_twice",),
 )
 def same_transaction_id(race: Race) -> Ruling | None:
-    if race.loser.txn_app_id is None or race.loser.txn_app_id != race.winner.txn_app_id:
+    if race.shared_txn_app_id is None:
         return None
     return Ruling(
         Level.WILL if race.sure else Level.MAY,
-        f"both write under the txnAppId {race.loser.txn_app_id}",
+        f"both write under the txnAppId {race.shared_txn_app_id}",
         _FAILED,
-        "give each job a txnAppId of its own",
-        _ALL,
+        OWN_TXN_APP_ID,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "changes-no-files",
     says="A commit that adds and removes no files is in no other job's way.",
     sources=("C19", "C20", "C21"),
     example=Example(example_jobs.DELETE, example_jobs.VACUUM),
@@ -238,7 +224,6 @@ def changes_no_files(race: Race) -> Ruling | None:
 
 
 @rule(
-    "disjoint",
     says=(
         "No rule speaks against the pair. A plain append passes any job that removes no files; after 15 lost races for "
         "a version it still fails, but that does not depend on one other job."

@@ -5,12 +5,12 @@ What differs between versions is data (`eras`), not code.
 """
 
 from sluice.conflicts import example_jobs
-from sluice.conflicts.cures import CREATE_FIRST, PAUSE_STREAM, RUN_ALONE
+from sluice.conflicts.cures import CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.eras import ANY_ENGINE
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Difference, Example, Rule, Ruling, rule, verdict_by
+from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
 from sluice.conflicts.verdict import Level, Verdict
-from sluice.footprint.model import EVERYTHING, Metadata, Protocol, TableFootprint
+from sluice.footprint.model import Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.advice import how_to_know
 
 _REPLAY = "conflicts/test_replay.py"
@@ -24,12 +24,10 @@ _TRANSACTION = "ConcurrentTransactionException"
 _WRITE = "ConcurrentWriteException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"
-_ALL = (EVERYTHING, EVERYTHING)
 _CHANGES_APART = f"{RUN_ALONE}, and put several changes of properties into one ALTER TABLE"
 
 
 @rule(
-    "single-attempt",
     says="RESTORE, CLONE and CONVERT try one version only: any commit made meanwhile is a conflict.",
     sources=("C11", "M15"),
     differs=Difference("no document mentions it."),
@@ -49,12 +47,11 @@ def single_attempt(race: Race) -> Ruling | None:
         f"{race.loser.operation} tries to commit only once: after any other commit it fails",
         _WRITE,
         None,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "first-commit",
     says="A job that begins on a path without a table and finds one at its commit fails.",
     sources=("M8",),
     differs=Difference(
@@ -76,7 +73,7 @@ def first_commit(race: Race) -> Ruling | None:
         "both may make the table's first commit",
         _PROTOCOL,
         CREATE_FIRST,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
@@ -84,7 +81,6 @@ _ANY_UPGRADE = Difference("documents say that any upgrade of the protocol aborts
 
 
 @rule(
-    "feature-dropped-under-writers",
     says="DROP FEATURE re-checks the commits made meanwhile, and fails if any still uses the feature.",
     sources=("C4",),
     example=Example(example_jobs.DROP_FEATURE, example_jobs.APPEND),
@@ -98,12 +94,11 @@ def feature_dropped_under_writers(race: Race) -> Ruling | None:
         "DROP FEATURE checks again whether what was committed meanwhile still uses the feature",
         None,
         _CHANGES_APART,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "feature-removed",
     says="Removing a feature aborts every job but OPTIMIZE.",
     sources=("C3", "C12", "M6"),
     differs=_ANY_UPGRADE,
@@ -120,12 +115,11 @@ def feature_removed(race: Race) -> Ruling | None:
         f"a feature that the table had when {loser.operation} began is removed",
         _PROTOCOL,
         _CHANGES_APART,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "two-protocols",
     says="Two commits with a Protocol action exclude each other.",
     sources=("C3", "M9"),
     differs=_ANY_UPGRADE,
@@ -139,7 +133,7 @@ def feature_removed(race: Race) -> Ruling | None:
 def two_protocols(race: Race) -> Ruling | None:
     if Protocol.NONE in (race.loser.protocol, race.winner.protocol):
         return None
-    return Ruling(Level.MAY, "both may change the table's protocol", _PROTOCOL, _CHANGES_APART, _ALL)
+    return Ruling(Level.MAY, "both may change the table's protocol", _PROTOCOL, _CHANGES_APART, WHOLE_TABLE)
 
 
 _IN_STEPS = frozenset({"rowTracking"})
@@ -148,7 +142,6 @@ winner's commit."""
 
 
 @rule(
-    "metadata-changed",
     says=(
         "A change of schema or properties aborts every job that began before it; later versions make more exceptions."
     ),
@@ -195,7 +188,7 @@ def metadata_changed(race: Race) -> Ruling | None:
     else:
         reason = f"{winner.operation} may change the metadata that {loser.operation} began with"
     level = Level.WILL if sure and clear and race.sure else Level.MAY
-    return Ruling(level, reason, _METADATA, advice, _ALL)
+    return Ruling(level, reason, _METADATA, advice, WHOLE_TABLE)
 
 
 def _may_have_identity_columns(statement: TableFootprint) -> bool:
@@ -212,7 +205,6 @@ def _harmless(race: Race) -> bool:
 
 
 @rule(
-    "same-domain",
     says="Two commits that write the same metadata domain, such as the clustering columns, exclude each other.",
     sources=("C6", "D33", "M7"),
     differs=Difference("the documents on write conflicts do not mention it; the protocol requires it."),
@@ -237,12 +229,11 @@ def same_domain(race: Race) -> Ruling | None:
         "both write the table's clustering columns, as overwrites and CLUSTER BY do",
         _TRANSACTION,
         None,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "same-transaction-id",
     says="Of two writes under one txnAppId the second aborts, whatever their versions.",
     sources=("C7",),
     differs=Difference("documents mention only streams on one checkpoint.", ("D17",)),
@@ -254,19 +245,18 @@ def same_domain(race: Race) -> Ruling | None:
     ),
 )
 def same_transaction_id(race: Race) -> Ruling | None:
-    if race.loser.txn_app_id is None or race.loser.txn_app_id != race.winner.txn_app_id:
+    if race.shared_txn_app_id is None:
         return None
     return Ruling(
         Level.WILL if race.sure else Level.MAY,
-        f"both write under the txnAppId {race.loser.txn_app_id}",
+        f"both write under the txnAppId {race.shared_txn_app_id}",
         _TRANSACTION,
-        "give each job a txnAppId of its own",
-        _ALL,
+        OWN_TXN_APP_ID,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "added-files",
     says=(
         "The winner adds files where the loser read. Delta compares partitions, never rows; files that OPTIMIZE adds "
         "count as well."
@@ -309,7 +299,6 @@ def added_files(race: Race) -> Ruling | None:
 
 
 @rule(
-    "removed-files",
     says=(
         "The winner removes or rewrites files that the loser read. Which files these are depends on the rows."
     ),
@@ -341,7 +330,6 @@ def removed_files(race: Race) -> Ruling | None:
 
 
 @rule(
-    "removed-twice",
     says="Both remove the same files: only dynamic overwrite removes files that it has not read.",
     sources=("C10", "M12"),
     differs=Difference(
@@ -369,7 +357,6 @@ def removed_twice(race: Race) -> Ruling | None:
 
 
 @rule(
-    "streaming-read",
     says=(
         "A stream that reads a table fails at a commit that changes the table's schema, and goes on once it is restarted."
     ),
@@ -395,12 +382,11 @@ def streaming_read(race: Race) -> Ruling | None:
         f"{winner.operation} may change the schema of {source}, which the stream reads",
         None,
         PAUSE_STREAM,
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 @rule(
-    "blind-append",
     says="A commit that adds files and reads nothing of the table does not lose to the files of any other job.",
     sources=("C1", "C8", "M2"),
     example=Example(example_jobs.APPEND, example_jobs.DELETE),
@@ -413,7 +399,6 @@ def blind_append(race: Race) -> Ruling | None:
 
 
 @rule(
-    "changes-no-files",
     says="A commit that adds and removes no files is in nobody's way.",
     sources=("C8", "C9", "M5"),
     example=Example(example_jobs.DELETE, example_jobs.VACUUM),
@@ -427,7 +412,6 @@ def changes_no_files(race: Race) -> Ruling | None:
 
 
 @rule(
-    "disjoint",
     says="No rule speaks against the pair.",
     sources=("C1", "M16"),
     example=Example(example_jobs.DELETE, example_jobs.APPEND_ELSEWHERE),

@@ -35,6 +35,11 @@ class Race(NamedTuple):
         return not self.on_one_table or not disjoint(one, other)
 
     @property
+    def shared_txn_app_id(self) -> str | None:
+        """The txnAppId that both write under; None if they don't share one."""
+        return self.loser.txn_app_id if self.loser.txn_app_id == self.winner.txn_app_id else None
+
+    @property
     def sure(self) -> bool:
         return self.on_one_table and self.loser.certain and self.winner.certain
 

@@ -1,12 +1,117 @@
-"""Judges what a job can lose on tables that it only reads: races on its sources, which Delta never checks."""
+"""Judges what a job can lose on tables that it only reads: races on its sources, which Delta never checks.
+
+The rules here hold whatever engine commits; what breaks a stream that reads differs between engines (`streaming_read`).
+"""
 
 from collections.abc import Iterator
 
-from sluice.conflicts import databricks, oss, stores_and_runs
+from sluice.conflicts import databricks, example_jobs, oss, stores_and_runs
 from sluice.conflicts.race import Race
-from sluice.conflicts.verdict import Verdict, only_possible
-from sluice.footprint.model import JobFootprint, TableFootprint
+from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
+from sluice.conflicts.verdict import Level, Verdict, only_possible
+from sluice.footprint.model import Follows, JobFootprint, TableFootprint
+from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
 from sluice.tables import TableKey
+
+_STREAMED = "conflicts/test_streamed_tables.py"
+_REPLAY = "conflicts/test_replay.py"
+
+
+@rule(
+    says=(
+        "VACUUM deletes files of a table that a running job only reads or may read, in a query, as a MERGE's source or "
+        "in a stream."
+    ),
+    sources=("D31", "C14"),
+    example=Example(
+        "INSERT INTO report SELECT date, SUM(amount) FROM orders GROUP BY date", example_jobs.VACUUM_TOO_SOON
+    ),
+    proofs=(
+        "conflicts/test_vacuumed_reads.py::test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly",
+    ),
+)
+def vacuum_under_a_run(race: Race) -> Ruling | None:
+    vacuum, reads = race.winner, race.losing_job.reads
+    if not stores_and_runs.deletes_too_soon(vacuum):
+        return None
+    candidates = [key for key in reads.tables if vacuum.table.may_hold(key)]
+    read = vacuum.table if vacuum.table in candidates else next(iter(candidates), None)
+    if read is None and not reads.any_table:
+        return None
+    what = (
+        f"reads {read}"
+        if read == vacuum.table
+        else f"may read {vacuum.table}" + (f" as {read}" if read else "")
+    )
+    return stores_and_runs.too_soon(
+        vacuum, f"{what} and may run", Level.MAY if read is None else Level.UNSAFE
+    )
+
+
+@rule(
+    says=(
+        "A stream fails for good at a commit that rewrites or deletes rows of the table that it reads, "
+        "unless its source's options say skipChangeCommits or ignoreChanges; ignoreDeletes helps only where no file is "
+        "rewritten. Compaction and changes of the table's metadata touch no row."
+    ),
+    sources=("D29", "D33"),
+    example=Example(example_jobs.STREAM_FROM_ORDERS, example_jobs.DELETE),
+    proofs=(
+        f"{_STREAMED}::test_a_change_of_rows_breaks_a_stream_that_reads_them",
+        f"{_STREAMED}::test_options_of_the_source_let_changes_pass",
+    ),
+)
+def streamed_rows(race: Race) -> Ruling | None:
+    stream, source, winner = race.losing_job, race.table, race.winner
+    if winner.operation in KEEPS_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
+        return None
+    if stream.follows is Follows.CHANGES or (stream.follows is Follows.DELETES and winner.adds.is_empty):
+        return None
+    sure = race.on_one_table and stream.streams_surely and winner.operation in CHANGES_SOME_ROWS
+    return Ruling(
+        Level.WILL if sure else Level.MAY,
+        f"{winner.operation} may rewrite or delete rows of {source}, which the stream reads: a stream accepts only "
+        "appends, and restarting it does not help",
+        None,
+        'if the stream can skip such changes, set skipChangeCommits: "true" under spec.stream.source.options',
+        WHOLE_TABLE,
+    )
+
+
+@rule(
+    says=(
+        "Sluice may have derived where a query's rows land from the columns of the tables that it selects from, as "
+        "they were when the job was judged: from their order for `SELECT *`, from their types for "
+        "`WHERE region = 'eu'`. A job that changes these columns before the query runs changes where its rows land, and "
+        "which jobs that hurts."
+    ),
+    sources=("D30",),
+    example=Example(
+        "INSERT INTO archive SELECT * FROM orders WHERE date = DATE '2026-11-18'",
+        "ALTER TABLE orders ADD COLUMNS (note STRING FIRST)",
+    ),
+    proofs=(
+        "conflicts/test_changed_sources.py::test_what_may_change_the_source_s_columns_waits",
+        f"{_REPLAY}::test_no_pair_that_delta_aborted_after_a_third_job_was_let_run_beside_it",
+    ),
+)
+def changed_source(race: Race) -> Ruling | None:
+    told, winner = race.loser, race.winner
+    if not winner.may_change_table:
+        return None
+    source = next((key for key in told.told_by if key.may_equal(winner.table)), None)
+    if source is None:
+        return None
+    return Ruling(
+        Level.MAY,
+        f"{winner.operation} may change the columns of {source}, which decide where the rows of {told.operation} land",
+        None,
+        None,
+        WHOLE_TABLE,
+    )
+
+
+RULES: tuple[Rule, ...] = (vacuum_under_a_run, streamed_rows, changed_source)
 
 Found = tuple[TableKey, Verdict]
 """A table on which the two meet, and the verdict there."""
@@ -51,7 +156,7 @@ def _vacuumed_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found
     for reader, other in ((loser, winner), (winner, loser)):
         for vacuum in other.vacuums:
             race = Race(reader.tables[0], vacuum, reader, other, vacuum.table, on_one_table=True)
-            verdict = stores_and_runs.vacuum_under_a_read.verdict(race)
+            verdict = vacuum_under_a_run.verdict(race)
             if verdict is not None:
                 yield vacuum.table, verdict
 
@@ -65,7 +170,7 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Foun
     for source in loser.streams_from:
         for theirs in winner.tables:
             race = Race(loser.tables[0], theirs, loser, winner, source, source == theirs.table)
-            rows, changed = stores_and_runs.streamed_rows.verdict(race), streaming_read.verdict(race)
+            rows, changed = streamed_rows.verdict(race), streaming_read.verdict(race)
             if rows is not None:
                 yield source, rows if on_oss else only_possible(rows)
             if changed is not None:
@@ -74,8 +179,6 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Foun
 
 def _changed_sources(mine: TableFootprint, loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
     for theirs in winner.tables:
-        verdict = stores_and_runs.changed_source.verdict(
-            Race(mine, theirs, loser, winner, theirs.table, on_one_table=True)
-        )
+        verdict = changed_source.verdict(Race(mine, theirs, loser, winner, theirs.table, on_one_table=True))
         if verdict is not None:
             yield theirs.table, verdict

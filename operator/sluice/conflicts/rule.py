@@ -7,7 +7,11 @@ from typing import Any, NamedTuple
 
 from sluice.conflicts.race import Race
 from sluice.conflicts.verdict import Level, Verdict
+from sluice.footprint.model import EVERYTHING
 from sluice.predicates import Region
+
+WHOLE_TABLE = (EVERYTHING, EVERYTHING)
+"""Where two meet if it doesn't matter which partitions they touch."""
 
 
 class Ruling(NamedTuple):
@@ -57,8 +61,7 @@ Decide = Callable[[Race], Ruling | None]
 @dataclass(frozen=True, eq=False)
 class Rule:
     id: str
-    """The id in a job's status, in `sluice explain` and in `-o json`."""
-    name: str
+    """The id in a job's status, in `sluice explain` and in `-o json`: the name of its function, with hyphens."""
     decide: Decide
     says: str
     sources: tuple[str, ...]
@@ -76,7 +79,6 @@ class Rule:
 
 
 def rule(
-    given_id: str,
     *,
     says: str,
     example: Example,
@@ -88,7 +90,9 @@ def rule(
     """Makes a rule from the function that decides for it."""
 
     def made(decide: Decide) -> Rule:
-        return Rule(given_id, decide.__name__, decide, says, sources, differs, exceptions, example, proofs)
+        return Rule(
+            decide.__name__.replace("_", "-"), decide, says, sources, differs, exceptions, example, proofs
+        )
 
     return made
 

@@ -2,23 +2,18 @@
 
 from sluice.conflicts import example_jobs
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import Example, Rule, Ruling, rule
+from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
-from sluice.footprint.model import EVERYTHING, Follows, TableFootprint
-from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
+from sluice.footprint.model import TableFootprint
 from sluice.tables import LogStore, TableKey
 
-_STREAMED = "conflicts/test_streamed_tables.py"
 _REPLAY = "conflicts/test_replay.py"
 _TRANSACTION = "ConcurrentTransactionException"
 _WEEK = 168.0
 """Hours that a run may take: no run is ended because of its age."""
-_ALL = (EVERYTHING, EVERYTHING)
-_RETAIN = "keep files longer (RETAIN 168 HOURS)"
 
 
 @rule(
-    "lost-commits",
     says="Some stores let a commit overwrite another one of the same version without any exception.",
     sources=("S1", "S2", "S3", "S4", "S5", "S6"),
     example=Example(example_jobs.APPEND, example_jobs.APPEND, table={"log_store": LogStore.S3_SINGLE_DRIVER}),
@@ -49,13 +44,13 @@ def lost_commits(race: Race) -> Ruling | None:
     else:
         advice = "let both jobs commit through the same log store"
         reason = f"one commits through the log store {mine}, the other through {theirs}: neither sees the other's lock"
-    return Ruling(Level.UNSAFE, reason, None, advice, _ALL)
+    return Ruling(Level.UNSAFE, reason, None, advice, WHOLE_TABLE)
 
 
 def _locked_apart(one: str, other: str) -> Ruling:
     reason = f"one commits through the DynamoDB table {one}, the other through {other}: neither sees the other's commits"
     advice = "give both jobs the same spark.io.delta.storage.S3DynamoDBLogStore.ddb.region and .ddb.tableName"
-    return Ruling(Level.UNSAFE, reason, None, advice, _ALL)
+    return Ruling(Level.UNSAFE, reason, None, advice, WHOLE_TABLE)
 
 
 def _unknown_store(table: TableKey) -> tuple[str, str]:
@@ -81,7 +76,6 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
 
 
 @rule(
-    "vacuum-under-a-run",
     says=(
         "VACUUM deletes files that no version within its retention needs, including files that a running writer reads, "
         "or has written but not committed."
@@ -95,53 +89,23 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
 )
 def vacuum_under_a_run(race: Race) -> Ruling | None:
     for one, other in ((race.winner, race.loser), (race.loser, race.winner)):
-        if one.retention_hours is None or other.retention_hours is not None:
-            continue
-        if one.retention_hours < _WEEK:
-            return Ruling(
-                Level.UNSAFE,
-                f"{_kept(one)}, but the other job may run for {_hours(_WEEK)}",
-                None,
-                _RETAIN,
-                _ALL,
-            )
+        if deletes_too_soon(one) and other.retention_hours is None:
+            return too_soon(one, "may run")
     return None
 
 
-@rule(
-    "vacuum-under-a-run",
-    says=(
-        "VACUUM deletes files of a table that a running job only reads or may read, in a query, as a MERGE's source or "
-        "in a stream."
-    ),
-    sources=("D31", "C14"),
-    example=Example(
-        "INSERT INTO report SELECT date, SUM(amount) FROM orders GROUP BY date", example_jobs.VACUUM_TOO_SOON
-    ),
-    proofs=(
-        "conflicts/test_vacuumed_reads.py::test_a_reader_loses_its_files_to_a_vacuum_that_keeps_them_too_shortly",
-    ),
-)
-def vacuum_under_a_read(race: Race) -> Ruling | None:
-    vacuum, reads = race.winner, race.losing_job.reads
-    hours = vacuum.retention_hours
-    if hours is None or hours >= _WEEK:
-        return None
-    candidates = [key for key in reads.tables if vacuum.table.may_hold(key)]
-    read = vacuum.table if vacuum.table in candidates else next(iter(candidates), None)
-    if read is None and not reads.any_table:
-        return None
-    what = (
-        f"reads {read}"
-        if read == vacuum.table
-        else f"may read {vacuum.table}" + (f" as {read}" if read else "")
-    )
+def deletes_too_soon(footprint: TableFootprint) -> bool:
+    return footprint.retention_hours is not None and footprint.retention_hours < _WEEK
+
+
+def too_soon(vacuum: TableFootprint, other_job: str, level: Level = Level.UNSAFE) -> Ruling:
+    """What to say of a VACUUM beside another job; `other_job` says what that does, up to how long."""
     return Ruling(
-        Level.MAY if read is None else Level.UNSAFE,
-        f"{_kept(vacuum)}, but the other job {what} and may run for {_hours(_WEEK)}",
+        level,
+        f"{_kept(vacuum)}, but the other job {other_job} for {_hours(_WEEK)}",
         None,
-        _RETAIN,
-        _ALL,
+        "keep files longer (RETAIN 168 HOURS)",
+        WHOLE_TABLE,
     )
 
 
@@ -158,71 +122,6 @@ def _hours(count: float) -> str:
     return f"{count:g} hour{'' if count == 1 else 's'}"
 
 
-@rule(
-    "streamed-rows",
-    says=(
-        "A stream fails for good at a commit that rewrites or deletes rows of the table that it reads, "
-        "unless its source's options say skipChangeCommits or ignoreChanges; ignoreDeletes helps only where no file is "
-        "rewritten. Compaction and changes of the table's metadata touch no row."
-    ),
-    sources=("D29", "D33"),
-    example=Example(example_jobs.STREAM_FROM_ORDERS, example_jobs.DELETE),
-    proofs=(
-        f"{_STREAMED}::test_a_change_of_rows_breaks_a_stream_that_reads_them",
-        f"{_STREAMED}::test_options_of_the_source_let_changes_pass",
-    ),
-)
-def streamed_rows(race: Race) -> Ruling | None:
-    stream, source, winner = race.losing_job, race.table, race.winner
-    if winner.operation in KEEPS_ROWS or winner.removes.is_empty or not source.may_equal(winner.table):
-        return None
-    if stream.follows is Follows.CHANGES or (stream.follows is Follows.DELETES and winner.adds.is_empty):
-        return None
-    sure = race.on_one_table and stream.streams_surely and winner.operation in CHANGES_SOME_ROWS
-    return Ruling(
-        Level.WILL if sure else Level.MAY,
-        f"{winner.operation} may rewrite or delete rows of {source}, which the stream reads: a stream accepts only "
-        "appends, and restarting it does not help",
-        None,
-        'if the stream can skip such changes, set skipChangeCommits: "true" under spec.stream.source.options',
-        _ALL,
-    )
-
-
-@rule(
-    "changed-source",
-    says=(
-        "Sluice may have derived where a query's rows land from the columns of the tables that it selects from, as "
-        "they were when the job was judged: from their order for `SELECT *`, from their types for "
-        "`WHERE region = 'eu'`. A job that changes these columns before the query runs changes where its rows land, and "
-        "which jobs that hurts."
-    ),
-    sources=("D30",),
-    example=Example(
-        "INSERT INTO archive SELECT * FROM orders WHERE date = DATE '2026-11-18'",
-        "ALTER TABLE orders ADD COLUMNS (note STRING FIRST)",
-    ),
-    proofs=(
-        "conflicts/test_changed_sources.py::test_what_may_change_the_source_s_columns_waits",
-        f"{_REPLAY}::test_no_pair_that_delta_aborted_after_a_third_job_was_let_run_beside_it",
-    ),
-)
-def changed_source(race: Race) -> Ruling | None:
-    told, winner = race.loser, race.winner
-    if not winner.may_change_table:
-        return None
-    source = next((key for key in told.told_by if key.may_equal(winner.table)), None)
-    if source is None:
-        return None
-    return Ruling(
-        Level.MAY,
-        f"{winner.operation} may change the columns of {source}, which decide where the rows of {told.operation} land",
-        None,
-        None,
-        _ALL,
-    )
-
-
 def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool:
     if mine.checkpoint is None or theirs.checkpoint is None:
         return False
@@ -230,7 +129,6 @@ def may_share_a_checkpoint(mine: TableFootprint, theirs: TableFootprint) -> bool
 
 
 @rule(
-    "same-checkpoint",
     says="Of two streams on one checkpoint the second to commit a batch aborts.",
     sources=("M18", "D17", "C7"),
     exceptions=(_TRANSACTION,),
@@ -248,9 +146,8 @@ def same_checkpoint(race: Race) -> Ruling | None:
         else f"the streams' checkpoints {mine} and {theirs} may be one",
         _TRANSACTION,
         "give each stream a checkpoint of its own",
-        _ALL,
+        WHOLE_TABLE,
     )
 
 
 RULES: tuple[Rule, ...] = (lost_commits, vacuum_under_a_run, same_checkpoint)
-RULES_OF_READERS: tuple[Rule, ...] = (vacuum_under_a_read, streamed_rows, changed_source)

@@ -50,7 +50,7 @@ def test_any_two_example_jobs_on_any_example_table_get_the_exceptions_that_the_r
         for loser, winner in product(jobs, repeat=2):
             worst_for(loser, winner)
     wrong = {
-        (rule.name, *rule.exceptions): given[rule]
+        (rule.id, *rule.exceptions): given[rule]
         for rule in RULES
         if given[rule] != (set(rule.exceptions) or {None})
     }
@@ -65,7 +65,7 @@ def test_the_page_lists_a_rule_under_each_of_its_exceptions() -> None:
         for link in re.findall(r"\[([^]]+)\]\(#[^)]+\) \(([^)]+)\)", links)
     ]
     named = [
-        (exception, rule.name.replace("_", " ").capitalize(), book.engine)
+        (exception, rule.id.replace("-", " ").capitalize(), book.engine)
         for book in RULEBOOKS
         for rule in book.rules
         for exception in rule.exceptions

@@ -52,7 +52,7 @@ def fails(proof: str) -> bool:
 
 
 PROOFS = [
-    pytest.param(rule, proof, id=f"{book.engine}-{rule.name}-{proof.rpartition('::')[2]}")
+    pytest.param(rule, proof, id=f"{book.engine}-{rule.id}-{proof.rpartition('::')[2]}")
     for book in RULEBOOKS
     for rule in book.rules
     for proof in rule.proofs
@@ -62,4 +62,4 @@ PROOFS = [
 @pytest.mark.parametrize(("rule", "proof"), PROOFS)
 def test_a_proof_fails_without_its_rule(rule: Rule, proof: str, monkeypatch: pytest.MonkeyPatch) -> None:
     take_out(rule, monkeypatch)
-    assert fails(proof), f"{proof} passes without the rule {rule.name}: it does not prove it"
+    assert fails(proof), f"{proof} passes without the rule {rule.id}: it does not prove it"

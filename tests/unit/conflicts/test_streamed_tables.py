@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Level, Pair, conflict_between, pair_of, stores_and_runs
+from sluice.conflicts import Level, Pair, conflict_between, pair_of, readers
 from sluice.conflicts.race import Race
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.tables import Dialect, databricks, key_of_path, oss
@@ -102,7 +102,7 @@ def test_a_name_that_may_be_the_table_may_break_the_stream() -> None:
     race = Race(
         reader.tables[0], changed.tables[0], reader, changed, reader.streams_from[0], on_one_table=False
     )
-    found = stores_and_runs.streamed_rows.decide(race)
+    found = readers.streamed_rows.decide(race)
     assert found is not None
     assert found.level is Level.MAY
 

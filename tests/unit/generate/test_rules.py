@@ -20,7 +20,7 @@ from sluice_runner.failures import CONFLICTS
 ROOT = Path(__file__).parents[3]
 LAST_RESORTS = (oss.disjoint, databricks.undocumented, delta_rs.disjoint)
 ALL = [
-    pytest.param(book, rule, id=f"{book.engine}-{rule.name}".replace(" ", "-"))
+    pytest.param(book, rule, id=f"{book.engine}-{rule.id}".replace(" ", "-"))
     for book in RULEBOOKS
     for rule in book.rules
 ]
