@@ -56,3 +56,9 @@ def leader_lease(deployment: str) -> str:
 def unexplained_leases(deployment: str) -> str:
     """The ConfigMap of leases that no object explains, in the operator's namespace."""
     return f"{deployment}-unexplained-leases"
+
+
+def revoke_command(holder: str, *, namespace: str, deployment: str) -> str:
+    """The whole command that frees a lease of an installation, which is in that namespace."""
+    which = "" if deployment == DEPLOYMENT else f" --deployment {deployment}"
+    return f"sluice leases revoke {holder} -n {namespace}{which} --yes"

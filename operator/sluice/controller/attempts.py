@@ -50,7 +50,8 @@ class Attempts:
         evidence = self.world.evidence(job.uid).of(attempt)
         lease = self.leases.lease_of(job.uid, attempt.number)
         doubtful = lease is not None and self.leases.is_unexplained(lease)
-        cover = way.Cover(lease, is_sure=self.leases.is_sure, is_unexplained=doubtful)
+        revoke = self.leases.revoke_command(lease) if lease is not None and doubtful else None
+        cover = way.Cover(lease, is_sure=self.leases.is_sure, revoke_command=revoke)
         creates = self.applications.creates.of(job.namespace, attempt.application)
         match way.next_step(job, evidence, cover, creates, datetime.now(UTC)):
             case way.Create(lease):

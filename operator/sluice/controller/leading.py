@@ -2,9 +2,11 @@
 earlier time."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from redis.asyncio import Redis
 
+from sluice.api import names
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
@@ -68,6 +70,9 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leadership=shared.leadership,
         statuses=statuses,
         unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
+        revoke_command=partial(
+            names.revoke_command, namespace=config.namespace, deployment=config.deployment
+        ),
         redis=redis_address(config.redis_url),
         conditions=shared.conditions,
         guard=guard,

@@ -4,7 +4,7 @@ must be rebuilt."""
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -74,8 +74,9 @@ class LeaseTable:
         conditions: Conditions,
         guard: Guard,
         redis: str,
+        revoke_command: Callable[[str], str],
     ) -> None:
-        """`redis`: where it is, without credentials."""
+        """`redis`: where it is, without credentials. `revoke_command`: what a person types to free the lease of a holder."""
         self._store = store
         self._world = world
         self._relist = relist
@@ -84,6 +85,7 @@ class LeaseTable:
         self._conditions = conditions
         self._guard = guard
         self._redis = redis
+        self._revoke_command = revoke_command
         self.trouble: str | None = "it has not been asked yet"
         """Why nothing can be granted now."""
         self.unsettled: dict[str, Lease] = {}
@@ -118,6 +120,9 @@ class LeaseTable:
 
     def is_unexplained(self, lease: Lease) -> bool:
         return lease.holder in self._held_unexplained
+
+    def revoke_command(self, lease: Lease) -> str:
+        return self._revoke_command(lease.holder)
 
     @property
     def epoch(self) -> int:
@@ -382,12 +387,11 @@ class LeaseTable:
             logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
         for grant in found:
             logger.warning(
-                "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so: "
-                "sluice leases revoke %s --yes, with -n and the operator's namespace",
+                "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so: %s",
                 grant.lease.holder,
                 grant.lease.job,
                 ", ".join(grant.lease.tables),
-                grant.lease.holder,
+                self.revoke_command(grant.lease),
             )
         return found
 

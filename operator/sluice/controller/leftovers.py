@@ -90,7 +90,8 @@ class Leftovers:
     async def _await_unexplained(self, job: JobView) -> bool:
         held = self._leases.unexplained_of(job.uid)
         if held:
-            change = StatusChange(Phase.PENDING, "LeaseUnexplained", way.unexplained(held[0]))
+            message = way.unexplained(held[0], self._leases.revoke_command(held[0]))
+            change = StatusChange(Phase.PENDING, "LeaseUnexplained", message)
             await self._statuses.write(job, change)
         return bool(held)
 

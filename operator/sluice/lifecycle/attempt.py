@@ -94,8 +94,8 @@ class Cover:
     lease: Lease | None
     is_sure: bool = True
     """Whether the table can be trusted now."""
-    is_unexplained: bool = False
-    """An application may have been created for it that the API server no longer knows of."""
+    revoke_command: str | None = None
+    """Set where no object explains the lease, so that an application may have been created for it: what frees it then."""
 
 
 def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, now: datetime) -> Step:
@@ -132,10 +132,13 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
     return step
 
 
-def unexplained(lease: Lease) -> str:
+def unexplained(lease: Lease, revoke_command: str) -> str:
+    """Says what is known. Why no object shows it is not known for long: the records of such leases outlive the leader that
+    found out."""
     return (
-        f"attempt {lease.attempt} may run: the API server went back to an earlier state, which does not show what became of it; "
-        f"once no driver of it runs, say so: sluice leases revoke {lease.holder} --yes, with -n and the operator's namespace"
+        f"attempt {lease.attempt} may run: its lease is held, and no object shows what became of it. That is so after the API "
+        "server went back to an earlier state, after the leases of another installation were taken over, and after its namespace "
+        f"was not watched for a while. Once no driver of it runs, say so: {revoke_command}"
     )
 
 
@@ -156,8 +159,9 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
         # It was written by a leader that had already been replaced, after its successor had looked. What it was granted for
         # may have been granted to others since.
         return TakeBack(withdrawn(attempt, "its leases were granted under an earlier epoch", now))
-    if cover.is_unexplained:
-        return Tell(StatusChange(Phase.STARTING, "LeaseUnexplained", unexplained(cover.lease)))
+    if cover.revoke_command is not None:
+        message = unexplained(cover.lease, cover.revoke_command)
+        return Tell(StatusChange(Phase.STARTING, "LeaseUnexplained", message))
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
         if creates.refusal is not None and withdrawal.is_over(job, attempt, now):

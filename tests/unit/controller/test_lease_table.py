@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from sluice.api import names
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Attempt
 from sluice.api.operator_status import OperatorConditionType
@@ -187,6 +189,7 @@ async def built(
         conditions=conditions or Conditions(),
         guard=guard,
         redis="redis:6379/0",
+        revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
     )
     await table.make_sure()
     assert table.is_sure
@@ -413,6 +416,15 @@ async def test_an_intent_that_came_back_alone_is_held_though_redis_has_forgotten
     await turn(table)
     assert [lease.holder for lease in table.unexplained] == ["uid-a/1"]
     assert [lease.holder for lease in table.held] == ["uid-a/1"]
+
+
+async def test_the_log_names_the_whole_command_that_frees_a_lease_which_nothing_explains(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store()
+    store.was = LEFT
+    await built(store, Api())
+    assert f"say so: sluice leases revoke {A.holder} -n sluice-system --yes" in caplog.text
 
 
 async def test_a_lease_that_was_taken_over_from_another_installation_is_held(clock: Clock) -> None:

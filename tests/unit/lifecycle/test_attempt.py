@@ -220,9 +220,19 @@ def test_a_lost_driver_can_be_declared_dead_as_the_message_says() -> None:
 
 def test_an_intent_that_may_have_had_an_application_before_a_restore_is_not_carried_out() -> None:
     attempt, view = intent(), job(intent())
-    cover = way.Cover(LEASE, is_unexplained=True)
+    command = names.revoke_command(LEASE.holder, namespace="sluice-system", deployment="sluice-b")
+    cover = way.Cover(LEASE, revoke_command=command)
     seen = evidence_of(LEASE.uid, view, [], []).of(attempt)
     found = way.next_step(view, seen, cover, Creates(), LATER)
     assert told(found) == (Phase.STARTING, "LeaseUnexplained")
     assert isinstance(found, way.Tell)
-    assert f"sluice leases revoke {LEASE.holder}" in found.change.message
+    assert found.change.message.endswith(
+        f" say so: sluice leases revoke {LEASE.holder} -n sluice-system --deployment sluice-b --yes"
+    )
+
+
+def test_a_lease_that_nothing_explains_is_not_laid_to_one_cause_alone() -> None:
+    """Which it was is known to the leader that found it, and no longer to its successor."""
+    said = way.unexplained(LEASE, "the command")
+    for cause in ("the API server went back", "another installation were taken over", "was not watched"):
+        assert cause in said

@@ -182,7 +182,9 @@ def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> 
     outer, _, inner = field.partition(".")
     wrong: Json = {outer: {inner: value} if inner else value}
     seen.job_seen(job_body("a", sql=UPDATE, **wrong))
-    with pytest.raises(NotUnderstoodError, match=rf"^spec\.{field}: not supported yet: .*remove (it|the field)"):
+    with pytest.raises(
+        NotUnderstoodError, match=rf"^spec\.{field}: not supported yet: .*remove (it|the field)"
+    ):
         seen.jobs["uid-a"].footprint_from_spec  # noqa: B018 - what is wrong in the spec alone is an error
 
 
