@@ -22,7 +22,7 @@ class OperatorConditionType(StrEnum):
     LISTS_COMPLETE = "ListsComplete"
     """All objects have been listed; if not, nothing is judged."""
     HOLDERS_READABLE = "HoldersReadable"
-    """It is known what every job that may write touches; if not, those jobs' tables, or all tables, are held."""
+    """The tables of every job that may write are known; if not, those jobs' tables, or all tables, are held."""
     LEASES_EXPLAINED = "LeasesExplained"
     """Every lease has an object that explains it; if not, the lease is held until it has one or is revoked."""
     SPARK_OPERATOR_INSTALLED = "SparkOperatorInstalled"
@@ -30,7 +30,7 @@ class OperatorConditionType(StrEnum):
     DEFINITIONS_CURRENT = "DefinitionsCurrent"
     """The cluster's definitions of Sluice's resources have all fields of this version; if not, nothing is granted."""
     RIGHTS_GRANTED = "RightsGranted"
-    """The operator is allowed all that it needs."""
+    """The operator has all the rights that it needs."""
 
 
 class OperatorCondition(Model):

@@ -100,7 +100,7 @@ def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
     for job in jobs:
         reasons = [reason for reason in job.widened if not reason.endswith(_NO_NEWS)]
         for reason in reasons[:4]:
-            text = f"{job.name} is treated as touching more than it perhaps does: {reason}"
+            text = f"Sluice assumes that {job.name} touches more than it may: {reason}"
             out.print(hanging("  ", text, out.width), style="dim")
         if reasons:
             out.print()

@@ -226,7 +226,7 @@ class Admitting:
         elif self.nobody_knows is not None:
             frozen = self.nobody_knows
             message = (
-                f"nothing is granted: {frozen.who} may write, and it is not known which tables: {frozen.why}"
+                f"nothing is granted: it is not known which tables {frozen.who} may write ({frozen.why})"
             )
             change = StatusChange(Phase.PENDING, "HolderUnreadable", message, understood)
             await self.statuses.write(job, change)
@@ -272,12 +272,12 @@ class Admitting:
         to_read, unread, now = self.holders.to_read, self.holders.unread, time.monotonic()
         if to_read and not self._asked_to_read:
             logger.info(
-                "reading what %d jobs touch that already held leases; %d of them must be read before anything is granted",
+                "reading what the %d jobs that already hold leases touch; %d of them must be read before anything is granted",
                 len(to_read),
                 len(unread),
             )
         elif self._asked_to_read and not to_read:
-            logger.info("it has been read what every job touches that holds leases")
+            logger.info("what every lease holder touches has been read")
         asked = {uid: self._asked_to_read.get(uid, NOT_YET_ASKED) for uid in to_read}
         for uid in [uid for uid, at in asked.items() if now - at >= ASK_AGAIN]:
             asked[uid] = now
@@ -300,11 +300,9 @@ class Admitting:
             return
         first = min(frozen, key=lambda one: (bool(one.tables), one.who))
         others = f" (and {len(frozen) - 1} more)" if len(frozen) > 1 else ""
-        held = (
-            ", ".join(str(table) for table in first.tables)
-            or "it is not known which tables, so all of them are"
-        )
-        message = f"{first.who}{others} may write, and cannot be read: {first.why}; held: {held}"
+        tables = ", ".join(str(table) for table in first.tables)
+        held = f"these tables are held: {tables}" if tables else "all tables are held"
+        message = f"it cannot be read what {first.who}{others} may write ({first.why}); {held}"
         self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
     async def _admit(self, decision: Decision) -> None:

@@ -24,7 +24,7 @@ WELL: dict[OperatorConditionType, tuple[str, str]] = {
     OperatorConditionType.LISTS_COMPLETE: ("Listed", "all objects have been listed"),
     OperatorConditionType.HOLDERS_READABLE: (
         "AllReadable",
-        "it is known which tables everybody who may write touches",
+        "the tables of every job that may write are known",
     ),
     OperatorConditionType.LEASES_EXPLAINED: ("AllExplained", "an object explains each lease"),
     OperatorConditionType.SPARK_OPERATOR_INSTALLED: ("Served", "the API server serves SparkApplications"),
@@ -32,7 +32,7 @@ WELL: dict[OperatorConditionType, tuple[str, str]] = {
         "Current",
         "the definitions of Sluice's resources are those of this version, or later ones",
     ),
-    OperatorConditionType.RIGHTS_GRANTED: ("Granted", "the operator is allowed all that it needs"),
+    OperatorConditionType.RIGHTS_GRANTED: ("Granted", "the operator has all the rights that it needs"),
 }
 
 OF_ANY_PROCESS = frozenset({OperatorConditionType.API_SERVER_REACHABLE})

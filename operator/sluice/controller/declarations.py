@@ -82,7 +82,7 @@ def _together(read: Iterable[_Read]) -> _Found:
         LeftOut(
             policy.key,
             "LeftOut",
-            f"it does not count, except for where its name leads: {older} is older and about the same table",
+            f"only its name binding counts, because {older} is an older policy for the same table",
         )
         for policy, older in found.left_out
     ]

@@ -272,7 +272,8 @@ class Loop:
 
     @property
     def _seconds_to_the_first_list(self) -> float:
-        """A list that failed is not asked for again at once: what it lacks comes by hands, or with the API server."""
+        """A list that failed is not asked for again at once: what it lacks has to be mended by a person, or comes back with the API
+        server."""
         return max(0.0, self._list_failed_at + FIRST_LIST_PAUSE - time.monotonic())
 
     def _is_list_due(self, listed_at: float) -> bool:

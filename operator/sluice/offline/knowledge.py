@@ -67,8 +67,8 @@ class Knowledge:
     @property
     def _nothing(self) -> str:
         if self.refused or self.troubles:
-            return "neither facts about it that can be used nor its log are given"
-        return "neither facts about it nor its log are given"
+            return "neither usable facts nor a log of it are given"
+        return "neither facts nor a log of it are given"
 
     def facts_for_writes_of(self, job: Job) -> dict[TableKey, TableFacts]:
         """Returns facts by table that the job writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""

@@ -49,7 +49,7 @@ def state_of(body: Json, left_out: LeftOut | None) -> PolicyState:
         message = f"{'; '.join(missing)}. The rest of it counts"
         return PolicyState(counts_wholly=False, reason="NotYet", message=message, table=_table_of(spec))
     return PolicyState(
-        counts_wholly=True, reason="Counts", message="all that it says counts", table=_table_of(spec)
+        counts_wholly=True, reason="Counts", message="the whole policy is in effect", table=_table_of(spec)
     )
 
 

@@ -232,7 +232,9 @@ async def test_nothing_is_granted_before_it_is_known_what_those_touch_who_hold_s
         "Waiting",
         "Starting",
     ]
-    assert (asked.world.jobs["uid-same"].status.message or "").startswith("waits for etl/held, which runs on ")
+    assert (asked.world.jobs["uid-same"].status.message or "").startswith(
+        "waits for etl/held, which runs on "
+    )
 
 
 async def test_who_holds_and_cannot_be_read_holds_up_those_on_its_tables_only() -> None:

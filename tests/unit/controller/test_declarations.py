@@ -39,7 +39,7 @@ def test_the_older_of_two_counts_and_of_equally_old_ones_the_first_by_name() -> 
         assert declared.log_store is LogStore.S3_DYNAMODB
         assert [(one.policy, one.reason) for one in ignored] == [("etl/c", "LeftOut"), ("etl/a", "LeftOut")]
         assert {one.why for one in ignored} == {
-            "it does not count, except for where its name leads: etl/b is older and about the same table"
+            "only its name binding counts, because etl/b is an older policy for the same table"
         }
 
 

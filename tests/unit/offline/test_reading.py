@@ -98,7 +98,7 @@ def test_facts_that_would_count_for_nothing_are_named(tmp_path: Path, facts: str
     result = sluice("explain", tmp_path / "a.yaml", tmp_path / "a.yaml", "--table", tmp_path / "facts.yaml")
     assert told in result.stderr
     assert result.exit_code == 3
-    assert "neither facts about it that can be used nor its log are given" in " ".join(result.stdout.split())
+    assert "neither usable facts nor a log of it are given" in " ".join(result.stdout.split())
 
 
 SPARK_TYPES = """
