@@ -137,8 +137,8 @@ def test_from_install_to_the_first_jobs_as_the_docs_say(
     assert sum(table.get_add_actions(flatten=True)["num_records"].to_pylist()) == 1998
     doctor = installed.types(f"sluice doctor --namespace {NAMESPACE} -o json")
     assert json.loads(doctor)["well"]
-    warnings = ("events", "--for=deltawritejob/load-monday", "--types=Warning", "-o", "json")
-    assert json.loads(installed.kubectl(*warnings))["items"] == []
+    warnings = "--field-selector=involvedObject.name=load-monday,type=Warning"
+    assert json.loads(installed.kubectl("get", "events", warnings, "-o", "json"))["items"] == []
     with capsys.disabled():
         sys.stdout.write(f"\nfirst job after {first:.0f} s\n")
         sys.stdout.write(installed.cluster.kubectl("get", "pods", "-A").stdout)
