@@ -100,20 +100,22 @@ def doctor(
         typer.Option(
             "--service-account",
             help="The account that the operator runs as.",
-            show_default="that of the Deployment labelled app.kubernetes.io/name=sluice",
+            show_default="that of the Deployment called as the installation",
         ),
     ] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
     """Checks an installation in one go: versions, definitions, rights, Redis, service accounts, log stores. Says of each whether it
-    is well and what to do, and ends with exit code 1 if a check failed. Without --config it reads the ConfigMap labelled
-    app.kubernetes.io/name=sluice."""
+    is well and what to do, and ends with exit code 1 if a check failed. Without --config it reads the chart's ConfigMap in the
+    operator's namespace, or in the operator's pod its file."""
     with cluster_is_needed():
         from sluice.online import answers, connection
         from sluice.online import doctor as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment)
-        asked = online.Asked(redis_url, service_account, reads_config=config is None, deployment=deployment)
+        if config is None:  # in an operator's pod the Redis of its file can be reached
+            redis_url = redis_url or at.redis_url
+        asked = online.Asked(redis_url, service_account, deployment)
         found = answers.doctor_json(run(online.examined(at, asked)))
     if output is Format.JSON:
         outputs.print_json(found)

@@ -93,12 +93,12 @@ def load(path: Path) -> OperatorConfig:
         )
     if url and not is_readable(url):
         raise ConfigError(f"the environment variable SLUICE_REDIS_URL {UNREADABLE}")
-    url = with_password(url or config.redis_url, os.environ.get("SLUICE_REDIS_PASSWORD", ""))
-    return config.model_copy(update={"redis_url": url})
+    return config.model_copy(update={"redis_url": with_password(url or config.redis_url)})
 
 
-def with_password(url: str, password: str) -> str:
-    """Whoever names a user in the URL names the password of that user."""
+def with_password(url: str) -> str:
+    """Adds the environment's password where the URL has none. Whoever names a user in the URL names the password of that user."""
+    password = os.environ.get("SLUICE_REDIS_PASSWORD", "")
     parts = urlsplit(url)
     if not password or parts.password is not None:
         return url

@@ -12,12 +12,22 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from sluice.api import names
-from sluice.controller.config import REDIS_URL, UNREADABLE, ConfigError, is_readable, load
+from sluice.controller.config import (
+    REDIS_URL,
+    UNREADABLE,
+    ConfigError,
+    OperatorConfig,
+    is_readable,
+    load,
+    with_password,
+)
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, Kube
 from sluice.online.errors import OnlineError
 
 PATIENCE = 5.0
+OWN_CONFIG = Path("/etc/sluice/sluice.yaml")
+"""Where an operator's pod has its configuration."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +50,19 @@ def installation(
     namespace: str | None = None,
     deployment: str | None = None,
     redis_url: str | None = None,
+    own_config: Path = OWN_CONFIG,
 ) -> Installation:
-    """The installation as the operator's own configuration file names it; options given beside it win."""
+    """The installation as the operator's own configuration file names it; options given beside it win. In an operator's pod its
+    file is taken where none is named, unless another installation is."""
     if redis_url and (why := unusable(redis_url)):
         raise OnlineError(f"--redis-url {why}")
-    if config is None:
+    known = _known(config) if config is not None else None
+    if config is None and own_config.exists():
+        own = _known(own_config)
+        if namespace in (None, own.namespace) and deployment in (None, own.deployment):
+            known = own
+    if known is None:
         return Installation(namespace or "default", deployment or names.DEPLOYMENT, redis_url)
-    try:
-        known = load(config)
-    except ConfigError as error:
-        raise OnlineError(str(error)) from error
     return Installation(
         namespace or known.namespace,
         deployment or known.deployment,
@@ -57,6 +70,13 @@ def installation(
         known.watch_namespaces,
         known.runtimes,
     )
+
+
+def _known(config: Path) -> OperatorConfig:
+    try:
+        return load(config)
+    except ConfigError as error:
+        raise OnlineError(str(error)) from error
 
 
 def unusable(redis_url: str) -> str | None:
@@ -92,7 +112,7 @@ async def redis_of(at: Installation) -> AsyncIterator[Redis]:
             "it is not known where its Redis is: set --redis-url, or --config to the operator's own configuration"
         )
     client = Redis.from_url(
-        at.redis_url,
+        with_password(at.redis_url),
         decode_responses=True,
         socket_timeout=PATIENCE,
         socket_connect_timeout=PATIENCE,

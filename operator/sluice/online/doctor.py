@@ -18,6 +18,7 @@ from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, JOBS, 
 from sluice.kube.rights import asks, may_account, rights_of
 from sluice.kube.version import too_old, version_of
 from sluice.online.connection import Installation, cluster, unusable
+from sluice.online.errors import OnlineError
 from sluice.online.findings import Finding, fail, ok, warn
 from sluice.online.redis_check import redis_findings
 from sluice.online.runtime_checks import runtime_findings
@@ -33,8 +34,6 @@ class Asked:
 
     redis_url: str | None = None
     service_account: str | None = None
-    reads_config: bool = True
-    """Whether the installation's configuration is to be read from its ConfigMap."""
     deployment: str | None = None
 
 
@@ -44,7 +43,7 @@ Check = Callable[[Kube, Installation, Asked], AsyncIterator[Finding]]
 async def examined(at: Installation, asked: Asked) -> list[Finding]:
     found: list[Finding] = []
     async with cluster() as kube:
-        if asked.reads_config:
+        if at.profiles is None:
             at, told = await _with_config(kube, at, asked)
             found += told
         for name, check in _CHECKS.items():
@@ -70,15 +69,24 @@ async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Inst
         return at, [
             warn("configuration", "", f"the {place} cannot be read: {error}", "name the file by --config")
         ]
-    for one in maps:
-        text = (one.get("data") or {}).get(CONFIG_KEY)
-        if text is None:
-            continue
-        where = f"{at.namespace}/{one['metadata']['name']}"
+    texts = {
+        one["metadata"]["name"]: text
+        for one in maps
+        if (text := (one.get("data") or {}).get(CONFIG_KEY)) is not None
+    }
+    if asked.deployment is None and len(texts) > 1:
+        raise OnlineError(
+            f"namespace {at.namespace} holds the configurations of several installations (ConfigMaps {', '.join(sorted(texts))}): "
+            "name one by --deployment"
+        )
+    wrong = []
+    for name, text in texts.items():
+        where = f"{at.namespace}/{name}"
         try:
             config = understood(text, where)
         except ConfigError as error:
-            return at, [fail("configuration", where, str(error), "correct it, and restart the operator")]
+            wrong.append(fail("configuration", where, str(error), "correct it, and restart the operator"))
+            continue
         if asked.deployment not in (None, config.deployment):
             continue
         known = replace(
@@ -88,6 +96,8 @@ async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Inst
             profiles=config.runtimes,
         )
         return known, [ok("configuration", where, "it is understood")]
+    if wrong:
+        return at, wrong
     message = f"there is no {place} with the key {CONFIG_KEY}: runtime profiles and watched namespaces are not known"
     return at, [
         warn("configuration", "", message, "name the operator's namespace by -n, or its file by --config")
@@ -139,15 +149,18 @@ async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
     spec = lease.get("spec") or {}
     leader, renewed = spec.get("holderIdentity"), spec.get("renewTime")
     silent = _seconds_since(renewed)
+    leads = False
     if not leader:
         yield fail("operator", where, "nobody leads: no job is admitted", look)
     elif silent is None or silent > SILENT_AFTER:
         since = "it is not known since when" if silent is None else f"for {silent:.0f} s"
         yield fail("operator", where, f"{leader} has not renewed it {since}", look)
     else:
+        leads = True
         yield ok("operator", where, f"{leader} leads, and renewed it {max(silent, 0):.0f} s ago")
     annotations = lease["metadata"].get("annotations") or {}
-    for finding in _conditions(read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))):
+    conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
+    for finding in _conditions(conditions) if leads else _last_words(conditions):
         yield finding
 
 
@@ -163,10 +176,20 @@ def _conditions(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:
             yield fail("condition", type_.value, f"{one.reason}: {one.message}", "do as the message says")
 
 
+def _last_words(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:
+    """What a leader found wrong that is gone may be why; what it found well says nothing of now."""
+    for one in conditions:
+        if one.status is not ConditionStatus.TRUE:
+            message = f"the last leader said {one.reason}: {one.message}"
+            yield warn("condition", one.type.value, message, "see whether it is still so")
+
+
 async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[Finding]:
     account = asked.service_account or await _account_of_deployment(kube, at)
     if account is None:
-        message = f"no Deployment of namespace {at.namespace} is labelled {LABEL}, so the operator's account is not known"
+        message = (
+            f"there is no Deployment {at.namespace}/{at.deployment}, so the operator's account is not known"
+        )
         cure = (
             "name it by --service-account; the condition RightsGranted tells what the operator found itself"
         )
@@ -185,9 +208,11 @@ async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[F
 
 
 async def _account_of_deployment(kube: Kube, at: Installation) -> str | None:
-    for one in (await kube.list(DEPLOYMENTS, at.namespace, LABEL))["items"]:
-        return one["spec"]["template"]["spec"].get("serviceAccountName") or "default"
-    return None
+    try:
+        found = await kube.get(DEPLOYMENTS, at.namespace, at.deployment)
+    except NotFoundError:
+        return None
+    return found["spec"]["template"]["spec"].get("serviceAccountName") or "default"
 
 
 async def _installations(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:

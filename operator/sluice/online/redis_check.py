@@ -28,7 +28,7 @@ async def redis_findings(at: Installation, url: str | None) -> list[Finding]:
                         "redis",
                         where,
                         f"it refuses the user name or the password: {error}",
-                        "correct --redis-url",
+                        "correct the one in --redis-url, or SLUICE_REDIS_PASSWORD",
                     )
                 ]
             except (RedisError, ValueError) as error:

@@ -20,6 +20,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.cli.hooks import FINAL
 from sluice.installations.claims import Claim, Identity
+from sluice.online.connection import OWN_CONFIG
 
 Hook = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
@@ -217,6 +218,11 @@ def test_a_check_that_is_stopped_halfway_leaves_an_operator_that_goes_on(  # noq
     else:
         assert process.returncode not in (0, FINAL)
     assert _replicas(kubectl, objects) == 1
+
+
+def test_commands_in_an_operators_pod_find_its_configuration(bodies: list[Json]) -> None:
+    container = one(bodies, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert f"--config={OWN_CONFIG}" in container["args"]
 
 
 def test_a_hook_is_tried_again_unless_it_gave_an_answer(bodies: list[Json]) -> None:

@@ -1,6 +1,7 @@
 """`sluice doctor` on a real API server: what it finds well, what it finds wrong, and that what it advises mends it."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from integration.operator.played import Played, rewrite
 from integration.operator.process import LINKING, OperatorProcess, configuration, sluice
 from integration.waiting import eventually
 from sluice.api import names
+from sluice.api.conditions import ConditionStatus
+from sluice.api.operator_status import OperatorCondition, OperatorConditionType, written
 from sluice.kube.rights import rights_of
 
 SAFE_ON_S3 = {"spark.delta.logStore.s3.impl": "io.delta.storage.S3DynamoDBLogStore"}
@@ -36,11 +39,11 @@ def _config(cluster: Played) -> dict[str, Any]:
     return configuration([cluster.namespace], cluster.redis_url) | {"runtimes": {"default": profile}}
 
 
-def _install_config(cluster: Played, config: dict[str, Any]) -> None:
+def _install_config(cluster: Played, config: dict[str, Any], release: str = "sluice") -> None:
     cluster.objects.create(
         "configmap",
         {
-            "metadata": {"name": "sluice", "labels": {"app.kubernetes.io/name": "sluice"}},
+            "metadata": {"name": release, "labels": {"app.kubernetes.io/name": "sluice"}},
             "data": {"sluice.yaml": yaml.safe_dump(config)},
         },
     )
@@ -101,8 +104,99 @@ def test_an_installation_is_examined_and_what_is_advised_mends_it(
     text = sluice(kubeconfig, "doctor", "-n", cluster.namespace)
     assert text.returncode == 0, text.stdout
     assert "ok   kubernetes: version 1." in text.stdout
-    assert "warn rights: no Deployment" in text.stdout
+    assert f"warn rights: there is no Deployment {cluster.namespace}/sluice" in text.stdout
     assert "     -> name it by --service-account" in text.stdout
+
+
+def test_of_two_installations_in_one_namespace_the_one_that_is_named_is_examined(
+    cluster: Played, kubeconfig: Path, kubectl: Kubectl
+) -> None:
+    for release in ("alpha", "sluice"):
+        _install_config(cluster, _config(cluster) | {"deployment": release}, release)
+        done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(_deployment(cluster, release)))
+        assert done.returncode == 0, done.stderr
+    for release in ("alpha", "sluice"):
+        _code, found = _examined(kubeconfig, cluster, "--deployment", release)
+        rights = {one["subject"] for one in found["fail"] if one["check"] == "rights"}
+        assert rights == {f"{cluster.namespace}:account-of-{release}"}
+        [read] = [one for one in found["ok"] if one["check"] == "configuration"]
+        assert read["subject"] == f"{cluster.namespace}/{release}"
+    which = sluice(kubeconfig, "doctor", "-n", cluster.namespace)
+    assert which.returncode == 4
+    assert "alpha, sluice" in which.stderr
+    assert "--deployment" in which.stderr
+
+
+def _deployment(cluster: Played, release: str) -> dict[str, Any]:
+    labels = {"app.kubernetes.io/name": "sluice", "app.kubernetes.io/instance": release}
+    pod = {
+        "serviceAccountName": f"account-of-{release}",
+        "containers": [{"name": "operator", "image": "never-pulled"}],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": release, "namespace": cluster.namespace, "labels": labels},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def test_a_configuration_that_is_wrong_is_told_unless_another_installation_is_named(
+    cluster: Played, kubeconfig: Path
+) -> None:
+    _install_config(cluster, _config(cluster) | {"deployment": "alpha", "watchNamespace": "etl"}, "alpha")
+    _install_config(cluster, _config(cluster))
+    _code, found = _examined(kubeconfig, cluster, "--deployment", "sluice")
+    assert not [one for one in found["fail"] if one["check"] == "configuration"]
+    _code, found = _examined(kubeconfig, cluster, "--deployment", "alpha")
+    [wrong] = [one for one in found["fail"] if one["check"] == "configuration"]
+    assert "watchNamespace" in wrong["message"]
+
+
+@pytest.mark.parametrize("leader", ["", "gone"])
+def test_what_a_leader_told_that_is_gone_is_not_well(cluster: Played, kubeconfig: Path, leader: str) -> None:
+    wrong = OperatorCondition(
+        type=OperatorConditionType.LEASE_TABLE_USABLE,
+        status=ConditionStatus.FALSE,
+        reason="NoAnswer",
+        message="Redis does not answer",
+        last_transition_time=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    well = wrong.model_copy(
+        update={"type": OperatorConditionType.RIGHTS_GRANTED, "status": ConditionStatus.TRUE}
+    )
+    metadata = {
+        "name": names.leader_lease("sluice"),
+        "annotations": {names.ANNOTATION_CONDITIONS: written((wrong, well))},
+    }
+    renewed = "2026-01-01T00:00:00.000000Z"
+    cluster.objects.create(
+        "lease", {"metadata": metadata, "spec": {"holderIdentity": leader, "renewTime": renewed}}
+    )
+    code, found = _examined(kubeconfig, cluster)
+    assert code == 1
+    assert [one["check"] for one in found["fail"]] == ["operator"]
+    [told] = [one for level in found.values() for one in level if one["check"] == "condition"]
+    assert told["level"] == "warn"
+    assert told["subject"] == "LeaseTableUsable"
+    assert told["message"] == "the last leader said NoAnswer: Redis does not answer"
+
+
+def test_the_password_of_the_environment_counts_where_the_url_has_none(
+    cluster: Played, redis: RedisProcess, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Redis.from_url(redis.url).config_set("requirepass", "p@ss/word")
+    monkeypatch.setenv("SLUICE_REDIS_URL", redis.url)
+    monkeypatch.setenv("SLUICE_REDIS_PASSWORD", "p@ss/word")
+    _code, found = _examined(kubeconfig, cluster)
+    assert not [one for one in found["fail"] if one["check"] == "redis"]
+    for command in (("leases", "list"), ("adopt",)):
+        done = sluice(kubeconfig, *command, "-n", cluster.namespace, "-o", "json")
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_redis_url_that_cannot_be_read_is_told_beside_all_else_without_a_word_of_it(

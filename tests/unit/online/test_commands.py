@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
+from sluice.online.connection import Installation, installation
 
 OPERATOR = Path(__file__).parents[3] / "operator"
 NEEDS_A_CLUSTER = ("aiohttp", "kopf", "kubernetes", "redis", "sluice.controller", "sluice.online")
@@ -69,6 +70,32 @@ def test_a_config_with_mistakes_is_told_as_the_operator_tells_it(tmp_path: Path)
     result = CliRunner().invoke(app, ["leases", "list", "--config", str(config)])
     assert result.exit_code == 4
     assert f"{config}: deployment" in result.stderr
+
+
+def test_in_an_operators_pod_its_own_file_names_the_installation(tmp_path: Path) -> None:
+    own = tmp_path / "sluice.yaml"
+    own.write_text(
+        "deployment: alpha\nnamespace: team\nredisUrl: redis://own:6379/0\nruntimes: {default: {sparkVersion: 4.2.0}}\n",
+        encoding="utf-8",
+    )
+    assert installation(None, own_config=tmp_path / "none") == Installation("default", "sluice")
+    for given in ({}, {"namespace": "team"}, {"namespace": "team", "deployment": "alpha"}):
+        found = installation(None, own_config=own, **given)
+        assert (found.namespace, found.deployment) == ("team", "alpha")
+        assert found.redis_url == "redis://own:6379/0"
+        assert found.profiles is not None
+
+
+@pytest.mark.parametrize("other", [{"namespace": "else"}, {"namespace": "team", "deployment": "beta"}])
+def test_an_operators_own_file_says_nothing_of_another_installation(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    own = tmp_path / "sluice.yaml"
+    own.write_text(
+        "deployment: alpha\nnamespace: team\nruntimes: {default: {sparkVersion: 4.2.0}}\n", encoding="utf-8"
+    )
+    found = installation(None, own_config=own, **other)
+    assert found == Installation(other["namespace"], other.get("deployment", "sluice"))
 
 
 def test_what_cannot_be_taken_back_is_not_done_without_yes() -> None:
