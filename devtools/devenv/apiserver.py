@@ -14,6 +14,7 @@ from devenv.errors import DevError
 from devenv.processes import wait_until
 
 Json = dict[str, Any]
+"""As in sluice.api.base, which cannot be imported here: set-up runs before there is any environment, with Python's own library."""
 
 REQUEST_SECONDS = 30.0
 SERVED_SECONDS = 300.0

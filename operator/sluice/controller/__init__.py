@@ -1,1 +1,1 @@
-"""The operator: watches, one admission loop, one status writer, leadership, rebuild."""
+"""The operator: watches, one acting loop, one status writer, leadership, rebuild."""

@@ -83,7 +83,7 @@ def _of_pod(pod: dict[str, Any], driver: str) -> Observation:
         return Observation(Stage.NEVER_STARTS, detail="the driver's pod was deleted before it had a node")
     if status.get("phase") in ("Failed", "Succeeded"):
         words = (f"the driver's pod is {status['phase']}", status.get("reason"), status.get("message"))
-        detail = f"{': '.join(word for word in words if word)}, and its status doesn't mention the driver's container"
+        detail = f"{': '.join(word for word in words if word)}, and its status does not mention the driver's container"
         return Observation(Stage.LOST, detail=detail)
     return Observation(Stage.STARTING, detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY)
 

@@ -1,1 +1,1 @@
-"""Decides what becomes of policies, without I/O: which of their fields count, and what their status says."""
+"""Decides what becomes of policies, without I/O: what their status says."""

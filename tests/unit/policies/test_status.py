@@ -7,14 +7,15 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.not_yet import WITHOUT_EFFECT_IN_POLICIES
+from sluice.api.policy import DeltaTablePolicySpec, PolicyAdmission
 from sluice.api.policy_status import DeltaTablePolicyStatus
-from sluice.policies.kept import KEPT, fields_of_policies
 from sluice.policies.status import LeftOut, patch_of, state_of
 from unit.controller.bodies import policy_body
 
 NOW = datetime(2026, 11, 19, tzinfo=UTC)
 LATER = datetime(2026, 11, 20, tzinfo=UTC)
 TABLE = {"path": "/lake/orders", "name": "sales.orders"}
+COUNT = {"table", "partitionBy", "dialect", "isolationLevel", "logStore"}
 
 
 def _told(body: Json, left_out: LeftOut | None = None, now: datetime = NOW) -> DeltaTablePolicyStatus:
@@ -27,8 +28,10 @@ def _states(status: DeltaTablePolicyStatus) -> dict[str, str]:
 
 def test_each_field_of_a_policy_is_known_to_count_or_not() -> None:
     without_effect = {one.path for one in WITHOUT_EFFECT_IN_POLICIES}
-    assert fields_of_policies() == KEPT | without_effect
-    assert not KEPT & without_effect
+    own = {field.alias or name for name, field in DeltaTablePolicySpec.model_fields.items()}
+    admission = {f"admission.{field.alias or name}" for name, field in PolicyAdmission.model_fields.items()}
+    assert own - {"admission"} | admission == COUNT | without_effect
+    assert not COUNT & without_effect
 
 
 def test_a_policy_of_which_all_counts_is_ready_for_its_generation() -> None:
