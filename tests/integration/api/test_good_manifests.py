@@ -3,11 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.api.manifest_tables import EXAMPLES, example_files, good_manifests
+from integration.api.manifest_tables import EXAMPLES, FOLDER, OF_OTHERS, good_manifests, load
 from integration.conftest import Kubectl
 from sluice.api import names
 from sluice.api.manifests import documents, parse
@@ -31,14 +32,24 @@ def _as_list(manifests: list[dict[str, Any]]) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
 
 
-def test_all_examples_and_twenty_edges_of_both_resources_are_tried() -> None:
-    files = example_files()
-    of_examples = [manifest["kind"] for file in files for manifest in documents(file.read_text("utf-8"))]
-    edges = Counter(manifest["kind"] for manifest in MANIFESTS)
-    edges.subtract(of_examples)
-    assert len(of_examples) >= len(files) > 0
+def test_every_example_and_every_edge_is_tried_once() -> None:
+    files = [file for file in EXAMPLES.rglob("*.yaml") if not _is_of_others(file)]
+    examples = Counter(
+        (manifest["kind"], manifest["metadata"]["name"])
+        for file in files
+        for manifest in documents(file.read_text("utf-8"))
+    )
+    edges = Counter((case["kind"], case["name"]) for case in load(FOLDER / "good.yaml"))
+    assert examples.total() >= len(files) > 30
     assert edges.total() >= 20
-    assert min(edges[names.JOB_KIND], edges[names.POLICY_KIND]) > 0
+    assert {kind for kind, _ in edges} == {names.JOB_KIND, names.POLICY_KIND}
+    tried = Counter((manifest["kind"], manifest["metadata"]["name"]) for manifest in MANIFESTS)
+    assert tried == examples + edges
+    assert set(tried.values()) == {1}
+
+
+def _is_of_others(file: Path) -> bool:
+    return any(file.is_relative_to(EXAMPLES / name) for name in OF_OTHERS)
 
 
 def test_applied_again_nothing_changes(kubectl: Kubectl, applied: list[str]) -> None:

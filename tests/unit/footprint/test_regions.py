@@ -79,7 +79,7 @@ def test_a_blank_text_lands_in_the_null_partition() -> None:
         ("DELETE FROM {t}", "true", "false"),
         ("TRUNCATE TABLE {t}", "true", "false"),
         (f"UPDATE {{t}} SET v = 'x' WHERE {ON_D}", ON_D, ON_D),
-        (f"UPDATE {{t}} SET {ON_E} WHERE {ON_D}", ON_D, f"date IN ({D}, {E})"),
+        (f"UPDATE {{t}} SET {ON_E} WHERE {ON_D}", ON_D, f"{ON_D} OR {ON_E}"),
         (f"UPDATE {{t}} SET date = date_add(date, 1) WHERE {ON_D}", ON_D, "true"),
         (f"OPTIMIZE {{t}} WHERE {ON_D} ZORDER BY (id)", ON_D, ON_D),
         (f"INSERT INTO {{t}} REPLACE WHERE {ON_D} SELECT * FROM delta.`/s`", ON_D, ON_D),
@@ -90,9 +90,7 @@ def test_a_blank_text_lands_in_the_null_partition() -> None:
 )
 def test_conditions_bound_what_is_read_and_written(sql: str, reads: str, writes: str) -> None:
     found = one(sql)
-    assert found.reads_text == reads
-    shown = found.writes_text
-    assert shown == writes or set(shown.split(" OR ")) == {ON_D, ON_E}
+    assert (found.reads_text, found.writes_text) == (reads, writes)
 
 
 MERGE = "MERGE INTO {t} t USING delta.`/s` s ON t.id = s.id AND t.{on} {clauses}"
