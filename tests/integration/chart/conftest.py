@@ -1,5 +1,7 @@
 """Helm, and namespaces that hold pods to the strictest standard."""
 
+from pathlib import Path
+
 import pytest
 
 from devenv import kubernetes_binaries
@@ -8,10 +10,29 @@ from devenv.toolchain import cache
 from integration.chart.helm import Helm
 from integration.conftest import Kubectl, OwnObjects
 
+HERE = Path(__file__).parent
+
 
 @pytest.fixture(scope="session")
 def helm() -> Helm:
     return Helm(kubernetes_binaries.ensure(cache(), HELM) / "helm")
+
+
+@pytest.fixture(scope="session")
+def prometheus_operator(kubectl: Kubectl) -> None:
+    """The API server knows its resources."""
+    given = ("apply", "--server-side", "--force-conflicts", "-f", str(HERE / "prometheus_operator.yaml"))
+    done = kubectl(*given)
+    assert done.returncode == 0, done.stderr
+    waited = (
+        "wait",
+        "--for=condition=Established",
+        "--timeout=120s",
+        "-f",
+        str(HERE / "prometheus_operator.yaml"),
+    )
+    done = kubectl(*waited)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture

@@ -36,10 +36,11 @@ class Helm:
             options += ["--is-upgrade", "--dry-run=server", f"--kubeconfig={upgrading}"]
         return self("template", release, str(CHART), *options, *_options(values))
 
-    def notes(self, namespace: str, *values: str) -> str:
-        """What an install prints at its end."""
-        options = ("--namespace", namespace, "--dry-run=client", "--hide-secret", *_options(values))
-        done = self("install", RELEASE, str(CHART), *options)
+    def notes(self, kubeconfig: Path, namespace: str, *values: str) -> str:
+        """What an install prints at its end, in a cluster that has the definitions."""
+        options = ("--namespace", namespace, f"--kubeconfig={kubeconfig}", "--dry-run=server")
+        given = _options([*values, "crds.install=false"])
+        done = self("install", RELEASE, str(CHART), *options, *given)
         assert done.returncode == 0, done.stderr
         return done.stdout.partition("\nNOTES:\n")[2]
 

@@ -24,6 +24,7 @@ from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
 from sluice.kube.rights import asks, rights_of
 
 
+@pytest.mark.usefixtures("prometheus_operator")
 @pytest.mark.parametrize("values", SWITCHES.values(), ids=SWITCHES.keys())
 def test_the_api_server_takes_every_object_whatever_is_switched(
     helm: Helm, kubectl: Kubectl, restricted: str, values: tuple[str, ...]
@@ -43,8 +44,7 @@ def test_the_api_server_takes_every_object_whatever_is_switched(
 def test_a_restricted_namespace_lets_all_its_pods_in(
     helm: Helm, kubectl: Kubectl, restricted: str, values: tuple[str, ...]
 ) -> None:
-    without_class = [value for value in values if "priorityClass" not in value]
-    made = dict(pods(helm.rendered(restricted, *without_class)))
+    made = dict(pods(helm.rendered(restricted, *values)))
     assert set(made) == {
         *(f"deployment-{RELEASE}", f"statefulset-{RELEASE}-redis"),
         *(f"job-{RELEASE}-{hook}" for hook in ("password", "may-go", "tidy-up")),
@@ -303,9 +303,36 @@ def test_in_some_namespaces_its_hooks_have_no_rights_in_all(helm: Helm) -> None:
     assert not hooks
 
 
+VALUES = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+
+
 def test_every_value_is_described_where_people_look_and_in_the_schema() -> None:
-    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
-    assert _names(values) == _names_of_schema(schema())
+    assert _names(VALUES) == _names_of_schema(schema())
+
+
+def test_every_value_is_switched_by_a_test() -> None:
+    names = _names(VALUES)
+    leaves = {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
+    switched = {
+        place
+        for values in SWITCHES.values()
+        for value in values
+        for place in re.findall(r"(?:^|,)([A-Za-z.]+)[^=,]*=", value.removeprefix("string:"))
+    }
+    assert [
+        leaf for leaf in sorted(leaves) if not any(f"{place}.".startswith(f"{leaf}.") for place in switched)
+    ] == []
+
+
+@pytest.fixture(scope="module")
+def everything(helm: Helm) -> str:
+    return helm.template("anywhere", *EVERYTHING).stdout
+
+
+@pytest.mark.parametrize("value", EVERYTHING)
+def test_every_value_changes_what_is_made(helm: Helm, everything: str, value: str) -> None:
+    assert everything
+    assert helm.template("anywhere", *(other for other in EVERYTHING if other != value)).stdout != everything
 
 
 def _granted(bodies: list[Json]) -> set[tuple[str | None, str, str, str, str]]:
