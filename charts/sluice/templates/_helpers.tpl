@@ -134,7 +134,7 @@ priorityClassName: {{ . | quote }}
 {{/* The operator's rights on objects of the namespaces that it watches. */}}
 {{- define "sluice.watchedRules" -}}
 - {apiGroups: [sluice.dev], resources: [deltawritejobs], verbs: [get, list, watch, delete]}
-- {apiGroups: [sluice.dev], resources: [deltatablepolicies], verbs: [get, list, watch]}
+- {apiGroups: [sluice.dev], resources: [deltatablepolicies], verbs: [list, watch]}
 - {apiGroups: [sluice.dev], resources: [deltawritejobs/status, deltatablepolicies/status], verbs: [patch]}
 - {apiGroups: [sparkoperator.k8s.io], resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete]}

@@ -434,7 +434,9 @@ class LeaseTable:
 
     def _tell_unexplained(self) -> None:
         if self._held_unexplained:
-            self._conditions.fails(_EXPLAINED, "Unexplained", in_words(self.unexplained))
+            self._conditions.fails(
+                _EXPLAINED, "Unexplained", in_words(self.unexplained, self._revoke_command)
+            )
         else:
             self._conditions.holds(_EXPLAINED)
 

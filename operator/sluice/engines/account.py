@@ -18,6 +18,6 @@ def commands(namespace: str, account: str) -> str:
 
 def missing(namespace: str, account: str) -> str:
     return (
-        f"namespace {namespace} has no service account {account}, as which drivers run: create it, and create the job "
+        f"namespace {namespace} has no service account {account} for drivers to run as: create it, and create the job "
         f"again: {commands(namespace, account)}"
     )

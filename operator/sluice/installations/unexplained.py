@@ -2,14 +2,14 @@
 until they are explained or revoked."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sluice.api import names
 from sluice.kube.client import Kube
 from sluice.kube.config_map import ConfigMap
 from sluice.leases.model import Epochs, Grant, Lease
 
-MOST_IN_WORDS = 10
+MOST_IN_WORDS = 5
 
 
 class UnexplainedLeases:
@@ -42,17 +42,17 @@ class UnexplainedLeases:
         return grant
 
 
-def in_words(leases: Sequence[Lease]) -> str:
-    """Describes them for people, the most helpful part first: whoever shows it may cut off the end."""
-    are, them = ("lease is", "it") if len(leases) == 1 else ("leases are", "one")
+def in_words(leases: Sequence[Lease], revoke_command: Callable[[str], str]) -> str:
+    """Describes them for people, the most helpful part first: whoever shows it may cut off the end. `revoke_command`: what a
+    person types to free the lease of a holder."""
+    held = "1 held lease" if len(leases) == 1 else f"{len(leases)} held leases"
     commands = "; ".join(
-        f"sluice leases revoke {lease.holder} (job {lease.job} on {', '.join(lease.tables)})"
+        f"{revoke_command(lease.holder)} (job {lease.job} on {', '.join(lease.tables)})"
         for lease in leases[:MOST_IN_WORDS]
     )
     return (
-        f"{len(leases)} {are} held that no object explains (sluice leases list); where the namespace of its job is no longer "
-        f"in watchNamespaces, put it back; else, once no driver of {them} runs, say so with --yes, -n and the operator's "
-        f"namespace: {commands}"
+        f"No object explains {held} (`sluice leases list`). If a job's namespace left watchNamespaces, add it again. Otherwise, "
+        f"once you know that its driver is dead, revoke the lease: {commands}"
     )
 
 

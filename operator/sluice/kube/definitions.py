@@ -37,8 +37,8 @@ class Difference:
         if not self.is_served:
             return f"the API server does not serve {self.kind} of {names.API_VERSION}"
         if self.missing:
-            return f"the definition of {self.kind} in the cluster is of another version, it lacks {_few(self.missing)}"
-        return f"the definition of {self.kind} in the cluster is of a later version, it also has {_few(self.unknown)}"
+            return f"the definition of {self.kind} in the cluster is from another version: it lacks {_few(self.missing)}"
+        return f"the definition of {self.kind} in the cluster is from a later version: it also has {_few(self.unknown)}"
 
     @property
     def cure(self) -> str:

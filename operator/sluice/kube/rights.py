@@ -38,6 +38,7 @@ class Right:
     resource: Resource
     where: Where
     purpose: str
+    """What it is needed for, as "to ..."."""
     sub: str = ""
     name: str = ""
     """The one object that it is about; empty: all. Whoever may create objects of a kind may create them under any name."""
@@ -50,7 +51,8 @@ class Right:
         return f"{self.resource.plural}/{self.sub}" if self.sub else self.resource.plural
 
 
-_WATCHED = ("get", "list", "watch")
+_READ = ("get", "list", "watch")
+_FOLLOWED = ("list", "watch")
 _DRIVEN = ("get", "list", "watch", "create", "patch", "delete")
 _CHANGED = ("get", "update")
 
@@ -58,47 +60,60 @@ _CHANGED = ("get", "update")
 def rights_of(deployment: str) -> tuple[Right, ...]:
     """All that the operator of this installation needs, and nothing else."""
     return (
-        Right(_WATCHED, JOBS, Where.JOBS, "what is to be done"),
-        Right(_WATCHED, POLICIES, Where.JOBS, "what is to be done"),
-        Right(("patch",), JOBS, Where.JOBS, "what came of it", sub="status"),
-        Right(("patch",), POLICIES, Where.JOBS, "what came of it", sub="status"),
-        Right(("delete",), JOBS, Where.JOBS, "finished jobs whose `ttlSecondsAfterFinished` is over"),
-        Right(_DRIVEN, APPLICATIONS, Where.JOBS, "attempts"),
-        Right(_DRIVEN, PODS, Where.JOBS, "drivers of attempts, and pods that take a driver's name"),
-        Right(("create",), EVENTS, Where.JOBS, "Events of jobs", is_needed=False),
-        Right(("create",), EVENTS, Where.OWN, "Events of the operator's Lease", is_needed=False),
-        Right(("create",), LEASES, Where.OWN, "one leader at a time"),
-        Right(_CHANGED, LEASES, Where.OWN, "one leader at a time", name=names.leader_lease(deployment)),
-        Right(("create",), CONFIG_MAPS, Where.OWN, "leases that nothing explains"),
+        Right(_READ, JOBS, Where.JOBS, "to read jobs"),
+        Right(_FOLLOWED, POLICIES, Where.JOBS, "to read policies"),
+        Right(("patch",), JOBS, Where.JOBS, "to write the statuses of jobs", sub="status"),
+        Right(("patch",), POLICIES, Where.JOBS, "to write the statuses of policies", sub="status"),
+        Right(
+            ("delete",), JOBS, Where.JOBS, "to delete finished jobs whose `ttlSecondsAfterFinished` is over"
+        ),
+        Right(_DRIVEN, APPLICATIONS, Where.JOBS, "to run attempts"),
+        Right(
+            _DRIVEN,
+            PODS,
+            Where.JOBS,
+            "to follow the drivers of attempts, and to take a driver's name by a pod",
+        ),
+        Right(("create",), EVENTS, Where.JOBS, "to tell Events of jobs", is_needed=False),
+        Right(("create",), EVENTS, Where.OWN, "to tell Events of its own Lease", is_needed=False),
+        Right(("create",), LEASES, Where.OWN, "to lead, one at a time"),
+        Right(_CHANGED, LEASES, Where.OWN, "to lead, one at a time", name=names.leader_lease(deployment)),
+        Right(("create",), CONFIG_MAPS, Where.OWN, "to write down leases that nothing explains"),
         Right(
             _CHANGED,
             CONFIG_MAPS,
             Where.OWN,
-            "leases that nothing explains",
+            "to write down leases that nothing explains",
             name=names.unexplained_leases(deployment),
         ),
-        Right(("create",), CONFIG_MAPS, Where.CLAIMS, "claims"),
-        Right(("get", "update"), CONFIG_MAPS, Where.CLAIMS, "claims", name=names.CLAIMS),
-        Right(("get",), NAMESPACES, Where.CLUSTER, "the cluster's identity", name=names.CLAIMS_NAMESPACE),
+        Right(("create",), CONFIG_MAPS, Where.CLAIMS, "to claim its namespaces and its place in Redis"),
         Right(
-            ("list", "watch"),
+            _CHANGED,
+            CONFIG_MAPS,
+            Where.CLAIMS,
+            "to claim its namespaces and its place in Redis",
+            name=names.CLAIMS,
+        ),
+        Right(("get",), NAMESPACES, Where.CLUSTER, "to know the cluster again", name=names.CLAIMS_NAMESPACE),
+        Right(
+            _FOLLOWED,
             DEFINITIONS,
             Where.CLUSTER_IF_ALL,
-            "kopf follows which kinds there are; without this right the log says so, and it looks only once",
+            "to follow which kinds there are; without it the log says so, and kopf looks only once",
             is_needed=False,
         ),
         Right(
-            ("list", "watch"),
+            _FOLLOWED,
             NAMESPACES,
             Where.CLUSTER_IF_ALL,
-            "kopf follows which namespaces there are; without this right the log says so, and it looks only once",
+            "to follow which namespaces there are; without it the log says so, and kopf looks only once",
             is_needed=False,
         ),
         Right(
             ("get",),
             LEASES,
             Where.CLUSTER,
-            "whether a claim that is in the way is void; where this is not allowed, the claim stands",
+            "to see whether a claim that is in the way is void; without it the claim stands",
             is_needed=False,
         ),
     )

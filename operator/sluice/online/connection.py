@@ -43,6 +43,10 @@ class Installation:
     profiles: Mapping[str, RuntimeProfile] | None = None
     """Its runtime profiles; None: they are not known."""
 
+    def revoke_command(self, holder: str) -> str:
+        """What a person types to free the lease of a holder."""
+        return names.revoke_command(holder, namespace=self.namespace, deployment=self.deployment)
+
 
 def installation(
     config: Path | None,

@@ -119,7 +119,9 @@ async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIte
         if one.is_older:
             yield fail("definitions", one.kind, one.what, one.cure)
         elif one.unknown:
-            yield warn("definitions", one.kind, one.what, "upgrade this operator, or leave it so until then")
+            yield warn(
+                "definitions", one.kind, one.what, "nothing is broken; upgrade the operator when convenient"
+            )
         else:
             yield ok("definitions", one.kind, f"{names.API_VERSION} has every field of this version")
 
@@ -202,7 +204,12 @@ async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[F
             continue
         lacking = True
         told = fail if ask.right.is_needed else warn
-        yield told("rights", who, f"may not {ask}: {ask.right.purpose}", "add it to the operator's role")
+        yield told(
+            "rights",
+            who,
+            f"may not {ask}, which is needed {ask.right.purpose}",
+            "add it to the operator's role",
+        )
     if not lacking:
         yield ok("rights", who, "may do all that the operator needs")
 

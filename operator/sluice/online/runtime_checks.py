@@ -16,7 +16,7 @@ DEFAULT_ACCOUNT = "default"
 
 _FILE, _S3 = key_of_path("file:/any/table"), key_of_path("s3://any/table")
 _DRIVER = tuple(
-    Right(DRIVER_VERBS, Resource("/api/v1", plural), Where.JOBS, "drivers make their executors")
+    Right(DRIVER_VERBS, Resource("/api/v1", plural), Where.JOBS, "to make executors")
     for plural in DRIVER_RESOURCES
 )
 
@@ -32,9 +32,7 @@ async def runtime_findings(
         for finding in log_stores(name, profile):
             yield finding
     if not namespaces:
-        yield ok(
-            "service account", "", "there are no jobs and no watched namespaces in which one would be needed"
-        )
+        yield ok("service account", "", "no namespace needs one yet")
     for namespace in namespaces:
         for account, used_by in accounts.items():
             yield await _account(kube, namespace, account, used_by)
@@ -46,7 +44,7 @@ async def _account(kube: Kube, namespace: str, account: str, used_by: list[str])
     try:
         await kube.get(SERVICE_ACCOUNTS, namespace, account)
     except NotFoundError:
-        message = f"namespace {namespace} has no service account {account}, as which drivers of {whose} run"
+        message = f"namespace {namespace} has no service account {account} for drivers of {whose} to run as"
         return fail("service account", subject, message, commands(namespace, account))
     except ApiError as error:
         if not error.status:
@@ -62,7 +60,7 @@ async def _account(kube: Kube, namespace: str, account: str, used_by: list[str])
     if lacking is not None:
         message = f"drivers of {whose} need more rights: the account may not {lacking}"
         return fail("service account", subject, message, commands(namespace, account))
-    return ok("service account", subject, f"it is there, and may make what drivers of {whose} need")
+    return ok("service account", subject, f"it exists and has the rights that drivers of {whose} need")
 
 
 async def _lacking(kube: Kube, namespace: str, account: str) -> Ask | None:

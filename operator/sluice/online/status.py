@@ -116,7 +116,7 @@ def told(
         unexplained=tuple(unexplained),
         problems=(
             *_problems_of_leader(leader, silent_for),
-            *_problems_of_conditions(conditions, unexplained, unreadable),
+            *_problems_of_conditions(at, conditions, unexplained, unreadable),
             *(f"{one.job}: {one.reason}: {one.message}" for one in stuck),
         ),
     )
@@ -138,7 +138,10 @@ def _problems_of_leader(leader: str | None, silent_for: float | None) -> Iterato
 
 
 def _problems_of_conditions(
-    conditions: Iterable[OperatorCondition], unexplained: Sequence[Lease], unreadable: str | None
+    at: Installation,
+    conditions: Iterable[OperatorCondition],
+    unexplained: Sequence[Lease],
+    unreadable: str | None,
 ) -> Iterator[str]:
     """Returns the problems in the conditions. What is written down still holds while nobody leads to report it by a condition."""
     failing = [condition for condition in conditions if condition.status is not ConditionStatus.TRUE]
@@ -147,7 +150,7 @@ def _problems_of_conditions(
     if unreadable is not None:
         yield unreadable
     if unexplained and all(one.type is not OperatorConditionType.LEASES_EXPLAINED for one in failing):
-        yield in_words(unexplained)
+        yield in_words(unexplained, at.revoke_command)
 
 
 def _holding(jobs: Iterable[Json]) -> Iterator[HoldingJob]:

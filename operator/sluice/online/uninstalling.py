@@ -107,7 +107,7 @@ async def _needed_for(kube: Kube, at: Installation) -> str:
         ]
     except ValueError as error:
         return str(error)
-    return in_words(unexplained) if unexplained else ""
+    return in_words(unexplained, at.revoke_command) if unexplained else ""
 
 
 async def _delete(kube: Kube, resource: Resource, at: Installation, name: str) -> None:

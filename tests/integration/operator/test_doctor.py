@@ -100,7 +100,10 @@ def test_an_installation_is_examined_and_what_is_advised_mends_it(
     ):
         code, found = _examined(kubeconfig, cluster, "--service-account", "fewer")
         said = [one["message"] for one in found["fail"]]
-        assert f"may not watch pods in namespace {cluster.namespace}: " in said[-1]
+        assert (
+            f"may not watch pods in namespace {cluster.namespace}, which is needed to follow the drivers"
+            in said[-1]
+        )
     text = sluice(kubeconfig, "doctor", "-n", cluster.namespace)
     assert text.returncode == 0, text.stdout
     assert "ok   kubernetes: version 1." in text.stdout

@@ -102,8 +102,8 @@ def test_a_driver_in_a_namespace_that_is_watched_no_longer_keeps_its_lease(
         status = cluster.reaches("waits", "Waiting")
         assert [one["job"] for one in status["blockedBy"]] == [f"{elsewhere.namespace}/runs"]
         told = cluster.operator_tells("LeasesExplained", "False")
-        assert "no longer in watchNamespaces" in told["message"]
-        assert f"sluice leases revoke {uid}/1" in told["message"]
+        assert "left watchNamespaces, add it again" in told["message"]
+        assert f"sluice leases revoke {uid}/1 -n " in told["message"]
         assert fewer.stop() == 0
 
         operators("again", watchNamespaces=both)

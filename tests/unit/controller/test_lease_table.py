@@ -473,7 +473,8 @@ async def test_that_leases_are_held_which_nothing_explains_is_a_condition_until_
     explained = OperatorConditionType.LEASES_EXPLAINED
     [told] = [one for one in conditions.all() if one.type is explained]
     assert (told.status, told.reason) == (ConditionStatus.FALSE, "Unexplained")
-    assert f"sluice leases revoke {A.holder} (job {A.job} on {', '.join(A.tables)})" in told.message
+    command = f"sluice leases revoke {A.holder} -n sluice-system --yes"
+    assert f"{command} (job {A.job} on {', '.join(A.tables)})" in told.message
     world.applications.seen(application(name="a-1", lease=A))
     clock.now += 2
     await turn(table)

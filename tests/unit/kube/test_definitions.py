@@ -58,7 +58,7 @@ def test_a_later_definition_is_no_older_one() -> None:
     later["properties"]["spec"]["properties"]["hope"] = {"type": "string"}
     one = Difference("DeltaWriteJob", unknown=unknown_in("DeltaWriteJob", later))
     assert not one.is_older
-    assert "later version, it also has spec.hope" in str(one)
+    assert "later version: it also has spec.hope" in str(one)
 
 
 async def test_what_is_published_is_held_against_this_version() -> None:

@@ -22,7 +22,7 @@ def _row(right: Right) -> str:
 
 def test_the_docs_have_the_whole_list_and_nothing_else() -> None:
     table = OPERATIONS.read_text(encoding="utf-8").partition(
-        "| verbs | on | where | for |\n| --- | --- | --- | --- |\n"
+        "| verbs | on | where | needed |\n| --- | --- | --- | --- |\n"
     )[2]
     assert table.partition("\n\n")[0].splitlines() == [_row(right) for right in rights_of("DEPLOYMENT")]
 

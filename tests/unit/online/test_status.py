@@ -99,7 +99,7 @@ HELD = Lease(uid="u", attempt=1, hash="h", job="etl/after", tables=("file:/a", "
 def test_a_lease_that_nothing_explains_is_a_problem_and_shown_with_its_command() -> None:
     found = told(AT, _lease(conditions=_conditions()), [], NOW, unexplained=[HELD])
     [problem] = found.problems
-    assert "sluice leases revoke u/1 (job etl/after on file:/a, file:/b)" in problem
+    assert "sluice leases revoke u/1 -n sluice-system --yes (job etl/after on file:/a, file:/b)" in problem
     assert status_json(found)["unexplained"] == [
         {"holder": "u/1", "job": "etl/after", "attempt": 1, "tables": ["file:/a", "file:/b"]}
     ]
@@ -109,9 +109,11 @@ def test_a_lease_that_nothing_explains_is_a_problem_and_shown_with_its_command()
 
 def test_it_is_no_second_problem_where_the_operator_tells_it() -> None:
     conditions = Conditions(lambda: NOW)
-    conditions.fails(OperatorConditionType.LEASES_EXPLAINED, "Unexplained", in_words([HELD]))
+    conditions.fails(
+        OperatorConditionType.LEASES_EXPLAINED, "Unexplained", in_words([HELD], AT.revoke_command)
+    )
     found = told(AT, _lease(conditions=conditions.as_text()), [], NOW, unexplained=[HELD])
-    assert found.problems == (f"LeasesExplained is False: {in_words([HELD])}",)
+    assert found.problems == (f"LeasesExplained is False: {in_words([HELD], AT.revoke_command)}",)
 
 
 def test_a_record_of_leases_that_cannot_be_read_is_a_problem() -> None:

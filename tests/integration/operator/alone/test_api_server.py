@@ -118,7 +118,8 @@ def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_
     cluster.operator_tells("LeasesExplained", "False")
     shown = sluice(kubeconfig, "status", "-o", "text", *where)
     assert shown.returncode == 1, shown.stderr
-    assert f"sluice leases revoke {uid}/1 (job {cluster.namespace}/after on file:/lake/after)" in shown.stdout
+    command = f"sluice leases revoke {uid}/1 -n {cluster.namespace} --yes"
+    assert f"{command} (job {cluster.namespace}/after on file:/lake/after)" in shown.stdout
     refused = sluice(kubeconfig, "leases", "revoke", f"{before}/1", "--yes", *where)
     assert refused.returncode == 4
     assert "is explained" in refused.stderr
