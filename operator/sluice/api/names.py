@@ -44,6 +44,12 @@ STAMP = "sluice"
 DEPLOYMENT = "sluice"
 """The name of an installation that was given none."""
 
+DISTRIBUTION = "sluice-operator"
+"""What the Python package is called."""
+
+LABEL_CHART = "app.kubernetes.io/name=sluice"
+"""By which everything that the chart makes is found."""
+
 CLAIMS_NAMESPACE = "kube-system"
 CLAIMS = "sluice-installations"
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.api.names import DISTRIBUTION
 from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text
 from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
@@ -23,7 +24,6 @@ _HELP = (
     "Says what Delta Lake writes touch, and which of them may run together: from files alone, on a laptop or in a pull "
     "request. Some commands ask a cluster instead. Also runs as `kubectl sluice`."
 )
-_DISTRIBUTION = "sluice-operator"
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=_HELP)
 cluster.add_to(app)
@@ -49,7 +49,7 @@ def _say_version(asked: bool) -> None:
     if not asked:
         return
     try:
-        typer.echo(f"sluice {metadata.version(_DISTRIBUTION)}")
+        typer.echo(f"sluice {metadata.version(DISTRIBUTION)}")
     except metadata.PackageNotFoundError:
         typer.echo("sluice from a checkout that is not installed: its version is in pyproject.toml")
     raise typer.Exit

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import metadata
 
+from sluice.api import names
 from sluice.controller.config import OperatorConfig
 from sluice.installations.claims import Claim, redis_address
 from sluice.installations.register import Register, identity_of
@@ -72,6 +73,6 @@ class Claiming:
 
 def _version() -> str:
     try:
-        return metadata.version("sluice-operator")
+        return metadata.version(names.DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return "not installed as a package"

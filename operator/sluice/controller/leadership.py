@@ -271,7 +271,7 @@ class Leadership:
             return await self._kube.get(LEASES, self._namespace, self._name)
         except NotFoundError:
             body = {
-                "apiVersion": "coordination.k8s.io/v1",
+                "apiVersion": LEASES.api_version,
                 "kind": "Lease",
                 "metadata": {"name": self._name, "namespace": self._namespace},
                 "spec": {"holderIdentity": "", "leaseDurationSeconds": int(DURATION)},

@@ -18,6 +18,11 @@ class Resource:
         _, root, group, *_ = self.api.split("/")
         return "" if root == "api" else group
 
+    @property
+    def api_version(self) -> str:
+        """What its objects have as apiVersion."""
+        return self.api.removeprefix("/apis/").removeprefix("/api/")
+
     def path(self, namespace: str | None = None, name: str | None = None, sub: str | None = None) -> str:
         """The path of an object. Names may come from what others wrote: none leads elsewhere."""
         parts = [self.api]

@@ -182,7 +182,7 @@ async def may_account(kube: Kube, asked: Ask, namespace: str, account: str) -> b
 def _review(asked: Ask, who: Json) -> Json:
     kind = "SubjectAccessReview" if who else "SelfSubjectAccessReview"
     spec = who | {"resourceAttributes": asked.attributes}
-    return {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+    return {"apiVersion": ACCESS.api_version, "kind": kind, "spec": spec}
 
 
 def _allowed(review: Json) -> bool:

@@ -19,8 +19,11 @@ def status_json(found: InstallationStatus) -> Json:
         "renewedSecondsAgo": None if found.silent_for is None else round(found.silent_for, 1),
         "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in found.conditions],
         "jobs": found.jobs,
-        "holding": [vars(one) | {"tables": list(one.tables)} for one in found.holding],
-        "stuck": [vars(one) for one in found.stuck],
+        "holding": [
+            {"job": one.job, "phase": one.phase, "attempt": one.attempt, "tables": list(one.tables)}
+            for one in found.holding
+        ],
+        "stuck": [{"job": one.job, "reason": one.reason, "message": one.message} for one in found.stuck],
         "unexplained": [
             {"holder": lease.holder, "job": lease.job, "attempt": lease.attempt, "tables": list(lease.tables)}
             for lease in found.unexplained

@@ -24,7 +24,6 @@ from sluice.online.redis_check import redis_findings
 from sluice.online.runtime_checks import runtime_findings
 from sluice.online.status import SILENT_AFTER
 
-LABEL = "app.kubernetes.io/name=sluice"
 CONFIG_KEY = "sluice.yaml"
 
 
@@ -60,9 +59,9 @@ async def examined(at: Installation, asked: Asked) -> list[Finding]:
 
 async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Installation, list[Finding]]:
     """The installation as the ConfigMap of its chart describes it."""
-    place = f"ConfigMap of namespace {at.namespace} labelled {LABEL}"
+    place = f"ConfigMap of namespace {at.namespace} labelled {names.LABEL_CHART}"
     try:
-        maps = (await kube.list(CONFIG_MAPS, at.namespace, LABEL))["items"]
+        maps = (await kube.list(CONFIG_MAPS, at.namespace, names.LABEL_CHART))["items"]
     except ApiError as error:
         if not error.status:
             raise
@@ -127,7 +126,7 @@ async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIte
 
 
 async def _spark_operator(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
-    kind = f"{APPLICATIONS.plural} of {APPLICATIONS.api.removeprefix('/apis/')}"
+    kind = f"{APPLICATIONS.plural} of {APPLICATIONS.api_version}"
     if await kube.is_discovered(APPLICATIONS):
         yield ok(
             "spark operator",

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from sluice.api import names
 from sluice.api.base import Json
 from sluice.kube.client import Kube
 from sluice.kube.resources import PODS
@@ -10,7 +11,7 @@ from sluice.online.connection import Installation
 from sluice.online.errors import OnlineError
 
 POLL = 0.5
-_SELECTOR = "app.kubernetes.io/name=sluice,app.kubernetes.io/component=operator,app.kubernetes.io/instance={}"
+_SELECTOR = f"{names.LABEL_CHART},app.kubernetes.io/component=operator,app.kubernetes.io/instance={{}}"
 _ENDED = ("Failed", "Succeeded")
 
 

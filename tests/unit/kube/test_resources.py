@@ -19,6 +19,11 @@ def test_each_path_tells_its_kind(resource: Resource) -> None:
     assert {plural_in(path) for path in paths} == {resource.plural}
 
 
+@pytest.mark.parametrize(("resource", "version"), [(PODS, "v1"), (LEASES, "coordination.k8s.io/v1")])
+def test_each_knows_what_its_objects_have_as_version(resource: Resource, version: str) -> None:
+    assert resource.api_version == version
+
+
 def test_discovery_is_about_no_kind() -> None:
     assert plural_in("/apis") == plural_in(JOBS.api) == ""
 

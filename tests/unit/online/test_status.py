@@ -91,6 +91,9 @@ def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
     lost = _job("lost", phase="Ending", reason="DriverLost", message="once you know that it is dead, say so")
     found = told(AT, _lease(), [lost], NOW)
     assert found.problems == ("etl/lost: DriverLost: once you know that it is dead, say so",)
+    assert status_json(found)["stuck"] == [
+        {"job": "etl/lost", "reason": "DriverLost", "message": "once you know that it is dead, say so"}
+    ]
 
 
 HELD = Lease(uid="u", attempt=1, hash="h", job="etl/after", tables=("file:/a", "file:/b"))
