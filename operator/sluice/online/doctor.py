@@ -14,14 +14,15 @@ from sluice.installations.claims import Claim, overlaps
 from sluice.installations.register import Register, identity_of
 from sluice.kube.client import ApiError, Kube, NotFoundError
 from sluice.kube.definitions import look_at_definitions
-from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, JOBS, LEASES
+from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES
 from sluice.kube.rights import asks, may_account, rights_of
 from sluice.kube.version import too_old, version_of
 from sluice.online.connection import Installation, cluster, unusable
 from sluice.online.errors import OnlineError
 from sluice.online.findings import Finding, fail, ok, warn
 from sluice.online.redis_check import redis_findings
-from sluice.online.runtime_checks import runtime_findings
+from sluice.online.runtime_checks import job_namespaces, runtime_findings
+from sluice.online.spark_operator import unserved
 from sluice.online.status import SILENT_AFTER
 
 CONFIG_KEY = "sluice.yaml"
@@ -125,7 +126,7 @@ async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIte
             yield ok("definitions", one.kind, f"{names.API_VERSION} has every field of this version")
 
 
-async def _spark_operator(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+async def _spark_operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
     kind = f"{APPLICATIONS.plural} of {APPLICATIONS.api_version}"
     if await kube.is_discovered(APPLICATIONS):
         yield ok(
@@ -133,6 +134,8 @@ async def _spark_operator(kube: Kube, _at: Installation, _asked: Asked) -> Async
             "",
             f"the API server serves {kind}; whether an operator runs them is not checked",
         )
+        async for finding in unserved(kube, at):
+            yield finding
     else:
         yield fail("spark operator", "", f"the API server serves no {kind}", ENGINE.cure)
 
@@ -250,11 +253,7 @@ async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
             "runtimes", "", "the runtime profiles are not known", "name the operator's file by --config"
         )
         return
-    namespaces = set(at.watch_namespaces)
-    if not namespaces:
-        async for page in kube.pages(JOBS, None):
-            namespaces |= {job["metadata"]["namespace"] for job in page["items"]}
-    async for finding in runtime_findings(kube, at.profiles, sorted(namespaces)):
+    async for finding in runtime_findings(kube, at.profiles, await job_namespaces(kube, at)):
         yield finding
 
 

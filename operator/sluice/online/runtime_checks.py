@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from sluice.engines import RuntimeProfile
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS, commands
 from sluice.kube.client import ApiError, Kube, NotFoundError
-from sluice.kube.resources import SERVICE_ACCOUNTS, Resource
+from sluice.kube.resources import JOBS, SERVICE_ACCOUNTS, Resource
 from sluice.kube.rights import Ask, Right, Where, may_account
+from sluice.online.connection import Installation
 from sluice.online.findings import Finding, fail, ok, warn
 from sluice.tables.identity import key_of_path
 from sluice.tables.log_store import LogStore, log_store_of
@@ -19,6 +20,14 @@ _DRIVER = tuple(
     Right(DRIVER_VERBS, Resource("/api/v1", plural), Where.JOBS, "to make executors")
     for plural in DRIVER_RESOURCES
 )
+
+
+async def job_namespaces(kube: Kube, at: Installation) -> list[str]:
+    """The watched namespaces; where all are watched, those that have jobs."""
+    if at.watch_namespaces:
+        return sorted(set(at.watch_namespaces))
+    pages = [page async for page in kube.pages(JOBS, None)]
+    return sorted({job["metadata"]["namespace"] for page in pages for job in page["items"]})
 
 
 async def runtime_findings(
