@@ -11,16 +11,22 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 OURS = "dev.sluice.delta.LinkLogStore"
-DELTAS = "io.delta.storage.LocalLogStore"
-"""Not what Delta takes on `file:` by itself: that is HDFSLogStore, which looks once more right before it renames. It loses
-commits as well, but nobody can be held in the moment between (docs/sources.md, S4)."""
+DELTAS_DEFAULT = "io.delta.storage.HDFSLogStore"
+"""What Delta takes on `file:` by itself."""
+DELTAS_LOCAL = "io.delta.storage.LocalLogStore"
 HADOOPS_FILES = {"fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem", "fs.file.impl.disable.cache": "true"}
 """Hive's in their place, which Spark brings, asks once more whether a file is there before it renames onto it: what may
 be lost is the same, but nobody can be held in the moment between."""
 
 
+HELD_RENAMES = Path(__file__).with_name("HeldRenames.java")
+
+
 class LogStore:
     """One driver's LogStore, as Delta calls it."""
+
+    held_as = "tmp"
+    """How the name of a file ends by which a held writer can be told."""
 
     def __init__(
         self, spark: SparkSession, name: str, settings: Mapping[str, str] = MappingProxyType({})
@@ -28,7 +34,7 @@ class LogStore:
         jvm = spark._jvm
         assert jvm is not None, "this session has no JVM of its own"
         self._jvm: Any = jvm
-        self._conf = spark._jsparkSession.sessionState().newHadoopConf()
+        self._conf: Any = spark._jsparkSession.sessionState().newHadoopConf()
         for key, value in settings.items():
             self._conf.set(key, value)
         loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -38,7 +44,7 @@ class LogStore:
     def write(self, path: Path, lines: Sequence[str], overwrite: bool = False) -> None:
         self._store.write(self._path(path), self._list(lines).iterator(), overwrite, self._conf)
 
-    def write_up_to_end_of(self, pipe: Path, path: Path, lines: Sequence[str]) -> None:
+    def write_held_by(self, pipe: Path, path: Path, lines: Sequence[str]) -> None:
         """Makes a commit of these lines, which is written, but not whole, as long as anyone has the pipe open."""
         java: Any = self._jvm.java
         rest = java.io.BufferedReader(java.io.FileReader(str(pipe))).lines()
@@ -87,6 +93,23 @@ class LogStore:
     def _all(iterator: Any) -> Iterator[Any]:
         while iterator.hasNext():
             yield iterator.next()
+
+
+class HeldAtRename(LogStore):
+    """A LogStore whose commit is held when it is whole: right before the rename that gives it its name."""
+
+    held_as = "tmp.held"
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        super().__init__(spark, name, {"fs.AbstractFileSystem.file.impl": HELD_RENAMES.stem})
+        # Spark's own compiler: there need not be a JDK.
+        compiler = self._jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(HELD_RENAMES.read_text(encoding="utf-8"))
+        self._conf.setClassLoader(compiler.getClassLoader())
+
+    def write_held_by(self, pipe: Path, path: Path, lines: Sequence[str]) -> None:
+        self._conf.set("sluice.test.pipe", str(pipe))
+        self.write(path, lines)
 
 
 def raised(error: Py4JJavaError) -> str:
