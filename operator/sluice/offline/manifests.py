@@ -216,7 +216,7 @@ def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tup
     problem = getattr(error, "problem", None) or "cannot be read"
     context = getattr(error, "context_mark", None)
     if context is not None and context.line < mark.line:
-        problem = f"{problem}, in what begins in line {begins + context.line}"
+        problem = f"{problem}, in what begins on line {begins + context.line}"
     lines = part.split("\n")
     if lines[mark.line : mark.line + 1] and lines[mark.line].lstrip(" ").startswith("\t"):
         problem = "a tab: indent YAML with spaces only"

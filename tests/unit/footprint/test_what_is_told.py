@@ -31,7 +31,7 @@ def told(sql: str) -> str:
         ("DELETE FROM delta.'/lake/t'", "delta.`s3://bucket/table`: 'delta' is not one"),
         ("INSERT INTO `prod.sales.t` SELECT 1", "`prod.sales.t` is one name with dots in it"),
         ("UPDATE t SET", "an UPDATE sets no column"),
-        ("INSERT INTO t SELECT a, b, FROM s", "something is missing next to the comma in line 1"),
+        ("INSERT INTO t SELECT a, b, FROM s", "something is missing next to the comma on line 1"),
         ("INSERT INTO t VALUES (1) ON CONFLICT (a) DO NOTHING", "Spark has no CONFLICT in an INSERT"),
     ],
 )  # fmt: skip

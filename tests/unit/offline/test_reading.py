@@ -166,7 +166,7 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
     ("text", "told"),
     [
         ("kind: DeltaWriteJob\nmetadata:\n\tname: a\n", "line 3, column 1: is not YAML: a tab: indent YAML with spaces"),
-        ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "in what begins in line 3"),
+        ("spec:\n  sql: |\n  DELETE\n  FROM t\nx: 1\n", "in what begins on line 3"),
         (
             "apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJobs\n",
             "there is no kind DeltaWriteJobs: use DeltaWriteJob or DeltaTablePolicy",

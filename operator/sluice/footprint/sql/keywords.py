@@ -42,7 +42,7 @@ def closed(tokens: tuple[Token, ...], opening: int) -> int:
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[position].token_type, 0)
         if depth == 0:
             return position + 1
-    raise NotUnderstoodError(f"the parenthesis in line {tokens[opening].line} is not closed")
+    raise NotUnderstoodError(f"the parenthesis on line {tokens[opening].line} is not closed")
 
 
 def _unquoted(token: Token) -> str:

@@ -34,18 +34,18 @@ def astray(tokens: Sequence[Token]) -> str | None:
     words = [word(token) for token in tokens]
     for line, before, after in _around_commas(tokens, words):
         if before in _OPENS_A_LIST or after in _ENDS_A_LIST:
-            return f"something is missing next to the comma in line {line}"
+            return f"something is missing next to the comma on line {line}"
     for position, (previous, token) in enumerate(pairwise(tokens)):
         why = _of_two(previous, token, words[position], words[position + 1])
         if why is not None:
-            return f"{why} in line {token.line}"
+            return f"{why} on line {token.line}"
     unended = _between_without_and(tokens, words)
     if unended is not None:
-        return f"BETWEEN has no AND in line {unended}"
+        return f"BETWEEN has no AND on line {unended}"
     for position, three in enumerate(zip(words, words[1:], words[2:], strict=False)):
         why = _of_three(tokens[position], three, tokens[position + 2])
         if why is not None:
-            return f"{why} in line {tokens[position + 2].line}"
+            return f"{why} on line {tokens[position + 2].line}"
     return _from_without_select(tokens, words)
 
 
@@ -62,7 +62,7 @@ def _from_without_select(tokens: Sequence[Token], words: Sequence[str]) -> str |
         if text in ("SELECT", "VALUES", "|>", "DELETE", "MERGE", "UPDATE"):
             return None
         if text == "WHERE" and begins:
-            return f"WHERE in line {line} follows FROM without a SELECT between them: add the SELECT"
+            return f"WHERE on line {line} follows FROM without a SELECT between them: add the SELECT"
         begins = begins or (text == "FROM" and before != "DISTINCT")
     return None
 

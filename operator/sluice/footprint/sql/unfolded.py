@@ -109,5 +109,5 @@ def _selecting_from(source: tuple[Token, ...], insert: tuple[Token, ...]) -> tup
         if selects:
             return (*insert, *source)
     raise NotUnderstoodError(
-        f"the INSERT in line {insert[0].line} is not understood: after FROM source write INSERT INTO table SELECT ..."
+        f"the INSERT on line {insert[0].line} is not understood: after FROM source write INSERT INTO table SELECT ..."
     )
