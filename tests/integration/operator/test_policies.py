@@ -20,7 +20,7 @@ def test_policies_tell_whether_they_count(shared: Played, kubectl: Kubectl) -> N
     shared.declare("told-asks", {"table": {"path": "/told/asks"}, "admission": {"maxWriters": 3}})
     second = shared.policy_is("told-second", "LeftOut")
     assert _stalled(second)
-    assert "told-first is older" in second["status"]["message"]
+    assert "told-first is an older policy for the same table" in second["status"]["message"]
     asks = shared.policy_is("told-asks", "NotYet")
     assert _stalled(asks)
     assert "spec.admission.maxWriters" in asks["status"]["message"]

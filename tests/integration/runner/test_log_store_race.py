@@ -92,7 +92,8 @@ def race(
     with ExitStack() as opened:
         # Open for reading, too: thus neither this nor a writer waits in open() for the other side.
         ends = {
-            pipe: opened.enter_context(pipe.open("r+b", buffering=0)) for pipe in dict.fromkeys(pipes.values())
+            pipe: opened.enter_context(pipe.open("r+b", buffering=0))
+            for pipe in dict.fromkeys(pipes.values())
         }
         writing = {
             name: threads.submit(store.write_held_by, pipes[name], commit, [name])

@@ -49,11 +49,8 @@ def test_any_two_example_jobs_on_any_example_table_get_the_exceptions_that_the_r
         jobs = [book.jobs(Example(job, job, partitioned, table))[0] for job in different(JOBS)]
         for loser, winner in product(jobs, repeat=2):
             worst_for(loser, winner)
-    wrong = {
-        (rule.id, *rule.exceptions): given[rule]
-        for rule in RULES
-        if given[rule] != (set(rule.exceptions) or {None})
-    }
+    named: dict[Rule, set[str | None]] = {rule: set(rule.exceptions) or {None} for rule in RULES}
+    wrong = {(rule.id, *rule.exceptions): given[rule] for rule in RULES if given[rule] != named[rule]}
     assert wrong == {}
 
 
