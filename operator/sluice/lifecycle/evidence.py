@@ -155,7 +155,7 @@ def evidence_of(
     for body in pods:
         if _is_made_up(uid, job, body):
             continue
-        name = _name(body).removesuffix(DRIVER_SUFFIX)
+        name = _spoken_for(body)
         at = _place(homes, name, body)
         try:
             if not is_placeholder(body):
@@ -247,6 +247,13 @@ def _place(homes: dict[str, str], name: str, body: Json) -> str:
     """Places it by its application's name, in the first namespace that has one of this name; else with its namespace."""
     namespace = body["metadata"]["namespace"]
     return name if homes.setdefault(name, namespace) == namespace else f"{namespace}/{name}"
+
+
+def _spoken_for(pod: Json) -> str:
+    """The application of which the pod is the driver, by its name. A pod of any other name speaks for itself alone: else it could
+    say how a driver fares that runs beside it."""
+    name = _name(pod)
+    return name.removesuffix(DRIVER_SUFFIX) if name.endswith(DRIVER_SUFFIX) else f"pod/{name}"
 
 
 def _placed(known: Evidence | None, uid: str, name: str, body: Json) -> Evidence:

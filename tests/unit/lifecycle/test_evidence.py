@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from sluice.api import names
 from sluice.api.job_status import Attempt, Outcome
 from sluice.engines import RuntimeProfile, Stage
+from sluice.engines.attempt import application_name
 from sluice.lifecycle.evidence import (
     EvidenceFailedError,
     JobEvidence,
@@ -17,6 +19,7 @@ from sluice.lifecycle.evidence import (
     record_of,
 )
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.restoring import restored
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import (
     LEASE,
@@ -79,6 +82,49 @@ def test_a_driver_that_was_stripped_of_its_finalizer_holds_until_it_is_terminate
 def test_an_application_without_owner_holds_as_any() -> None:
     """A job that was deleted with --cascade=orphan."""
     assert found(None, application("RUNNING", ownerReferences=[]), pod(RUNNING)).holds(1)
+
+
+RECORD = application()["metadata"]["annotations"]
+LABELS = application()["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("role", [{}, {"spark-role": "executor"}, {names.LABEL_PLACEHOLDER: "true"}])
+@pytest.mark.parametrize("record", [None, RECORD])
+@pytest.mark.parametrize("name", [NAME, f"{NAME}-copy"])
+def test_a_pod_of_another_name_than_the_driver_says_nothing_of_the_driver(
+    role: dict[str, str], record: dict[str, str] | None, name: str
+) -> None:
+    other = pod(TERMINATED, annotations=record, finalizers=None, labels=LABELS | role)
+    other["metadata"]["name"] = name
+    other["spec"]["schedulingGates"] = [{"name": names.SCHEDULING_GATE}]
+    for pods in permutations([other, pod(RUNNING)]):
+        of_job = found(job(INTENT), application("RUNNING"), *pods)
+        assert of_job.of(INTENT).seen.stage is Stage.RUNNING
+        assert of_job.holds(1)
+        assert found(None, *pods).holds(1)
+
+
+def test_a_copy_of_the_driver_called_like_the_application_is_seen_beside_it_and_holds_until_it_has_ended() -> None:
+    over = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED})
+    ended = pod(TERMINATED, finalizers=None)
+    copied = pod(RUNNING)
+    copied["metadata"]["name"] = NAME
+    of_job = found(job(over), ended, copied)
+    assert of_job.holds(1)
+    assert of_job.of(over).beside == (
+        "Pod etl/a-1 belongs to this job, too: its leases stay until that has ended as well",
+    )
+    copied["status"]["containerStatuses"][0]["state"] = TERMINATED
+    assert not found(job(over), ended, copied | {"metadata": copied["metadata"] | {"finalizers": []}}).holds(1)
+
+
+def test_no_attempt_is_restored_from_a_copy_of_its_driver() -> None:
+    """What it is a copy of may have ended: the attempt would run again."""
+    name = application_name("a", LEASE.uid, 1)
+    copied = pod(RUNNING)
+    for called, is_restored in ((f"{name}-driver", True), (name, False)):
+        copied["metadata"]["name"] = called
+        assert (restored(job(), found(job(), copied), [LEASE]) is not None) is is_restored
 
 
 def test_a_copy_of_an_application_is_seen_beside_the_first() -> None:
