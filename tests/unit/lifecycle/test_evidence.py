@@ -278,7 +278,9 @@ def test_a_name_is_known_in_its_jobs_namespace_alone() -> None:
     assert [doubt.body for doubt in of_job.doubts] == [elsewhere]
 
 
-@pytest.mark.parametrize("token", ["0", "-1", str(1 << 62), str(1 << 50), "99999999999999999999", "9" * 5_000, "٣", "x"])
+@pytest.mark.parametrize(
+    "token", ["0", "-1", str(1 << 62), str(1 << 50), "99999999999999999999", "9" * 5_000, "٣", "x"]
+)
 def test_a_token_that_no_operator_gives_is_no_record(token: str) -> None:
     body = application()
     body["metadata"]["annotations"] |= {names.ANNOTATION_TOKEN: token}
