@@ -28,7 +28,7 @@ from sluice.controller.health import TURN_EVERY, Pulse, Stillness
 from sluice.controller.uptime import uptime
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.resources import LEASES
-from sluice.leases import Epochs
+from sluice.leases import Epochs, number_in
 
 logger = logging.getLogger(__name__)
 
@@ -331,14 +331,12 @@ def _annotations(lease: dict[str, Any]) -> dict[str, str]:
 
 
 def _epoch_in(lease: dict[str, Any]) -> int:
-    found = _number(lease, names.ANNOTATION_EPOCH)
-    return found if found <= Epochs.LAST else 0
+    return _number(lease, names.ANNOTATION_EPOCH, most=Epochs.LAST)
 
 
-def _number(lease: dict[str, Any], name: str) -> int:
+def _number(lease: dict[str, Any], name: str, **most: int) -> int:
     """The number; 0 if somebody has written anything else there: whoever counts on from it compares with what Redis remembers."""
-    text = _annotations(lease).get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    return number_in(_annotations(lease).get(name), **most) or 0
 
 
 def _conditions_in(lease: dict[str, Any]) -> str:

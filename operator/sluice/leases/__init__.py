@@ -1,6 +1,6 @@
 """The lease table in Redis: it fences former leaders, and is rebuilt from Kubernetes whenever it may have forgotten."""
 
-from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
 from sluice.leases.store import (
     ForgottenError,
@@ -20,4 +20,5 @@ __all__ = [
     "Reach",
     "RefusedError",
     "StaleError",
+    "number_in",
 ]

@@ -10,11 +10,9 @@ from redis.exceptions import ResponseError
 
 from sluice.leases import scripts
 from sluice.leases.keys import Keys
-from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
 
-_LONGEST = 18
-_MOST_BEATS = 10**_LONGEST - 1
 _MEND = "delete that key, and the lease table is rebuilt from Kubernetes"
 
 
@@ -75,8 +73,8 @@ async def former(redis: "Redis", keys: Keys) -> Former:
         raise DamagedTableError(f"a key of {keys.prefix} does not hold text: {error}; {_MEND}") from error
     return Former(
         installation,
-        _number(keys.epoch, epoch, Epochs.LAST),
-        _number(keys.beat, beat, _MOST_BEATS),
+        _number(keys.epoch, epoch, most=Epochs.LAST),
+        _number(keys.beat, beat),
         adopted,
         values,
     )
@@ -97,12 +95,13 @@ async def adopt(redis: "Redis", keys: Keys, seen: Former, installation: str) -> 
         )
 
 
-def _number(key: str, text: str | None, most: int) -> int:
+def _number(key: str, text: str | None, **most: int) -> int:
     if text is None:
         return 0
-    if text.isascii() and text.isdigit() and len(text) <= _LONGEST and int(text) <= most:
-        return int(text)
-    raise DamagedTableError(f"key {key} is {text[:40]!r}, which no operator wrote; {_MEND}")
+    number = number_in(text, **most)
+    if number is None:
+        raise DamagedTableError(f"key {key} is {text[:40]!r}, which no operator wrote; {_MEND}")
+    return number
 
 
 def token_in(text: str) -> int:

@@ -14,6 +14,19 @@ _MOST_REMEMBERED = 2_048
 """Characters of a record: longer ones are read each time, so that nobody fills the memory with them."""
 
 
+_LARGEST = 10**18 - 1
+
+
+def number_in(text: object, most: int = _LARGEST) -> int | None:
+    """The number as an operator writes it, in ASCII digits; None if the text is anything else, or more than `most`. All numbers
+    that are kept as text are read by this: whoever may write there may write what int() ends a program on, or takes for a number
+    all the same."""
+    if not isinstance(text, str) or not text.isascii() or not text.isdecimal() or len(text) > len(str(most)):
+        return None
+    number = int(text)
+    return number if number <= most else None
+
+
 _TYPES = {"uid": str, "attempt": int, "hash": str, "job": str, "tables": list}
 
 

@@ -13,7 +13,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.engines import ENGINE, Observation, Stage, is_placeholder, observe
 from sluice.engines.attempt import DRIVER_SUFFIX, EXECUTOR_ROLE, LABEL_ROLE
-from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.lifecycle.job import JobView
 
 MOST_ATTEMPTS = 1 << 31
@@ -179,15 +179,17 @@ def record_of(body: Json) -> Grant:
     annotations = annotations_of(body)
     try:
         lease = Lease.from_json(annotations[names.ANNOTATION_LEASE])
-        token = int(annotations[names.ANNOTATION_TOKEN])
+        text = annotations[names.ANNOTATION_TOKEN]
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise UnreadableRecordError(
             f"{words(body)}: its annotations {names.ANNOTATION_LEASE} and {names.ANNOTATION_TOKEN} do not say which leases it "
             f"holds ({why}): put them back, or, once its driver has ended, remove its finalizer {names.FINALIZER_LEASE}"
         ) from error
-    if not Epochs.is_token(token):
-        raise UnreadableRecordError(f"{words(body)}: its token {token} is not one that an operator gives")
+    token = number_in(text)
+    if token is None or not Epochs.is_token(token):
+        given = str(text)[:40]
+        raise UnreadableRecordError(f"{words(body)}: its token {given} is not one that an operator gives")
     if not 0 < lease.attempt < MOST_ATTEMPTS or not lease.job.partition("/")[2]:
         raise UnreadableRecordError(
             f"{words(body)}: its record names attempt {lease.attempt} of job {lease.job!r}, which no operator writes"

@@ -17,7 +17,7 @@ from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.sources import Sources, together
-from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
 from sluice.lifecycle.evidence import (
     Doubt,
@@ -343,9 +343,4 @@ def _recorded(job: JobView) -> tuple[TableKey, ...]:
 
 
 def _writer_epoch(body: dict[str, object]) -> int | None:
-    text = annotations_of(body).get(names.ANNOTATION_WRITER_EPOCH, "")
-    return (
-        int(text)
-        if text.isascii() and text.isdigit() and int(text[:7]) < Epochs.END and len(text) <= 6
-        else None
-    )
+    return number_in(annotations_of(body).get(names.ANNOTATION_WRITER_EPOCH), most=Epochs.END - 1)

@@ -17,7 +17,7 @@ from sluice.api.operator_status import OperatorCondition, OperatorConditionType,
 from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import JOBS, LEASES
-from sluice.leases import Lease
+from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
 from sluice.online.errors import OnlineError
@@ -96,7 +96,6 @@ def told(
     annotations = lease["metadata"].get("annotations") or {}
     spec = lease.get("spec") or {}
     leader = spec.get("holderIdentity") or None
-    epoch = str(annotations.get(names.ANNOTATION_EPOCH, ""))
     renewed = _time(spec.get("renewTime"))
     silent_for = (now - renewed).total_seconds() if renewed is not None else None
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
@@ -106,7 +105,7 @@ def told(
         namespace=at.namespace,
         deployment=at.deployment,
         leader=leader,
-        epoch=int(epoch) if epoch.isdecimal() else None,
+        epoch=number_in(annotations.get(names.ANNOTATION_EPOCH), most=Epochs.END - 1),
         renewed=renewed,
         silent_for=silent_for,
         conditions=conditions,
@@ -170,8 +169,9 @@ def _holding(jobs: Iterable[Json]) -> Iterator[HoldingJob]:
 def _stuck(jobs: Iterable[Json]) -> Iterator[Stuck]:
     for job in jobs:
         status = _status(job)
-        if status.get("reason") in NEED_A_PERSON:
-            yield Stuck(_key(job), str(status["reason"]), str(status.get("message", "")))
+        reason = str(status.get("reason"))
+        if reason in NEED_A_PERSON:
+            yield Stuck(_key(job), reason, str(status.get("message", "")))
 
 
 def _key(job: Json) -> str:

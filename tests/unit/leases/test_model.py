@@ -1,9 +1,10 @@
 """Tokens order leaders before grants, and a lease's record is read back as it was written."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.leases import Epochs, Lease
+from sluice.leases import Epochs, Lease, number_in
 
 EPOCHS = st.integers(0, 2**31 - 1)
 COUNTERS = st.integers(0, 2**32 - 1)
@@ -17,6 +18,39 @@ def test_a_later_epochs_tokens_are_higher_whatever_was_counted(
     assert (one < other) == ((epoch, counter) < (other_epoch, other_counter))
     assert (Epochs.of(one), Epochs.counter_of(one)) == (epoch, counter)
     assert one < 2**63
+
+
+@given(st.integers(0, 10**18 - 1), st.integers(0, 10**18 - 1))
+def test_a_number_is_read_back_as_it_was_written_up_to_the_most_that_it_may_be(
+    number: int, most: int
+) -> None:
+    assert number_in(str(number)) == number
+    assert number_in(str(number), most) == (number if number <= most else None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "seven",
+        "-1",
+        "+1",
+        " 1",
+        "1\n",
+        "1_0",
+        "1e5",
+        "0x10",
+        "²",
+        "٣",
+        "9" * 19,
+        "9" * 5_000,
+        7,
+        ["7"],
+    ],
+)
+def test_what_no_operator_writes_is_no_number(text: object) -> None:
+    assert number_in(text) is None
 
 
 TABLES = st.lists(st.text(), max_size=4).map(tuple)

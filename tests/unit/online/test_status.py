@@ -124,6 +124,13 @@ def test_a_record_of_leases_that_cannot_be_read_is_a_problem() -> None:
     assert found.problems == ("ConfigMap ns/x: u.1 cannot be read",)
 
 
+@pytest.mark.parametrize("epoch", ["9" * 5_000, "٣", "²", "-1", "", "999999"])
+def test_an_epoch_that_no_operator_wrote_is_not_told(epoch: str) -> None:
+    lease = _lease()
+    lease["metadata"]["annotations"][names.ANNOTATION_EPOCH] = epoch
+    assert status_json(told(AT, lease, [], NOW))["epoch"] is None
+
+
 def test_many_holders_are_shown_only_if_asked_for() -> None:
     jobs = [_job(f"job-{number:03}", phase="Running") for number in range(30)]
     found = status_json(told(AT, _lease(), jobs, NOW))
@@ -136,7 +143,14 @@ def test_many_holders_are_shown_only_if_asked_for() -> None:
 
 @pytest.mark.parametrize(
     "status",
-    [None, "x", {"phase": ["x"], "footprint": "x", "attempt": "x"}, {"phase": "Running", "footprint": [1]}],
+    [
+        None,
+        "x",
+        {"phase": ["x"], "footprint": "x", "attempt": "x"},
+        {"phase": "Running", "footprint": [1]},
+        {"phase": "Ending", "reason": ["DriverLost"], "message": {"x": 1}},
+        {"phase": {"x": 1}, "reason": {"DriverLost": 1}},
+    ],
 )
 def test_what_somebody_wrote_into_a_job_breaks_nothing(status: Any) -> None:
     job = {"metadata": {"namespace": "etl", "name": "odd"}, "status": status}
