@@ -22,6 +22,12 @@ PROGRAMS = (
 )  # fmt: skip
 
 
+def _missing(programs: list[str]) -> DevError:
+    return DevError(
+        f"SLUICE_CLUSTER_PATH leads to no {', '.join(programs)}: run ./dev setup cluster image once, then this by ./dev run."
+    )
+
+
 @dataclass(frozen=True)
 class Layout:
     folder: Path
@@ -33,13 +39,13 @@ class Layout:
         path = os.environ.get("SLUICE_CLUSTER_PATH", "")
         missing = [name for name in PROGRAMS if which(name, path=path) is None]
         if missing:
-            raise DevError(f"SLUICE_CLUSTER_PATH leads to no {', '.join(missing)}: run this through ./dev.")
+            raise _missing(missing)
         return cls(folder.resolve(), path)
 
     def program(self, name: str) -> Path:
         found = which(name, path=self.path)
         if found is None:
-            raise DevError(f"SLUICE_CLUSTER_PATH leads to no {name}: run this through ./dev.")
+            raise _missing([name])
         return Path(found)
 
     @property
