@@ -8,11 +8,20 @@ from functools import cached_property
 
 from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.sql.known import Version
+from sluice.footprint.sql.kubernetes import why_not_on_kubernetes
 from sluice.footprint.sql.meaning import Meaning, is_static, meaning_of, right_spelling
 from sluice.predicates import Session
 
 _OWN_ID = "Delta would skip writes that it takes for repetitions: use spec.write.txnAppId"
-_OWN_POD = "Sluice proves the end of a run by the name and namespace of its driver's pod: remove it"
+_OWN_CLUSTER = "the Spark operator starts each run, in its own cluster and as a pod: remove it"
+_OWN_RUN = "Spark tells the pods of one run from those of others by it: remove it"
+_OTHER_PROCESS = (
+    "the writes would run in another process than the driver, whose end Sluice would not see: remove it"
+)
+_TWO_SETTINGS = (
+    "spark-submit would read another name and value from it: write what stands before the = as the name and the rest as the "
+    "value, and leave spaces out of the name"
+)
 _OTHER_SQL = "Spark would read the SQL differently from Sluice: remove it"
 _OTHER_SETTINGS = "Spark would read settings from there that Sluice does not see: set them under sparkConf"
 
@@ -23,9 +32,11 @@ _OTHER_PLACES = (
 _REFUSED = {
     "spark.databricks.delta.write.txnAppId": _OWN_ID,
     "spark.databricks.delta.write.txnVersion": _OWN_ID,
-    "spark.kubernetes.driver.pod.name": _OWN_POD,
-    "spark.kubernetes.namespace": _OWN_POD,
-    "spark.kubernetes.driver.podTemplateFile": _OWN_POD,
+    "spark.app.id": _OWN_RUN,
+    "spark.local.connect": _OTHER_PROCESS,
+    "spark.master": _OWN_CLUSTER,
+    "spark.remote": _OTHER_PROCESS,
+    "spark.submit.deployMode": _OWN_CLUSTER,
     "spark.sql.parser.escapedStringLiterals": _OTHER_SQL,
     "spark.sql.parser.quotedRegexColumnNames": _OTHER_SQL,
     "spark.sql.ansi.doubleQuotedIdentifiers": _OTHER_SQL,
@@ -39,7 +50,7 @@ _JAVA_OPTIONS = frozenset(
         *(f"{_ENVIRONMENT}{name}" for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")),
     }
 )
-_FOLDER_OF_SETTINGS = f"{_ENVIRONMENT}SPARK_CONF_DIR"
+_TWO = re.compile(r"[=\s]")
 _QUOTES = str.maketrans("", "", "\"'\\")
 """Characters that are removed from Java's options before Java sees them."""
 _FURTHER_SETTINGS = re.compile(r"-Dspark\.|(?:^|\s)@|-XX:VMOptionsFile")
@@ -47,6 +58,7 @@ _ACCESS_POINT = re.compile(r"spark\.hadoop\.fs\.s3a\.bucket\..+\.accesspoint\.ar
 _OWN_FILE_SYSTEM = re.compile(r"spark\.hadoop\.fs\.(?:AbstractFileSystem\.)?(?!viewfs\.)[^.]+\.impl")
 
 _ANSI = "spark.sql.ansi.enabled"
+_API_MODE = "spark.api.mode"
 _AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _CASE = "spark.sql.caseSensitive"
@@ -83,6 +95,12 @@ def refuse_settings(spark_conf: Mapping[str, str]) -> None:
 
 
 def _why_not(name: str, value: str) -> str | None:
+    return _why_not_this_name(name) or why_not_on_kubernetes(name, value) or _why_not_this_value(name, value)
+
+
+def _why_not_this_name(name: str) -> str | None:
+    if _TWO.search(name) is not None:
+        return _TWO_SETTINGS
     refused = _REFUSED_BY_LOWER.get(name.lower())
     if refused is not None:
         return refused[1] if refused[0] == name else f"the setting is spelled {refused[0]}, and {refused[1]}"
@@ -91,14 +109,16 @@ def _why_not(name: str, value: str) -> str | None:
         return f"names are case-sensitive, so Spark would ignore it: write {spelled}"
     if name.lower().startswith(_LOG_STORE.lower()) and _LOG_STORES.fullmatch(name) is None:
         return f"names are case-sensitive, so Delta would ignore it: write {_LOG_STORE}class or {_LOG_STORE}s3a.impl"
+    return None
+
+
+def _why_not_this_value(name: str, value: str) -> str | None:
     if _brings_more(name, value):
         return _OTHER_SETTINGS
     if _leads_elsewhere(name, value):
         return _OTHER_PLACES
-    return _why_not_this_value(name, value)
-
-
-def _why_not_this_value(name: str, value: str) -> str | None:
+    if name == _API_MODE and value.lower() != "classic":
+        return _OTHER_PROCESS
     taken = _TAKEN.get(name)
     if taken is not None and value.lower() not in taken:
         return f"Spark does not accept {value!r} here: write {' or '.join(sorted(taken))}"
@@ -107,8 +127,6 @@ def _why_not_this_value(name: str, value: str) -> str | None:
 
 def _brings_more(name: str, value: str) -> bool:
     """Whether it makes Spark read settings from elsewhere."""
-    if name == _FOLDER_OF_SETTINGS:
-        return True
     plain = value.translate(_QUOTES)
     return name in _JAVA_OPTIONS and _FURTHER_SETTINGS.search(plain) is not None
 
