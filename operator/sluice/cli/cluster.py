@@ -172,7 +172,7 @@ def revoke_lease(
     if output is Format.JSON:
         outputs.print_json({"holder": holder, "message": message})
     else:
-        typer.echo(message)
+        outputs.say(message)
 
 
 def adopt(
@@ -199,9 +199,9 @@ def adopt(
     if output is Format.JSON:
         outputs.print_json(answer)
     elif not found.is_needed:
-        typer.echo("There is nothing to take over.")
+        outputs.say("There is nothing to take over.")
     elif yes:
-        typer.echo(
+        outputs.say(
             "Taken over. The operator now holds every lease that no object of this cluster explains: see `sluice leases list`."
         )
     if found.is_needed and not yes:
@@ -209,7 +209,7 @@ def adopt(
 
 
 def _needs_yes(why: str) -> None:
-    typer.echo(f"nothing was done: {why}; if you are sure, add --yes", err=True)
+    outputs.say(f"nothing was done: {why}; if you are sure, add --yes", error=True)
     raise typer.Exit(Exit.REFUSED)
 
 
@@ -225,11 +225,11 @@ def cluster_is_needed() -> Iterator[None]:
     try:
         yield
     except OnlineError as error:
-        typer.echo(str(error), err=True)
+        outputs.say(str(error), error=True)
         raise typer.Exit(Exit.REFUSED) from error
     except ModuleNotFoundError as error:
-        typer.echo(
+        outputs.say(
             f'{error.name} is not installed, and commands against a cluster need it: pip install ".[operator]" in a checkout',
-            err=True,
+            error=True,
         )
         raise typer.Exit(Exit.REFUSED) from error

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.cli import outputs
 from sluice.cli.cluster import cluster_is_needed, run
 
 STOPS_WITHIN = 90.0
@@ -37,9 +38,9 @@ def make_password(
         try:
             made = run(make(namespace, secret, key))
         except NoPasswordError as error:
-            typer.echo(str(error), err=True)
+            outputs.say(str(error), error=True)
             raise typer.Exit(FINAL) from error
-    typer.echo(f"Secret {namespace}/{secret} {'was made' if made else 'is there already, and is kept'}")
+    outputs.say(f"Secret {namespace}/{secret} {'was made' if made else 'is there already, and is kept'}")
 
 
 @hooks.command("may-go")
@@ -69,12 +70,12 @@ def may_go(
         try:
             run(stop_unless_needed(Release(at, instance, takes_definitions), patience))
         except (StillNeededError, NotStoppedError) as error:
-            typer.echo(str(error), err=True)
+            outputs.say(str(error), error=True)
             raise typer.Exit(FINAL) from error
         except asyncio.CancelledError as error:
-            typer.echo(f"told to stop before it was known: the operator {deployment} goes on", err=True)
+            outputs.say(f"told to stop before it was known: the operator {deployment} goes on", error=True)
             raise typer.Exit(128 + signal.SIGTERM) from error
-    typer.echo(f"the operator {deployment} has stopped, and nothing needs it")
+    outputs.say(f"the operator {deployment} has stopped, and nothing needs it")
 
 
 @hooks.command("tidy-up")
@@ -93,4 +94,4 @@ def tidy_up(
         from sluice.online.uninstalling import tidy_up as tidy
 
         run(tidy(Installation(namespace, deployment), secret))
-    typer.echo(f"nothing is left of {deployment} in {namespace}")
+    outputs.say(f"nothing is left of {deployment} in {namespace}")

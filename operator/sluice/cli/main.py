@@ -49,9 +49,9 @@ def _say_version(asked: bool) -> None:
     if not asked:
         return
     try:
-        typer.echo(f"sluice {metadata.version(DISTRIBUTION)}")
+        outputs.say(f"sluice {metadata.version(DISTRIBUTION)}")
     except metadata.PackageNotFoundError:
-        typer.echo("sluice from a checkout that is not installed: its version is in pyproject.toml")
+        outputs.say("sluice from a checkout that is not installed: its version is in pyproject.toml")
     raise typer.Exit
 
 
@@ -104,7 +104,7 @@ def explain(
         jobs = [jobs[0], _run_again(jobs[0])]
     if len(jobs) != 2:
         names = ", ".join(job.name for job in jobs) or "none"
-        typer.echo(f"explain compares two jobs, but understood {len(jobs)} ({names})", err=True)
+        outputs.say(f"explain compares two jobs, but understood {len(jobs)} ({names})", error=True)
         raise typer.Exit(Exit.INCOMPLETE if found.troubles else Exit.USAGE)
     outputs.print_not_yet(job.job for job in found.jobs)
     explanation = explained(jobs[0], jobs[1], found.knowledge)
@@ -129,7 +129,7 @@ def _replay(table: Path, within: float, output: Format, *, everything: bool) -> 
     try:
         found = replayed(read_log(table), within * 60)
     except LogNotFoundError as error:
-        typer.echo(str(error), err=True)
+        outputs.say(str(error), error=True)
         raise typer.Exit(Exit.INCOMPLETE) from error
     if output is Format.JSON:
         outputs.print_json(answers.history_json(found))
@@ -148,7 +148,7 @@ def _answer_batch(files: list[Path]) -> None:
                 sys.stdout.write(answer + "\n")
                 sys.stdout.flush()
     except FileNotFoundError as error:
-        typer.echo(f"{files[0]}: there is no such file", err=True)
+        outputs.say(f"{files[0]}: there is no such file", error=True)
         raise typer.Exit(Exit.INCOMPLETE) from error
 
 
@@ -171,7 +171,7 @@ def plan(
     if output is PlanFormat.JSON:
         outputs.print_json(answers.plan_json(found))
     elif output is PlanFormat.MERMAID:
-        typer.echo(plan_text.as_mermaid(found))
+        outputs.say(plan_text.as_mermaid(found))
     else:
         plan_text.show(found, outputs.console(), most=None if everything else plan_text.MOST)
     outputs.leave(found.troubles, found.worst, fail_on)
@@ -193,9 +193,9 @@ def footprint(
         shown = [answers.footprint_json(job) for job in found.jobs]
         outputs.print_json(shown[0] if len(shown) == 1 else shown)
     elif jobs:
-        typer.echo(footprint_text.as_text(jobs, found.assumptions))
+        outputs.say(footprint_text.as_text(jobs, found.assumptions))
     if not found.jobs and not found.troubles:
-        typer.echo("there is no DeltaWriteJob in it", err=True)
+        outputs.say("there is no DeltaWriteJob in it", error=True)
         raise typer.Exit(Exit.INCOMPLETE)
     outputs.leave(found.troubles)
 

@@ -58,6 +58,39 @@ def _examined(kubeconfig: Path, cluster: Played, *more: str) -> tuple[int, dict[
     return done.returncode, found
 
 
+def test_what_somebody_wrote_into_a_lease_or_a_job_is_shown_and_ends_no_command(
+    cluster: Played, kubeconfig: Path
+) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\x1b[31mRED\r\x9b0m\u202eREV"
+    cluster.apply("lost", rewrite("/lake/lost"))
+    cluster.write_status("lost", {"phase": "Ending", "reason": "DriverLost", "message": hostile})
+    condition = OperatorCondition(
+        type=OperatorConditionType.LEASE_TABLE_USABLE,
+        status=ConditionStatus.FALSE,
+        last_transition_time=datetime.now(UTC),
+        reason="RedisFails",
+        message=hostile,
+    )
+    annotations = {names.ANNOTATION_EPOCH: "9" * 5_000, names.ANNOTATION_CONDITIONS: written([condition])}
+    cluster.objects.create(
+        "lease",
+        {
+            "metadata": {"name": names.leader_lease(names.DEPLOYMENT), "annotations": annotations},
+            "spec": {"holderIdentity": hostile, "renewTime": "2026-11-24T00:00:00.000000Z"},
+        },
+    )
+    config = _config(cluster)
+    _install_config(cluster, config | {"namespace": hostile})
+    at = ("-n", cluster.namespace, "-o", "text")
+    for command in ("status", "doctor"):
+        done = sluice(kubeconfig, command, *at)
+        said = done.stdout + done.stderr
+        assert done.returncode == 1, said
+        assert "Traceback" not in said
+        assert r"\x1b[2J" in said
+        assert not {"\x1b", "\x07", "\r", "\x9b", "\u202e"} & {*said}
+
+
 def test_an_installation_is_examined_and_what_is_advised_mends_it(
     cluster: Played, operators: StartOperator, kubeconfig: Path, kubectl: Kubectl
 ) -> None:

@@ -1,21 +1,25 @@
 """`sluice status`: what of a Lease object and of jobs is told, and when something is wrong."""
 
+import unicodedata
+from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
-from rich.console import Console
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import OperatorConditionType
-from sluice.cli import status_text
+from sluice.cli import doctor_text, outputs, status_text
 from sluice.controller.conditions import Conditions
 from sluice.installations.unexplained import in_words
 from sluice.leases import Lease
-from sluice.online.answers import status_json
+from sluice.online.answers import doctor_json, status_json
 from sluice.online.connection import Installation
+from sluice.online.findings import fail
 from sluice.online.status import SILENT_AFTER, told
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -47,7 +51,8 @@ def _conditions(*, redis: bool = True) -> str:
 
 def _shown(found: Json, **more: Any) -> str:
     out = StringIO()
-    status_text.show(found, Console(file=out, width=120, markup=False, highlight=False), **more)
+    with redirect_stdout(out):
+        status_text.show(found, outputs.console(), **more)
     return out.getvalue()
 
 
@@ -157,3 +162,25 @@ def test_what_somebody_wrote_into_a_job_breaks_nothing(status: Any) -> None:
     lease = _lease(conditions="[[")
     lease["spec"]["renewTime"] = "yesterday"
     assert status_json(told(AT, lease, [job], NOW))["leader"] == "pod-1"
+
+
+TEXTS = st.text() | st.text(st.sampled_from("\x1b[;mJ0\x07\r\x9b\u202e\u200f\n\t ab"))
+
+
+@given(TEXTS, TEXTS)
+def test_no_text_of_a_cluster_tells_a_terminal_what_to_do(text: str, message: str) -> None:
+    conditions = Conditions(lambda: NOW)
+    conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", f"x{message}")
+    jobs = [
+        _job("lost", phase="Ending", reason="DriverLost", message=message, footprint=[{"table": text}]),
+        _job(text, phase=message, reason=message, attempt=text),
+    ]
+    lease = _lease(holder=text, conditions=conditions.as_text())
+    held = Lease(text, 1, "h", message, (text, message))
+    found = told(AT, lease, jobs, NOW, unexplained=[held], unreadable=text)
+    out = StringIO()
+    with redirect_stdout(out):
+        status_text.show(status_json(found), outputs.console(), most=None)
+        doctor_text.show(doctor_json([fail(text, message, text, message)]), outputs.console())
+    unseen = {one for one in out.getvalue() if unicodedata.category(one) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
+    assert unseen == {"\n"}

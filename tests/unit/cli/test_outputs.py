@@ -1,0 +1,107 @@
+"""Whatever text comes from outside, a terminal is shown it and not told what to do."""
+
+import io
+import unicodedata
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.table import Table
+from rich.text import Text
+from typer.testing import CliRunner
+
+from sluice.cli import cluster, outputs
+from sluice.cli.main import app
+from sluice.online.errors import OnlineError
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"
+ESCAPED = r"\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"
+CLI = Path(outputs.__file__).parent
+
+TEXTS = st.text() | st.text(st.sampled_from("\x1b[;mJ0\x07\r\x9b\u202e\u200f\n\t ab"))
+
+
+def commands(text: str) -> str:
+    """What of the text a terminal might obey."""
+    unseen = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join(one for one in text if unicodedata.category(one) in unseen and one != "\n")
+
+
+def printed(*shown: str | Text | Table) -> str:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        for one in shown:
+            outputs.console().print(one)
+    return out.getvalue()
+
+
+def test_what_a_terminal_might_obey_is_shown() -> None:
+    assert outputs.shown(f"ünï {HOSTILE} 表 ok\n\tnext") == f"ünï {ESCAPED} 表 ok\n\tnext"
+    assert printed(HOSTILE).replace("\n", "") == ESCAPED
+
+
+@given(TEXTS)
+def test_no_way_of_printing_lets_any_of_it_through(text: str) -> None:
+    table = Table(text, "other", title=text, box=None)
+    table.add_row(text, Text(text, style="bold"))
+    assert commands(printed(text, Text.assemble((text, "red"), ": ", text), table)) == ""
+
+
+def test_what_is_escaped_keeps_its_style_and_is_cut_off_nowhere() -> None:
+    out = io.StringIO()
+    with redirect_stdout(out):
+        console = outputs.console()
+    with console.capture() as captured:
+        console.print(Text.assemble(("\x1b" * 40, "bold"), " leads"))
+    assert "".join(captured.get().split()) == r"\x1b" * 40 + "leads"
+    escaped = outputs._shown_text(Text.assemble("a\x1b", ("b\x1bc", "bold"), "d"))
+    assert [(escaped.plain[span.start : span.end], span.style) for span in escaped.spans] == [
+        (r"b\x1bc", "bold")
+    ]
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_what_is_said_in_one_line_is_escaped_too(
+    error: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outputs.say(HOSTILE, error=error)
+    captured = capsys.readouterr()
+    assert (captured.err if error else captured.out) == f"{ESCAPED}\n"
+
+
+def test_what_ends_a_command_against_a_cluster_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit), cluster.cluster_is_needed():
+        raise OnlineError(HOSTILE)
+    assert capsys.readouterr().err == f"{ESCAPED}\n"
+
+
+def test_no_command_writes_by_another_way() -> None:
+    others = {
+        (file.name, word)
+        for file in CLI.glob("*.py")
+        for word in ("typer.echo", "typer.secho", "Console(", "print(f", "stderr.write")
+        if word in file.read_text(encoding="utf-8").replace("out.print(f", "")
+    }
+    assert others == {("outputs.py", "typer.echo"), ("outputs.py", "Console(")}
+
+
+@pytest.mark.parametrize("command", ["footprint", "plan", "explain"])
+def test_a_manifest_cannot_tell_a_terminal_what_to_do(command: str, tmp_path: Path) -> None:
+    job = tmp_path / "jobs.yaml"
+    name = r'"\e]0;owned\a\x9b2J\u202e"'
+    job.write_text(
+        "---\n".join(
+            f"apiVersion: sluice.dev/v1alpha1\nkind: DeltaWriteJob\nmetadata: {{name: {name}}}\n"
+            f'spec: {{sql: "DELETE FROM delta.`s3://lake/a` WHERE p = {at}\\e[2J\\u202e"}}\n'
+            for at in "12"
+        ),
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(app, [command, str(job)], color=True)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert commands(result.stdout + result.stderr) == ""
+    assert r"\u202e" in result.output
