@@ -15,6 +15,7 @@ from sluice.leases.former import former
 from sluice.leases.keys import Keys
 from sluice.online.connection import Installation, cluster, redis_of
 from sluice.online.errors import OnlineError
+from sluice.online.leader import lease_of, no_lease
 
 POLL = 0.5
 
@@ -28,7 +29,8 @@ class Known:
 
 
 async def known(at: Installation) -> list[Known]:
-    """Returns the leases that nothing explains, as the cluster says; and all others, if it is known where Redis is."""
+    """Returns the leases that nothing explains, as the cluster says; and all others, if it is known where Redis is. Raises
+    OnlineError where no operator has led: whoever forgets to name its namespace must not read that nothing is held."""
     unexplained = {grant.lease.holder: grant for grant in await _unexplained(at)}
     held = await _held(at) if at.redis_url is not None else []
     others = [Known(grant, unexplained=False) for grant in held if grant.lease.holder not in unexplained]
@@ -63,9 +65,7 @@ async def _ask(kube: Kube, at: Installation, annotations: dict[str, str | None])
     try:
         await kube.patch(LEASES, at.namespace, name, {"metadata": {"annotations": annotations}})
     except NotFoundError as error:
-        raise OnlineError(
-            f"there is no Lease {at.namespace}/{name}: name the operator with --namespace and --deployment"
-        ) from error
+        raise OnlineError(no_lease(at)) from error
 
 
 def _answer(lease: dict[str, Any], request: Request) -> Answer | None:
@@ -79,6 +79,7 @@ def _answer(lease: dict[str, Any], request: Request) -> Answer | None:
 
 async def _unexplained(at: Installation) -> list[Grant]:
     async with cluster() as kube:
+        await lease_of(kube, at)
         try:
             return await UnexplainedLeases(kube, at.namespace, at.deployment).read()
         except ValueError as error:

@@ -15,12 +15,12 @@ from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.installations.unexplained import UnexplainedLeases, in_words
-from sluice.kube.client import Kube, NotFoundError
-from sluice.kube.resources import JOBS, LEASES
+from sluice.kube.client import Kube
+from sluice.kube.resources import JOBS
 from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
-from sluice.online.errors import OnlineError
+from sluice.online.leader import lease_of
 
 SILENT_AFTER = 30.0
 """Seconds: three times as long as a Lease is good for, because clocks differ."""
@@ -64,15 +64,8 @@ class InstallationStatus:
 
 
 async def status_of(at: Installation) -> InstallationStatus:
-    name = names.leader_lease(at.deployment)
     async with cluster() as kube:
-        try:
-            lease = await kube.get(LEASES, at.namespace, name)
-        except NotFoundError as error:
-            raise OnlineError(
-                f"there is no Lease {at.namespace}/{name}: no operator of that name has led there yet; name the operator with "
-                "--namespace and --deployment, or with --config"
-            ) from error
+        lease = await lease_of(kube, at)
         jobs = [
             job
             for namespace in at.watch_namespaces or (None,)

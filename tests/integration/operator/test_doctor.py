@@ -230,6 +230,7 @@ def test_the_password_of_the_environment_counts_where_the_url_has_none(
     monkeypatch.setenv("SLUICE_REDIS_PASSWORD", "p@ss/word")
     _code, found = _examined(kubeconfig, cluster)
     assert not [one for one in found["fail"] if one["check"] == "redis"]
+    cluster.objects.create("lease", {"metadata": {"name": names.leader_lease("sluice")}, "spec": {}})
     for command in (("leases", "list"), ("adopt",)):
         done = sluice(kubeconfig, *command, "-n", cluster.namespace, "-o", "json")
         assert done.returncode == 0, done.stderr
