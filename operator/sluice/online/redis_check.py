@@ -14,8 +14,10 @@ _POLICY = "noeviction"
 
 async def redis_findings(at: Installation, url: str | None) -> list[Finding]:
     if url is None:
-        message = "it is not asked from here: the condition LeaseTableUsable tells what the operator finds"
-        return [ok("redis", "", message)]
+        message = "it was not asked: the condition LeaseTableUsable tells what the operator finds"
+        there = f"kubectl -n {at.namespace} exec deployment/{at.deployment} -- sluice doctor --namespace {at.namespace}"
+        cure = f"give --redis-url or SLUICE_REDIS_URL, if it can be reached from here; else ask in the operator's pod: {there}"
+        return [warn("redis", "", message, cure)]
     where = redis_address(url)
     try:
         async with redis_of(Installation(at.namespace, at.deployment, url)) as redis:

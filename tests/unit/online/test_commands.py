@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from sluice.cli.main import app
 from sluice.online.connection import Installation, installation
+from sluice.online.findings import Level
+from sluice.online.redis_check import redis_findings
 
 OPERATOR = Path(__file__).parents[3] / "operator"
 NEEDS_A_CLUSTER = ("aiohttp", "kopf", "kubernetes", "redis", "sluice.controller", "sluice.online")
@@ -102,3 +104,9 @@ def test_what_cannot_be_taken_back_is_not_done_without_yes() -> None:
     result = CliRunner().invoke(app, ["leases", "revoke", "uid/1"])
     assert result.exit_code == 4
     assert "--yes" in result.stderr
+
+
+async def test_a_redis_that_was_not_asked_is_not_called_well() -> None:
+    [found] = await redis_findings(Installation("default", "sluice"), None)
+    assert found.level is Level.WARN
+    assert "--redis-url" in found.cure
