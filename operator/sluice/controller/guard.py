@@ -83,8 +83,13 @@ class Guard:
         return job.key if job is not None else f"job {uid}"
 
     async def _tell(self, uid: str, reason: str, message: str) -> None:
+        """Tells it in the job's status; of a finished job by an Event: what is left to be done for it changes nothing of how it
+        ended, and nobody would write that there again."""
         job = self._world.jobs.get(uid)
         if job is None or job.is_deleted:
+            return
+        if job.is_finished:
+            await self._events.tell(job, reason, message, warning=True)
             return
         try:
             await self._statuses.stall(job, reason, message)

@@ -91,6 +91,25 @@ async def test_what_the_api_server_refuses_for_certain_is_told_once_on_the_job_i
     assert "exceeded quota" in statuses.told[0][2]
 
 
+async def test_a_finished_job_keeps_saying_how_it_ended_and_an_event_tells_what_fails_since() -> None:
+    world, statuses, guard = guarded()
+    ended = {
+        "phase": "Succeeded",
+        "reason": "Committed",
+        "message": "committed version 1 of file:/lake/orders",
+    }
+    world.job_seen(job_body("a", version=2) | {"status": ended})
+    for _ in range(3):
+        await guard.on("uid-a", fails(ApiError(403, "Forbidden", "may not patch pods")))
+    await guard.on("uid-a", fails(KeyError("x")))
+    assert statuses.told == []
+    assert [(key, reason) for key, reason, _ in statuses.events] == [
+        ("etl/a", "ApiServerRefuses"),
+        ("etl/a", "OperatorFailed"),
+    ]
+    assert "may not patch pods" in statuses.events[0][2]
+
+
 async def test_a_status_without_a_place_for_words_is_told_of_by_one_event() -> None:
     world, statuses, guard = guarded()
     world.job_seen(job_body("a", version=2) | {"status": "text"})
