@@ -15,7 +15,6 @@ Schema = dict[str, Any]
 
 _TEXT: Schema = {"type": "string", "default": ""}
 _FLAG: Schema = {"type": "boolean"}
-_LABELS: Schema = {"type": "object", "additionalProperties": {"type": "string"}, "default": {}}
 _OBJECT: Schema = {"type": "object", "default": {}}
 _OBJECTS: Schema = {"type": "array", "items": {"type": "object"}, "default": []}
 """What Kubernetes itself describes is left to the API server, which refuses what it doesn't know."""
@@ -43,7 +42,31 @@ _NAME = _matching(rf"{_LABEL}(\.{_LABEL})*", longest=253)
 _NAMES: Schema = {"type": "array", "items": _NAME, "default": []}
 _NAMESPACE = _matching(_LABEL, longest=63)
 _NAMESPACES: Schema = {"type": "array", "items": _NAMESPACE, "uniqueItems": True}
-_KEY = _matching("[-._a-zA-Z0-9]+", longest=253)
+_KEY = _matching(r"\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*", longest=253)
+
+_WORD = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PREFIX = rf"{_LABEL}(\.{_LABEL})*/"
+
+
+def _map_of(key: str, value: Schema) -> Schema:
+    """Not by propertyNames: Helm names a wrong place for what these refuse."""
+    keys = {"patternProperties": {f"^{key}$": value}, "additionalProperties": False}
+    return {"type": "object", **keys, "default": {}}
+
+
+_LABELS = _map_of(f"({_PREFIX})?{_WORD}", _matching(f"({_WORD})?"))
+_ANNOTATIONS = _map_of(f"({_PREFIX.replace('a-z', 'A-Za-z')})?{_WORD}", {"type": "string"})
+
+
+def _objects_with(*texts: str) -> Schema:
+    """What the chart itself compares with its own; the rest of them is left to the API server."""
+    named = {text: {"type": "string", "minLength": 1} for text in texts}
+    return {
+        "type": "array",
+        "items": {"type": "object", "properties": named, "required": [*texts]},
+        "default": [],
+    }
+
 
 _UNIT = "([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
 _QUANTITY: Schema = {
@@ -78,7 +101,7 @@ _PLACEMENT: Mapping[str, Schema] = {
     "tolerations": _OBJECTS,
     "affinity": _OBJECT,
     "priorityClassName": _or_empty(_NAME),
-    "podAnnotations": _LABELS,
+    "podAnnotations": _ANNOTATIONS,
     "podLabels": _LABELS,
 }
 
@@ -141,12 +164,12 @@ def schema() -> Schema:
                         "image": _IMAGE,
                         "resources": _RESOURCES,
                         "verbose": _FLAG,
-                        "extraEnv": _OBJECTS,
+                        "extraEnv": _objects_with("name"),
                         "extraEnvFrom": _OBJECTS,
-                        "extraVolumes": _OBJECTS,
-                        "extraVolumeMounts": _OBJECTS,
+                        "extraVolumes": _objects_with("name"),
+                        "extraVolumeMounts": _objects_with("name", "mountPath"),
                         "serviceAccount": _closed(
-                            {"name": _or_empty(_NAME), "create": _FLAG, "annotations": _LABELS}
+                            {"name": _or_empty(_NAME), "create": _FLAG, "annotations": _ANNOTATIONS}
                         ),
                         **_PLACEMENT,
                     }

@@ -213,6 +213,65 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end }}
 
+{{/* What is said of pods, and contradicts itself or what the chart says of them. */}}
+{{- define "sluice.checkPods" -}}
+{{- $parts := dict "operator" .Values.operator }}
+{{- if .Values.redis.install }}{{ $_ := set $parts "redis" .Values.redis }}{{ end }}
+{{- /* Importing its program took the operator 128 MiB and 1.5 s of CPU; it has to start within 120 s. Redis took 12 MiB empty. */}}
+{{- $floors := dict "operator" (dict "memory" "128Mi" "cpu" "50m") "redis" (dict "memory" "32Mi") }}
+{{- range $part, $pod := $parts }}
+{{- range $key := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
+{{- if hasKey ($pod.podLabels | default dict) $key }}
+{{- fail (printf "%s.podLabels has %s, which the chart sets itself, because Services find the pod by it: leave it out" $part $key) }}
+{{- end }}
+{{- end }}
+{{- if hasKey ($pod.podAnnotations | default dict) "checksum/config" }}
+{{- fail (printf "%s.podAnnotations has checksum/config, which the chart sets itself: leave it out" $part) }}
+{{- end }}
+{{- $requests := $pod.resources.requests | default dict }}
+{{- range $name, $limit := $pod.resources.limits }}
+{{- $bytes := include "sluice.bytes" $limit | float64 }}
+{{- if and (hasKey $requests $name) (lt $bytes (include "sluice.bytes" (get $requests $name) | float64)) }}
+{{- fail (printf "%s.resources.limits.%s %v is below %s.resources.requests.%s %v: lower the request, or raise the limit" $part $name $limit $part $name (get $requests $name)) }}
+{{- end }}
+{{- $floor := get (get $floors $part) $name }}
+{{- if and $floor (lt $bytes (include "sluice.bytes" $floor | float64)) }}
+{{- fail (printf "%s.resources.limits.%s %v is too little to start with: set %s or more" $part $name $limit $floor) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .Values.redis.install (lt (include "sluice.bytes" .Values.redis.maxMemory | float64) (include "sluice.bytes" "4mb" | float64)) }}
+{{- fail (printf "redis.maxMemory %s is too little: an empty Redis takes 1mb of it, so set 4mb or more" .Values.redis.maxMemory) }}
+{{- end }}
+{{- $variables := list }}
+{{- if .Values.redis.existingUrl.secret }}{{ $variables = append $variables "SLUICE_REDIS_URL" }}{{ end }}
+{{- if or .Values.redis.install .Values.redis.existingSecret }}{{ $variables = append $variables "SLUICE_REDIS_PASSWORD" }}{{ end }}
+{{- range .Values.operator.extraEnv }}
+{{- if has .name $variables }}
+{{- fail (printf "operator.extraEnv has %s twice, or the chart sets it itself (redis.existingSecret and redis.existingUrl say from which Secret): leave it out" .name) }}
+{{- end }}
+{{- $variables = append $variables .name }}
+{{- end }}
+{{- $volumes := list "config" "tmp" }}
+{{- range .Values.operator.extraVolumes }}
+{{- if has .name $volumes }}
+{{- fail (printf "operator.extraVolumes has %s twice, or it is the name of one of the chart's own (config, tmp): choose another" .name) }}
+{{- end }}
+{{- $volumes = append $volumes .name }}
+{{- end }}
+{{- $paths := list "/etc/sluice" "/tmp" }}
+{{- range .Values.operator.extraVolumeMounts }}
+{{- if not (has .name $volumes) }}
+{{- fail (printf "operator.extraVolumeMounts has %s, which is no volume (%s): add it to operator.extraVolumes" .name (join ", " $volumes)) }}
+{{- end }}
+{{- $path := printf "/%s" .mountPath | clean }}
+{{- if has $path $paths }}
+{{- fail (printf "operator.extraVolumeMounts has the mountPath %s twice, or it is one of the chart's own (/etc/sluice, /tmp): choose another" $path) }}
+{{- end }}
+{{- $paths = append $paths $path }}
+{{- end }}
+{{- end }}
+
 {{/* (dict "root" $ "name" "..." "on" "pre-delete" "args" (list ...)): a Job of the operator's image that runs one of its hooks. */}}
 {{- define "sluice.hookJob" -}}
 {{- $name := printf "%s-%s" (include "sluice.name" .root) .name -}}

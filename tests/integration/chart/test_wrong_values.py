@@ -12,6 +12,13 @@ from sluice.api.base import Json
 ACCOUNT_OF_THE_HOOKS = ("jobServiceAccount.name=sluice-hooks", "runtimes.default.serviceAccount=sluice-hooks")
 
 
+def _mounts(*mounts: str) -> tuple[str, ...]:
+    return tuple(
+        f"operator.extraVolumeMounts[{number}].name={name},operator.extraVolumeMounts[{number}].mountPath={path}"
+        for number, (name, path) in enumerate(mount.split("=") for mount in mounts)
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
@@ -59,6 +66,67 @@ ACCOUNT_OF_THE_HOOKS = ("jobServiceAccount.name=sluice-hooks", "runtimes.default
         (("redis.existingUrl.secret=Bad Name",), "at '/redis/existingUrl/secret'"),
         (("monitoring.serviceMonitor.interval=banana",), "at '/monitoring/serviceMonitor/interval'"),
         (("monitoring.serviceMonitor.interval=",), "at '/monitoring/serviceMonitor/interval'"),
+        (("redis.key=.",), "at '/redis/key'"),
+        (("redis.key=..",), "at '/redis/key'"),
+        (("redis.existingUrl.key=..url",), "at '/redis/existingUrl/key'"),
+        (("operator.podLabels.a b=x",), "at '/operator/podLabels': additional properties 'a b' not allowed"),
+        (("redis.podLabels.team=a b",), "at '/redis/podLabels/team'"),
+        ((f"redis.podLabels.team={'x' * 64}",), "at '/redis/podLabels/team'"),
+        (("operator.nodeSelector.a//b=x",), "at '/operator/nodeSelector': additional properties"),
+        (("operator.podAnnotations.a b=x",), "at '/operator/podAnnotations': additional properties"),
+        (("operator.serviceAccount.annotations.a b=x",), "at '/operator/serviceAccount/annotations'"),
+        (
+            (r"operator.podLabels.app\.kubernetes\.io/component=x",),
+            "operator.podLabels has app.kubernetes.io/component, which the chart sets itself",
+        ),
+        (
+            (r"redis.podLabels.app\.kubernetes\.io/instance=x",),
+            "redis.podLabels has app.kubernetes.io/instance, which the chart sets itself",
+        ),
+        (("redis.podAnnotations.checksum/config=x",), "redis.podAnnotations has checksum/config, which"),
+        (("operator.extraEnv[0].value=x",), "at '/operator/extraEnv/0': missing property 'name'"),
+        (
+            ("operator.extraEnv[0].name=SLUICE_REDIS_PASSWORD",),
+            "operator.extraEnv has SLUICE_REDIS_PASSWORD twice, or the chart sets it itself",
+        ),
+        (
+            (
+                "redis.install=false",
+                "redis.existingUrl.secret=x",
+                "operator.extraEnv[0].name=SLUICE_REDIS_URL",
+            ),
+            "operator.extraEnv has SLUICE_REDIS_URL twice, or the chart sets it itself",
+        ),
+        (("operator.extraEnv[0].name=A", "operator.extraEnv[1].name=A"), "operator.extraEnv has A twice"),
+        (("operator.extraVolumes[0].name=tmp",), "operator.extraVolumes has tmp twice, or it is the name of"),
+        (_mounts("lake=/lake"), "operator.extraVolumeMounts has lake, which is no volume (config, tmp)"),
+        (
+            _mounts("tmp=/etc/sluice/"),
+            "operator.extraVolumeMounts has the mountPath /etc/sluice twice, or it",
+        ),
+        (_mounts("config=tmp"), "operator.extraVolumeMounts has the mountPath /tmp twice, or it is one of"),
+        (_mounts("tmp=/a", "tmp=/a/"), "operator.extraVolumeMounts has the mountPath /a twice"),
+        (
+            ("operator.resources.limits.memory=256Mi",),
+            "operator.resources.limits.memory 256Mi is below operator.resources.requests.memory 512Mi",
+        ),
+        (
+            ("redis.resources.limits.cpu=.04",),
+            "redis.resources.limits.cpu .04 is below redis.resources.requests.cpu 50m",
+        ),
+        (
+            ("operator.resources.requests=null", "operator.resources.limits.memory=1"),
+            "operator.resources.limits.memory 1 is too little to start with: set 128Mi or more",
+        ),
+        (
+            ("operator.resources.requests=null", "operator.resources.limits.cpu=1m"),
+            "operator.resources.limits.cpu 1m is too little to start with: set 50m or more",
+        ),
+        (
+            ("redis.resources.requests=null", "redis.resources.limits.memory=5Mi", "redis.maxMemory=4mb"),
+            "redis.resources.limits.memory 5Mi is too little to start with: set 32Mi or more",
+        ),
+        (("redis.maxMemory=900kb",), "redis.maxMemory 900kb is too little"),
         (
             ("redis.maxMemory=300mb",),
             "redis.maxMemory 300mb is not below redis.resources.limits.memory 256Mi",
@@ -175,6 +243,12 @@ def _without_what_may_be_empty(values: Json) -> Json:
         *("redis.resources.limits.memory=168M", "redis.resources.limits.memory=1073741824"),
         *("monitoring.serviceMonitor.interval=1m30s", "monitoring.serviceMonitor.interval=500ms"),
         *("operator.serviceAccount.name=a.dotted.name", "redis.persistence.storageClass=fast.ssd"),
+        *("redis.key=.hidden", "redis.key=a..b", "redis.existingUrl.key=-"),
+        *(r"operator.podLabels.example\.com/A_b\.c=", r"redis.podAnnotations.Example\.com/a=some words"),
+        *("redis.podLabels.team=A-b_c.d", r"operator.nodeSelector.kubernetes\.io/os=linux"),
+        *("operator.extraEnv[0].name=SLUICE_REDIS_URL", "operator.extraEnv[0].name=a.b"),
+        *(f"{','.join(_mounts(mount))}" for mount in ("tmp=/tmp/more", "config=/etc/sluice-too")),
+        *("operator.resources.limits.memory=512Mi", "operator.resources.limits.cpu=.1"),
     ],
 )
 def test_what_kubernetes_takes_is_taken(helm: Helm, value: str) -> None:
