@@ -2,12 +2,27 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from sluice.api.base import Model
 from sluice.api.identifiers import ObjectName, SemanticVersion
 from sluice.api.runtime import Driver, Executor, Image, Runtime
 from sluice.engines.pod_template import PodTemplate
+from sluice.footprint import refused_settings
+
+
+def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
+    """Raises what is wrong with each setting at its own place: no job could run with it."""
+    problems = [
+        InitErrorDetails(
+            type=PydanticCustomError("rule", "{why}", {"why": why}), loc=(name,), input=conf[name]
+        )
+        for name, why in refused_settings(conf)
+    ]
+    if problems:
+        raise ValidationError.from_exception_data("sparkConf", problems)
+    return conf
 
 
 class RuntimeProfile(Model):
@@ -23,7 +38,7 @@ class RuntimeProfile(Model):
     service_account: ObjectName | None = None
     driver: Driver = Driver(cores=1, memory="1g")
     executor: Executor = Executor(instances=1, cores=1, memory="1g")
-    spark_conf: dict[str, str] = Field(default_factory=dict)
+    spark_conf: Annotated[dict[str, str], AfterValidator(_none_is_refused)] = Field(default_factory=dict)
     driver_pod: PodTemplate = Field(default_factory=dict)
     """Pod template of the driver, for example with volumes, tolerations or environment variables."""
     executor_pod: PodTemplate = Field(default_factory=dict)

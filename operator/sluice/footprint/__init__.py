@@ -13,6 +13,7 @@ from sluice.footprint.model import (
     unknown_footprints,
 )
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
+from sluice.footprint.sql.settings import refused_settings
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.write import Texts
 
@@ -30,6 +31,7 @@ __all__ = [
     "TableFootprint",
     "Texts",
     "footprint_of",
+    "refused_settings",
     "split",
     "texts_of",
     "unknown_footprints",

@@ -22,6 +22,7 @@ def refuse_folders_elsewhere(spark_conf: Mapping[str, str], locations: Iterable[
         if location.without_scheme:
             folder = location.text.removeprefix("file:")
             raise NotUnderstoodError(
-                f"{folder} names no file system, and with {name} = {value} under sparkConf it is not a folder: write it "
-                f"with its scheme, such as {value.strip().rstrip('/')}{folder}, also in a DeltaTablePolicy that names it"
+                f"{folder} names no file system, and with {name} = {value} under sparkConf of the job or of its runtime "
+                f"profile it is not a folder: write it with its scheme, such as {value.strip().rstrip('/')}{folder}, also in a "
+                "DeltaTablePolicy that names it"
             )

@@ -193,6 +193,21 @@ def test_a_configuration_that_is_wrong_is_told_unless_another_installation_is_na
     assert "watchNamespace" in wrong["message"]
 
 
+def test_a_profile_in_which_no_job_could_run_is_told_with_its_setting(
+    cluster: Played, kubeconfig: Path
+) -> None:
+    config = _config(cluster)
+    config["runtimes"]["default"]["sparkConf"] |= {"spark.kubernetes.driver.pod.name": "x"}
+    _install_config(cluster, config)
+    code, found = _examined(kubeconfig, cluster)
+    [wrong] = [one for one in found["fail"] if one["check"] == "configuration"]
+    assert code == 1
+    assert (
+        "runtimes.default.sparkConf.spark.kubernetes.driver.pod.name: Sluice proves the end"
+        in wrong["message"]
+    )
+
+
 @pytest.mark.parametrize("leader", ["", "gone"])
 def test_what_a_leader_told_that_is_gone_is_not_well(cluster: Played, kubeconfig: Path, leader: str) -> None:
     wrong = OperatorCondition(

@@ -49,6 +49,15 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
                 ("driverPod: {spec: {containers: {name: a}}}", "driverPod.spec.containers"),
                 ("driverPod: {spec: {containers: [a]}}", "driverPod.spec.containers.0"),
                 ("driverPod: {spec: {containers: [{env: {A: b}}]}}", "driverPod.spec.containers.0.env"),
+                (
+                    "sparkConf: {spark.kubernetes.driver.pod.name: x}",
+                    "sparkConf.spark.kubernetes.driver.pod.name",
+                ),
+                (
+                    "sparkConf: {spark.sql.sources.partitionoverwritemode: dynamic}",
+                    "sparkConf.spark.sql.sources.partitionoverwritemode",
+                ),
+                ("sparkConf: {spark.sql.ansi.enabled: 'yes'}", "sparkConf.spark.sql.ansi.enabled"),
                 ("executorPod: {spec: {containers: [a]}}", "executorPod.spec.containers.0"),
                 ("executorPod: {spec: {tolerations: {key: a}}}", "executorPod.spec.tolerations"),
             )
@@ -76,6 +85,23 @@ def test_a_mistake_is_told_in_the_words_of_the_file(tmp_path: Path) -> None:
         "watchNamespaces: must be a list",
         "runtimes: is required",
     }
+
+
+def test_each_setting_that_no_job_could_run_with_is_named_and_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "operator.yaml"
+    file.write_text(
+        "runtimes:\n  default: {sparkVersion: 4.2.0}\n  big: {sparkVersion: 4.2.0, sparkConf: {spark.x: '1', "
+        "spark.kubernetes.driver.pod.name: x, spark.kubernetes.driver.label.sluice.dev/job-uid: z}}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError) as error:
+        load(file)
+    name, label = str(error.value).removeprefix(f"{file}: ").split("; ")
+    assert name.startswith(
+        "runtimes.big.sparkConf.spark.kubernetes.driver.pod.name: Sluice proves the end of a run"
+    )
+    assert label.startswith("runtimes.big.sparkConf.spark.kubernetes.driver.label.sluice.dev/job-uid: ")
+    assert all(one.endswith("remove it") for one in (name, label))
 
 
 def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:

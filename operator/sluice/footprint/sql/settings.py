@@ -2,7 +2,7 @@
 values."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -88,10 +88,16 @@ _IN_SQL = re.compile(r"(?:`([^`]+)`|([\w.:-]+))\s*\Z")
 
 
 def refuse_settings(spark_conf: Mapping[str, str]) -> None:
+    for name, why in refused_settings(spark_conf):
+        raise NotUnderstoodError(f"sparkConf {name}: {why}")
+
+
+def refused_settings(spark_conf: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The names of those that are refused, each with the reason."""
     for name, value in spark_conf.items():
         why = _why_not(name, value.strip())
         if why is not None:
-            raise NotUnderstoodError(f"sparkConf {name}: {why}")
+            yield name, why
 
 
 def _why_not(name: str, value: str) -> str | None:
