@@ -210,7 +210,7 @@ def adopt(
 
 def _needs_yes(why: str) -> None:
     outputs.say(f"nothing was done: {why}; if you are sure, add --yes", error=True)
-    raise typer.Exit(Exit.REFUSED)
+    raise typer.Exit(Exit.USAGE)
 
 
 def run(asking: Coroutine[Any, Any, T]) -> T:
@@ -220,10 +220,13 @@ def run(asking: Coroutine[Any, Any, T]) -> T:
 @contextmanager
 def cluster_is_needed() -> Iterator[None]:
     """Turns what a command cannot do into one line, without a trace."""
-    from sluice.online.errors import OnlineError
+    from sluice.online.errors import CalledWronglyError, OnlineError
 
     try:
         yield
+    except CalledWronglyError as error:
+        outputs.say(str(error), error=True)
+        raise typer.Exit(Exit.USAGE) from error
     except OnlineError as error:
         outputs.say(str(error), error=True)
         raise typer.Exit(Exit.REFUSED) from error

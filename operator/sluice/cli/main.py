@@ -1,18 +1,21 @@
 """`sluice`: what may run together, told from files, on a laptop or in a pull request; and what a cluster says."""
 
+import json
 import logging
 import sys
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sluice.api.names import DISTRIBUTION
 from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text
 from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
+from sluice.conflicts import Level
 from sluice.offline import answers, batch
 from sluice.offline.history import LogNotFoundError, read_log, replayed
 from sluice.offline.manifests import STANDARD_INPUT
@@ -25,7 +28,21 @@ _HELP = (
     "request. Some commands ask a cluster instead. Also runs as `kubectl sluice`."
 )
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=_HELP)
+
+class _Quiet(TyperGroup):
+    """Ends quietly where nobody reads on; Typer ends with the exit code of a bad verdict."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            outputs.end_quietly()
+
+
+app = typer.Typer(cls=_Quiet, no_args_is_help=True, add_completion=False, help=_HELP)
 cluster.add_to(app)
 app.add_typer(hooks, name="hooks", hidden=True)
 
@@ -86,7 +103,7 @@ def explain(
 ) -> None:
     """Says whether two jobs may run together, in which order they may commit, which one would lose, and why."""
     if batch_:
-        _answer_batch(files or [])
+        _answer_batch(files or [], fail_on)
         return
     if history is not None:
         if files or fail_on:
@@ -104,12 +121,15 @@ def explain(
         jobs = [jobs[0], _run_again(jobs[0])]
     if len(jobs) != 2:
         names = ", ".join(job.name for job in jobs) or "none"
-        outputs.say(f"explain compares two jobs, but understood {len(jobs)} ({names})", error=True)
+        why = f"explain compares two jobs, but understood {len(jobs)} ({names})"
+        if output is Format.JSON:
+            outputs.print_json({"error": why, "troubles": answers.troubles_json(found.troubles)})
+        outputs.say(why, error=True)
         raise typer.Exit(Exit.INCOMPLETE if found.troubles else Exit.USAGE)
     outputs.print_not_yet(job.job for job in found.jobs)
     explanation = explained(jobs[0], jobs[1], found.knowledge)
     if output is Format.JSON:
-        outputs.print_json(answers.explanation_json(explanation))
+        outputs.print_json(answers.explanation_json(explanation, found.troubles))
     else:
         pair_text.show(explanation, outputs.console())
     outputs.leave(found.troubles, explanation.level, fail_on)
@@ -139,17 +159,24 @@ def _replay(table: Path, within: float, output: Format, *, everything: bool) -> 
         raise typer.Exit(Exit.INCOMPLETE)
 
 
-def _answer_batch(files: list[Path]) -> None:
+def _answer_batch(files: list[Path], fail_on: FailOn | None) -> None:
     if len(files) > 1:
         raise typer.BadParameter("--batch reads one file of JSON lines, or standard input")
+    errors: list[object] = []
+    worst = Level.NEVER
     try:
         with files[0].open(encoding="utf-8") if files else sys.stdin as lines:
             for answer in batch.answers(lines):
-                sys.stdout.write(answer + "\n")
+                sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
                 sys.stdout.flush()
+                if "error" in answer:
+                    errors.append(answer["id"])
+                else:
+                    worst = max(worst, batch.level_of(answer))
     except FileNotFoundError as error:
         outputs.say(f"{files[0]}: there is no such file", error=True)
         raise typer.Exit(Exit.INCOMPLETE) from error
+    outputs.leave(errors, worst, fail_on)
 
 
 @app.command()

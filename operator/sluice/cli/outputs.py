@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from enum import IntEnum, StrEnum
 from itertools import accumulate
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -23,6 +23,7 @@ from sluice.offline.jobs import Job
 from sluice.offline.manifests import Trouble
 
 _PIPE_WIDTH = 120
+_SIGPIPE = 128 + 13
 _ESCAPED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories of what is not seen and yet does something: control and format characters, halves of a pair that is none,
 separators of lines and paragraphs."""
@@ -33,6 +34,7 @@ class Exit(IntEnum):
     FOUND = 1
     """What --fail-on asked to fail on was found; for `status`: something is wrong."""
     USAGE = 2
+    """Called wrongly, so that nothing was asked, or without the --yes that it needs."""
     INCOMPLETE = 3
     """Some of what was given could not be used; the rest was."""
     REFUSED = 4
@@ -79,6 +81,9 @@ def _shown_text(text: Text) -> Text:
 
 
 class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        end_quietly()
+
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(shown(text), **options)
 
@@ -93,6 +98,14 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return _Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def end_quietly() -> NoReturn:
+    """Ends as whatever writes into a pipe that nobody reads on, such as that of `| head -1`: no verdict has this exit code."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):  # what is left in their buffers is written at the end
+        os.dup2(nowhere, stream.fileno())
+    raise SystemExit(_SIGPIPE)
 
 
 def say(text: str, *, error: bool = False) -> None:
@@ -119,7 +132,7 @@ def print_not_yet(jobs: Iterable[Job]) -> None:
             out.print(f"! {job.name}: {why}", style="yellow", soft_wrap=True)
 
 
-def leave(troubles: Collection[Trouble], worst: Level = Level.NEVER, fail_on: FailOn | None = None) -> None:
+def leave(troubles: Collection[object], worst: Level = Level.NEVER, fail_on: FailOn | None = None) -> None:
     """Ends with the exit code that a pipeline can act on."""
     if fail_on is not None and worst >= Level[fail_on.name]:
         raise typer.Exit(Exit.FOUND)

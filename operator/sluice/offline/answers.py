@@ -32,7 +32,7 @@ def pair_json(pair: Pair) -> Json:
     }
 
 
-def explanation_json(explanation: Explanation) -> Json:
+def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ()) -> Json:
     directions = [
         {"table": table, **verdict_json(verdict), "readers": verdict.readers}
         for _, _, verdict, table in explanation.directions
@@ -51,6 +51,7 @@ def explanation_json(explanation: Explanation) -> Json:
         "widened": {job.name: list(job.widened) for job in (explanation.first, explanation.second)},
         "notYet": {one.name: list(one.job.not_yet) for one in (explanation.first, explanation.second)},
         "assumptions": list(explanation.assumptions),
+        "troubles": troubles_json(troubles),
     }
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import pair_of
+from sluice.conflicts import Level, pair_of
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.offline.answers import pair_json
 from sluice.offline.given_facts import UnusableError, facts_of, object_in
@@ -17,10 +17,10 @@ from sluice.predicates import PredicateError
 from sluice.tables import TableFacts, TableKey
 
 
-def answers(lines: Iterable[str]) -> Iterator[str]:
+def answers(lines: Iterable[str]) -> Iterator[Json]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield json.dumps(answer(line, number), ensure_ascii=False)
+            yield answer(line, number)
 
 
 def answer(line: str, number: int) -> Json:
@@ -36,6 +36,11 @@ def answer(line: str, number: int) -> Json:
         return {"id": name, "error": "the line is nested too deeply"}
     except (UnusableError, NotUnderstoodError, PredicateError) as error:
         return {"id": name, "error": str(error)}
+
+
+def level_of(answer: Json) -> Level:
+    """The worse verdict of an answer that has no error."""
+    return max(Level[answer[side]["verdict"].upper()] for side in ("firstLoses", "secondLoses"))
 
 
 def explained(asked: Mapping[str, Any]) -> Json:

@@ -23,7 +23,7 @@ from sluice.controller.config import (
 )
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, Kube
-from sluice.online.errors import OnlineError
+from sluice.online.errors import CalledWronglyError, OnlineError
 
 PATIENCE = 5.0
 OWN_CONFIG = Path("/etc/sluice/sluice.yaml")
@@ -59,7 +59,7 @@ def installation(
     """The installation as the operator's own configuration file names it; options given beside it win. In an operator's pod its
     file is taken where none is named, unless another installation is."""
     if redis_url and (why := unusable(redis_url)):
-        raise OnlineError(f"--redis-url {why}")
+        raise CalledWronglyError(f"--redis-url {why}")
     known = _known(config) if config is not None else None
     if config is None and own_config.exists():
         own = _known(own_config)
@@ -112,7 +112,7 @@ async def cluster() -> AsyncIterator[Kube]:
 @asynccontextmanager
 async def redis_of(at: Installation) -> AsyncIterator[Redis]:
     if at.redis_url is None:
-        raise OnlineError(
+        raise CalledWronglyError(
             "it is not known where its Redis is: set --redis-url, or --config to the operator's own configuration"
         )
     client = Redis.from_url(

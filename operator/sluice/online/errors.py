@@ -6,3 +6,7 @@ It is also imported where Kubernetes and Redis are not installed, which is what 
 
 class OnlineError(Exception):
     """Says what happened, to what, and what to do."""
+
+
+class CalledWronglyError(OnlineError):
+    """Nothing was asked: an option is missing, or is none."""

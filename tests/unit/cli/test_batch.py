@@ -146,12 +146,32 @@ def test_bad_lines_say_why_and_the_rest_goes_on() -> None:
         json.dumps({"id": "a", "table": {"schema": 3}, "first": APPEND, "second": APPEND}): "table.schema",
     }
     result = CliRunner().invoke(app, ["explain", "--batch"], input="\n".join([*bad, good]))
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 3, result.output
     *errors, last = [json.loads(line) for line in result.output.splitlines()]
     assert last["id"] == "good"
     assert last["order"] == "second-then-first"
     for found, why in zip(errors, bad.values(), strict=True):
         assert why in found["error"]
+
+
+def test_fail_on_is_for_the_worst_answer_and_an_error_is_no_verdict() -> None:
+    lines = [
+        json.dumps({"table": TABLE, "first": first, "second": DELETE}) for first in (APPEND, DELETE, None)
+    ]
+    for given, fail_on, code in (
+        (lines[:2], [], 0),
+        (lines[:1], ["--fail-on", "will"], 0),
+        (lines[:2], ["--fail-on", "may"], 1),
+        (lines[2:], ["--fail-on", "may"], 3),
+    ):
+        result = CliRunner().invoke(app, ["explain", "--batch", *fail_on], input="\n".join(given))
+        assert result.exit_code == code, result.output
+
+
+def test_a_table_may_be_empty_but_must_be_there() -> None:
+    line = {"first": APPEND, "second": DELETE}
+    assert answer(json.dumps(line), 1)["error"] == "table must be an object"
+    assert "error" not in answer(json.dumps(line | {"table": {}}), 1)
 
 
 def test_a_catalog_that_commits_is_a_safe_store() -> None:

@@ -1,6 +1,9 @@
 """`sluice explain A B`: a verdict that is understood at once, and a changed line that is true."""
 
 import json
+import os
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,8 @@ from unit.cli.folders import (
     sluice,
     write,
 )
+
+OPERATOR = Path(__file__).parents[3] / "operator"
 
 
 @pytest.fixture
@@ -210,6 +215,36 @@ def test_exit_codes_are_for_pipelines(folder: Path) -> None:
     assert sluice("explain", delete).exit_code == 2
     assert sluice("explain", delete, bad).exit_code == 3
     assert sluice("explain", delete, other, bad).exit_code == 3
+
+
+def test_what_could_not_be_used_is_in_the_json_whether_or_not_there_is_an_answer(folder: Path) -> None:
+    write(folder, other=job("other", UNPINNED_MERGE), bad=job("bad", "SELECT 1"))
+    answered = json.loads(sluice(*given(folder, "delete", "other", "bad"), "-o", "json").stdout)
+    not_answered = json.loads(sluice(*given(folder, "delete", "bad"), "-o", "json").stdout)
+    assert answered["order"] == "none"
+    assert not_answered["error"] == "explain compares two jobs, but understood 1 (delete)"
+    for found in (answered, not_answered):
+        [trouble] = found["troubles"]
+        assert trouble["place"] == str(folder / "bad.yaml")
+    assert json.loads(sluice(*given(folder, "delete"), "-o", "json").stdout)["troubles"] == []
+
+
+@pytest.mark.parametrize("more", [(), ("-o", "json"), ("--fail-on", "may")])
+@pytest.mark.parametrize("stderr", [subprocess.PIPE, subprocess.STDOUT])
+def test_a_pipe_that_nobody_reads_ends_quietly_and_with_no_code_of_a_verdict(
+    folder: Path, more: tuple[str, ...], stderr: int
+) -> None:
+    write(folder, other=job("other", UNPINNED_MERGE), bad=job("bad", "SELECT 1"))
+    asked = [*map(str, given(folder, "delete", "other", "bad")), *more]
+    nobody, pipe = os.pipe()
+    os.close(nobody)
+    command = [sys.executable, "-m", "sluice.cli.main", *asked]
+    done = subprocess.run(command, cwd=OPERATOR, stdout=pipe, stderr=stderr, check=False)
+    os.close(pipe)
+    assert done.returncode == 141
+    if done.stderr is not None:
+        [said] = done.stderr.decode().splitlines()
+        assert said.startswith("! ")
 
 
 def test_a_missing_file_and_missing_facts_are_named(folder: Path) -> None:

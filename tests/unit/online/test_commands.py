@@ -44,7 +44,7 @@ def test_commands_without_a_cluster_import_none_of_what_needs_one(tmp_path: Path
 
 def test_a_command_that_is_not_told_where_its_redis_is_says_how_to_tell_it() -> None:
     result = CliRunner().invoke(app, ["adopt"], env={"SLUICE_REDIS_URL": ""})
-    assert result.exit_code == 4
+    assert result.exit_code == 2
     assert "--redis-url" in result.stderr
     assert "Traceback" not in result.output
 
@@ -59,7 +59,7 @@ def test_a_redis_that_is_not_there_is_named() -> None:
 @pytest.mark.parametrize("url", ["redis://:sup3r/Half@h:6379/0", "redis://h:99999/0", "redis://[::1"])
 def test_a_redis_url_that_cannot_be_read_is_told_without_a_word_of_it(command: list[str], url: str) -> None:
     result = CliRunner().invoke(app, [*command, "--redis-url", url])
-    assert result.exit_code == 4
+    assert result.exit_code == 2
     assert "cannot be read as redis://" in " ".join(result.stderr.split())
     assert "Traceback" not in result.output
     assert "sup3r" not in result.output
@@ -102,7 +102,7 @@ def test_an_operators_own_file_says_nothing_of_another_installation(
 
 def test_what_cannot_be_taken_back_is_not_done_without_yes() -> None:
     result = CliRunner().invoke(app, ["leases", "revoke", "uid/1"])
-    assert result.exit_code == 4
+    assert result.exit_code == 2
     assert "--yes" in result.stderr
 
 
