@@ -24,7 +24,7 @@ from sluice.controller.policies import PolicyStatuses
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.stopping import end, heed_signals
-from sluice.controller.surroundings import Surroundings
+from sluice.controller.surroundings import Refusals, Surroundings
 from sluice.controller.table_reader import TableReader
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
@@ -40,16 +40,20 @@ async def run(config: OperatorConfig) -> None:
     stop = asyncio.Event()
     heed_signals(stop)
     metrics = Metrics()
-    kube = await Kube.connect(asked=metrics.asked_api, pace=Pace(config.api_qps, config.api_burst))
+    refusals = Refusals()
+
+    def asked(verb: str, resource: str, code: int, seconds: float) -> None:
+        metrics.asked_api(verb, resource, code, seconds)
+        refusals.asked(verb, resource, code, seconds)
+
+    kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
     redis = connected(config.redis_url, metrics.asked_redis)
     world = World(config.runtimes)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     tables = TableReader(world, OpenTables().facts)
     logs = RunLogs(world.mark)
     conditions = Conditions()
-    leadership = await LeadershipBeside.connect(
-        conditions, config, partial(Kube.connect, asked=metrics.asked_api)
-    )
+    leadership = await LeadershipBeside.connect(conditions, config, partial(Kube.connect, asked=asked))
     watchers = tuple(
         Watcher(kube, mirror, namespace)
         for mirror in world.mirrors
@@ -57,7 +61,7 @@ async def run(config: OperatorConfig) -> None:
         for namespace in namespaces
     )
     pulse = Pulse()
-    surroundings = Surroundings(kube, world, config)
+    surroundings = Surroundings(kube, world, config, refusals)
 
     def missing() -> list[str]:
         refused = conditions.failing(OperatorConditionType.LEASE_TABLE_USABLE, REFUSES_US)

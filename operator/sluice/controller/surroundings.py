@@ -7,6 +7,7 @@ and nothing has to be restarted.
 import asyncio
 import logging
 import time
+from collections.abc import Set
 from dataclasses import dataclass
 
 from sluice.api.operator_status import OperatorConditionType
@@ -28,7 +29,10 @@ EVERY = 60.0
 ALL_RIGHTS_EVERY = 300.0
 SOON = 3.0
 """Seconds between looks while something is missing."""
+REFUSALS_EVERY = 30.0
+"""Seconds between looks because something was refused: an admission rule may refuse things all the time, with all rights there."""
 _MOST_NAMED = 5
+_FORBIDDEN = 403
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,30 @@ class Obstacle:
     message: str
 
 
+class Refusals:
+    """What the API server has refused as forbidden since the last look, by verb and kind: a right may have gone."""
+
+    def __init__(self) -> None:
+        self._heard: set[tuple[str, str]] = set()
+
+    def asked(self, verb: str, plural: str, code: int, _seconds: float) -> None:
+        """Told of each request of this process, in any thread."""
+        if code == _FORBIDDEN:
+            self._heard.add((verb, plural))
+
+    def take(self) -> set[tuple[str, str]]:
+        heard, self._heard = self._heard, set()
+        return heard
+
+
 class Surroundings:
-    def __init__(self, kube: Kube, world: World, config: OperatorConfig) -> None:
+    def __init__(
+        self, kube: Kube, world: World, config: OperatorConfig, refusals: Refusals | None = None
+    ) -> None:
         self._kube = kube
         self._world = world
+        self._refusals = refusals or Refusals()
+        self._heeded_at = -REFUSALS_EVERY
         self._rights = tuple(asks(rights_of(config.deployment), config.namespace, config.watch_namespaces))
         self._differences: tuple[Difference, ...] = ()
         self._unasked: ApiError | None = None
@@ -73,14 +97,26 @@ class Surroundings:
         looked_at = time.monotonic()
         while True:
             await asyncio.sleep(SOON)
-            if self._asked_at is None or self._is_anything_wrong or time.monotonic() - looked_at >= EVERY:
-                await self._look()
+            doubted = self._doubted()
+            is_due = self._asked_at is None or time.monotonic() - looked_at >= EVERY
+            if doubted or is_due or self._is_anything_wrong:
+                await self._look(doubted)
                 looked_at = time.monotonic()
                 self._world.wake()
 
-    async def _look(self) -> None:
+    def _doubted(self) -> set[Ask]:
+        """The rights without which something may have been refused."""
+        if time.monotonic() - self._heeded_at < REFUSALS_EVERY:
+            return set()
+        refused = self._refusals.take()
+        doubted = {ask for ask in self._rights if (ask.verb, ask.right.resource.plural) in refused}
+        if doubted:
+            self._heeded_at = time.monotonic()
+        return doubted
+
+    async def _look(self, doubted: Set[Ask]) -> None:
         await self._look_at_definitions()
-        await self._look_at_rights()
+        await self._look_at_rights(doubted)
 
     async def _look_at_definitions(self) -> None:
         try:
@@ -90,10 +126,11 @@ class Surroundings:
         else:
             self._unasked = None
 
-    async def _look_at_rights(self) -> None:
-        """Asks for all rights from time to time, and for those that are lacking each time: there is a request for each."""
+    async def _look_at_rights(self, doubted: Set[Ask]) -> None:
+        """Asks for all rights from time to time, and for those that are doubted or lacking each time: there is a request for
+        each."""
         is_due = self._asked_at is None or time.monotonic() - self._asked_at >= ALL_RIGHTS_EVERY
-        wanted = self._rights if is_due else self._lacking
+        wanted = [ask for ask in self._rights if is_due or ask in doubted or ask in self._lacking]
         try:
             self._lacking = tuple([ask for ask in wanted if not await may_i(self._kube, ask)])
         except ApiError as error:

@@ -14,7 +14,8 @@ import yaml
 from kubernetes import client
 
 from devenv.stack import Stack
-from integration.operator.accounts import account_with, rules_of
+from integration.objects import Server
+from integration.operator.accounts import Rules, account_with, rules_of
 from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, rewrite
 from integration.operator.process import OperatorProcess, configuration
@@ -175,6 +176,7 @@ def test_the_rights_of_the_list_are_enough_and_one_that_lacks_is_named(
             eventually(lambda: "Admitted" in cluster.events_of("allowed"), "its Events are written")
             cluster.operator_tells("RightsGranted", "True")
             assert "is forbidden" not in operator.told()
+            _one_goes_and_comes_back(cluster, Server.of(own_stack.kubeconfig), account, everything)
         finally:
             operator.kill()
     fewer = {
@@ -191,6 +193,28 @@ def test_the_rights_of_the_list_are_enough_and_one_that_lacks_is_named(
             assert f"may not create events in namespace {cluster.namespace}" in told["message"]
         finally:
             operator.kill()
+
+
+def _one_goes_and_comes_back(cluster: Played, server: Server, account: str, everything: Rules) -> None:
+    """What is refused for it tells, long before all rights are asked for again; and a job that has ended says how."""
+    roles = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{cluster.namespace}/roles"
+    role, rules = f"{roles}/{cluster.namespace}-{account}", everything[cluster.namespace]
+    fewer = [rule for rule in rules if (rule["resources"], rule["verbs"]) != (["pods"], ["patch"])]
+    uid = cluster.apply("refused", rewrite("/lake/refused"))
+    driver = cluster.start("refused")
+    cluster.reaches("refused", "Running")
+    server.ask("PATCH", role, {"rules": fewer}, content="application/merge-patch+json")
+    driver.succeeds("file:/lake/refused")
+    ended = cluster.reaches("refused", "Succeeded")
+    told = cluster.operator_tells("RightsGranted", "False")
+    assert f"may not patch pods in namespace {cluster.namespace}" in told["message"]
+    eventually(lambda: "ApiServerRefuses" in cluster.events_of("refused"), "an Event tells what is refused")
+    assert f"{uid}/1" in cluster.holders()
+    server.ask("PATCH", role, {"rules": rules}, content="application/merge-patch+json")
+    eventually(lambda: not cluster.holders(), "its lease is released", show=cluster.holders)
+    cluster.operator_tells("RightsGranted", "True")
+    assert cluster.status("refused") == ended
+    assert ended["reason"] == "Committed"
 
 
 def _written(folder: Path, kubeconfig: dict[str, Any]) -> Path:
