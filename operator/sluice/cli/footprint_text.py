@@ -14,9 +14,7 @@ def as_text(found: Found, assumptions: Iterable[str] = ()) -> str:
         lines.append(name)
         for table in job.tables:
             lines += _shown(table)
-    lines += [
-        f"Assumed: {assumption}. Give --table or --table-path to be sure." for assumption in assumptions
-    ]
+    lines += [f"Assumed: {assumption}." for assumption in assumptions]
     return "\n".join(lines)
 
 

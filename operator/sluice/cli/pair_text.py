@@ -52,7 +52,7 @@ def show(explanation: Explanation, out: Console) -> None:
     _show_widened((first, second), out)
     _show_advice(explanation, out)
     for assumption in explanation.assumptions:
-        out.print(f"Assumed: {assumption}. Give --table or --table-path to be sure.", style="dim")
+        out.print(hanging("Assumed: ", f"{assumption}.", out.width), style="dim")
 
 
 def _headline(explanation: Explanation) -> str:

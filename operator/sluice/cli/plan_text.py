@@ -20,7 +20,7 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_conflicts(plan, out, most)
     _show_savings(plan, out, most)
     for assumption in plan.assumptions:
-        out.print(hanging("Assumed: ", f"{assumption}. Give --table or --table-path to be sure.", out.width))
+        out.print(hanging("Assumed: ", f"{assumption}.", out.width))
 
 
 def _show_summary(plan: Plan, out: Console) -> None:
@@ -39,7 +39,9 @@ def _show_summary(plan: Plan, out: Console) -> None:
         )
     )
     if plan.troubles:
-        out.print(f"{_count(len(plan.troubles), 'place')} could not be used: see above.", style="yellow")
+        them = "it" if len(plan.troubles) == 1 else "them"
+        count = _count(len(plan.troubles), "place")
+        out.print(f"{count} could not be used: standard error names {them}.", style="yellow")
 
 
 def _show_widest(plan: Plan, out: Console) -> None:

@@ -49,7 +49,11 @@ class Knowledge:
 
     def assumptions_about(self, tables: Collection[TableKey]) -> list[str]:
         """Returns assumptions about the tables that jobs write; nothing is assumed of tables that they only read."""
-        return [f"{key}: {assumption}" for key, assumption in sorted(self.inferred.items()) if key in tables]
+        return [
+            f"{key}: {assumption}. Give --table or --table-path to be sure"
+            for key, assumption in sorted(self.inferred.items())
+            if key in tables
+        ]
 
     @property
     def names(self) -> Names:

@@ -22,6 +22,7 @@ except ImportError:  # PyYAML without libyaml: slower, otherwise the same
 
 STANDARD_INPUT = Path("-")
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_NO_MANIFESTS = frozenset({"_delta_log", "testdata"})
 _MOST_BYTES = 64 * 2**20
 _SEPARATOR = re.compile(r"^---(?:[ \t]|$)|^\.\.\.[ \t]*$")
 _TEMPLATE = re.compile(r"\{\{|\$\{")
@@ -132,7 +133,7 @@ def _below(folder: Path, troubles: list[Trouble]) -> Iterator[Path]:
 
 
 def _is_no_manifest(name: str) -> bool:
-    return name.startswith(".") or name == "_delta_log"
+    return name.startswith(".") or name in _NO_MANIFESTS
 
 
 def _read_file(file: Path, documents: Documents) -> None:

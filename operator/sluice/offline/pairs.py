@@ -1,5 +1,6 @@
 """A pair of jobs, explained: both directions, where they meet, and which changed line would keep them apart."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -10,7 +11,10 @@ from sluice.footprint.sql.advice import how_to_bind
 from sluice.offline.advice import Change, changes_of
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
-from sluice.tables import TableKey
+from sluice.tables import LINK_LOG_STORE, LogStore, TableKey
+
+_LOST_COMMITS = "lost-commits"
+_IS_LOG_STORE = "spark.delta.logStore."
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,29 @@ def explained(first: Understood, second: Understood, knowledge: Knowledge) -> Ex
         pair,
         tables,
         remedies,
-        tuple(knowledge.assumptions_about({*first.footprint.keys, *second.footprint.keys})),
+        (
+            *knowledge.assumptions_about({*first.footprint.keys, *second.footprint.keys}),
+            *assumptions_about_stores([(first, second, pair)]),
+        ),
     )
+
+
+def assumptions_about_stores(pairs: Iterable[tuple[Understood, Understood, Pair]]) -> list[str]:
+    """Returns the tables where two jobs would lose commits by the LogStore that Delta has for `file:` itself. The operator
+    knows the settings of the jobs' runtime profile; from files alone they are not known."""
+    tables = {
+        table.table
+        for first, second, pair in pairs
+        if _LOST_COMMITS in (pair.first_loses.rule, pair.second_loses.rule)
+        for job in (first, second)
+        for table in job.footprint.tables
+        if table.log_store is LogStore.RENAME and not any(_IS_LOG_STORE in key for key in job.job.conf)
+    }
+    return [
+        f"{table}: its jobs are taken to commit through Delta's own LogStore, because no runtime profile is known here. If theirs "
+        f"sets a safe one, such as {LINK_LOG_STORE}, say logStore: Safe in a DeltaTablePolicy or in the facts of --table"
+        for table in sorted(tables)
+    ]
 
 
 def _remedies(first: Understood, second: Understood, pair: Pair, knowledge: Knowledge) -> list[Remedy]:

@@ -12,7 +12,7 @@ from sluice.offline.advice import Change, changes_of
 from sluice.offline.graph import Widest, widest_set
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.manifests import Trouble
-from sluice.offline.pairs import Understood, hints_of, is_better, perhaps_one
+from sluice.offline.pairs import Understood, assumptions_about_stores, hints_of, is_better, perhaps_one
 from sluice.offline.workspace import Workspace
 from sluice.tables import TableKey
 
@@ -73,7 +73,9 @@ def planned(workspace: Workspace) -> Plan:
     edges = tuple(_edges(jobs))
     widest = widest_set(len(jobs), [(edge.first, edge.second) for edge in edges])
     savings = tuple(_savings(jobs, edges, workspace.knowledge))
-    return Plan(jobs, edges, widest, savings, tuple(workspace.assumptions), tuple(workspace.troubles))
+    stores = assumptions_about_stores((jobs[edge.first], jobs[edge.second], edge.pair) for edge in edges)
+    assumptions = (*workspace.assumptions, *stores)
+    return Plan(jobs, edges, widest, savings, assumptions, tuple(workspace.troubles))
 
 
 def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:

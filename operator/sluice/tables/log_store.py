@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sluice.tables.identity import TableKey
 
-_LINK = "dev.sluice.delta.LinkLogStore"
+LINK_LOG_STORE = "dev.sluice.delta.LinkLogStore"
 _SPELLED = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}
 """Schemes that lead to one store."""
 _SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs"})
@@ -59,7 +59,7 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     scheme = table.text.partition(":")[0]
     classes = {conf[key] for key in _settings_of(table.scheme, scheme) if key in conf}
     if scheme == "file":
-        return LogStore.LINK if classes == {_LINK} else LogStore.RENAME
+        return LogStore.LINK if classes == {LINK_LOG_STORE} else LogStore.RENAME
     if scheme == "s3":
         return _OF_S3.get(frozenset(classes), LogStore.UNKNOWN)
     if scheme in _CONDITIONAL:

@@ -21,6 +21,7 @@ OF_OTHERS = (
     "gitops/argocd",
     "gitops/kustomization.yaml",
     "install/lake.yaml",
+    "install/orders.facts.yaml",
     "install/values.yaml",
     "migrating/orders.facts.yaml",
     "migrating/spark-application/before.yaml",

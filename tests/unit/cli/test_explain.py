@@ -295,6 +295,16 @@ def test_a_store_that_is_taken_to_be_unsafe_can_be_said_to_be_safe(tmp_path: Pat
     assert "never run together" not in sluice(*files, tmp_path / "policy.yaml").stdout
 
 
+def test_of_a_job_that_sets_its_own_log_store_none_is_assumed(tmp_path: Path) -> None:
+    sql = "INSERT INTO delta.`/lake/t` VALUES (1)"
+    conf = {"spark.delta.logStore.class": "org.example.Store"}
+    write(tmp_path, a=job("a", sql), b=job("b", sql), c=job("c", sql, runtime={"sparkConf": conf}))
+    for other, assumed in (("a", 1), ("b", 1), ("c", 0)):
+        one, two = (tmp_path / f"{name}.yaml" for name in (other if other == "c" else "a", other))
+        found = json.loads(sluice("explain", one, two, "-o", "json").stdout)
+        assert (found["firstLoses"]["rule"], len(found["assumptions"])) == ("lost-commits", assumed)
+
+
 def test_a_pair_that_nothing_helps_is_told_so(folder: Path) -> None:
     write(folder, same=job("same", PINNED_DELETE.replace("id = 1", "id = 2")))
     shown = sluice(*given(folder, "delete", "same")).stdout

@@ -140,6 +140,11 @@ def test_an_unusable_place_is_named_and_the_rest_is_planned(folder: Path) -> Non
     assert next(t["place"] for t in found["troubles"] if "half" in t["place"]).endswith("line 4, column 7")
 
 
+def test_it_is_said_where_the_unusable_places_are_named(folder: Path) -> None:
+    (folder / "list.yaml").write_text("- 1\n")
+    assert "1 place could not be used: standard error names it." in sluice("plan", folder).stdout
+
+
 def test_windows_files_and_many_documents_in_one_are_read(tmp_path: Path) -> None:
     documents = (job("a", PINNED_DELETE), job("b", OTHER_DAY), json.dumps(FACTS))
     text = "\r\n---\r\n".join(documents)

@@ -1,5 +1,6 @@
 """What the examples say about who runs beside whom comes true as they are written: by name, with the policies beside them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,28 @@ def test_an_assumption_is_told_of_the_tables_that_the_jobs_write_alone() -> None
 
 def test_a_footprint_for_programs_is_json_also_where_no_job_is_found() -> None:
     assert sluice("footprint", EXAMPLES / "policy-bind-name.yaml", "-o", "json").stdout == "[]\n"
+
+
+def test_the_jobs_of_the_install_page_are_planned_as_the_page_says_they_run() -> None:
+    found = json.loads(sluice("plan", EXAMPLES / "install", "-o", "json").stdout)
+    assert found["runTogether"]["jobs"] == ["make-orders", "load-monday", "load-tuesday"]
+    assert {(one["first"], one["second"], one["verdict"]) for one in found["conflicts"]} == {
+        ("load-monday", "forget-customer", "may"),
+        ("load-tuesday", "forget-customer", "may"),
+    }
+    assert (found["assumptions"], found["troubles"]) == ([], [])
+
+
+def test_a_log_store_that_only_a_profile_could_tell_is_called_an_assumption() -> None:
+    jobs = [EXAMPLES / "install" / name for name in ("make-orders.yaml", "orders.yaml")]
+    [assumed] = json.loads(sluice("plan", *jobs, "-o", "json").stdout)["assumptions"]
+    assert assumed.startswith("file:/lake/orders: its jobs are taken to commit through Delta's own LogStore")
+    assert "Assumed: file:/lake/orders: " in sluice("plan", *jobs).stdout
+
+
+def test_a_folder_of_test_data_is_read_only_if_it_is_named() -> None:
+    found = json.loads(sluice("plan", EXAMPLES / "gitops", "-o", "json").stdout)
+    assert [one["name"] for one in found["jobs"]] == ["forget-customer-7", "merge-shop-orders-2026-11-19"]
+    assert found["troubles"] == []
+    [folder] = EXAMPLES.rglob("DeltaWriteJob/testdata")
+    assert len(json.loads(sluice("plan", folder, "-o", "json").stdout)["jobs"]) > 10
