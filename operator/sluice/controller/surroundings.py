@@ -130,7 +130,8 @@ class Surroundings:
         """Asks for all rights from time to time, and for those that are doubted or lacking each time: there is a request for
         each."""
         is_due = self._asked_at is None or time.monotonic() - self._asked_at >= ALL_RIGHTS_EVERY
-        wanted = [ask for ask in self._rights if is_due or ask in doubted or ask in self._lacking]
+        again = {*doubted, *self._lacking}
+        wanted = [ask for ask in self._rights if is_due or ask in again]
         try:
             self._lacking = tuple([ask for ask in wanted if not await may_i(self._kube, ask)])
         except ApiError as error:
