@@ -193,6 +193,30 @@ def test_an_operator_on_a_lost_node_is_no_proof_and_it_is_told_which_pod_it_is_a
     assert let_go.returncode == 0, let_go.stderr
 
 
+def test_an_operator_that_never_ends_terminating_is_named_and_goes_on_until_it_is_removed(
+    hook: Hook, bodies: list[Json], kubectl: Kubectl, objects: OwnObjects
+) -> None:
+    """Its node answers no more: nobody tells the API server that it has ended."""
+    _operator_pod(bodies, kubectl, objects, "stuck", node="silent")
+    running = _container(running={"startedAt": "2026-01-01T00:00:00Z"})
+    status = {"phase": "Running", "containerStatuses": [running]}
+    objects.patch("pod", "stuck", {"status": status}, sub="status")
+    objects.delete("pod", "stuck")
+    stuck = objects.get("pod", "stuck")
+    assert stuck is not None
+    assert stuck["metadata"]["deletionTimestamp"]
+    refused = hook("may-go", "--patience", "1")
+    assert refused.returncode == FINAL
+    assert "pod stuck on node silent (Running) may still act" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert _replicas(kubectl, objects) == 1
+    _, _, told = refused.stderr.partition("remove it: kubectl ")
+    removed = kubectl(*shlex.split(told))
+    assert removed.returncode == 0, removed.stderr
+    let_go = hook("may-go")
+    assert let_go.returncode == 0, let_go.stderr
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_check_that_is_stopped_halfway_leaves_an_operator_that_goes_on(  # noqa: PLR0917 - fixtures
     start: Start,
@@ -301,12 +325,15 @@ def test_nothing_of_an_installation_is_left(hook: Hook, objects: OwnObjects, kub
     assert (again.returncode, again.stderr) == (0, "")
 
 
-def _operator_pod(bodies: list[Json], kubectl: Kubectl, objects: OwnObjects, name: str) -> None:
+def _operator_pod(
+    bodies: list[Json], kubectl: Kubectl, objects: OwnObjects, name: str, *, node: str | None = None
+) -> None:
     deployment = one(bodies, "Deployment")
     done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump(deployment))
     assert done.returncode == 0, done.stderr
     labels = deployment["spec"]["template"]["metadata"]["labels"]
-    objects.create("pod", DRIVER | {"metadata": {"name": name, "labels": labels}})
+    spec = DRIVER["spec"] | ({"nodeName": node} if node else {})
+    objects.create("pod", DRIVER | {"metadata": {"name": name, "labels": labels}, "spec": spec})
 
 
 def _container(**state: Json) -> Json:
