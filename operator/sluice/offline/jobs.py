@@ -11,6 +11,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import problems_of
+from sluice.offline.given_names import why_no_name
 from sluice.offline.manifests import Document, Documents, Trouble
 from sluice.tables import Policy
 
@@ -82,6 +83,8 @@ def _keep(document: Document, kind: str, places: dict[tuple[str, str], str], fou
         )
         return
     places[kind, name] = document.place
+    if (why := why_no_name(document)) is not None:  # it is answered all the same
+        found.troubles.append(Trouble(document.place, why))
     spec = document.body.get("spec")
     try:
         if kind == names.JOB_KIND:
