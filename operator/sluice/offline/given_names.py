@@ -5,6 +5,7 @@ from datetime import date, datetime
 from typing import Any
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJob
 from sluice.offline.manifests import Document
 
@@ -35,7 +36,8 @@ def _why(name: Any, kind: str, *, generated: bool) -> str | None:
     if generated:
         name = re.sub(r"(?<=.)-$", "a", name)  # what follows is letters and digits
     elif kind == names.JOB_KIND:
-        named = DeltaWriteJob.model_construct(metadata={"name": name})
+        only: Json = {"metadata": {"name": name}}
+        named = DeltaWriteJob.model_construct(**only)
         for rule in DeltaWriteJob.validations:
             if not rule.holds(named):
                 return rule.message.removeprefix("metadata.name ")
