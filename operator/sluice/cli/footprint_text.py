@@ -1,39 +1,48 @@
 """`sluice footprint`: what was understood of a job's manifest, for people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from rich.console import Console
+
+from sluice.cli.outputs import print_hanging
 from sluice.footprint import JobFootprint, TableFootprint
 from sluice.footprint.model import Metadata
 
 Found = list[tuple[str, JobFootprint]]
+_Line = tuple[str, str]
+"""A label, and the text beside it."""
 
 
-def as_text(found: Found, assumptions: Iterable[str] = ()) -> str:
-    lines = []
+def show(found: Found, out: Console, assumptions: Iterable[str] = ()) -> None:
     for name, job in found:
-        lines.append(name)
+        print_hanging(out, "", name)
         for table in job.tables:
-            lines += _shown(table)
-    lines += [f"Assumed: {assumption}." for assumption in assumptions]
-    return "\n".join(lines)
+            for label, text in _shown(table):
+                print_hanging(out, label, text, indent=len(label))
+    for assumption in assumptions:
+        print_hanging(out, "Assumed: ", f"{assumption}.")
 
 
-def _shown(table: TableFootprint) -> list[str]:
+def _shown(table: TableFootprint) -> Iterator[_Line]:
+    statement = f"  statement {table.statement}: "
     if table.hook:
-        return [
-            f"  statement {table.statement}: Optimize on {table.table.text}, by auto-compaction after its own commit",
-            f"    rewrites  {_where(table.writes_text)}; nothing says that auto-compaction is off",
-        ]
-    lines = [
-        f"  statement {table.statement}: {table.operation.value} on {table.table.text}",
-        f"    reads    {'nothing (blind)' if table.is_blind else _where(table.reads_text)}",
-        f"    writes   {_where(table.writes_text)}",
-    ]
+        yield statement, f"Optimize on {table.table.text}, by auto-compaction after its own commit"
+        yield _line("rewrites", f"{_where(table.writes_text)}; nothing says that auto-compaction is off")
+        return
+    yield statement, f"{table.operation.value} on {table.table.text}"
+    yield _line("reads", "nothing (blind)" if table.is_blind else _where(table.reads_text))
+    yield _line("writes", _where(table.writes_text))
     if table.metadata in _OF_METADATA:
-        lines.append(f"    changes  {_OF_METADATA[table.metadata]}")
-    lines += [f"    widened  {why}" for why in table.widened]
-    advised = (table.reads_advice, table.writes_advice)
-    return lines + [f"    advice   {advice}" for advice in advised if advice and advice not in table.widened]
+        yield _line("changes", _OF_METADATA[table.metadata])
+    for why in table.widened:
+        yield _line("widened", why)
+    for advice in (table.reads_advice, table.writes_advice):
+        if advice and advice not in table.widened:
+            yield _line("advice", advice)
+
+
+def _line(label: str, text: str) -> _Line:
+    return f"    {label:8} ", text
 
 
 def _where(condition: str) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sluice.cli.pair_text import hanging
+from sluice.cli.outputs import print_hanging
 from sluice.offline.history import Collision, Commit, Fate, History, Writer
 
 MOST = 10
@@ -20,7 +20,7 @@ def show(history: History, out: Console, most: int | None = MOST) -> None:
     _show_collisions(history, out, most)
     _show_cures(history, out)
     for text in _notes(history):
-        out.print(hanging("Note: ", text, out.width))
+        print_hanging(out, "Note: ", text)
 
 
 def _show_summary(history: History, out: Console) -> None:
@@ -112,7 +112,7 @@ def _show_cures(history: History, out: Console) -> None:
         count = history.total(fate)
         if count:
             line = f"{count:,} of {_counted(met, 'meeting')} ({count / met:.0%}): {what}"
-            out.print(hanging(f"{label}: ", line, out.width, _COLOURS[fate]))
+            print_hanging(out, f"{label}: ", line, colour=_COLOURS[fate])
     for writer in sorted(history.writers, key=_unpinned, reverse=True)[:3]:
         if _unpinned(writer) and history.total(Fate.PIN):
             commits = _counted(writer.commits, "commit")

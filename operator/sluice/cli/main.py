@@ -220,7 +220,7 @@ def footprint(
         shown = [answers.footprint_json(job) for job in found.jobs]
         outputs.print_json(shown[0] if len(shown) == 1 else shown)
     elif jobs:
-        outputs.say(footprint_text.as_text(jobs, found.assumptions))
+        footprint_text.show(jobs, outputs.console(), found.assumptions)
     if not found.jobs and not found.troubles:
         outputs.say("there is no DeltaWriteJob in it", error=True)
         raise typer.Exit(Exit.INCOMPLETE)

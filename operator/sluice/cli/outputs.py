@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from enum import IntEnum, StrEnum
 from itertools import accumulate
+from textwrap import wrap
 from typing import Any, NoReturn
 
 import typer
@@ -100,6 +101,26 @@ def console(*, stderr: bool = False) -> Console:
     return _Console(file=stream, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
+def print_hanging(
+    out: Console, label: str, text: str, *, colour: str = "", style: str = "", indent: int | None = None
+) -> None:
+    """Wraps between words. Further lines stand below the text, and not below its label: `indent` columns, or as many as the label
+    has, 12 at most. A word that is longer than a line stays whole, because nobody finds a path that is cut in two."""
+    label, text = shown(label), shown(text)
+    lines = "\n".join(
+        wrap(
+            text,
+            max(40, out.width),
+            initial_indent=" " * len(label),
+            subsequent_indent=" " * (min(len(label), 12) if indent is None else indent),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+    of_label = f"bold {colour}".strip() if label.strip() else ""
+    out.print(Text.assemble((label, of_label), lines[len(label) :]), style=style or None, soft_wrap=True)
+
+
 def end_quietly() -> NoReturn:
     """Ends as whatever writes into a pipe that nobody reads on, such as that of `| head -1`: no verdict has this exit code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -121,7 +142,7 @@ def print_troubles(troubles: Iterable[Trouble]) -> None:
     """Prints to standard error, so that what is piped on stays clean."""
     out = console(stderr=True)
     for trouble in troubles:
-        out.print(f"! {trouble}", style="yellow", soft_wrap=True)
+        print_hanging(out, "! ", str(trouble), style="yellow")
 
 
 def print_not_yet(jobs: Iterable[Job]) -> None:
@@ -129,7 +150,7 @@ def print_not_yet(jobs: Iterable[Job]) -> None:
     out = console(stderr=True)
     for job in jobs:
         for why in job.not_yet:
-            out.print(f"! {job.name}: {why}", style="yellow", soft_wrap=True)
+            print_hanging(out, "! ", f"{job.name}: {why}", style="yellow")
 
 
 def leave(troubles: Collection[object], worst: Level = Level.NEVER, fail_on: FailOn | None = None) -> None:

@@ -1,10 +1,9 @@
 """`sluice explain A B`, for people: the verdict first, then why, then which line to change."""
 
-from textwrap import wrap
-
 from rich.console import Console
 from rich.text import Text
 
+from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
 from sluice.offline.advice import Change
 from sluice.offline.pairs import Explanation, Remedy, Understood
@@ -26,24 +25,9 @@ _NO_NEWS = OF_ANOTHER
 """Not worth telling: every MERGE compares with columns of its source."""
 
 
-def hanging(label: str, text: str, width: int, colour: str = "") -> Text:
-    """Indents further lines to stand below the text, and not below its label."""
-    indent = " " * min(len(label), 12)
-    lines = wrap(
-        label + text,
-        max(40, width),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
-    style = f"bold {colour}".strip() if label.strip() else ""
-    return Text.assemble((label, style), "\n".join(lines)[len(label) :])
-
-
 def show(explanation: Explanation, out: Console) -> None:
     first, second = explanation.first, explanation.second
-    out.print(hanging("", _headline(explanation), out.width), style=f"bold {COLOURS[explanation.level]}")
+    print_hanging(out, "", _headline(explanation), style=f"bold {COLOURS[explanation.level]}")
     out.print()
     for loser, winner, verdict, table in explanation.directions:
         _show_direction(loser, winner, verdict, table, out)
@@ -52,7 +36,7 @@ def show(explanation: Explanation, out: Console) -> None:
     _show_widened((first, second), out)
     _show_advice(explanation, out)
     for assumption in explanation.assumptions:
-        out.print(hanging("Assumed: ", f"{assumption}.", out.width), style="dim")
+        print_hanging(out, "Assumed: ", f"{assumption}.", style="dim")
 
 
 def _headline(explanation: Explanation) -> str:
@@ -80,7 +64,7 @@ def _show_direction(
         line += f" with {verdict.exception}"
     out.print(line, style=COLOURS[verdict.level], soft_wrap=True)
     for name, text in _details(verdict, table):
-        out.print(hanging(f"    {name:8}", text, out.width))
+        print_hanging(out, f"    {name:8}", text)
     out.print()
 
 
@@ -101,7 +85,7 @@ def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
         reasons = [reason for reason in job.widened if not reason.endswith(_NO_NEWS)]
         for reason in reasons[:4]:
             text = f"Sluice assumes that {job.name} touches more than it may: {reason}"
-            out.print(hanging("  ", text, out.width), style="dim")
+            print_hanging(out, "  ", text, style="dim")
         if reasons:
             out.print()
 
@@ -111,7 +95,7 @@ def _show_advice(explanation: Explanation, out: Console) -> None:
         _show_remedy(remedy, out)
     if not any(remedy.helps_fully for remedy in explanation.remedies):
         for hint in explanation.hints:
-            out.print(hanging("Advice: ", hint, out.width))
+            print_hanging(out, "Advice: ", hint)
         if not explanation.remedies and not explanation.hints:
             out.print("No known change keeps them apart with the same result: one has to wait.")
 
@@ -132,4 +116,4 @@ def show_change(change: Change, out: Console) -> None:
         out.print(Text(f"  + {line.after}", style="green"), soft_wrap=True)  # to be copied as one line
     label = "Same result" if change.keeps_result else "A promise, check it first"
     colour = "green" if change.keeps_result else "yellow"
-    out.print(hanging(f"  {label}: ", f"{change.because}.", out.width, colour))
+    print_hanging(out, f"  {label}: ", f"{change.because}.", colour=colour)

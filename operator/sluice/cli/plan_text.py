@@ -5,7 +5,8 @@ from collections import Counter
 from rich.console import Console
 from rich.text import Text
 
-from sluice.cli.pair_text import COLOURS, hanging, show_change
+from sluice.cli.outputs import print_hanging
+from sluice.cli.pair_text import COLOURS, show_change
 from sluice.conflicts import Level, Order
 from sluice.offline.plan import Edge, Plan, Saving
 
@@ -20,7 +21,7 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_conflicts(plan, out, most)
     _show_savings(plan, out, most)
     for assumption in plan.assumptions:
-        out.print(hanging("Assumed: ", f"{assumption}.", out.width))
+        print_hanging(out, "Assumed: ", f"{assumption}.")
 
 
 def _show_summary(plan: Plan, out: Console) -> None:
@@ -51,7 +52,7 @@ def _show_widest(plan: Plan, out: Console) -> None:
     how = "no more can" if widest.exact else f"a greedy search found them; more than {widest.at_most} cannot"
     names = [plan.jobs[number].name for number in widest.members]
     shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-    out.print(hanging(f"{len(names)} can run together ({how}): ", shown, out.width))
+    print_hanging(out, f"{len(names)} can run together ({how}): ", shown)
 
 
 def _show_conflicts(plan: Plan, out: Console, most: int | None) -> None:
@@ -92,7 +93,7 @@ def _show_savings(plan: Plan, out: Console, most: int | None) -> None:
     for saving in hints[:most]:
         names = ", ".join(saving.jobs[:6]) + (" ..." if len(saving.jobs) > 6 else "")
         label = f"Up to {_count(saving.pairs, 'pair')} fewer: "
-        out.print(hanging(label, f"{saving.hint} ({names})", out.width))
+        print_hanging(out, label, f"{saving.hint} ({names})")
     left = sum(max(0, len(some) - most) for some in (changes, hints)) if most is not None else 0
     if left:
         out.print(f"  and {left} more: --all lists them", style="dim")

@@ -63,3 +63,8 @@ def sluice(*arguments: object, terminal_width: int = 100) -> Result:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+def complaints(result: Result) -> str:
+    """What is on standard error, each message in one line again."""
+    return result.stderr.replace("\n  ", " ")

@@ -243,7 +243,7 @@ def test_a_pipe_that_nobody_reads_ends_quietly_and_with_no_code_of_a_verdict(
     os.close(pipe)
     assert done.returncode == 141
     if done.stderr is not None:
-        [said] = done.stderr.decode().splitlines()
+        [said] = done.stderr.decode().replace("\n  ", " ").splitlines()
         assert said.startswith("! ")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from unit.cli.folders import PINNED_DELETE, job, sluice, write
+from unit.cli.folders import PINNED_DELETE, complaints, job, sluice, write
 
 LATE = {"runKey": "orders/2026-11-19", "admission": {"startTimeout": "5m"}}
 FIELDS = ("spec.runKey", "spec.admission.startTimeout")
@@ -28,7 +28,7 @@ def asked(command: str, folder: Path) -> list[object]:
 def test_each_field_that_is_refused_is_a_line_of_its_own(command: str, folder: Path) -> None:
     result = sluice(*asked(command, folder))
     assert result.exit_code == 0, result.output
-    told = [line.partition(": not supported yet: ")[0] for line in result.stderr.splitlines()]
+    told = [line.partition(": not supported yet: ")[0] for line in complaints(result).splitlines()]
     assert told == [f"! late: {field}" for field in FIELDS]
 
 

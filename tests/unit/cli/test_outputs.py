@@ -9,6 +9,7 @@ import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from typer.testing import CliRunner
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from sluice.cli import cluster, outputs
 from sluice.cli.main import app
 from sluice.online.errors import OnlineError
+from unit.cli.folders import job, sluice, write
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"
 ESCAPED = r"\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"
@@ -105,3 +107,56 @@ def test_a_manifest_cannot_tell_a_terminal_what_to_do(command: str, tmp_path: Pa
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert commands(result.stdout + result.stderr) == ""
     assert r"\u202e" in result.output
+
+
+AS_WIDE_AS = {"in a pipe": (None, 120), "as COLUMNS says": ("72", 72)}
+
+
+@pytest.mark.parametrize("where", AS_WIDE_AS)
+@pytest.mark.parametrize("command", ["footprint", "plan"])
+def test_lines_are_as_wide_as_they_may_be_and_no_wider(
+    command: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns, width = AS_WIDE_AS[where]
+    monkeypatch.delenv("COLUMNS", raising=False)
+    names = sorted(f"'customer number {number}'" for number in range(7))
+    named = " OR ".join(f"name = {name}" for name in names)
+    write(
+        tmp_path,
+        a=job(
+            "a",
+            f"DELETE FROM delta.`s3://lake/orders` WHERE {named}",
+            runKey="a",
+            admission={"startTimeout": "5m"},
+        ),
+        b=job("b", "DELETE FROM nothing WHERE (", retry={"limit": 0}),
+        facts='{path: "s3://lake/orders", schema: [{name: name, type: string}], partitionColumns: [name]}',
+    )
+    result = CliRunner().invoke(app, [command, str(tmp_path)], env={"COLUMNS": columns})
+    told = result.stderr.splitlines()
+    assert "! a: spec.runKey: not supported yet" in result.stderr
+    assert {line[:2] for line in told} == {"! ", "  "}, "what goes on stands below what it goes on from"
+    for line in [*told, *result.stdout.splitlines()]:
+        assert len(line) <= width
+    assert max(map(len, told)) > width - 20
+    if command == "footprint":
+        read = result.stdout.partition("reads")[2].partition("writes")[0]
+        assert " ".join(read.split()) == f"name IN ({', '.join(names)})"
+
+
+def test_a_word_that_is_longer_than_a_line_stays_whole(tmp_path: Path) -> None:
+    path = f"s3://lake/{'folder/' * 30}orders"
+    write(tmp_path, a=job("a", f"DELETE FROM delta.`{path}`"))
+    assert path in sluice("footprint", tmp_path).stdout
+    broken = tmp_path / f"{'long' * 40}.yaml"
+    broken.write_text("kind: DeltaWriteJob\nspec: [", encoding="utf-8")
+    assert sluice("plan", broken).stderr.startswith(f"! {broken},\n  line 3, column 1: is not YAML")
+
+
+def test_words_are_counted_as_they_are_shown() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=60)
+    outputs.print_hanging(console, "! ", "\x1b[0m " * 30)
+    told = out.getvalue().splitlines()
+    assert len(told) > 1
+    assert max(map(len, told)) <= 60

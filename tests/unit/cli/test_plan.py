@@ -12,6 +12,7 @@ from unit.cli.folders import (
     ORDERS,
     PINNED_DELETE,
     UNPINNED_MERGE,
+    complaints,
     job,
     policy,
     sluice,
@@ -163,7 +164,7 @@ def test_windows_files_and_many_documents_in_one_are_read(tmp_path: Path) -> Non
 def test_an_empty_folder_is_said_to_be_empty(tmp_path: Path) -> None:
     result = sluice("plan", tmp_path)
     assert result.exit_code == 3
-    assert "no YAML or JSON files" in result.stderr
+    assert "no YAML or JSON files" in complaints(result)
     assert "0 jobs" in result.stdout
 
 
@@ -191,13 +192,13 @@ def test_two_policies_for_one_table_are_a_trouble(tmp_path: Path) -> None:
         p=policy("p", table={"path": "s3://lake/orders"}),
         q=policy("q", table={"path": "s3a://lake//orders/"}),
     )
-    assert "another policy is about the same table" in sluice("plan", tmp_path).stderr
+    assert "another policy is about the same table" in complaints(sluice("plan", tmp_path))
 
 
 def test_a_policy_that_the_table_contradicts_is_named(folder: Path) -> None:
     write(folder, policy=policy("orders", table={"path": "s3://lake/orders"}, partitionBy=["region"]))
     result = sluice("plan", folder)
-    assert "a policy says partitionBy: region, but the table has date" in result.stderr
+    assert "a policy says partitionBy: region, but the table has date" in complaints(result)
     assert result.exit_code == 3
 
 

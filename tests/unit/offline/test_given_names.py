@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.cli.folders import sluice
+from unit.cli.folders import complaints, sluice
 
 SPECS = {
     "DeltaWriteJob": "{sql: 'DELETE FROM delta.`s3://lake/a`'}",
@@ -37,8 +37,8 @@ def test_a_name_that_the_api_server_refuses_is_told_with_its_line(
     )
     told = sluice("plan", file)
     assert told.exit_code == (0 if why is None else 3)
-    assert told.stderr.startswith(f"! {file}: " if why else "")
-    assert (why or "") in told.stderr
+    assert complaints(told).startswith(f"! {file}: " if why else "")
+    assert (why or "") in complaints(told)
     assert told.stdout.startswith("1 job on 1 table" if kind == "DeltaWriteJob" else "0 jobs")
 
 

@@ -8,7 +8,7 @@ import pytest
 from sluice.offline.given_facts import UnusableError, facts_of
 from sluice.offline.knowledge import _table_and_location
 from sluice.offline.manifests import read_files
-from unit.cli.folders import FACTS, PINNED_DELETE, job, sluice
+from unit.cli.folders import FACTS, PINNED_DELETE, complaints, job, sluice
 
 
 def test_a_pipe_or_device_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_every_trouble_is_one_line(tmp_path: Path) -> None:
 def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: a}\nspec: {sqll: x}\n")
     (tmp_path / "b.yaml").write_text("kind: DeltaWriteJob\nmetadata: {name: b}\n")
-    told = sluice("plan", tmp_path).stderr
+    told = complaints(sluice("plan", tmp_path))
     assert "a: spec.sqll (line 3): there is no such field; did you mean sql?" in told
     assert "b: spec: must be a mapping of fields" in told
 
@@ -96,7 +96,7 @@ def test_facts_that_would_count_for_nothing_are_named(tmp_path: Path, facts: str
     (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
     (tmp_path / "facts.yaml").write_text(facts)
     result = sluice("explain", tmp_path / "a.yaml", tmp_path / "a.yaml", "--table", tmp_path / "facts.yaml")
-    assert told in result.stderr
+    assert told in complaints(result)
     assert result.exit_code == 3
     assert "neither usable facts nor a log of it are given" in " ".join(result.stdout.split())
 
@@ -142,7 +142,7 @@ def test_a_local_table_whose_path_has_an_equals_sign_is_looked_for_there(tmp_pat
 def test_a_log_that_is_not_there_is_told_without_a_word_of_the_operator(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(job("a", PINNED_DELETE))
     result = sluice("plan", tmp_path, "--table-path", tmp_path / "nowhere")
-    assert f"{tmp_path / 'nowhere'}: there is no Delta table here" in result.stderr
+    assert f"{tmp_path / 'nowhere'}: there is no Delta table here" in complaints(result)
 
 
 def test_wrong_calls_are_answered_without_a_traceback(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
     one = "kind: DeltaWriteJob\nmetadata: {name: %s}\nspec:\n  sql: DELETE FROM t\n  retri: {}\n"
     items = "kind: List\nitems:\n- kind: DeltaWriteJob\n  metadata: {name: c}\n  spec:\n    sql: x\n    retri: {}\n"
     (tmp_path / "a.yaml").write_text(one % "a" + "---\n" + one % "b" + "---\n" + items)
-    told = sluice("plan", tmp_path).stderr
+    told = complaints(sluice("plan", tmp_path))
     for name, line in (("a", 5), ("b", 11), ("c", 19)):
         assert f"{name}: spec.retri (line {line}): there is no such field; did you mean retry?" in told
 
@@ -176,4 +176,4 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
 )  # fmt: skip
 def test_what_is_easily_got_wrong_in_yaml_is_named(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
-    assert told in sluice("plan", tmp_path).stderr
+    assert told in complaints(sluice("plan", tmp_path))
