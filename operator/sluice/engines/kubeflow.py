@@ -5,12 +5,11 @@ from typing import Any
 from sluice.api import names
 from sluice.engines.attempt import AttemptRun, driver_pod_name
 from sluice.engines.engine import Progress
+from sluice.engines.pod_template import ACCOUNT_FIELDS, DRIVER_CONTAINER, EXECUTOR_CONTAINER
 
 GROUP = "sparkoperator.k8s.io"
 VERSION = "v1beta2"
 PLURAL = "sparkapplications"
-DRIVER_CONTAINER = "spark-kubernetes-driver"
-EXECUTOR_CONTAINER = "spark-kubernetes-executor"
 
 
 _TERMINAL = frozenset({"COMPLETED", "FAILED"})
@@ -101,10 +100,8 @@ def _driver_template(run: AttemptRun, labels: dict[str, str], lease: dict[str, s
     message is read, and the pod tells the lease even when the application is gone."""
     template = run.profile.driver_pod
     metadata = template.get("metadata", {})
-    spec = template.get("spec", {})
-    containers = list(spec.get("containers", []))
-    given = next((c for c in containers if c.get("name") == DRIVER_CONTAINER), {"name": DRIVER_CONTAINER})
-    others = [c for c in containers if c.get("name") != DRIVER_CONTAINER]
+    spec = {field: given for field, given in template.get("spec", {}).items() if field not in ACCOUNT_FIELDS}
+    given, others = _containers(spec, DRIVER_CONTAINER)
     driver: dict[str, Any] = given | {"terminationMessagePolicy": "FallbackToLogsOnError"}
     if run.environment:
         driver["env"] = [*driver.get("env", []), *run.environment]
@@ -120,11 +117,17 @@ def _driver_template(run: AttemptRun, labels: dict[str, str], lease: dict[str, s
 
 
 def _executor_template(template: dict[str, Any]) -> dict[str, Any]:
-    """The profile's own template; a pod's spec must name a container."""
+    """The profile's own template. Spark takes the first container for the executor where none has the executor's name."""
     spec = template.get("spec", {})
-    return template | {
-        "spec": spec | {"containers": spec.get("containers") or [{"name": EXECUTOR_CONTAINER}]}
-    }
+    executor, others = _containers(spec, EXECUTOR_CONTAINER)
+    return template | {"spec": spec | {"containers": [executor, *others]}}
+
+
+def _containers(spec: dict[str, Any], own: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Spark's own container, as the template has it, and those that run beside it."""
+    given = spec.get("containers", [])
+    others = [container for container in given if container["name"] != own]
+    return next((container for container in given if container["name"] == own), {"name": own}), others
 
 
 def _placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:

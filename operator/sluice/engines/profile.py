@@ -1,27 +1,21 @@
 """Decides what a job runs on: a profile from the operator's configuration, with the job's own overrides on top."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import AfterValidator, Field, model_validator
 
 from sluice.api.base import Model
 from sluice.api.identifiers import ObjectName, SemanticVersion
 from sluice.api.runtime import Driver, Executor, Image, Runtime
-from sluice.engines.pod_template import PodTemplate
+from sluice.engines.pod_template import ACCOUNT_FIELDS, DriverPod, ExecutorPod, problems_at
 from sluice.footprint import refused_settings
 
 
 def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
     """Raises what is wrong with each setting at its own place: no job could run with it."""
-    problems = [
-        InitErrorDetails(
-            type=PydanticCustomError("rule", "{why}", {"why": why}), loc=(name,), input=conf[name]
-        )
-        for name, why in refused_settings(conf)
-    ]
-    if problems:
-        raise ValidationError.from_exception_data("sparkConf", problems)
+    found = [((name,), why, conf[name]) for name, why in refused_settings(conf)]
+    if found:
+        raise problems_at("sparkConf", found)
     return conf
 
 
@@ -39,10 +33,23 @@ class RuntimeProfile(Model):
     driver: Driver = Driver(cores=1, memory="1g")
     executor: Executor = Executor(instances=1, cores=1, memory="1g")
     spark_conf: Annotated[dict[str, str], AfterValidator(_none_is_refused)] = Field(default_factory=dict)
-    driver_pod: PodTemplate = Field(default_factory=dict)
+    driver_pod: DriverPod = Field(default_factory=dict)
     """Pod template of the driver, for example with volumes, tolerations or environment variables."""
-    executor_pod: PodTemplate = Field(default_factory=dict)
+    executor_pod: ExecutorPod = Field(default_factory=dict)
     """Pod template of the executors."""
+
+    @model_validator(mode="after")
+    def _drivers_run_as_the_account_that_it_names(self) -> Self:
+        given = self.driver_pod.get("spec", {})
+        why = f"drivers run as the profile's serviceAccount, which is {self.service_account or 'not set'}: use that field"
+        found = [
+            (("driverPod", "spec", field), why, given[field])
+            for field in ACCOUNT_FIELDS
+            if given.get(field) not in (None, self.service_account)
+        ]
+        if found:
+            raise problems_at("runtime", found)
+        return self
 
     def with_overrides(self, runtime: Runtime | None) -> "RuntimeProfile":
         if runtime is None:

@@ -40,6 +40,34 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
             ("runtimes.default.executorPod.spec.containers.name=nonsense",),
             "at '/runtimes/default/executorPod/spec/containers'",
         ),
+        (
+            ("runtimes.default.driverPod.spec.containers[1].image=x",),
+            "at '/runtimes/default/driverPod/spec/containers/1': missing property 'name'",
+        ),
+        (
+            ("runtimes.default.driverPod.spec.containers[1].name=shipper",),
+            "at '/runtimes/default/driverPod/spec/containers/1': missing property 'image'",
+        ),
+        (
+            (r"runtimes.default.driverPod.metadata.labels.sluice\.dev/job=x",),
+            "at '/runtimes/default/driverPod/metadata/labels/sluice.dev~1job'",
+        ),
+        (
+            ("runtimes.default.executorPod.metadata.annotations.spark-role=driver",),
+            "at '/runtimes/default/executorPod/metadata/annotations/spark-role'",
+        ),
+        (
+            ("runtimes.default.driverPod.metadata.finalizers={a/b,sluice.dev/lease}",),
+            "at '/runtimes/default/driverPod/metadata/finalizers/1'",
+        ),
+        (
+            ("runtimes.default.driverPod.metadata.name=mine",),
+            "at '/runtimes/default/driverPod/metadata/name'",
+        ),
+        (
+            ("runtimes.default.driverPod.spec.restartPolicy=Always",),
+            "at '/runtimes/default/driverPod/spec/restartPolicy'",
+        ),
         (("apiBurst=0",), "at '/apiBurst': minimum"),
         (("watchNamespaces={Team A}",), "at '/watchNamespaces/0'"),
         (("operator.image.pullPolicy=Sometimes",), "at '/operator/image/pullPolicy'"),

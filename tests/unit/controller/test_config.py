@@ -87,6 +87,113 @@ def test_a_mistake_is_told_in_the_words_of_the_file(tmp_path: Path) -> None:
     }
 
 
+TOLD_APART = "tell pods apart by it, and set it themselves: remove it"
+NAMED = "give each pod its name, in the namespace of its job: remove it"
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "says"),
+    [
+        *(
+            (f"{pod}: {{{part}}}", f"{pod}.{place}", says)
+            for pod in ("driverPod", "executorPod")
+            for part, place, says in (
+                (
+                    "metadata: {labels: {sluice.dev/job-uid: z}}",
+                    "metadata.labels.sluice.dev/job-uid",
+                    TOLD_APART,
+                ),
+                ("metadata: {labels: {spark-role: driver}}", "metadata.labels.spark-role", TOLD_APART),
+                (
+                    "metadata: {labels: {app.kubernetes.io/name: sluice}}",
+                    "metadata.labels.app.kubernetes.io/name",
+                    TOLD_APART,
+                ),
+                (
+                    "metadata: {annotations: {sluice.dev/lease: z}}",
+                    "metadata.annotations.sluice.dev/lease",
+                    TOLD_APART,
+                ),
+                ("metadata: {finalizers: [a/b, sluice.dev/lease]}", "metadata.finalizers.1", TOLD_APART),
+                ("metadata: {name: n}", "metadata.name", NAMED),
+                ("metadata: {generateName: n}", "metadata.generateName", NAMED),
+                ("metadata: {namespace: kube-system}", "metadata.namespace", NAMED),
+                (
+                    "metadata: {ownerReferences: [{uid: y}]}",
+                    "metadata.ownerReferences",
+                    "objects of its run: remove it",
+                ),
+                ("metadata: {uid: y}", "metadata.uid", "there is no such field"),
+                (
+                    "spec: {schedulingGates: [{name: a/b}, {name: sluice.dev/never-starts}]}",
+                    "spec.schedulingGates.1.name",
+                    TOLD_APART,
+                ),
+                ("spec: {restartPolicy: Always}", "spec.restartPolicy", "must be 'Never', not 'Always'"),
+                (
+                    "spec: {containers: [{name: main, env: []}]}",
+                    "spec.containers.0.image",
+                    "rename it",
+                ),
+                ("spec: {containers: [{env: []}]}", "spec.containers.0.name", "runs beside it"),
+                (
+                    "spec: {containers: [{name: a, image: x}, {name: a, image: x}]}",
+                    "spec.containers.1.name",
+                    "two containers are called a: rename one",
+                ),
+            )
+        ),
+        (
+            "driverPod: {spec: {containers: [{name: spark-kubernetes-driver, restartPolicy: Always}]}}",
+            "driverPod.spec.containers.0.restartPolicy",
+            "ended once: remove it",
+        ),
+        (
+            "driverPod: {spec: {containers: [{name: spark-kubernetes-driver, terminationMessagePath: /x}]}}",
+            "driverPod.spec.containers.0.terminationMessagePath",
+            "/dev/termination-log: remove it",
+        ),
+        (
+            "driverPod: {spec: {serviceAccountName: boss}}",
+            "driverPod.spec.serviceAccountName",
+            "not set: use that field",
+        ),
+        (
+            "serviceAccount: spark, driverPod: {spec: {serviceAccount: boss}}",
+            "driverPod.spec.serviceAccount",
+            "which is spark: use that field",
+        ),
+    ],
+)
+def test_what_would_have_one_pod_taken_for_another_is_refused_in_its_template(
+    tmp_path: Path, given: str, place: str, says: str
+) -> None:
+    file = tmp_path / "operator.yaml"
+    file.write_text(f"runtimes: {{default: {{sparkVersion: 4.2.0, {given}}}}}", encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        load(file)
+    assert str(error.value).startswith(f"{file}: runtimes.default.{place}: ")
+    assert str(error.value).endswith(says)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "driverPod: {metadata: {creationTimestamp: null, labels: {team: etl}, finalizers: [a/b]}}",
+        "driverPod: {metadata: {labels: {kueue.x-k8s.io/queue-name: lake}, annotations: {a: b}}}",
+        "driverPod: {spec: {hostNetwork: true, restartPolicy: Never, schedulingGates: [{name: a/b}]}}",
+        "driverPod: {spec: {initContainers: [{name: proxy, image: x, restartPolicy: Always}]}}",
+        "driverPod: {spec: {containers: [{name: spark-kubernetes-driver, env: []}, {name: a, image: x}]}}",
+        "serviceAccount: spark, driverPod: {spec: {serviceAccountName: spark}}",
+        "serviceAccount: spark, executorPod: {spec: {serviceAccountName: less}}",
+    ],
+)
+def test_a_template_may_say_what_pods_have_and_where_they_are_placed(tmp_path: Path, given: str) -> None:
+    file = tmp_path / "operator.yaml"
+    file.write_text(f"runtimes: {{default: {{sparkVersion: 4.2.0, {given}}}}}", encoding="utf-8")
+    assert load(file).runtimes
+
+
 def test_each_setting_that_no_job_could_run_with_is_named_and_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "operator.yaml"
     file.write_text(

@@ -133,6 +133,31 @@ def test_the_profiles_own_pod_template_is_kept() -> None:
     assert sidecar["name"] == "sidecar"
 
 
+@pytest.mark.parametrize("part", ["driver", "executor"])
+def test_sparks_own_container_comes_first_whatever_runs_beside_it(part: str) -> None:
+    own, beside = f"spark-kubernetes-{part}", {"name": "shipper", "image": "x"}
+    env = [{"name": "A", "value": "1"}]
+    for containers, own_env in (([beside], None), ([beside, {"name": own, "env": env}], env)):
+        profile = RuntimeProfile.model_validate(
+            {"sparkVersion": "4.2.0", f"{part}Pod": {"spec": {"containers": containers}}}
+        )
+        first, second = ENGINE.manifest(run(profile))["spec"][part]["template"]["spec"]["containers"]
+        assert (first["name"], first.get("env"), second) == (own, own_env, beside)
+
+
+def test_a_jobs_own_service_account_is_not_contradicted_by_the_template() -> None:
+    profile = RuntimeProfile.model_validate(
+        {
+            "sparkVersion": "4.2.0",
+            "serviceAccount": "spark",
+            "driverPod": {"spec": {"serviceAccountName": "spark", "priorityClassName": "low"}},
+        }
+    ).with_overrides(Runtime.model_validate({"serviceAccount": "mine"}))
+    driver = ENGINE.manifest(run(profile))["spec"]["driver"]
+    assert driver["serviceAccount"] == "mine"
+    assert set(driver["template"]["spec"]) == {"priorityClassName", "containers"}
+
+
 def test_a_jobs_own_runtime_goes_over_its_profile() -> None:
     runtime = Runtime.model_validate(
         {"image": "mine:1", "driver": {"memory": "8g"}, "sparkConf": {"spark.x": "2", "spark.y": "3"}}
