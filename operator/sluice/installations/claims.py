@@ -1,7 +1,7 @@
 """Reads what each installation of a cluster claims for itself, and finds claims that cannot stand beside each other."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
@@ -71,8 +71,17 @@ class Claim:
             raise ValueError("not the types of a claim's fields")
         if not all(isinstance(name, str) for name in fields["namespaces"]):
             raise ValueError("not all of its namespaces are texts")
+        try:
+            "".join(_texts(fields)).encode()
+        except UnicodeEncodeError as error:  # its parts are asked for, written and told
+            raise ValueError("one of its texts holds half a character, which nothing can write") from error
         identity = Identity(*(fields.pop(name) for name in ("cluster", "namespace", "deployment")))
         return cls(identity, **fields | {"namespaces": tuple(fields["namespaces"])})
+
+
+def _texts(fields: Mapping[str, str | list[str]]) -> Iterator[str]:
+    for given in fields.values():
+        yield from [given] if isinstance(given, str) else given
 
 
 @dataclass(frozen=True)

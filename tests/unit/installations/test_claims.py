@@ -1,5 +1,6 @@
 """No two installations act on the same jobs, or keep their leases in the same place."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -84,6 +85,22 @@ def test_a_claim_that_cannot_be_read_is_an_overlap(text: str) -> None:
     (found,) = overlaps(OWN, {"blue.sluice": text})
     assert found.other is None
     assert "cannot be read" in found.why
+
+
+@pytest.mark.parametrize("field", ["cluster", "namespace", "deployment", "redis", "keys", "since", "version"])
+def test_a_claim_with_half_a_character_cannot_be_read(field: str) -> None:
+    text = json.dumps(json.loads(OTHER.to_json()) | {field: "\ud800"})
+    (found,) = overlaps(OWN, {"blue.sluice": text})
+    assert found.other is None
+    assert found.why == (
+        "its claim cannot be read: one of its texts holds half a character, which nothing can write"
+    )
+
+
+def test_a_claim_of_a_namespace_with_half_a_character_cannot_be_read() -> None:
+    text = json.dumps(json.loads(OTHER.to_json()) | {"namespaces": ["blue", "x\udc00"]})
+    (found,) = overlaps(OWN, {"blue.sluice": text})
+    assert found.other is None
 
 
 def test_a_void_claim_goes_when_the_own_one_is_written() -> None:
