@@ -45,7 +45,7 @@ from sluice.predicates.project import from_conjuncts, from_whole
 from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
 from sluice.predicates.session import Session
 from sluice.predicates.syntax import refuse_templates
-from sluice.predicates.text import to_sql
+from sluice.predicates.text import example, to_sql
 from sluice.predicates.tree import (
     ALWAYS,
     NEVER,
@@ -88,6 +88,7 @@ __all__ = [
     "covers",
     "disjoint",
     "disjunction",
+    "example",
     "from_conjuncts",
     "from_whole",
     "overlap",

@@ -1,5 +1,7 @@
 """What is told to who wrote a statement: why it is refused, and what would help. Nothing is advised that would not."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from sluice.api.job import DeltaWriteJobSpec
@@ -39,10 +41,18 @@ def test_what_is_refused_says_what_to_write_in_its_place(sql: str, why: str) -> 
     assert why in told(sql)
 
 
-def one(sql: str, *, partitioned: bool = True) -> TableFootprint:
-    columns = Table.of({"id": "bigint", "day": "date"}, ["day"] if partitioned else [])
+BY_DAY = Table.of({"id": "bigint", "day": "date"}, ["day"])
+UTC = {"spark.sql.session.timeZone": "UTC"}
+NOT_PARTITIONED = Table.of({"id": "bigint", "day": "date"})
+
+
+def one(sql: str, *, columns: Table = BY_DAY) -> TableFootprint:
+    return one_of({"sql": sql}, columns)
+
+
+def one_of(spec: Mapping[str, object], columns: Table = BY_DAY) -> TableFootprint:
     facts = {KEY: TableFacts(columns=columns, log_store=LogStore.SAFE, dialect=oss("4.4.0"))}
-    return footprint_of(DeltaWriteJobSpec.model_validate({"sql": sql}), {}, facts=facts).tables[0]
+    return footprint_of(DeltaWriteJobSpec.model_validate(spec), UTC, facts=facts).tables[0]
 
 
 def test_a_merge_that_adds_no_rows_is_not_asked_where_they_land() -> None:
@@ -59,12 +69,71 @@ def test_a_merge_by_source_is_not_asked_for_a_condition_that_would_change_its_re
     assert str(read.reads_advice).startswith("WHEN NOT MATCHED BY SOURCE makes it read all of the table")
 
 
+@pytest.mark.parametrize(
+    ("sql", "as_in"),
+    [
+        (f"DELETE FROM {T} WHERE id = 1 OR id = 2", "WHERE (...) AND day = DATE '2026-11-19'"),
+        (f"UPDATE {T} SET id = 1", "WHERE day = DATE '2026-11-19'"),
+        (f"UPDATE {T} SET id = 1 WHERE id = 2", "WHERE (...) AND day = DATE '2026-11-19'"),
+        (f"INSERT INTO {T} REPLACE WHERE id = 1 SELECT 1, DATE '2026-11-19'", "REPLACE WHERE (...) AND day = DATE '2026-11-19'"),
+        (
+            f"MERGE INTO {T} t USING delta.`/s` s ON t.id = s.id WHEN MATCHED THEN DELETE",
+            "ON (...) AND t.day = DATE '2026-11-19'",
+        ),
+    ],
+)  # fmt: skip
+def test_what_to_write_is_told_with_an_example_of_the_table_s_own_column(sql: str, as_in: str) -> None:
+    assert one(sql).reads_advice == f"if only some partitions are meant, say which, as in {as_in}"
+
+
+def test_it_is_told_by_the_field_where_there_is_no_statement() -> None:
+    write = {
+        "table": {"path": "/lake/t"},
+        "source": {"sql": "SELECT 1"},
+        "mode": "Overwrite",
+        "replaceWhere": "id = 1",
+    }
+    assert str(one_of({"write": write}).reads_advice).endswith(
+        "as in replaceWhere: (...) AND day = DATE '2026-11-19'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("type_", "condition"),
+    [
+        ("date", "p = DATE '2026-11-19'"),
+        ("timestamp", "p = TIMESTAMP '2026-11-19 08:00:00'"),
+        ("timestamp_ntz", "p = TIMESTAMP_NTZ '2026-11-19 08:00:00'"),
+        ("string", "p = 'a'"),
+        ("varchar(20)", "p = 'a'"),
+        ("boolean", "p = TRUE"),
+        ("int", "p = 1"),
+        ("tinyint", "p = 1"),
+        ("decimal(10,2)", "p = 1"),
+        ("double", "p = 1.5D"),
+        ("float", "p = 1.5D"),
+        ("char(3)", None),
+        ("binary", None),
+    ],
+)
+def test_the_example_is_one_that_is_understood(type_: str, condition: str | None) -> None:
+    columns = Table.of({"id": "bigint", "p": type_}, ["p"])
+    told = one(f"DELETE FROM {T} WHERE id = 1", columns=columns).reads_advice
+    if condition is None:
+        assert told is None
+        return
+    assert str(told).endswith(f"WHERE (...) AND {condition}")
+    followed = one(f"DELETE FROM {T} WHERE (id = 1) AND {condition}", columns=columns)
+    assert not followed.reads.is_everything
+    assert followed.reads_advice is None
+
+
 def test_where_rows_land_is_asked_by_the_table_s_own_partitions() -> None:
     insert = f"INSERT INTO {T} SELECT id, day FROM delta.`/s`"
     advice = one(insert).writes_advice or ""
     assert advice.startswith("say where its rows land: spec.writes (")
     assert advice.endswith("), a condition on day")
-    assert one(insert, partitioned=False).writes_advice is None
+    assert one(insert, columns=NOT_PARTITIONED).writes_advice is None
 
 
 @pytest.mark.parametrize(

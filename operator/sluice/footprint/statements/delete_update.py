@@ -29,6 +29,8 @@ from sluice.predicates.syntax import condition_in
 from sluice.predicates.tree import leaves
 from sluice.tables import TableFacts
 
+_AND_WHERE = "WHERE (...) AND"
+
 
 def delete(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
@@ -52,7 +54,7 @@ def delete(reading: Reading) -> TableFootprint:
         removes=matching,
         not_by_row=against_rows(reading, [where]),
         widened=source.widened,
-        reads_advice=pin_advice(reading, matching) if reads.is_everything else None,
+        reads_advice=pin_advice(reading, _AND_WHERE, matching) if reads.is_everything else None,
     )
 
 
@@ -89,7 +91,9 @@ def update(reading: Reading) -> TableFootprint:
         metadata=evolution(reading),
         not_by_row=against_rows(reading, [where]),
         widened=source.widened,
-        reads_advice=pin_advice(reading, matching) if reads.is_everything else None,
+        reads_advice=pin_advice(reading, "WHERE" if where is None else _AND_WHERE, matching)
+        if reads.is_everything
+        else None,
     )
 
 

@@ -22,6 +22,7 @@ from sluice.predicates import (
     Region,
     conjunction,
     disjunction,
+    example,
     from_whole,
 )
 
@@ -155,7 +156,10 @@ def replace_where(
     node = condition.this if isinstance(condition, exp.Where) else condition
     predicate = reading.predicate(node, names=reading.own_names)
     adds = where_rows_may_land(reading, node, predicate, lands)
-    return _replaced(reading, predicate, adds, lands, source, certain=certain, identity=identity)
+    behind = f"{'REPLACE WHERE' if reading.field is None else 'replaceWhere:'} (...) AND"
+    return _replaced(
+        reading, predicate, adds, lands, source, certain=certain, identity=identity, behind=behind
+    )
 
 
 def _replaced(
@@ -167,8 +171,10 @@ def _replaced(
     *,
     certain: bool,
     identity: bool,
+    behind: str | None = None,
 ) -> TableFootprint:
-    """Replaces the rows that match; the new ones are checked against the condition."""
+    """Replaces the rows that match; the new ones are checked against the condition. `behind`: what one more condition would
+    stand behind, if its author wrote any."""
     whole = from_whole(predicate, simplified=False)
     recorded = reading.recorded(predicate) if reading.around.cautious else reading.scanned(whole)
     matching = partitions(predicate)
@@ -186,7 +192,7 @@ def _replaced(
         adds_surely=certain,
         metadata=evolution(reading, identity=identity),
         widened=source.widened,
-        reads_advice=pin_advice(reading, matching) if recorded.is_everything else None,
+        reads_advice=pin_advice(reading, behind, matching) if recorded.is_everything else None,
     )
 
 
@@ -302,17 +308,24 @@ def evolution(reading: Reading, *, identity: bool = False) -> Metadata:
     return Metadata.IDENTITY if identity else Metadata.NONE
 
 
-def pin_advice(reading: Reading, understood: Region | None = None) -> str | None:
-    """Advises how to pin partitions. `understood` is what was understood of the condition, with the reasons why it
-    isn't more."""
+def pin_advice(
+    reading: Reading, behind: str | None, understood: Region | None = None, table: str | None = None
+) -> str | None:
+    """Advises how to pin partitions. `behind`: what one more condition would stand behind. `understood` is what was understood of
+    the condition, with the reasons why it isn't more. `table`: its name in the statement, if the condition needs it."""
     facts = reading.facts
     for reason in understood.reasons if understood is not None else ():
         if any(known in reason for known in _CURABLE):
             return reason
-    if facts is None or not facts.columns.partition_columns:
+    if facts is None or behind is None:
         return None
-    names = " and ".join(column.name for column in facts.columns.partition_columns)
-    return f"if it is only about some partitions, add a condition on {names} to the others with AND"
+    found = list(filter(None, map(example, facts.columns.partition_columns)))
+    if not found:
+        return None
+    qualifier = "" if table is None else f"{table}."
+    columns = facts.columns.partition_columns
+    by = f" (by {' and '.join(column.name for column in columns)})" if len(columns) > 1 else ""
+    return f"if only some partitions{by} are meant, say which, as in {behind} {qualifier}{found[0]}"
 
 
 _CURABLE = ("bind its value as a parameter", "mean nothing without spark.sql.session.timeZone")

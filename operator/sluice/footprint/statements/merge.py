@@ -158,7 +158,7 @@ class _Merge:
         """Advises how to read less. With BY SOURCE a condition in ON does not help, and changes which rows match."""
         if any(clause.by_source for clause in self.clauses):
             return _BY_SOURCE_READS_ALL if _has_partitions(self.reading) else None
-        return pin_advice(self.reading, partitions(self.on))
+        return pin_advice(self.reading, "ON (...) AND", partitions(self.on), next(iter(self.names), None))
 
     def brings_rows_anywhere(self, rewritten: Region) -> bool:
         """Whether it may bring rows anywhere; rows that it only updates or deletes stay where they were."""
