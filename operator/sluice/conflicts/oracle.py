@@ -132,8 +132,8 @@ def judge(race: Race) -> Verdict:
 
 
 _SAY_THE_ENGINE = (
-    "if only open-source Delta writes the table, say so: set dialect in its DeltaTablePolicy or in the facts of "
-    "--table, such as {name: oss, version: 4.4.0}, or set the job's runtime.deltaVersion"
+    "if only open-source Delta writes the table, say so: set dialect in its DeltaTablePolicy, such as "
+    "{name: oss, version: 4.4.0}, or set the job's runtime.deltaVersion"
 )
 
 

@@ -60,7 +60,7 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
             "other's commit",
             f"set the location of {table} in a DeltaTablePolicy (table.path), or set its log store (logStore)",
         )
-    declare = "declare it in a DeltaTablePolicy, or in the facts of --table"
+    declare = "declare it in a DeltaTablePolicy"
     if table.text.startswith("s3:"):
         return (
             f"it is not known what keeps commits to {table} apart: on S3 without further settings one of two drivers "

@@ -32,6 +32,7 @@ _FACTS = (
     *("path", "name", "schema", "partitionColumns", "clusteringColumns", "properties", "identityColumns"),
     *("generatedColumns", "isolationLevel", "dialect", "logStore"),
 )
+_BY = "(by --table or --table-path)"
 NO_DELTALAKE = 'reading a table\'s log needs deltalake: pip install ".[tables]" in a checkout'
 
 
@@ -71,8 +72,8 @@ class Knowledge:
     @property
     def _nothing(self) -> str:
         if self.refused or self.troubles:
-            return "neither usable facts nor a log of it are given"
-        return "neither facts nor a log of it are given"
+            return f"neither usable facts nor a log of it are given {_BY}"
+        return f"neither facts nor a log of it are given {_BY}"
 
     def facts_for_writes_of(self, job: Job) -> dict[TableKey, TableFacts]:
         """Returns facts by table that the job writes. Raises NotUnderstoodError or PredicateError, with the place in the job."""

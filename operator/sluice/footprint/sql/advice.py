@@ -35,10 +35,7 @@ def how_to_know(table: TableKey, operation: Operation) -> str | None:
         return f"bind {table} to its path in a DeltaTablePolicy (table.name and table.path)"
     if operation not in TOLD_APART_BY_PARTITIONS:
         return None
-    return (
-        f"let the operator read the log of {table}, or give its columns in the facts of --table, so that conditions on "
-        "its partition columns can tell jobs apart"
-    )
+    return f"let the operator read the log of {table}, so that conditions on its partition columns can tell jobs apart"
 
 
 def how_to_promise(facts: TableFacts | None) -> str | None:
