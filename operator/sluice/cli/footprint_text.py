@@ -50,7 +50,7 @@ def _where(condition: str) -> str:
 
 
 _OF_METADATA = {
-    Metadata.IDENTITY: "perhaps the mark of an identity column",
+    Metadata.IDENTITY: "perhaps the table's metadata, which hold how far an identity column has counted",
     Metadata.ENABLES: "the table's features",
     Metadata.MAY_CHANGE: "perhaps the table's metadata, such as its columns",
     Metadata.RESTORES: "the table's metadata, back to what it was",

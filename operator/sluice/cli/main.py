@@ -222,7 +222,10 @@ def footprint(
     elif jobs:
         footprint_text.show(jobs, outputs.console(), found.assumptions)
     if not found.jobs and not found.troubles:
-        outputs.say("there is no DeltaWriteJob in it", error=True)
+        given = ", ".join("standard input" if file == STANDARD_INPUT else str(file) for file in files)
+        outputs.say(
+            f"{given}: there is no DeltaWriteJob here; name a file or folder that has one", error=True
+        )
         raise typer.Exit(Exit.INCOMPLETE)
     outputs.leave(found.troubles)
 

@@ -1,6 +1,9 @@
 """Whatever text comes from outside, a terminal is shown it and not told what to do."""
 
+import ast
 import io
+import json
+import re
 import unicodedata
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -17,7 +20,7 @@ from typer.testing import CliRunner
 from sluice.cli import cluster, outputs
 from sluice.cli.main import app
 from sluice.online.errors import OnlineError
-from unit.cli.folders import job, sluice, write
+from unit.cli.folders import FACTS, ORDERS, job, policy, sluice, write
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"
 ESCAPED = r"\x1b]0;owned\x07\x1b[2J\x1b[31mRED\x1b[0m\r\x7f\x9b31m\u202egnihton\u2066\u200e\u2028\ud800"
@@ -89,6 +92,48 @@ def test_no_command_writes_by_another_way() -> None:
         if word in file.read_text(encoding="utf-8").replace("out.print(f", "")
     }
     assert others == {("outputs.py", "typer.echo"), ("outputs.py", "Console(")}
+
+
+OPERATOR_SAYS = (
+    "admission",
+    "api",
+    "conflicts",
+    "controller",
+    "engines",
+    "footprint",
+    "lifecycle",
+    "predicates",
+    "tables",
+)
+
+
+@pytest.mark.parametrize("package", OPERATOR_SAYS)
+def test_what_the_operator_may_say_names_no_option_of_the_command_line(package: str) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    offline = (commands[name] for name in ("explain", "plan", "footprint"))
+    options = {one for command in offline for option in command.params for one in option.opts}
+    assert {"--table", "--table-path", "--history"} <= options
+    for file in (CLI.parent / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not options.intersection(re.findall(r"--[a-z-]+", node.value)), (file, node.lineno)
+
+
+def test_what_an_insert_does_to_an_identity_column_is_said_in_plain_words(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        a=job("a", f"INSERT INTO {ORDERS} (amount, date) VALUES (1, DATE '2026-11-19')"),
+        facts=json.dumps(FACTS | {"identityColumns": ["id"]}),
+    )
+    told = " ".join(sluice("footprint", tmp_path).stdout.split())
+    assert "changes perhaps the table's metadata, which hold how far an identity column has counted" in told
+
+
+def test_a_file_without_a_job_is_named(tmp_path: Path) -> None:
+    write(tmp_path, policy=policy("p", table={"path": "s3://lake/orders"}))
+    result = sluice("footprint", tmp_path / "policy.yaml")
+    assert result.exit_code == 3
+    assert result.stderr.startswith(f"{tmp_path / 'policy.yaml'}: there is no DeltaWriteJob here")
 
 
 @pytest.mark.parametrize("command", ["footprint", "plan", "explain"])
