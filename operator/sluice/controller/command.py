@@ -10,6 +10,7 @@ from sluice.controller import logs
 from sluice.controller.config import ConfigError, load
 from sluice.controller.operator import run
 from sluice.installations.register import OverlapError
+from sluice.kube.kubeconfig import NoClusterKnownError
 from sluice.kube.version import TooOldError
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def main() -> int:
     gc.freeze()  # what was imported stays until the end
     try:
         asyncio.run(run(load(arguments.config)))
-    except (ConfigError, OverlapError, TooOldError) as error:
+    except (ConfigError, NoClusterKnownError, OverlapError, TooOldError) as error:
         logger.error("%s", error)  # noqa: TRY400 - what is wrong isn't in the code
         return 2
     except Exception:

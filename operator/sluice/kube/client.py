@@ -9,10 +9,10 @@ from typing import Self
 from urllib.parse import urlencode
 
 import aiohttp
-from kubernetes.aio import client, config
 
 from sluice.api.base import Json
 from sluice.kube.connection import Connection
+from sluice.kube.kubeconfig import connection_by
 from sluice.kube.pace import Pace
 from sluice.kube.resources import LEASES, Resource, kind_in, plural_in
 
@@ -93,12 +93,8 @@ class Kube:
         asked: Asked | None = None,
         pace: Pace | None = None,
     ) -> Self:
-        """Connects by the given kubeconfig, or kubectl's, or as the pod that this process runs in."""
-        settings = client.Configuration()
-        named = {"config_file": kubeconfig, "context": context}
-        given = {option: value for option, value in named.items() if value is not None}
-        await config.load_config(client_configuration=settings, **given)  # type: ignore[no-untyped-call]
-        return cls(Connection(settings), asked, pace)
+        """Connects by the given kubeconfig, or kubectl's, or as the pod that this process runs in. Raises NoClusterKnownError."""
+        return cls(await connection_by(kubeconfig, context), asked, pace)
 
     async def close(self) -> None:
         await self._connection.close()

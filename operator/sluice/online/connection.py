@@ -1,13 +1,11 @@
 """The way to the installation that a command is about: its name in the cluster, its Kubernetes, its Redis."""
 
 import re
-import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubernetes.aio.config import ConfigException
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -23,6 +21,7 @@ from sluice.controller.config import (
 )
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, Kube
+from sluice.kube.kubeconfig import NoClusterKnownError
 from sluice.online.errors import CalledWronglyError, OnlineError
 
 PATIENCE = 5.0
@@ -94,13 +93,9 @@ def unusable(redis_url: str) -> str | None:
 async def cluster() -> AsyncIterator[Kube]:
     """The cluster that kubectl would ask. If it doesn't answer, or refuses, its own words end the command."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where it looked is said with what it didn't find
-            kube = await Kube.connect()
-    except (ConfigException, OSError) as error:
-        raise OnlineError(
-            f"no cluster is known ({str(error).rstrip('.')}): set KUBECONFIG, or run this inside the cluster"
-        ) from error
+        kube = await Kube.connect()
+    except NoClusterKnownError as error:
+        raise OnlineError(str(error)) from error
     try:
         yield kube
     except ApiError as error:
