@@ -5,14 +5,10 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-_IN_PLAIN_WORDS = {
-    "extra_forbidden": "there is no such field",
-    "missing": "is required",
-    "model_type": "must be a mapping of fields",
-    "dict_type": "must be a mapping of fields",
-    "tuple_type": "must be a list",
-}
+from sluice.api.sentences import MAPPING, kind, why
+
 _MOST_NAMED = 10
 
 Place = tuple[int | str, ...]
@@ -29,9 +25,8 @@ def problems_of(
     """Lists the first few problems, each with its place. `of` is the model of the manifest; `line_of` finds a field's
     line in its file."""
     found = [
-        f"{_place(within, problem['loc'], line_of)}{_why(problem['type'], problem['msg'], problem['input'])}"
-        f"{_what_there_is(of, problem['type'], problem['loc'])}"
-        for problem in error.errors()
+        f"{_place(within, problem['loc'], line_of)}{_why(problem, of)}"
+        for problem in error.errors(include_url=False)
     ]
     more = f"; and {len(found) - most} more" if len(found) > most else ""
     return "; ".join(dict.fromkeys(found[:most])) + more
@@ -45,21 +40,19 @@ def _place(within: str, loc: Place, line_of: Callable[[Place], int | None]) -> s
     return f"{dotted}: " if dotted else ""
 
 
-def _why(kind: str, message: str, given: object) -> str:
-    if kind in ("literal_error", "enum"):
-        return f"must be {message.removeprefix('Input should be ')}, not {str(given)[:60]!r}"
-    return _IN_PLAIN_WORDS.get(kind, message)
-
-
-def _what_there_is(model: type[BaseModel] | None, kind: str, loc: Place) -> str:
-    """Names the field that was probably meant, or all fields that exist."""
-    if model is None or kind not in ("extra_forbidden", "model_type"):
-        return ""
-    if kind == "model_type":
+def _why(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
+    """Says what is wrong, and names the field that was probably meant, or all fields that exist."""
+    if model is None:
+        return why(problem)
+    loc = problem["loc"]
+    if problem["type"] == "model_type":
         names = _fields(_model_at(model, loc))
-        return f": {', '.join(names)}" if 0 < len(names) <= _MOST_NAMED else ""
-    meant = get_close_matches(str(loc[-1]), _fields(_model_at(model, loc[:-1])), n=1)
-    return f"; did you mean {meant[0]}?" if meant else ""
+        if 0 < len(names) <= _MOST_NAMED:
+            return f"{MAPPING}: {', '.join(names)} (given: {kind(problem['input'])})"
+    if problem["type"] == "extra_forbidden":
+        meant = get_close_matches(str(loc[-1]), _fields(_model_at(model, loc[:-1])), n=1)
+        return why(problem) + (f"; did you mean {meant[0]}?" if meant else "")
+    return why(problem)
 
 
 def _fields(model: type[BaseModel] | None) -> list[str]:

@@ -71,7 +71,7 @@ class Oracle:
             job = Job(name, name, DeltaWriteJobSpec.model_validate(given))
             return Understood(job, self._knowledge.footprint(job))
         except ValidationError as error:
-            raise ValueError(f"{name}: {problems_of(error)}") from error
+            raise ValueError(f"{name}: {problems_of(error, of=DeltaWriteJobSpec)}") from error
         except (NotUnderstoodError, PredicateError) as error:
             raise ValueError(f"{name}: {error}") from error
 

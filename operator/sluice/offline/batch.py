@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.problems import problems_of
 from sluice.conflicts import Level, pair_of
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.offline.answers import pair_json
@@ -65,9 +66,7 @@ def _named(name: str, spec: str, table: str, known: TableKey | None = None) -> J
     try:
         return _understood(spec, table, known)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(str(part) for part in (name, *problem["loc"]))
-        raise UnusableError(f"{place}: {problem['msg']}") from error
+        raise UnusableError(problems_of(error, name, most=1, of=DeltaWriteJobSpec)) from error
     except NotUnderstoodError as error:
         raise UnusableError(f"{name}: {error}") from error
 

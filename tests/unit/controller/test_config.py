@@ -82,7 +82,7 @@ def test_a_mistake_is_told_in_the_words_of_the_file(tmp_path: Path) -> None:
         load(file)
     assert set(re.split(r"; (?!did you mean)", str(error.value).removeprefix(f"{file}: "))) == {
         "httpAdress: there is no such field; did you mean httpAddress?",
-        "watchNamespaces: must be a list",
+        "watchNamespaces: must be a list, not text",
         "runtimes: is required",
     }
 
