@@ -16,6 +16,7 @@ from secrets import token_hex
 
 from deltalake import DeltaTable
 from rich.console import Console
+from rich.markup import escape
 
 from demo.cluster import Cluster, DemoError, kubeconfig_of
 from demo.comparison import Run, Way, document, with_sluice
@@ -27,6 +28,7 @@ from demo.view import View, comparison
 from devenv.errors import DevError
 from devenv.temporary import OUTER
 from sluice.api.base import Json
+from sluice.cli.outputs import shown
 
 ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
 PATIENCE_SECONDS = 420.0
@@ -55,7 +57,7 @@ def main() -> int:
             kubeconfig = options.kubeconfig or kubeconfig_of(options.context, folder)
             return _run(console, Cluster(kubeconfig, options.namespace), folder, options, stack)
         except (DemoError, DevError) as error:
-            console.print(f"[red]demo: {error}[/]")
+            console.print(f"[red]demo: {escape(shown(str(error)))}[/]")
             console.print(
                 f"logs: {folder}" if options.keep else "run it with --keep to have the logs left there"
             )

@@ -7,12 +7,16 @@ from typing import Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from demo.comparison import Run, Way, totals
 from demo.scenario import DemoJob
 from sluice.api.base import Json
+from sluice.cli.outputs import shown
 
+_LONGEST_IN_TABLE = 160
+"""A live table that is taller than its terminal is cut off at the bottom."""
 _STYLES = {
     "Succeeded": "green",
     "Running": "bold cyan",
@@ -51,7 +55,7 @@ class View:
             if seen[0] and self._shown.get(job.name) != seen:
                 self._shown[job.name] = seen
                 elapsed = time.monotonic() - self._began
-                self._console.file.write(f"{elapsed:6.1f}s  {job.name:16} {seen[0]:10} {seen[1]}\n")
+                self._console.file.write(f"{elapsed:6.1f}s  {job.name:16} {seen[0]:10} {shown(seen[1])}\n")
                 self._console.file.flush()
 
 
@@ -63,7 +67,9 @@ def _table(jobs: dict[str, Json], expected: list[DemoJob]) -> Table:
         status = jobs.get(job.name, {}).get("status", {})
         phase = status.get("phase", "")
         table.add_row(
-            job.name, f"[{_STYLES.get(phase, 'dim')}]{phase}[/]", _why(status) or f"[dim]{job.what}[/]"
+            job.name,
+            f"[{_STYLES.get(phase, 'dim')}]{phase}[/]",
+            escape(_in_short(status)) or f"[dim]{job.what}[/]",
         )
     return table
 
@@ -73,7 +79,12 @@ def _why(status: Json) -> str:
     if status.get("phase") == "Waiting" and blockers:
         names = ", ".join(blocker["job"].split("/")[1] for blocker in blockers)
         return f"waits for {names}: {blockers[0]['reason']} ({blockers[0].get('exception') or blockers[0]['rule']} avoided)"
-    return " ".join(str(status.get("message", "")).split())[:160]
+    return " ".join(str(status.get("message", "")).split())
+
+
+def _in_short(status: Json) -> str:
+    why = shown(_why(status))
+    return why if len(why) <= _LONGEST_IN_TABLE else f"{why[: _LONGEST_IN_TABLE - 1].rstrip()}…"
 
 
 def comparison(
@@ -98,7 +109,7 @@ def comparison(
     console.print(table)
     console.print(_totals(plain, sluice))
     for name, problem in problems.items():
-        console.print(f"[red]✗ {name}: {problem}[/]")
+        console.print(f"[red]✗ {escape(shown(f'{name}: {problem}'))}[/]")
 
 
 def _totals(plain: Way | None, sluice: Way) -> Table:
@@ -115,8 +126,8 @@ def _told(run: Run) -> str:
     if run.succeeded:
         return "[green]committed[/]"
     if run.skipped:
-        return f"[magenta]skipped: {run.outcome}[/]"
-    return f"[red]{'aborted' if run.aborted_by_delta else 'failed'}: {run.outcome}[/]"
+        return f"[magenta]skipped: {escape(run.outcome)}[/]"
+    return f"[red]{'aborted' if run.aborted_by_delta else 'failed'}: {escape(run.outcome)}[/]"
 
 
 def _compute(run: Run) -> str:
