@@ -1,6 +1,5 @@
 """`sluice`: what may run together, told from files, on a laptop or in a pull request; and what a cluster says."""
 
-import json
 import logging
 import sys
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from sluice.api.json_text import as_json
 from sluice.api.names import DISTRIBUTION
 from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text
 from sluice.cli.hooks import hooks
@@ -167,7 +167,7 @@ def _answer_batch(files: list[Path], fail_on: FailOn | None) -> None:
     try:
         with files[0].open(encoding="utf-8") if files else sys.stdin as lines:
             for answer in batch.answers(lines):
-                sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+                sys.stdout.write(as_json(answer) + "\n")
                 sys.stdout.flush()
                 if "error" in answer:
                     errors.append(answer["id"])

@@ -4,7 +4,6 @@ Whatever people read is written by `say`, or by what `console` returns: a name, 
 change the title of a terminal, clear its screen, or turn the order of its letters around.
 """
 
-import json
 import os
 import sys
 import unicodedata
@@ -19,6 +18,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Span, Text
 
+from sluice.api.json_text import as_json
 from sluice.conflicts import Level
 from sluice.offline.jobs import Job
 from sluice.offline.manifests import Trouble
@@ -135,7 +135,7 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 def print_json(body: Any) -> None:
-    sys.stdout.write(json.dumps(body, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(as_json(body, indent=2) + "\n")
 
 
 def print_troubles(troubles: Iterable[Trouble]) -> None:

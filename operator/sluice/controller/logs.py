@@ -1,9 +1,10 @@
 """Logs: one JSON object a line in a cluster, readable lines on a terminal."""
 
-import json
 import logging
 import sys
 from datetime import UTC, datetime
+
+from sluice.api.json_text import as_json
 
 
 class JsonFormatter(logging.Formatter):
@@ -16,7 +17,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, ensure_ascii=False)
+        return as_json(entry)
 
 
 def configure(*, verbose: bool) -> None:

@@ -84,11 +84,36 @@ def test_what_ends_a_command_against_a_cluster_is_escaped(capsys: pytest.Capture
     assert capsys.readouterr().err == f"{ESCAPED}\n"
 
 
+@pytest.mark.parametrize(
+    "command", [("footprint", "-o", "json"), ("plan", "-o", "json"), ("explain", "--batch")]
+)
+def test_json_holds_nothing_that_a_terminal_obeys(command: tuple[str, ...], tmp_path: Path) -> None:
+    sql = f"DELETE FROM delta.`s3://lake/a` WHERE p = '{HOSTILE[:-1]}'"
+    write(tmp_path, a=job("a", sql), b=job("b\x9b2J\u202e", sql), facts=json.dumps(FACTS))
+    line = json.dumps({"id": HOSTILE, "table": {}, "first": {"sql": sql}, "second": {"sql": "\ud800"}})
+    given = [] if "--batch" in command else [str(tmp_path)]
+    result = CliRunner().invoke(app, [*command, *given], input=line)
+    assert commands(result.stdout) == ""
+    assert r"\u202e" in result.stdout
+    json.loads(result.stdout)
+
+
+def test_json_says_what_it_was_given_and_leaves_letters_as_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = "ünï 表 नमस्ते سلام \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
+    outputs.print_json({names: HOSTILE})
+    told = capsys.readouterr().out
+    assert names in told
+    assert commands(told.replace("\u200c", "").replace("\u200d", "")) == ""
+    assert json.loads(told) == {names: HOSTILE}
+
+
 def test_no_command_writes_by_another_way() -> None:
     others = {
         (file.name, word)
         for file in CLI.glob("*.py")
-        for word in ("typer.echo", "typer.secho", "Console(", "print(f", "stderr.write")
+        for word in ("typer.echo", "typer.secho", "Console(", "print(f", "stderr.write", "json.dump")
         if word in file.read_text(encoding="utf-8").replace("out.print(f", "")
     }
     assert others == {("outputs.py", "typer.echo"), ("outputs.py", "Console(")}
