@@ -17,6 +17,8 @@ class OperatorConditionType(StrEnum):
 
     API_SERVER_REACHABLE = "ApiServerReachable"
     """The API server answers."""
+    INSTALLATION_CLAIMED = "InstallationClaimed"
+    """What the installation would act on is claimed among the installations of the cluster; if not, nothing is granted."""
     LEASE_TABLE_USABLE = "LeaseTableUsable"
     """Redis answers, and its contents are known; if not, nothing is granted."""
     LISTS_COMPLETE = "ListsComplete"

@@ -7,22 +7,28 @@ from datetime import UTC, datetime
 from importlib import metadata
 
 from sluice.api import names
+from sluice.api.operator_status import OperatorConditionType
+from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.installations.claims import Claim, redis_address
-from sluice.installations.register import Register, identity_of
+from sluice.installations.obstacles import REGISTER
+from sluice.installations.register import NotWrittenError, Register, identity_of
 from sluice.kube.client import ApiError, Kube
 from sluice.leases.keys import Keys
 
 logger = logging.getLogger(__name__)
 
 PAUSE = 2.0
+CLAIMED = OperatorConditionType.INSTALLATION_CLAIMED
 EVERY = 60.0
 """Seconds between looks at whether the claim is still there: somebody may delete it by hand."""
 
 
 class Claiming:
-    def __init__(self, kube: Kube, config: OperatorConfig) -> None:
+    def __init__(self, kube: Kube, config: OperatorConfig, conditions: Conditions) -> None:
         self._kube = kube
+        self._conditions = conditions
+        self._logged = ""
         self._config = config
         self._register = Register(kube)
 
@@ -43,9 +49,14 @@ class Claiming:
             try:
                 own = await self._own()
                 await self._register.claim(own)
-            except ApiError as error:
+            except (ApiError, NotWrittenError) as error:
+                if leads():  # what a follower can't do, is not for it to tell
+                    self._conditions.fails(CLAIMED, "NotWritten", _told(error))
                 await self._failed(error)
             else:
+                if leads():
+                    self._conditions.holds(CLAIMED)
+                self._logged = ""
                 return str(own.identity)
         return None
 
@@ -66,9 +77,18 @@ class Claiming:
             version=_version(),
         )
 
-    async def _failed(self, error: ApiError) -> None:
-        logger.warning("nothing is done until this installation has its claim: %s; trying again", error)
+    async def _failed(self, error: Exception) -> None:
+        """It is tried again every few moments, and logged when the reason changes."""
+        if self._logged != str(error):
+            logger.warning("nothing is done until this installation has its claim: %s; trying again", error)
+        self._logged = str(error)
         await asyncio.sleep(PAUSE)
+
+
+def _told(error: ApiError | NotWrittenError) -> str:
+    if isinstance(error, NotWrittenError):
+        return str(error)
+    return f"{REGISTER} cannot be asked for the claims of installations: {error}"
 
 
 def _version() -> str:

@@ -20,6 +20,10 @@ logger = logging.getLogger(__name__)
 
 WELL: dict[OperatorConditionType, tuple[str, str]] = {
     OperatorConditionType.API_SERVER_REACHABLE: ("Answers", "the API server answers"),
+    OperatorConditionType.INSTALLATION_CLAIMED: (
+        "Claimed",
+        "its namespaces and its place in Redis are claimed",
+    ),
     OperatorConditionType.LEASE_TABLE_USABLE: ("Usable", "leases are granted and released"),
     OperatorConditionType.LISTS_COMPLETE: ("Listed", "all objects have been listed"),
     OperatorConditionType.HOLDERS_READABLE: (

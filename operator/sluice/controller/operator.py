@@ -82,7 +82,7 @@ async def run(config: OperatorConfig) -> None:
     tasks = [asyncio.create_task(brought, name="kopf")]
     tasks += [asyncio.create_task(watcher.run(), name="watch") for watcher in watchers]
 
-    claiming = Claiming(kube, config)
+    claiming = Claiming(kube, config, conditions)
     events = EventWriter(kube, leadership.identity, metrics.dropped_event)
 
     shared = Shared(

@@ -1,7 +1,7 @@
 """Reads what each installation of a cluster claims for itself, and finds claims that cannot stand beside each other."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
 from urllib.parse import parse_qs, urlsplit
@@ -152,6 +152,12 @@ def redis_address(url: str) -> str:
     return f"{(parts.hostname or 'localhost').lower()}:{parts.port or 6379}/{database}"
 
 
+def first_of(names: Sequence[str]) -> str:
+    """The first of them in words, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
 def _overlap(one: Claim, other: Claim) -> str | None:
     reasons = []
     if not one.namespaces or not other.namespaces:
@@ -165,5 +171,4 @@ def _overlap(one: Claim, other: Claim) -> str | None:
 
 
 def _namespaces(names: tuple[str, ...] | list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"namespace{'s' if len(names) > 1 else ''} {', '.join(names[:MOST_NAMED])}{more}"
+    return f"namespace{'s' if len(names) > 1 else ''} {first_of(names)}"

@@ -4,8 +4,9 @@ import asyncio
 import logging
 
 from sluice.api import names
-from sluice.installations.claims import Claim, Identity, Overlap, claimed, overlaps
-from sluice.kube.client import ConflictError, Kube, NotFoundError
+from sluice.installations.claims import Claim, Identity, Overlap, claimed, first_of, overlaps
+from sluice.installations.obstacles import REGISTER, obstacle
+from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.config_map import ConfigMap, Read
 from sluice.kube.resources import LEASES, NAMESPACES
 
@@ -19,6 +20,10 @@ Lease void."""
 
 class OverlapError(Exception):
     """Another installation claims what this one would act on."""
+
+
+class NotWrittenError(Exception):
+    """The API server does not take the claim."""
 
 
 async def identity_of(kube: Kube, namespace: str, deployment: str) -> Identity:
@@ -36,7 +41,7 @@ class Register:
         await self._beside(own)
 
     async def claim(self, own: Claim) -> None:
-        """Claims; raises OverlapError if the claim can't be made."""
+        """Claims; raises OverlapError if the claim can't be made, and NotWrittenError if it can't be written."""
         while True:
             read, void = await self._beside(own)
             wanted = claimed(own, read.data, void)
@@ -46,12 +51,17 @@ class Register:
                 await self._map.write(read, wanted)
             except ConflictError:
                 continue  # somebody else has claimed something
+            except ApiError as error:
+                raise NotWrittenError(_not_written(own, read, wanted, error)) from error
             for key in void:
                 logger.warning("the claim %s is void and was removed: its installation's Lease is gone", key)
             return
 
+    async def read(self) -> Read:
+        return await self._map.read()
+
     async def claims(self) -> dict[str, str]:
-        return (await self._map.read()).data
+        return (await self.read()).data
 
     async def remove(self, keys: set[str]) -> None:
         while True:
@@ -85,7 +95,7 @@ class Register:
             return set()
         logger.warning(
             "overlapping claims of installations without a Lease: %s; waiting %.0f s to see whether one comes back",
-            ", ".join(one.key for one in gone),
+            first_of([one.key for one in gone]),
             VOID_AFTER,
         )
         await asyncio.sleep(VOID_AFTER)
@@ -102,11 +112,16 @@ class Register:
         return False
 
 
+def _not_written(own: Claim, read: Read, wanted: dict[str, str], error: ApiError) -> str:
+    key = own.identity.key
+    why = obstacle(read, key, wanted[key]) or error
+    return f"the claim {key} cannot be written into {REGISTER}, and no leader grants anything before it is there: {why}"
+
+
 def refusal(own: Identity, overlap: Overlap) -> str:
-    where = f"ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
     if overlap.other is None:
         return (
-            f"installation {own} does not start: {where} has an entry {overlap.key}, and {overlap.why}: put it right, or "
+            f"installation {own} does not start: {REGISTER} has an entry {overlap.key}, and {overlap.why}: put it right, or "
             "remove it once that installation is gone"
         )
     at = overlap.other.identity

@@ -3,15 +3,12 @@ by that one, and the others go on."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from sluice.api import names
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.controller.config import ConfigError, understood
 from sluice.engines import ENGINE
-from sluice.installations.claims import Claim, overlaps
-from sluice.installations.register import Register, identity_of
 from sluice.kube.client import ApiError, Kube, NotFoundError
 from sluice.kube.definitions import look_at_definitions
 from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES
@@ -20,10 +17,11 @@ from sluice.kube.version import too_old, version_of
 from sluice.online.connection import Installation, cluster, unusable
 from sluice.online.errors import OnlineError
 from sluice.online.findings import Finding, fail, ok, warn
+from sluice.online.leader import leader_in
 from sluice.online.redis_check import redis_findings
+from sluice.online.register_check import register_findings
 from sluice.online.runtime_checks import job_namespaces, runtime_findings
 from sluice.online.spark_operator import unserved
-from sluice.online.status import SILENT_AFTER
 
 CONFIG_KEY = "sluice.yaml"
 
@@ -150,21 +148,19 @@ async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
         cure = f"name the operator by -n and --deployment, or {look}"
         yield fail("operator", where, "it is not there: no operator of that name has led yet", cure)
         return
-    spec = lease.get("spec") or {}
-    leader, renewed = spec.get("holderIdentity"), spec.get("renewTime")
-    silent = _seconds_since(renewed)
-    leads = False
-    if not leader:
+    leader = leader_in(lease)
+    if leader.name is None:
         yield fail("operator", where, "nobody leads: no job is admitted", look)
-    elif silent is None or silent > SILENT_AFTER:
-        since = "it is not known since when" if silent is None else f"for {silent:.0f} s"
-        yield fail("operator", where, f"{leader} has not renewed it {since}", look)
+    elif not leader.leads:
+        since = "it is not known since when" if leader.silent is None else f"for {leader.silent:.0f} s"
+        yield fail("operator", where, f"{leader.name} has not renewed it {since}", look)
     else:
-        leads = True
-        yield ok("operator", where, f"{leader} leads, and renewed it {max(silent, 0):.0f} s ago")
+        yield ok(
+            "operator", where, f"{leader.name} leads, and renewed it {max(leader.silent or 0, 0):.0f} s ago"
+        )
     annotations = lease["metadata"].get("annotations") or {}
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
-    for finding in _conditions(conditions) if leads else _last_words(conditions):
+    for finding in _conditions(conditions) if leader.leads else _last_words(conditions):
         yield finding
 
 
@@ -225,26 +221,8 @@ async def _account_of_deployment(kube: Kube, at: Installation) -> str | None:
 
 
 async def _installations(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
-    identity = await identity_of(kube, at.namespace, at.deployment)
-    data = await Register(kube).claims()
-    where = f"ConfigMap {names.CLAIMS_NAMESPACE}/{names.CLAIMS}"
-    try:
-        own = Claim.from_json(data.get(identity.key, ""))
-    except (ValueError, RecursionError):
-        own = None
-        yield warn("installations", where, f"it has no claim of {identity.key}", "see the operator's log")
-        if at.profiles is None:
-            return
-    # What it would claim: of its Redis nothing is known, because the environment of the operator may say another one.
-    wanted = own or Claim(identity, at.watch_namespaces, identity.key, "", "", "")
-    found = overlaps(wanted, data)
-    for one in found:
-        cure = f"if it is gone for good, delete its Lease; else give each namespaces and a Redis of its own: see {where}"
-        yield fail("installations", one.key, one.why, cure)
-    others = sorted(key for key in data if key != identity.key)
-    if own is not None and not found:
-        beside = f"beside {', '.join(others)}, with which it shares nothing" if others else "the only one"
-        yield ok("installations", identity.key, f"{beside}; its Redis is {own.redis}")
+    async for finding in register_findings(kube, at):
+        yield finding
 
 
 async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
@@ -266,10 +244,3 @@ _CHECKS: dict[str, Check] = {
     "installations": _installations,
     "runtimes": _runtimes,
 }
-
-
-def _seconds_since(text: object) -> float | None:
-    try:
-        return (datetime.now(UTC) - datetime.fromisoformat(str(text))).total_seconds()
-    except ValueError:
-        return None

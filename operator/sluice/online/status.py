@@ -20,10 +20,7 @@ from sluice.kube.resources import JOBS
 from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
-from sluice.online.leader import lease_of
-
-SILENT_AFTER = 30.0
-"""Seconds: three times as long as a Lease is good for, because clocks differ."""
+from sluice.online.leader import SILENT_AFTER, lease_of
 
 _HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
 

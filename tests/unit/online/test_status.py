@@ -20,7 +20,8 @@ from sluice.leases import Lease
 from sluice.online.answers import doctor_json, status_json
 from sluice.online.connection import Installation
 from sluice.online.findings import fail
-from sluice.online.status import SILENT_AFTER, told
+from sluice.online.leader import SILENT_AFTER
+from sluice.online.status import told
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 AT = Installation("sluice-system", "sluice")
