@@ -106,8 +106,8 @@ def doctor(
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
     """Checks an installation in one go: versions, definitions, rights, Redis, service accounts, log stores. Says of each whether it
-    is well and what to do, and ends with exit code 1 if a check failed. Without --config it reads the chart's ConfigMap in the
-    operator's namespace, or in the operator's pod its file."""
+    is well and what to do, and ends with exit code 1 if a check failed, and 4 if the cluster let nothing of it be seen. Without
+    --config it reads the chart's ConfigMap in the operator's namespace, or in the operator's pod its file."""
     with cluster_is_needed():
         from sluice.online import answers, connection
         from sluice.online import doctor as online
@@ -116,13 +116,16 @@ def doctor(
         if config is None:  # in an operator's pod the Redis of its file can be reached
             redis_url = redis_url or at.redis_url
         asked = online.Asked(redis_url, service_account, deployment)
-        found = answers.doctor_json(run(online.examined(at, asked)))
+        examination = run(online.examined(at, asked))
+        found = answers.doctor_json(examination)
     if output is Format.JSON:
         outputs.print_json(found)
     else:
         doctor_text.show(found, outputs.console())
+    if examination.unseen is not None:
+        outputs.say(examination.unseen, error=True)
     if not found["well"]:
-        raise typer.Exit(Exit.FOUND)
+        raise typer.Exit(Exit.FOUND if examination.fails else Exit.REFUSED)
 
 
 @leases.command("list")

@@ -69,6 +69,7 @@ class ExpiredError(ApiError):
 _JSON = "application/json"
 _MERGE_PATCH = "application/merge-patch+json"
 _JSON_PATCH = "application/json-patch+json"
+UNAUTHORIZED = 401
 _NOT_FOUND = 404
 _TOO_MANY = 429
 _UNAVAILABLE = 503

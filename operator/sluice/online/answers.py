@@ -1,10 +1,8 @@
 """Writes whatever is answered about a cluster as JSON: pipelines rely on the names of fields."""
 
-from collections.abc import Sequence
-
 from sluice.api.base import Json
 from sluice.online.adoption import Adoption
-from sluice.online.findings import Finding, Level
+from sluice.online.findings import Examination
 from sluice.online.leases import Known
 from sluice.online.status import InstallationStatus
 
@@ -59,10 +57,10 @@ def adoption_json(adoption: Adoption, *, done: bool) -> Json:
     }
 
 
-def doctor_json(found: Sequence[Finding]) -> Json:
-    """`well`: whether no check failed."""
+def doctor_json(found: Examination) -> Json:
+    """`well`: whether no check failed, and anything of the installation could be seen."""
     return {
-        "well": all(one.level is not Level.FAIL for one in found),
+        "well": found.is_well,
         "checks": [
             {
                 "check": one.check,
@@ -71,6 +69,6 @@ def doctor_json(found: Sequence[Finding]) -> Json:
                 "message": one.message,
                 "cure": one.cure,
             }
-            for one in found
+            for one in found.findings
         ],
     }

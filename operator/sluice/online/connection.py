@@ -20,7 +20,7 @@ from sluice.controller.config import (
     with_password,
 )
 from sluice.engines import RuntimeProfile
-from sluice.kube.client import ApiError, Kube
+from sluice.kube.client import UNAUTHORIZED, ApiError, Kube
 from sluice.kube.kubeconfig import NoClusterKnownError
 from sluice.online.errors import CalledWronglyError, OnlineError
 
@@ -99,9 +99,20 @@ async def cluster() -> AsyncIterator[Kube]:
     try:
         yield kube
     except ApiError as error:
-        raise OnlineError(f"the cluster refuses: {error}" if error.status else str(error)) from error
+        raise OnlineError(_in_words(error, kube.address)) from error
     finally:
         await kube.close()
+
+
+def _in_words(error: ApiError, address: str) -> str:
+    if error.status == UNAUTHORIZED:
+        return (
+            f"the cluster at {address} does not know who asks ({error}): the token or the certificate of your kubeconfig is wrong "
+            "or has expired: log in again"
+        )
+    if error.status:
+        return f"the cluster refuses: {error}"
+    return f"the cluster at {address} could not be asked: see whether kubectl reaches it, and try again ({error})"
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Examines an installation in one go, from where a person's kubectl works. Each check stands by itself: what one cannot ask is told
 by that one, and the others go on."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sluice.api import names
@@ -9,14 +9,14 @@ from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.controller.config import ConfigError, understood
 from sluice.engines import ENGINE
-from sluice.kube.client import ApiError, Kube, NotFoundError
+from sluice.kube.client import UNAUTHORIZED, ApiError, Kube, NotFoundError
 from sluice.kube.definitions import look_at_definitions
 from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES
 from sluice.kube.rights import asks, may_account, rights_of
 from sluice.kube.version import too_old, version_of
 from sluice.online.connection import Installation, cluster, unusable
 from sluice.online.errors import OnlineError
-from sluice.online.findings import Finding, fail, ok, warn
+from sluice.online.findings import Examination, Finding, fail, ok, warn
 from sluice.online.leader import leader_in
 from sluice.online.redis_check import redis_findings
 from sluice.online.register_check import register_findings
@@ -38,8 +38,9 @@ class Asked:
 Check = Callable[[Kube, Installation, Asked], AsyncIterator[Finding]]
 
 
-async def examined(at: Installation, asked: Asked) -> list[Finding]:
+async def examined(at: Installation, asked: Asked) -> Examination:
     found: list[Finding] = []
+    refused: dict[str, ApiError] = {}
     async with cluster() as kube:
         if at.profiles is None:
             at, told = await _with_config(kube, at, asked)
@@ -48,12 +49,29 @@ async def examined(at: Installation, asked: Asked) -> list[Finding]:
             try:
                 found += [finding async for finding in check(kube, at, asked)]
             except ApiError as error:
-                if not error.status:
+                if _ends_it(error):
                     raise
+                refused[name] = error
                 found.append(warn(name, "", f"the cluster does not say: {error}", "ask somebody who may"))
+    unseen = _unseen(at, refused) if refused.keys() >= _OF_THE_INSTALLATION else None
     if asked.redis_url and (why := unusable(asked.redis_url)):
-        return [*found, fail("redis", "--redis-url", f"it {why}", "correct --redis-url or SLUICE_REDIS_URL")]
-    return found + await redis_findings(at, asked.redis_url)
+        found.append(fail("redis", "--redis-url", f"it {why}", "correct --redis-url or SLUICE_REDIS_URL"))
+    else:
+        found += await redis_findings(at, asked.redis_url)
+    return Examination(tuple(found), unseen)
+
+
+def _ends_it(error: ApiError) -> bool:
+    """Whether each other question would be answered alike: by nothing, or because it isn't known who asks."""
+    return error.status in (0, UNAUTHORIZED)
+
+
+def _unseen(at: Installation, refused: Mapping[str, ApiError]) -> str:
+    return (
+        f"how the installation {at.deployment} in {at.namespace} is could not be seen, neither its operator nor its rights nor its "
+        f"claim: the cluster refuses what was asked ({refused['operator']}): have somebody look who may, or have your account "
+        "given the rights that docs/cli.md lists"
+    )
 
 
 async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Installation, list[Finding]]:
@@ -62,7 +80,7 @@ async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Inst
     try:
         maps = (await kube.list(CONFIG_MAPS, at.namespace, names.LABEL_CHART))["items"]
     except ApiError as error:
-        if not error.status:
+        if _ends_it(error):
             raise
         return at, [
             warn("configuration", "", f"the {place} cannot be read: {error}", "name the file by --config")
@@ -235,6 +253,8 @@ async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
         yield finding
 
 
+_OF_THE_INSTALLATION = frozenset({"operator", "rights", "installations"})
+"""The checks that look at the installation itself: what the others look at, the cluster has without it."""
 _CHECKS: dict[str, Check] = {
     "kubernetes": _kubernetes,
     "definitions": _definitions,

@@ -21,6 +21,21 @@ class Finding:
     cure: str = ""
 
 
+@dataclass(frozen=True)
+class Examination:
+    findings: tuple[Finding, ...]
+    unseen: str | None = None
+    """Why its cluster let nothing of the installation be seen; None: it did."""
+
+    @property
+    def fails(self) -> bool:
+        return any(one.level is Level.FAIL for one in self.findings)
+
+    @property
+    def is_well(self) -> bool:
+        return not self.fails and self.unseen is None
+
+
 def ok(check: str, subject: str, message: str) -> Finding:
     return Finding(check, subject, Level.OK, message)
 

@@ -279,15 +279,56 @@ def test_what_is_not_there_or_wrong_fails_with_what_to_do(cluster: Played, kubec
     )
 
 
-def test_whoever_may_not_look_is_told_so_by_each_check(
-    cluster: Played, kubeconfig: Path, tmp_path: Path
+@pytest.mark.parametrize("is_installed", [False, True])
+def test_whoever_may_not_look_is_told_so_by_each_check_and_at_the_end(
+    cluster: Played, kubeconfig: Path, tmp_path: Path, *, is_installed: bool
 ) -> None:
+    if is_installed:
+        _install_config(cluster, _config(cluster))
     with account_with(kubeconfig, cluster.namespace, "nobody", {}) as nobody:
         file = tmp_path / "nobody"
         file.write_text(yaml.safe_dump(nobody), encoding="utf-8")
-        _code, found = _examined(file, cluster)
-    assert {one["check"] for one in found["warn"]} >= {"operator", "rights", "installations", "configuration"}
-    assert all("cannot" in one["message"] for one in found["warn"] if one["check"] == "operator")
+        done = sluice(file, "doctor", "-n", cluster.namespace, "-o", "json")
+    assert done.returncode == 4, done.stdout
+    answer = json.loads(done.stdout)
+    assert answer["well"] is False
+    warned = [one for one in answer["checks"] if one["level"] == "warn"]
+    assert {one["check"] for one in warned} >= {"operator", "rights", "installations", "configuration"}
+    assert all("cannot" in one["message"] for one in warned if one["check"] == "operator")
+    assert done.stderr.count("\n") == 1
+    assert f"how the installation sluice in {cluster.namespace} is could not be seen" in done.stderr
+    assert "forbidden" in done.stderr
+
+
+def test_whoever_sees_the_lease_alone_is_told_what_it_says(
+    cluster: Played, kubeconfig: Path, tmp_path: Path
+) -> None:
+    renewed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    spec = {"holderIdentity": "pod", "renewTime": renewed}
+    cluster.objects.create("lease", {"metadata": {"name": names.leader_lease("sluice")}, "spec": spec})
+    rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}
+    with account_with(kubeconfig, cluster.namespace, "onlooker", {cluster.namespace: [rule]}) as onlooker:
+        file = tmp_path / "onlooker"
+        file.write_text(yaml.safe_dump(onlooker), encoding="utf-8")
+        code, found = _examined(file, cluster)
+    assert code == 0
+    assert "operator" in {one["check"] for one in found["ok"]}
+    assert {one["check"] for one in found["warn"]} >= {"rights", "installations", "configuration"}
+
+
+@pytest.mark.parametrize("command", ["doctor", "status"])
+def test_a_token_that_the_cluster_does_not_know_is_one_sentence(
+    cluster: Played, kubeconfig: Path, tmp_path: Path, command: str
+) -> None:
+    content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    content["users"][0]["user"] = {"token": "wrong"}
+    file = tmp_path / "wrong"
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    done = sluice(file, command, "-n", cluster.namespace)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.count("\n") == 1
+    assert "does not know who asks (Unauthorized)" in done.stderr
+    assert "log in again" in done.stderr
 
 
 def test_an_installation_that_is_refused_beside_another_is_told_whose_namespaces_they_are(

@@ -19,7 +19,7 @@ from sluice.installations.unexplained import in_words
 from sluice.leases import Lease
 from sluice.online.answers import doctor_json, status_json
 from sluice.online.connection import Installation
-from sluice.online.findings import fail
+from sluice.online.findings import Examination, fail
 from sluice.online.leader import SILENT_AFTER
 from sluice.online.status import told
 
@@ -182,6 +182,6 @@ def test_no_text_of_a_cluster_tells_a_terminal_what_to_do(text: str, message: st
     out = StringIO()
     with redirect_stdout(out):
         status_text.show(status_json(found), outputs.console(), most=None)
-        doctor_text.show(doctor_json([fail(text, message, text, message)]), outputs.console())
+        doctor_text.show(doctor_json(Examination((fail(text, message, text, message),))), outputs.console())
     unseen = {one for one in out.getvalue() if unicodedata.category(one) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}
     assert unseen == {"\n"}
