@@ -21,6 +21,7 @@ from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS
 from sluice.kube.resources import POLICIES
 
 logger = logging.getLogger(__name__)
+_kopf_log = logging.getLogger("kopf")
 
 LOOK_EVERY = 1.0
 PAUSE = 5.0
@@ -49,8 +50,9 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
         else:
             world.policy_seen(body)
 
-    refused = None
+    refused, level = None, _kopf_log.level
     while not stop.is_set():
+        _kopf_log.setLevel(level)
         world.forgotten.clear()
         if not await are_discovered(kube, stop):
             return
@@ -102,6 +104,9 @@ async def _run_until(tasks: Collection["asyncio.Task[None]"], *ends: asyncio.Eve
         for task in done:
             task.result()  # one of kopf's that ends by itself has failed: say how
     finally:
+        # kopf closes its connection before all of its requests have ended, and logs each of those as an error. The reason for
+        # the end should be the last that is said.
+        _kopf_log.setLevel(logging.CRITICAL)
         await end((*tasks, *ending))
 
 

@@ -121,7 +121,7 @@ def test_a_claim_of_another_that_cannot_be_read_refuses_an_operator_by_a_sentenc
     operator = operators()
     assert operator.ends() == 2, operator.told()
     assert "Traceback" not in operator.told()
-    last = operator.entries()[-1]["message"]
+    [last] = [entry["message"] for entry in operator.entries() if entry["level"] == "error"]
     assert "does not start: ConfigMap kube-system/sluice-installations has an entry nobody.knows" in last
     assert "put it right, or remove it once that installation is gone" in last
     doctor = sluice(kubeconfig, "doctor", "-n", cluster.namespace, "-o", "json")
