@@ -259,12 +259,14 @@ class Kube:
         verb: str,
         plural: str,
         data: bytes | None = None,
-        patience: float = REQUEST_TIMEOUT,
+        patience: float | None = None,
         kind: str = _JSON,
     ) -> aiohttp.ClientResponse:
         began, code = time.monotonic(), 0
         try:
-            response = await self._connection.send(method, path, data, {"Content-Type": kind}, patience)
+            response = await self._connection.send(
+                method, path, data, {"Content-Type": kind}, patience or REQUEST_TIMEOUT
+            )
             code = response.status
         except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError) as error:
             raise ApiError(
@@ -291,6 +293,8 @@ class _Answer:
 
 def _words(error: BaseException) -> str:
     """Describes the error; a timeout has no words of its own."""
+    if isinstance(error, TimeoutError):
+        return str(error) or "it took too long"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 

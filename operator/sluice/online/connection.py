@@ -20,6 +20,7 @@ from sluice.controller.config import (
     with_password,
 )
 from sluice.engines import RuntimeProfile
+from sluice.installations.claims import redis_address
 from sluice.kube.client import UNAUTHORIZED, ApiError, Kube
 from sluice.kube.kubeconfig import NoClusterKnownError
 from sluice.online.errors import CalledWronglyError, OnlineError
@@ -130,6 +131,10 @@ async def redis_of(at: Installation) -> AsyncIterator[Redis]:
     try:
         yield client
     except (RedisError, OSError) as error:
-        raise OnlineError(f"Redis: {error}") from error
+        why = str(error) or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
+        raise OnlineError(
+            f"Redis at {redis_address(at.redis_url)} could not be asked, or refuses: {why}: see whether it runs, and whether its "
+            "URL and its password are right"
+        ) from error
     finally:
         await client.aclose()

@@ -1,13 +1,17 @@
 """Commands against a cluster: what they need is theirs alone, and what they can't do is one sentence."""
 
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
+from sluice.kube import client
+from sluice.online import connection
 from sluice.online.connection import Installation, installation
 from sluice.online.findings import Level
 from sluice.online.redis_check import redis_findings
@@ -52,7 +56,50 @@ def test_a_command_that_is_not_told_where_its_redis_is_says_how_to_tell_it() -> 
 def test_a_redis_that_is_not_there_is_named() -> None:
     result = CliRunner().invoke(app, ["adopt", "--redis-url", "redis://127.0.0.1:1/0"])
     assert result.exit_code == 4
-    assert "127.0.0.1:1" in result.stderr
+    assert result.stderr.startswith("Redis at 127.0.0.1:1/0 could not be asked, or refuses: ")
+    assert "see whether it runs" in result.stderr
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of a server that takes connections, and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host, port = server.getsockname()
+        yield f"{host}:{port}"
+
+
+def test_a_redis_that_says_nothing_is_told_with_what_to_do(
+    silent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "PATIENCE", 0.2)
+    result = CliRunner().invoke(app, ["adopt", "--redis-url", f"redis://:secret@{silent}/0"])
+    assert result.exit_code == 4
+    assert result.stderr.startswith(f"Redis at {silent}/0 could not be asked, or refuses: ")
+    assert "secret" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "doctor"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_cluster_that_does_not_answer_is_named_with_what_to_do(
+    command: str, silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+) -> None:
+    monkeypatch.setattr(client, "REQUEST_TIMEOUT", 0.2)
+    address = f"http://{silent if is_there else '127.0.0.1:1'}"
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        "current-context: a\ncontexts: [{name: a, context: {cluster: a}}]\n"
+        f"clusters: [{{name: a, cluster: {{server: '{address}'}}}}]\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    result = CliRunner().invoke(app, [command])
+    assert result.exit_code == 4
+    assert result.stderr.startswith(
+        f"the cluster at {address} could not be asked: see whether kubectl reaches it, and try again ("
+    )
+    assert result.stderr.count("\n") == 1
+    assert "TimeoutError" not in result.stderr
+    assert ("it took too long" in result.stderr) is is_there
 
 
 @pytest.mark.parametrize("command", [["adopt"], ["leases", "list"]])
