@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.installations.claims import Claim, Identity, claimed, overlaps, redis_address
+from sluice.installations.claims import Claim, Identity, claimed, first_of, overlaps, redis_address
 
 OWN = Claim(
     Identity("cluster", "sluice", "sluice"),
@@ -41,6 +41,12 @@ def test_of_many_namespaces_that_both_watch_the_first_are_named() -> None:
     own, other = replace(OWN, namespaces=many), replace(OTHER, namespaces=many)
     [found] = overlaps(own, {other.identity.key: other.to_json()})
     assert found.why.endswith("team-0, team-1, team-2, team-3, team-4 and 4 more")
+
+
+def test_of_many_claims_the_first_are_named_and_how_many_more_there_are() -> None:
+    assert first_of(["a.sluice", "b.sluice"]) == "a.sluice, b.sluice"
+    many = [f"team-{number}.sluice" for number in range(300)]
+    assert first_of(many) == f"{', '.join(many[:5])} and 295 more"
 
 
 @pytest.mark.parametrize(
