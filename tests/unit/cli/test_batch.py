@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from sluice.cli.main import app
 from sluice.offline.batch import answer
+from unit.cli.folders import complaints
 
 TABLE = {
     "schema": [{"name": "id", "type": "bigint"}, {"name": "date", "type": "date"}],
@@ -210,4 +211,4 @@ def test_footprint_of_what_is_not_understood_says_where(tmp_path: Path) -> None:
     manifest.write_text("kind: DeltaWriteJob\nspec: {sql: 'LOAD DATA'}\n")
     result = CliRunner().invoke(app, ["footprint", str(manifest)])
     assert result.exit_code == 3
-    assert "statement 1, line 1" in result.stderr
+    assert "statement 1, line 1" in complaints(result)

@@ -250,7 +250,7 @@ def test_a_pipe_that_nobody_reads_ends_quietly_and_with_no_code_of_a_verdict(
 
 def test_a_missing_file_and_missing_facts_are_named(folder: Path) -> None:
     result = sluice("explain", folder / "delete.yaml", folder / "none.yaml")
-    assert "none.yaml: there is no such file" in result.stderr
+    assert "none.yaml: there is no such file" in complaints(result)
     write(folder, other=job("other", UNPINNED_MERGE))
     result = sluice(
         "explain", folder / "delete.yaml", folder / "other.yaml", "--table-path", folder / "nowhere"

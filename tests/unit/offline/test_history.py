@@ -10,7 +10,7 @@ from sluice.api.base import Json
 from sluice.offline.history import Fate, History, LogNotFoundError, read_log, replayed
 from sluice.offline.history.logged import bounds_of
 from sluice.offline.history.writers import writer_of
-from unit.cli.folders import sluice
+from unit.cli.folders import complaints, sluice
 
 METADATA: Json = {"metaData": {"partitionColumns": ["date"], "schemaString": "{}", "configuration": {}}}
 MINUTE = 60_000
@@ -203,8 +203,8 @@ def test_a_log_of_which_nothing_can_be_read_is_no_log(tmp_path: Path) -> None:
     (tmp_path / "_delta_log" / f"{0:020}.json").write_bytes(b"\x80")
     result = sluice("explain", "--history", tmp_path)
     assert result.exit_code == 3
-    assert "no commit can be read" in result.stderr
-    assert "this is not UTF-8 text" in result.stderr
+    assert "no commit can be read" in complaints(result)
+    assert "this is not UTF-8 text" in complaints(result)
 
 
 def test_json_that_is_no_commit_is_told_in_words_of_the_log(table: Path) -> None:
