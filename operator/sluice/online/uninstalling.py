@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sluice.api import names
-from sluice.installations.claims import claim_key, first_of
+from sluice.installations.claims import claim_key
 from sluice.installations.register import Register
 from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube, NotFoundError
@@ -86,7 +86,9 @@ async def _others(kube: Kube, at: Installation) -> str:
     """The other installations that claim something; empty: there is none."""
     own = claim_key(at.namespace, at.deployment)
     keys = [key.partition(".") for key in sorted(await Register(kube).claims()) if key != own]
-    return first_of([f"{deployment} in {namespace}" for namespace, _, deployment in keys])
+    return ", ".join(
+        f"{deployment} in {namespace}" for namespace, _, deployment in keys
+    )  # each has to go first
 
 
 async def _scale(kube: Kube, at: Installation, replicas: int) -> None:

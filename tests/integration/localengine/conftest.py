@@ -49,8 +49,10 @@ class Engine:
     work: Path
     log: Path
     process: subprocess.Popen[bytes] | None = field(default=None)
+    former_starts: int = 0
 
     def start(self, *options: str) -> None:
+        self.former_starts = self.starts()
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [
@@ -77,6 +79,10 @@ class Engine:
     def starts(self) -> int:
         """How often it has come so far that it works."""
         return self.told().count("process mode")
+
+    def works(self) -> bool:
+        """Whether the process that was started last has come so far: before, it doesn't handle SIGTERM."""
+        return self.starts() > self.former_starts
 
     def driver_processes(self) -> list[int]:
         """Every process that some driver of this engine consists of, however it came to be."""
@@ -194,10 +200,8 @@ def engine(kubeconfig: Path, namespace: str, tmp_path: Path) -> Iterator[Engine]
     engine = Engine(kubeconfig, namespace, tmp_path / "work", tmp_path / "engine.log")
     yield engine
     if engine.process is None or engine.process.poll() is not None:
-        starts = engine.starts()
         engine.start()
-        # Before it says so it doesn't handle SIGTERM yet.
-        eventually(lambda: engine.starts() > starts, "the engine starts again", show=engine.told)
+    eventually(engine.works, "the engine has started", show=engine.told)
     code = engine.end(signal.SIGTERM)
     told = engine.told()
     assert code == 0, told
