@@ -332,6 +332,8 @@ class Admitting:
             return
         if job.phase is Phase.SUSPENDED or backs_off(job, datetime.now(UTC)):
             return
+        if job.phase is Phase.WAITING and not self.leases.is_sure:
+            return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
 
     async def _grant(self, job: JobView) -> None:

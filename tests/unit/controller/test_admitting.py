@@ -15,6 +15,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
 from sluice.controller.metrics import Metrics
+from sluice.controller.surroundings import Obstacle
 from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
@@ -292,6 +293,20 @@ async def waits_behind_another(name: str) -> tuple[Leases, Admitting]:
     await turn(asked)
     assert asked.world.jobs[f"uid-{name}"].phase is Phase.WAITING
     return leases, asked
+
+
+async def test_who_waits_keeps_who_is_in_the_way_while_a_new_leader_finds_definitions_missing() -> None:
+    """An API server that starts says so for a moment of each definition; every job that waits would be told twice."""
+    leases, asked = await waits_behind_another("patient")
+    asked.world.job_seen(job_body("new"))
+    leases.is_sure = False
+    without_definitions: Any = SimpleNamespace(obstacle=Obstacle("DefinitionsOutdated", "none is served"))
+    asked.surroundings = without_definitions
+    told = asked.world.jobs["uid-patient"].status
+    for uid in ("uid-patient", "uid-new"):
+        await asked.tell_obstacle(uid)
+    assert asked.world.jobs["uid-patient"].status == told
+    assert asked.world.jobs["uid-new"].status.reason == "DefinitionsOutdated"
 
 
 async def test_a_job_edited_so_that_nobody_is_in_its_way_any_more_is_granted_at_once() -> None:

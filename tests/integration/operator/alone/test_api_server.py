@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kubernetes import client
 
 from devenv.stack import Stack
@@ -14,8 +15,9 @@ from integration.operator.process import OperatorProcess, sluice
 from integration.waiting import eventually
 
 
+@pytest.mark.parametrize("until", ["cannot renew the Lease", "no longer leading"])
 def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
-    cluster: Played, operator: OperatorProcess, own_stack: Stack
+    until: str, cluster: Played, operator: OperatorProcess, own_stack: Stack
 ) -> None:
     uid = cluster.apply("patient", rewrite("/lake/patient"))
     driver = cluster.start("patient")
@@ -26,7 +28,7 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     waits = cluster.job("waits")
     own_stack.apiserver.kill()
     try:
-        operator.says("cannot renew the Lease")
+        operator.says(until)
         eventually(lambda: operator.get("/readyz")[0] == 503, "its watches are down")
         assert operator.get("/healthz")[0] == 200, "to start it anew would help nobody"
     finally:
