@@ -180,6 +180,7 @@ class Loop:
         job = self.world.jobs.get(uid)
         if not self.leases.held_by(uid) and self.world.is_done_with(uid):
             self.admitting.forget(uid)
+            self.timers.forget(uid)
             self._heed_end_of_life(uid)
         elif job is not None and not is_read and job.is_to_be_read:
             self.admitting.holds(uid)

@@ -10,7 +10,7 @@ class Timers:
         self._clock = clock
         self._due: dict[str, float] = {}
         self._heap: list[tuple[float, str]] = []
-        """Also has entries that an earlier time has replaced: those are passed over."""
+        """Also has entries that an earlier time has replaced or that were forgotten: those are passed over."""
 
     def within(self, seconds: float, uid: str) -> None:
         """Sets the timer, unless one comes sooner anyway."""
@@ -19,6 +19,9 @@ class Timers:
         if known is None or due < known:
             self._due[uid] = due
             heapq.heappush(self._heap, (due, uid))
+
+    def forget(self, uid: str) -> None:
+        self._due.pop(uid, None)
 
     def take_due(self) -> list[str]:
         """Takes those whose time has come; each is returned once."""

@@ -37,3 +37,18 @@ def test_whoever_was_told_may_ask_again_and_what_is_over_is_due_at_once() -> Non
     timers.within(1, "a")
     clock.now += 1
     assert timers.take_due() == ["a"]
+
+
+def test_who_is_forgotten_is_not_told_and_wakes_nobody() -> None:
+    clock = Clock()
+    timers = Timers(clock)
+    timers.within(1, "a")
+    timers.within(2, "b")
+    timers.forget("a")
+    timers.forget("c")
+    assert timers.seconds_left() == 2
+    clock.now += 2
+    assert timers.take_due() == ["b"]
+    timers.within(1, "a")
+    clock.now += 1
+    assert timers.take_due() == ["a"]
