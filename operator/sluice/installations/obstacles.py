@@ -24,7 +24,7 @@ class Obstacle:
 
 def obstacle(register: Read, key: str, claim: str) -> Obstacle | None:
     """Why this claim can't be written under this key; None: nothing in the register is in its way."""
-    if register.body.get("immutable"):
+    if register.is_immutable:
         anew = (
             f'kubectl get configmap {_AT} {names.CLAIMS} -o json | sed \'s/"immutable": true/"immutable": false/\' | '
             "kubectl replace --force -f -"

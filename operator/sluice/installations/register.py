@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 
 from sluice.api import names
 from sluice.installations.claims import Claim, Identity, Overlap, claimed, first_of, overlaps
@@ -16,6 +17,9 @@ logger = logging.getLogger(__name__)
 VOID_AFTER = 10.0
 """Seconds in which a leader notices that its Lease object is gone, and makes it anew: only after that is a claim without a
 Lease void."""
+REPLACED_WITHIN = 10.0
+"""Seconds that whoever replaces an immutable register has between deleting it and creating it with its entries: a leader that
+made a new one in between would do so without the claims of others, and the replacement would be refused."""
 
 
 class OverlapError(Exception):
@@ -35,6 +39,7 @@ class Register:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
         self._map = ConfigMap(kube, names.CLAIMS_NAMESPACE, names.CLAIMS)
+        self._replaced_by = 0.0
 
     async def check(self, own: Claim) -> None:
         """Raises OverlapError if the claim can't be made."""
@@ -47,12 +52,19 @@ class Register:
             wanted = claimed(own, read.data, void)
             if wanted == read.data:
                 return
+            if read.is_immutable:
+                self._replaced_by = time.monotonic() + REPLACED_WITHIN
+            elif read.is_new and time.monotonic() < self._replaced_by:
+                raise NotWrittenError(
+                    _not_written(own, "it was immutable and was deleted: waiting for its replacement")
+                )
             try:
                 await self._map.write(read, wanted)
             except ConflictError:
                 continue  # somebody else has claimed something
             except ApiError as error:
-                raise NotWrittenError(_not_written(own, read, wanted, error)) from error
+                why = obstacle(read, own.identity.key, wanted[own.identity.key]) or error
+                raise NotWrittenError(_not_written(own, why)) from error
             for key in void:
                 logger.warning("the claim %s is void and was removed: its installation's Lease is gone", key)
             return
@@ -112,10 +124,9 @@ class Register:
         return False
 
 
-def _not_written(own: Claim, read: Read, wanted: dict[str, str], error: ApiError) -> str:
-    key = own.identity.key
-    why = obstacle(read, key, wanted[key]) or error
-    return f"the claim {key} cannot be written into {REGISTER}, and no leader grants anything before it is there: {why}"
+def _not_written(own: Claim, why: object) -> str:
+    where = f"cannot be written into {REGISTER}, and no leader grants anything before it is there"
+    return f"the claim {own.identity.key} {where}: {why}"
 
 
 def refusal(own: Identity, overlap: Overlap) -> str:

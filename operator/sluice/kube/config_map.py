@@ -17,6 +17,14 @@ class Read:
     def data(self) -> dict[str, str]:
         return self.body.get("data") or {}
 
+    @property
+    def is_new(self) -> bool:
+        return "resourceVersion" not in self.body["metadata"]
+
+    @property
+    def is_immutable(self) -> bool:
+        return bool(self.body.get("immutable"))
+
 
 class ConfigMap:
     def __init__(self, kube: Kube, namespace: str, name: str) -> None:
@@ -37,7 +45,7 @@ class ConfigMap:
     async def write(self, read: Read, data: dict[str, str]) -> None:
         """Writes it; fails with ConflictError if it is no longer as it was read."""
         body = read.body | {"data": data}
-        if "resourceVersion" in body["metadata"]:
-            await self._kube.replace(CONFIG_MAPS, self._namespace, self._name, body)
-        else:
+        if read.is_new:
             await self._kube.create(CONFIG_MAPS, self._namespace, body)
+        else:
+            await self._kube.replace(CONFIG_MAPS, self._namespace, self._name, body)

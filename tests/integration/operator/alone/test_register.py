@@ -43,6 +43,20 @@ def _make(server: Server, **content: object) -> None:
     server.ask("POST", ALL, {"metadata": {"name": names.CLAIMS}, **content})
 
 
+def _claim_of_a_stranger(server: Server) -> dict[str, object]:
+    uid = (server.ask("GET", "/api/v1/namespaces/kube-system") or {})["metadata"]["uid"]
+    return {
+        "cluster": uid,
+        "namespace": "nobody",
+        "deployment": "knows",
+        "namespaces": ["nobody"],
+        "redis": "another:6379/0",
+        "keys": "sluice:{other}",
+        "since": "2026-01-01T00:00:00Z",
+        "version": "0.1.0",
+    }
+
+
 @pytest.mark.parametrize("obstacle", ["immutable", "under binaryData", "full"])
 def test_a_leader_that_cannot_write_its_claim_tells_it_everywhere_with_the_command_that_helps(
     cluster: Played,
@@ -91,6 +105,23 @@ def test_a_leader_that_cannot_write_its_claim_tells_it_everywhere_with_the_comma
     assert doctor.returncode == 0, doctor.stdout
 
 
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_an_immutable_register_that_somebody_deletes_is_made_anew_only_if_nobody_replaces_it(
+    cluster: Played, operators: StartOperator, server: Server, *, is_replaced: bool
+) -> None:
+    """Made anew at once, it would lack the claims of others, which whoever replaces it puts back."""
+    _make(server, immutable=True, data={STRANGER: json.dumps(_claim_of_a_stranger(server))})
+    operator = operators()
+    operator.says("it is immutable")
+    server.ask("DELETE", ONE)
+    operator.says("it was immutable and was deleted: waiting for its replacement")
+    if is_replaced:
+        _make(server, data={STRANGER: json.dumps(_claim_of_a_stranger(server))})
+    operator.says("the lease table was rebuilt")
+    others = [STRANGER] if is_replaced else []
+    assert {*(server.ask("GET", ONE) or {})["data"]} == {*others, f"{cluster.namespace}.sluice"}
+
+
 def test_a_register_that_became_immutable_later_is_told_before_the_next_claim_needs_it(
     cluster: Played, operators: StartOperator, server: Server, kubeconfig: Path
 ) -> None:
@@ -106,16 +137,11 @@ def test_a_register_that_became_immutable_later_is_told_before_the_next_claim_ne
 def test_a_claim_of_another_that_cannot_be_read_refuses_an_operator_by_a_sentence_and_is_named_by_doctor(
     cluster: Played, operators: StartOperator, server: Server, kubeconfig: Path
 ) -> None:
-    uid = (server.ask("GET", "/api/v1/namespaces/kube-system") or {})["metadata"]["uid"]
-    claim = {
-        "cluster": uid,
+    claim = _claim_of_a_stranger(server) | {
         "namespace": cluster.namespace,
         "deployment": "\ud800",
         "namespaces": [],
         "redis": "redis:6379/0",
-        "keys": "sluice:{other}",
-        "since": "2026-01-01T00:00:00Z",
-        "version": "0.1.0",
     }
     _make(server, data={STRANGER: json.dumps(claim)})
     operator = operators()
