@@ -148,11 +148,11 @@ class Objects:
 
     def delete_namespace(self) -> None:
         """Operators that were killed in it claim no more: a later test may be given the port of the Redis that they had."""
-        register = f"/api/v1/namespaces/{names.CLAIMS_NAMESPACE}/configmaps/{names.CLAIMS}"
-        claims = (self.server.ask("GET", register) or {}).get("data") or {}
+        beside = Objects(self.server, names.CLAIMS_NAMESPACE)
+        claims = (beside.get("configmap", names.CLAIMS) or {}).get("data") or {}
         own = {key: None for key in claims if key.startswith(f"{self.namespace}.")}
         if own:
-            self.server.ask("PATCH", register, {"data": own}, content=MERGE)
+            beside.patch("configmap", names.CLAIMS, {"data": own})
         self.server.ask("DELETE", f"/api/v1/namespaces/{self.namespace}")
 
     def create(self, kind: str, body: Json) -> Json:
