@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.api.base import Json
-from sluice_runner.failures import CONFLICTS
+from sluice_runner.retriable import CONFLICT_NAMES
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Run:
 
     @property
     def aborted_by_delta(self) -> bool:
-        return self.outcome in CONFLICTS
+        return self.outcome in CONFLICT_NAMES
 
 
 @dataclass(frozen=True)

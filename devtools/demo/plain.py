@@ -11,6 +11,7 @@ from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.kubeflow import GROUP, VERSION
 from sluice.engines.plan import plan_arguments, plan_for
+from sluice.engines.profile import RuntimeProfile
 
 PROGRAM = Path(__file__).with_name("plain_application.py")
 ENDED = frozenset({"COMPLETED", "FAILED"})
@@ -28,6 +29,7 @@ class PlainJob:
         plan = plan_for(
             {"namespace": namespace, "name": self.job.name, "uid": "none"},
             spec,
+            RuntimeProfile.model_validate(runtime),
             run_key=self.application,
             spec_hash="none",
             attempt=1,

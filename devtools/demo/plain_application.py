@@ -17,14 +17,13 @@ from pyspark.sql import SparkSession
 from sluice_runner import session, write
 from sluice_runner.failures import classify
 from sluice_runner.main import TERMINATION_LOG
-from sluice_runner.parameters import bind
 from sluice_runner.plan import Plan, Sql, decode
 from sluice_runner.result import Result, encode
 
 
 def main(arguments: Sequence[str]) -> int:
     plan = decode(arguments)
-    spark = session.start()
+    spark = session.start(plan.assumed)
     try:
         _execute(spark, plan)
     except Exception as error:  # noqa: BLE001 - whatever it is, the application ended with it, and it is told
@@ -39,13 +38,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _execute(spark: SparkSession, plan: Plan) -> None:
     if not isinstance(plan.work, Sql):
-        write.run(spark, plan.work, plan.parameters)
+        write.run(spark, plan.work)
         return
     for statement in plan.work.statements:
-        if plan.parameters:
-            spark.sql(statement.text, args=bind(plan.parameters))
-        else:
-            spark.sql(statement.text)
+        spark.sql(statement.text)
 
 
 if __name__ == "__main__":

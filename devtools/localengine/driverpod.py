@@ -101,12 +101,13 @@ def pod(application: Application, submission_id: str) -> Json:
 
 def command(application: Application, runtime: Runtime) -> list[str]:
     """The driver as a process: what the image's entrypoint would run, with the executors inside of it."""
+    options = str(application.driver.get("javaOptions", ""))
     conf = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.driver.memory": str(application.driver.get("memory", "1g")),
-        "spark.driver.extraJavaOptions": str(application.driver.get("javaOptions", "")),
+        **({"spark.driver.extraJavaOptions": options} if options else {}),
         **{f"spark.hadoop.{key}": value for key, value in (application.spec.get("hadoopConf") or {}).items()},
         **{
             key: value
@@ -122,7 +123,7 @@ def command(application: Application, runtime: Runtime) -> list[str]:
     return [
         runtime.spark_submit,
         *("--master", f"local[{cores}]", "--name", application.name),
-        *(part for key, value in conf.items() if value for part in ("--conf", f"{key}={value}")),
+        *(part for key, value in conf.items() for part in ("--conf", f"{key}={value}")),
         *_list_option("--jars", deps.get("jars")),
         *_list_option("--py-files", deps.get("pyFiles")),
         *_list_option("--files", deps.get("files")),

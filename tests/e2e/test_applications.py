@@ -35,13 +35,13 @@ def run_plan(
     def create(name: str, *statements: str) -> None:
         numbered = [{"number": n, "text": text, "line": n} for n, text in enumerate(statements, 1)]
         plan = {
-            "version": 1,
+            "version": 2,
             "job": {"namespace": "default", "name": name, "uid": "0"},
             "runKey": name,
             "specHash": "none",
             "attempt": 1,
             "token": 1,
-            "parameters": {},
+            "assumed": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": spark_conf},
             "sql": {"statements": numbered},
         }
         packed = base64.b64encode(zlib.compress(json.dumps(plan).encode())).decode()

@@ -1,5 +1,6 @@
 """Sluice as a process beside the cluster: jobs in, commits on a Delta table out, through real driver and executor pods."""
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -102,9 +103,24 @@ def test_three_jobs_succeed_with_the_versions_that_they_committed(
     assert {commit["version"] for commit in commits} == set(range(1, written.version() + 1))
     assert [len(job["status"]["attempts"]) for job in ended.values()] == [1, 1, 1]
     assert all(seen == {"driver", "executor"} for seen in roles.values()), roles
+    for job in ended.values():
+        _has_its_report(kubernetes, job)
     with capsys.disabled():
         for name, job in ended.items():
             sys.stdout.write(f"\n{name}: {_times(job)}")
+
+
+def _has_its_report(kubernetes: Any, job: Json) -> None:
+    """As a pod of its own, with the account, the address and the authority that Kubernetes gives it."""
+    attempt = job["status"]["attempts"][-1]
+    assert attempt["report"] == {"configMap": f"{attempt['application']}-report"}
+    found = kubernetes.get("configmap", attempt["report"]["configMap"])
+    report = json.loads(found["data"]["report.json"])
+    told = [commit["version"] for one in report["statements"] for commit in one["commits"]]
+    assert told == [commit["version"] for commit in attempt["commits"]]
+    assert report["tables"][0]["partitionColumns"] == ["day"]
+    driver = kubernetes.get("pod", f"{attempt['application']}-driver")
+    assert json.loads(driver["metadata"]["annotations"]["sluice.dev/progress"])["statement"] == 1
 
 
 def _follow(kubernetes: Any, names: list[str], roles: dict[str, set[str]], sluice: Any) -> dict[str, Json]:

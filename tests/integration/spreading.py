@@ -19,6 +19,7 @@ SECONDS = {
     "operator/test_growth.py": 65,
     "operator/test_hostile.py": 65,
     "devenv/test_dev_leaves_nothing.py": 60,
+    "pipeline/test_reports.py": 60,
     "operator/test_redis.py": 50,
     "operator/test_installations.py": 40,
     "operator/test_doctor.py": 40,

@@ -60,7 +60,7 @@ def all_sections() -> tuple[Section, ...]:
             *("runner", "tests/integration/runner"),
             about="the driver program and the LogStore on real Spark",
             needs=SPARK,
-            cpu_minutes=5,
+            cpu_minutes=11,
             runs_again=True,
         ),
         _pytest(

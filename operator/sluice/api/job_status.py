@@ -109,8 +109,12 @@ class ConflictingCommit(Model):
     """Its version."""
     operation: ShortText | None = None
     """Its operation as named in Delta's log."""
+    engine: ShortText | None = None
+    """What made it, as Delta's log names it, such as Apache-Spark/4.2.0 Delta-Lake/4.4.0."""
     job: ObjectKey | None = None
-    """The Sluice job that made it, as namespace/name. Absent: another writer, or unknown."""
+    """The Sluice job that made it, as namespace/name. Absent: no Sluice job (`foreign`), or unknown."""
+    foreign: StrictBool | None = None
+    """Whether no Sluice job made it. Absent: its log entry could not be read."""
 
 
 class AttemptException(Model):
@@ -120,22 +124,70 @@ class AttemptException(Model):
     """Name of the exception, such as ConcurrentAppendException."""
     error_class: ShortText | None = None
     """Delta's or Spark's error class, such as DELTA_CONCURRENT_APPEND."""
+    sql_state: Annotated[str, Field(max_length=16), cut_to(16)] | None = None
+    """SQLSTATE of the error class, such as 2D521."""
     statement: Annotated[Int32, Field(ge=1)] | None = None
     """Number of the statement that failed, from 1."""
     message: Text
     """The message, shortened."""
+    partition: Annotated[str, Field(max_length=512), cut_to(512)] | None = None
+    """Where the two commits met, as Delta says it: a partition, such as date=2026-11-19, or the root of the table, or a
+    file. Absent: Delta does not say."""
+    retriable: StrictBool | None = None
+    """Whether another attempt may end better, by the table in docs/runner.md. Absent: the runner did not say."""
     conflicting_commit: ConflictingCommit | None = None
     """Who was in the way."""
+    rule: ShortText | None = None
+    """Id of the conflict rule that aborted it, as listed in docs/conflict-rules.md. Absent: it cannot be told for sure."""
+    advice: Text | None = None
+    """What to change so that it does not happen again. Absent: it cannot be told for sure."""
 
 
 class Outcome(StrEnum):
     SUCCEEDED = "Succeeded"
+    ALREADY_COMMITTED = "AlreadyCommitted"
+    """Earlier attempts of the run had done everything."""
     FAILED = "Failed"
     KILLED = "Killed"
     NOT_STARTED = "NotStarted"
     UNKNOWN = "Unknown"
     WITHDRAWN = "Withdrawn"
     """Whether it gave its leases back before anything was created, so that it does not count as a run."""
+
+
+class LastCommit(Model):
+    """The newest commit of a run."""
+
+    table: Location
+    """The table."""
+    version: Count
+    """Version of the table that it made."""
+
+
+class AttemptProgress(Model):
+    """How far a run has come, as its driver said."""
+
+    statement: Annotated[Int32, Field(ge=1)]
+    """Number of the statement that runs, from 1."""
+    of: Annotated[Int32, Field(ge=1)]
+    """How many statements there are."""
+    operation: ShortText
+    """First word of the statement."""
+    since: datetime
+    """When the driver saw it begin, or the last commit."""
+    last_commit: LastCommit | None = None
+    """The last commit that is known to be its own."""
+    copied_at: datetime | None = None
+    """When it was read from the driver's pod, which may know more by now: at most once a minute."""
+
+
+class AttemptReport(Model):
+    """Where the driver left its full report: all statements and commits, versions, settings, and its tables as it saw them."""
+
+    config_map: ShortText | None = None
+    """Name of the ConfigMap, in the job's namespace."""
+    missing: Text | None = None
+    """Why there is none."""
 
 
 class Attempt(Model):
@@ -165,6 +217,11 @@ class Attempt(Model):
     """Commits that it made."""
     exception: AttemptException | None = None
     """Why it failed."""
+    progress: AttemptProgress | None = None
+    """How far it had come, while it runs for longer than a minute. The driver's pod has it newer, as its annotation
+    sluice.dev/progress."""
+    report: AttemptReport | None = None
+    """The driver's full report. Absent: it could say nothing of one."""
 
 
 class DeltaWriteJobStatus(Model):

@@ -21,6 +21,8 @@ LABEL_ATTEMPT = f"{GROUP}/attempt"
 ANNOTATION_TOKEN = f"{GROUP}/token"
 ANNOTATION_WRITER_EPOCH = f"{GROUP}/writer-epoch"
 ANNOTATION_LEASE = f"{GROUP}/lease"
+ANNOTATION_PROGRESS = f"{GROUP}/progress"
+"""On the driver's pod; the runner writes it."""
 ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
 
 ANNOTATION_EPOCH = f"{GROUP}/epoch"

@@ -60,13 +60,23 @@ def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
     if not holding:
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("HOLDS", "PHASE", "ATTEMPT", "TABLES"):
+    some_tell = any(one["progress"] for one in holding[:most])
+    for column in ("HOLDS", "PHASE", "ATTEMPT", "TABLES", *(["PROGRESS"] if some_tell else [])):
         table.add_column(column, overflow="fold")
     for one in holding[:most]:
         attempt = "" if one["attempt"] is None else str(one["attempt"])
-        table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]))
+        told = [_progress(one["progress"])] if some_tell else []
+        table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]), *told)
     out.print(table)
     _show_how_many_more(holding, out, most)
+
+
+def _progress(progress: Json | None) -> str:
+    if progress is None:
+        return ""
+    last = progress.get("lastCommit")
+    committed = f", committed version {last['version']} of {last['table']}" if last is not None else ""
+    return f"{progress['statement']} of {progress['of']}: {progress['operation']} since {progress['since']}{committed}"
 
 
 def _show_how_many_more(shown: list[Json], out: Console, most: int | None) -> None:

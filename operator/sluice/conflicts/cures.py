@@ -1,7 +1,15 @@
 """Advice that the rules of several engines give, in one wording: `sluice plan` counts the pairs that a piece of advice helps by
 its text, and of one pair each is told once."""
 
-RUN_ALONE = "run it when no other job writes the table"
+
+def run_alone(operation: str) -> str:
+    return f"run {operation} when no other job writes the table"
+
+
+RUN_ALONE = run_alone("it")
+CHANGES_APART = "put several changes of properties into one ALTER TABLE"
 CREATE_FIRST = "create the table first: run CREATE TABLE IF NOT EXISTS in a job of its own"
 PAUSE_STREAM = "let the stream pause for it: set spec.stream.yield: Metadata"
+OWN_CHECKPOINT = "give each stream a checkpoint of its own"
+LET_IT_WAIT = "let what made that commit run as a DeltaWriteJob, too, or at another time: Sluice keeps only its own jobs apart"
 OWN_TXN_APP_ID = "give each job a txnAppId of its own"

@@ -5,7 +5,7 @@ What differs between versions is data (`eras`), not code.
 """
 
 from sluice.conflicts import example_jobs
-from sluice.conflicts.cures import CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
+from sluice.conflicts.cures import CHANGES_APART, CREATE_FIRST, OWN_TXN_APP_ID, PAUSE_STREAM, RUN_ALONE
 from sluice.conflicts.eras import ANY_ENGINE
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule, verdict_by
@@ -24,7 +24,7 @@ _TRANSACTION = "ConcurrentTransactionException"
 _WRITE = "ConcurrentWriteException"
 _METADATA = "MetadataChangedException"
 _PROTOCOL = "ProtocolChangedException"
-_CHANGES_APART = f"{RUN_ALONE}, and put several changes of properties into one ALTER TABLE"
+_CHANGES_APART = f"{RUN_ALONE}, and {CHANGES_APART}"
 
 
 @rule(

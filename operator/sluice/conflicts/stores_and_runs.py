@@ -1,6 +1,7 @@
 """Rules of the table's store and of runs, whatever engine commits: asked before any of Delta's own."""
 
 from sluice.conflicts import example_jobs
+from sluice.conflicts.cures import OWN_CHECKPOINT
 from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
@@ -145,7 +146,7 @@ def same_checkpoint(race: Race) -> Ruling | None:
         if mine == theirs
         else f"the streams' checkpoints {mine} and {theirs} may be one",
         _TRANSACTION,
-        "give each stream a checkpoint of its own",
+        OWN_CHECKPOINT,
         WHOLE_TABLE,
     )
 

@@ -11,7 +11,7 @@ from sluice.controller.creates import CreateLog
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun, is_placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
-from sluice.engines.plan import option_variable, plan_arguments, plan_for
+from sluice.engines.plan import APPLICATION_VARIABLE, option_variable, plan_arguments, plan_for
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
@@ -232,6 +232,7 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
     plan = plan_for(
         job.identity,
         job.spec,
+        job.profile,
         run_key=job.run_key,
         spec_hash=attempt.hash,
         attempt=attempt.number,
@@ -247,7 +248,10 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
         lease=lease.to_json(),
         profile=job.profile,
         arguments=tuple(plan_arguments(plan)),
-        environment=tuple(_secret(index, ref) for index, ref in enumerate(_secret_options(job))),
+        environment=(
+            {"name": APPLICATION_VARIABLE, "value": attempt.application},
+            *(_secret(index, ref) for index, ref in enumerate(_secret_options(job))),
+        ),
     )
 
 

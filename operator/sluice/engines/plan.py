@@ -9,14 +9,24 @@ import zlib
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.footprint import split
+from sluice.engines.profile import RuntimeProfile
+from sluice.footprint import text_of, texts_of
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
+APPLICATION_VARIABLE = "SLUICE_APPLICATION"
+"""The environment variable that tells the runner its application: its report and its driver's pod are called after it."""
 _CHUNK = 96 * 1024
 
 
 def plan_for(
-    job: dict[str, str], spec: DeltaWriteJobSpec, *, run_key: str, spec_hash: str, attempt: int, token: int
+    job: dict[str, str],
+    spec: DeltaWriteJobSpec,
+    profile: RuntimeProfile,
+    *,
+    run_key: str,
+    spec_hash: str,
+    attempt: int,
+    token: int,
 ) -> dict[str, Any]:
     plan: dict[str, Any] = {
         "version": PLAN_VERSION,
@@ -25,19 +35,25 @@ def plan_for(
         "specHash": spec_hash,
         "attempt": attempt,
         "token": token,
-        "parameters": {
-            name: value.model_dump(mode="json", by_alias=True, exclude_none=True)
-            for name, value in (spec.parameters or {}).items()
+        "assumed": {
+            "sparkVersion": profile.spark_version,
+            "deltaVersion": profile.delta_version,
+            "sparkConf": profile.spark_conf,
         },
     }
+    texts = texts_of(spec)
     if spec.sql is not None:
         statements = [
-            {"number": statement.number, "text": statement.text, "line": statement.line}
-            for statement in split(spec.sql)
+            {"number": statement.number, "text": statement.runs, "line": statement.line}
+            for statement in texts["spec.sql"]
         ]
         plan["sql"] = {"statements": statements}
     elif spec.write is not None:
         plan["write"] = spec.write.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if spec.write.replace_where is not None:
+            plan["write"]["replaceWhere"] = text_of(texts, "spec.write.replaceWhere")
+        if spec.write.source.sql is not None:
+            plan["write"]["source"]["sql"] = text_of(texts, "spec.write.source.sql")
         secrets = plan["write"]["source"].pop("optionsFrom", [])
         plan["write"]["source"]["optionsFromEnv"] = {
             secret["option"]: option_variable(index) for index, secret in enumerate(secrets)

@@ -8,13 +8,21 @@ from pydantic import ValidationError
 
 from sluice.api import names
 from sluice.api.base import Model
-from sluice.api.job_status import AttemptException, Commit, ConflictingCommit, Outcome
+from sluice.api.job_status import AttemptException, AttemptReport, Commit, ConflictingCommit, Outcome
 
 RESULT_VERSION = 1
+"""Fields that are new in a result do not change it: an operator that does not know them leaves them out, and a result without
+them says nothing of them. It changes when a field comes to mean something else."""
 
 _ENDED_FROM_OUTSIDE = "Terminated"
 
-_OUTCOMES = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
+_ALREADY = "AlreadyCommitted"
+
+_OUTCOMES = {
+    "Succeeded": Outcome.SUCCEEDED,
+    _ALREADY: Outcome.ALREADY_COMMITTED,
+    "Failed": Outcome.FAILED,
+}
 """What a run may say of itself; what else may have become of an attempt is not the runner's to say."""
 
 
@@ -22,6 +30,9 @@ class RunResult(Model):
     outcome: Outcome
     commits: tuple[Commit, ...] = ()
     exception: AttemptException | None = None
+    failed_operation: str | None = None
+    """The operation of the statement that failed."""
+    report: AttemptReport | None = None
     commits_left_out: bool = False
     """Whether there may be more commits than these: the message had no room for them, or the runner could not look for them."""
 
@@ -39,8 +50,10 @@ def parse(message: str | None) -> RunResult | None:
     try:
         return RunResult(
             outcome=_OUTCOMES[content["outcome"]],
-            commits=tuple(_each(content.get("statements", []), _commits)),
+            commits=tuple(_each(_own_statements(content), _commits)),
             exception=_exception(content.get("exception")),
+            failed_operation=_failed_operation(content),
+            report=_report(content.get("report")),
             commits_left_out=_leaves_out(content),
         )
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError):
@@ -52,7 +65,18 @@ def _leaves_out(content: dict[str, Any]) -> bool:
         return True
     if (content.get("exception") or {}).get("class") == _ENDED_FROM_OUTSIDE:
         return True
-    return any("commits" not in s and s.get("state") != "NoCommit" for s in content.get("statements", []))
+    return any(
+        "commits" not in s and s.get("state") not in ("NoCommit", _ALREADY)
+        for s in content.get("statements", [])
+    )
+
+
+def _own_statements(content: dict[str, Any]) -> list[Any]:
+    """The statements that the attempt ran itself; of a run of which nothing was left, those of earlier attempts."""
+    statements: list[Any] = content.get("statements", [])
+    if content["outcome"] == _ALREADY:
+        return statements
+    return [statement for statement in statements if statement.get("state") != _ALREADY]
 
 
 def _each(items: list[Any], convert: Callable[[Any], list[Commit]]) -> list[Commit]:
@@ -77,15 +101,32 @@ def _commits(statement: dict[str, Any]) -> list[Commit]:
     ]
 
 
+def _failed_operation(content: dict[str, Any]) -> str | None:
+    failed = [s.get("operation") for s in content.get("statements", []) if s.get("state") == "Failed"]
+    return _short(failed[-1], 256) if failed else None
+
+
 def _exception(content: dict[str, Any] | None) -> AttemptException | None:
     if content is None:
         return None
     return AttemptException(
         class_=str(content["class"])[:256],
         error_class=_short(content.get("errorClass"), 256),
+        sql_state=_short(content.get("sqlState"), 16),
         statement=_whole(content.get("statement"), bits=32),
         message=str(content.get("message", ""))[:2048],
+        partition=_short(content.get("partition"), 512),
+        retriable=_flag(content.get("retriable")),
         conflicting_commit=_conflicting(content.get("conflictingCommit")),
+    )
+
+
+def _report(content: Any) -> AttemptReport | None:
+    """A report that isn't understood costs nothing of the result."""
+    if not isinstance(content, dict):
+        return None
+    return AttemptReport(
+        config_map=_short(content.get("configMap"), 256), missing=_short(content.get("missing"), 2048)
     )
 
 
@@ -94,11 +135,19 @@ def _conflicting(content: dict[str, Any] | None) -> ConflictingCommit | None:
         return None
     stamp = content.get("stamp") or {}
     stamp = stamp.get(names.STAMP, stamp)
+    job = _short(stamp.get("job"), 320)
     return ConflictingCommit(
         version=_whole(content.get("version")),
         operation=_short(content.get("operation"), 256),
-        job=_short(stamp.get("job"), 320),
+        engine=_short(content.get("engine"), 256),
+        job=job,
+        foreign=False if job is not None else _flag(content.get("foreign")),
     )
+
+
+def _flag(value: Any) -> bool | None:
+    """Whoever doesn't say yes or no has said nothing."""
+    return value if isinstance(value, bool) else None
 
 
 def _whole(value: Any, *, bits: int = 64) -> Any:

@@ -19,7 +19,7 @@ from sluice.footprint.model import (
 from sluice.footprint.promise import promised
 from sluice.footprint.sources import NO_SOURCES, Sources, together
 from sluice.footprint.sql.known import Version, version_of
-from sluice.footprint.sql.parameters import bound, statements_of
+from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
 from sluice.footprint.sql.reading import Reading, Surroundings, with_more
 from sluice.footprint.sql.settings import Settings, refuse_settings
 from sluice.footprint.sql.statement import Statement
@@ -57,7 +57,6 @@ def footprint_of(
     dialect = _dialect(spec, delta_version, facts, settings)
     around = Surroundings(
         settings=settings,
-        parameters=bound(spec.parameters),
         names=names,
         facts=facts,
         sources=sources or {},
@@ -72,7 +71,8 @@ def footprint_of(
     if not tables:
         raise NotUnderstoodError("spec.sql has no statement that writes a table")
     if spec.writes is not None:
-        tables = _promised(tables, spec.writes, around)
+        promise = tuple(text_of(texts, promise_at(number)) for number in range(len(spec.writes)))
+        tables = _promised(tables, promise, around)
     if settings.changes_anything is not None:
         why = f"{settings.changes_anything} may change anything: Sluice does not know this setting"
         tables = tuple(_unknown(footprint, why) for footprint in tables)
@@ -149,8 +149,8 @@ def _only_read(spec: DeltaWriteJobSpec, script: Script, around: Surroundings) ->
 
 
 def texts_of(spec: DeltaWriteJobSpec) -> Texts:
-    """Cuts the spec's texts into statements; refuses a text that can't be cut."""
-    return statements_of(spec) if spec.application is None else {}
+    """Cuts the spec's texts into statements, with the parameters' values in them; refuses a text that can't be cut."""
+    return statements_of(spec)
 
 
 def _read(spec: DeltaWriteJobSpec, texts: Texts, around: Surroundings) -> Script:

@@ -14,6 +14,7 @@ from sluice.footprint.queries.reads import Reads, reads_of
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources, files_at
 from sluice.footprint.sql.naming import key_of, key_of_source_at
+from sluice.footprint.sql.parameters import text_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.statement import Statement, query_in, split
 from sluice.footprint.statements import insert
@@ -43,9 +44,8 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
     if write.mode is WriteMode.APPEND:
         found = insert.append(reading, lands, source, certain=certain, identity=identity)
     elif write.replace_where is not None:
-        found = insert.replace_where(
-            reading, write.replace_where, lands, source, certain=certain, identity=identity
-        )
+        condition = text_of(texts, "spec.write.replaceWhere")
+        found = insert.replace_where(reading, condition, lands, source, certain=certain, identity=identity)
     elif write.mode is WriteMode.OVERWRITE_PARTITIONS and _is_partitioned(reading):
         found = insert.overwrite_partitions(reading, lands, source, identity=identity)
     else:

@@ -4,13 +4,14 @@ An application is created once its lease and its intent are certain; its driver'
 how it ended.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
 from sluice.api import names
 from sluice.api.job_status import Attempt, Phase
 from sluice.engines import Observation, Stage
+from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
@@ -21,6 +22,9 @@ from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import Creates, withdrawn
 
 SLOW_START_SECONDS = 5.0
+
+PROGRESS_SECONDS = 60.0
+"""Between two copies of a run's progress into its job's status."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
             change = StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there)
             step = Tell(change, _seconds_of_patience(job, attempt, now))
         case Stage.RUNNING:
-            step = Tell(_running(attempt, evidence))
+            step = _told_running(job, attempt, evidence, now)
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
         case Stage.LOST:
@@ -191,6 +195,26 @@ def _obstacle(job: JobView, attempt: Attempt) -> str | None:
 
 def _beside(evidence: Evidence) -> str:
     return "".join(f"; {sentence}" for sentence in evidence.told_beside)
+
+
+def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Step:
+    """Progress is news of its own: it is copied once a minute at most, so that short runs cost no write more, and with
+    whatever else is written."""
+    change = _running(attempt, evidence)
+    progress = progress_of(evidence.pod)
+    known = attempt.progress
+    if progress is None or progress == (known and known.model_copy(update={"copied_at": None})):
+        return Tell(change)
+    running = change.attempt
+    if running is None or running.started_at is None:
+        return Tell(change)
+    last = known.copied_at if known is not None and known.copied_at is not None else running.started_at
+    seconds_left = PROGRESS_SECONDS - (now - last).total_seconds()
+    is_told = job.phase is Phase.RUNNING and running == attempt and change.message == job.status.message
+    if seconds_left > 0:
+        return Tell(change, seconds_left if is_told else 0.0)
+    copied = running.model_copy(update={"progress": progress.model_copy(update={"copied_at": now})})
+    return Tell(replace(change, attempt=copied))
 
 
 def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
+from sluice.api.job_status import MAX_COMMITS, Attempt, AttemptException, Commit, Outcome, Phase
+from sluice.conflicts.cures import LET_IT_WAIT
+from sluice.conflicts.lost import Lost, explained
 from sluice.engines import Observation, Stage
 from sluice.engines.result import RunResult, parse
 from sluice.lifecycle.job import JobView
@@ -71,7 +73,7 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
     message = (
         _summary(result) if logs is None else f"{_failure(result) or 'done'}; {LogsSay(commits, logs.unread)}"
     )
-    update = {"commits": commits[:MAX_COMMITS], "exception": result.exception}
+    update = {"commits": commits[:MAX_COMMITS], "exception": _explained(result), "report": result.report}
     return _closed(attempt, ended, result.outcome, message).model_copy(update=update)
 
 
@@ -82,13 +84,18 @@ def _from_exit_code(attempt: Attempt, ended: datetime, seen: Observation) -> Att
 
 
 def _closed(attempt: Attempt, ended: datetime, outcome: Outcome, message: str) -> Attempt:
-    return attempt.model_copy(update={"ended_at": ended, "outcome": outcome, "message": message[:2048]})
+    return attempt.model_copy(
+        update={"ended_at": ended, "outcome": outcome, "message": message[:2048], "progress": None}
+    )
 
 
 def _summary(result: RunResult) -> str:
     failure = _failure(result)
     if failure is not None:
         return f"{failure}; it had committed {_versions(result.commits)}" if result.commits else failure
+    if result.outcome is Outcome.ALREADY_COMMITTED:
+        versions = f": {_versions(result.commits)}" if result.commits else ""
+        return f"nothing was left to do, earlier attempts of this run had done it{versions}"
     if not result.commits:
         return "done; no statement had anything to commit"
     return f"committed {_versions(result.commits)}"
@@ -98,7 +105,57 @@ def _failure(result: RunResult) -> str | None:
     if result.exception is None:
         return None
     statement = f"statement {result.exception.statement}: " if result.exception.statement else ""
-    return f"{statement}{result.exception.class_}: {result.exception.message}"[:_FAILURE]
+    winner = _winner(result.exception)
+    if winner is None:
+        return f"{statement}{result.exception.class_}: {result.exception.message}"[:_FAILURE]
+    return f"{statement}{result.exception.class_}{_place(result.exception.partition)}: {winner} was committed first"
+
+
+def _place(partition: str | None) -> str:
+    """Delta names a partition by its values; its other words speak for themselves."""
+    if partition is None:
+        return ""
+    return f" on partition {partition}" if "=" in partition and "/" not in partition else f" on {partition}"
+
+
+def _winner(exception: AttemptException) -> str | None:
+    """Who won, if it is known which commit that was."""
+    won = exception.conflicting_commit
+    if won is None or won.version is None:
+        return None
+    operation = f" ({won.operation})" if won.operation else ""
+    if won.job is not None:
+        return f"version {won.version}{operation} of job {won.job}"
+    if not won.foreign:
+        return f"version {won.version}{operation}"
+    engine = f" ({won.engine})" if won.engine else ""
+    return f"version {won.version}{operation} by no Sluice job{engine}"
+
+
+def _explained(result: RunResult) -> AttemptException | None:
+    """Returns the exception with the rule that it went by and with advice, where these can be told for sure."""
+    exception = result.exception
+    if exception is None or exception.conflicting_commit is None:
+        return exception
+    won = exception.conflicting_commit
+    found = None
+    if won.operation is not None:
+        message = exception.message
+        found = explained(
+            Lost(
+                exception.class_,
+                exception.error_class,
+                message,
+                result.failed_operation,
+                won.operation,
+                won.version,
+            )
+        )
+    advice = LET_IT_WAIT if won.foreign else None
+    if found is not None:
+        exception = exception.model_copy(update={"rule": found.rule})
+        advice = advice or found.advice
+    return exception.model_copy(update={"advice": advice})
 
 
 def _versions(commits: tuple[Commit, ...]) -> str:
@@ -136,6 +193,7 @@ def _last_words(log: str | None) -> str:
 
 REASONS = {
     Outcome.SUCCEEDED: ("Committed", Phase.SUCCEEDED),
+    Outcome.ALREADY_COMMITTED: ("AlreadyCommitted", Phase.SUCCEEDED),
     Outcome.FAILED: ("RunFailed", Phase.FAILED),
     Outcome.KILLED: ("DriverKilled", Phase.FAILED),
     Outcome.NOT_STARTED: ("DriverNotStarted", Phase.FAILED),

@@ -20,16 +20,18 @@ from sluice.predicates import Table
 from sluice.predicates.columns import UNKNOWN
 from sluice.tables import TableFacts
 
-_OF_PARAMETERS = {
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ntz": "timestamp_ntz",
-    "integer": "bigint",
-    "string": "string",
-    "boolean": "boolean",
+_OF_LITERALS = {
+    TokenType.NUMBER: "bigint",
+    TokenType.STRING: "string",
+    TokenType.TRUE: "boolean",
+    TokenType.FALSE: "boolean",
 }
-_OF_LITERALS = {TokenType.NUMBER: "bigint", TokenType.STRING: "string"}
-_PREFIXES = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz"}
+_PREFIXES = {
+    "DATE": "date",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMP_LTZ": "timestamp",
+    "TIMESTAMP_NTZ": "timestamp_ntz",
+}
 _BETWEEN = frozenset({"=", "<", ">", "<=", ">=", "<>", "!=", "<=>", "(", "IN", "NOT", "BETWEEN"})
 _SURER = ("date", "timestamp", "timestamp_ntz", "boolean", "bigint", "string")
 """A date is often compared with a plain text, a text never with a date."""
@@ -83,7 +85,7 @@ def inferred_types(partition_by: Sequence[str], jobs: Iterable[Job]) -> Inferred
             continue
         for statements in found.values():
             for statement in statements:
-                for name, kind in _compared(statement.tokens, seen, job):
+                for name, kind in _compared(statement.tokens, seen):
                     seen[name][kind] += 1
     return InferredTypes({name: _surest(seen[name.lower()]) for name in partition_by})
 
@@ -92,23 +94,21 @@ def _surest(kinds: Counter[str]) -> str:
     return next((kind for kind in _SURER if kinds[kind]), UNKNOWN)
 
 
-def _compared(tokens: Sequence[Token], names: Iterable[str], job: Job) -> Iterator[tuple[str, str]]:
+def _compared(tokens: Sequence[Token], names: Iterable[str]) -> Iterator[tuple[str, str]]:
     wanted = set(names)
     for number, token in enumerate(tokens):
         name = token.text.lower()
         if name in wanted and token.token_type is not TokenType.STRING:
-            kind = _literal_after(tokens[number + 1 : number + 7], job)
+            kind = _literal_after(tokens[number + 1 : number + 7])
             if kind is not None:
                 yield name, kind
 
 
-def _literal_after(tokens: Sequence[Token], job: Job) -> str | None:
+def _literal_after(tokens: Sequence[Token]) -> str | None:
     for number, token in enumerate(tokens):
         if token.token_type in _OF_LITERALS:
             return _OF_LITERALS[token.token_type] if number else None
         following = tokens[number + 1] if number + 1 < len(tokens) else None
-        if following is not None and token.token_type is TokenType.COLON:
-            return _kind_of_parameter(following.text, job)
         if (
             following is not None
             and following.token_type is TokenType.STRING
@@ -118,12 +118,6 @@ def _literal_after(tokens: Sequence[Token], job: Job) -> str | None:
         if token.text.upper() not in _BETWEEN:
             return None
     return None
-
-
-def _kind_of_parameter(name: str, job: Job) -> str | None:
-    given = (job.spec.parameters or {}).get(name)
-    kinds = given.model_dump(exclude_none=True) if given is not None else {}
-    return next((_OF_PARAMETERS[kind] for kind in kinds if kind in _OF_PARAMETERS), None)
 
 
 def _writes_by_position(statement: Statement, partition_columns: Iterable[str]) -> bool:

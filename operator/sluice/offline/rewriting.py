@@ -15,7 +15,7 @@ from sluice.footprint.queries.cells import Cell, Constant, FromTable, says
 from sluice.footprint.queries.rows import Row, rows_of
 from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.naming import table_at
-from sluice.footprint.sql.parameters import bound, statements_of
+from sluice.footprint.sql.parameters import statements_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement, split
@@ -76,6 +76,28 @@ class _Span:
         return False
 
 
+@dataclass(frozen=True)
+class _Text:
+    """The text of a job as its author wrote it."""
+
+    sql: str
+    dates: Mapping[str, str]
+    """Parameters by the dates that they stand for."""
+
+    def by_parameter(self, condition: str) -> str:
+        """A job that gets its day as a parameter should get the day in the advised line from there, too."""
+        for date, parameter in self.dates.items():
+            condition = condition.replace(date, parameter)
+        return condition
+
+    def joined(self, span: _Span, condition: str, *, first: bool = False) -> str:
+        old, added = self.sql[span.start : span.end], self.by_parameter(condition)
+        if span.joins_by_or:
+            old = f"({old})"
+        new = f"{added} AND {old}" if first or span.joins_by_or else f"{old} AND {added}"
+        return self.sql[: span.start] + new + self.sql[span.end :]
+
+
 def rewrites_of(
     job: Job, facts: Mapping[TableKey, TableFacts], sources: Mapping[TableKey, TableFacts], names: Names
 ) -> Iterator[Rewrite]:
@@ -83,29 +105,33 @@ def rewrites_of(
     read as the oracle reads it, after those before it."""
     if job.spec.sql is None:
         return
-    statements_of(job.spec)  # refuses what the oracle refuses
+    dates = {
+        f"DATE '{given.date}'": f":{name}"
+        for name, given in (job.spec.parameters or {}).items()
+        if given.date is not None
+    }
+    text = _Text(job.spec.sql, dates)
     script = Script(
         Surroundings(
             settings=Settings.of(job.conf),
-            parameters=bound(job.spec.parameters),
             names=names,
             facts=facts,
             sources=sources,
         )
     )
-    for statement in split(job.spec.sql):
+    for statement in statements_of(job.spec)["spec.sql"]:
         for part in unfolded(statement):
-            yield from _of_part(part, script.around, job.spec.sql)
+            yield from _of_part(part, script.around, text)
         script = script.then(statement)
 
 
-def _of_part(statement: Statement, around: Surroundings, sql: str) -> Iterator[Rewrite]:
+def _of_part(statement: Statement, around: Surroundings, text: _Text) -> Iterator[Rewrite]:
     table = table_at(statement.tokens, _table_position(statement))
     if table is None:
         return
     reading = Reading(statement, table.key, around, table.end)
     if reading.unread is None and reading.facts is not None and reading.facts.columns.partition_columns:
-        yield from _of_statement(reading, reading.facts, sql)
+        yield from _of_statement(reading, reading.facts, text)
 
 
 def _table_position(statement: Statement) -> int:
@@ -114,17 +140,17 @@ def _table_position(statement: Statement) -> int:
     return 2 if second in ("FROM", "INTO") else 1
 
 
-def _of_statement(reading: Reading, facts: TableFacts, sql: str) -> Iterator[Rewrite]:
+def _of_statement(reading: Reading, facts: TableFacts, text: _Text) -> Iterator[Rewrite]:
     first = word(reading.statement.tokens[0])
     if first in ("DELETE", "UPDATE"):
         yield from _with_implied(
-            reading, reading.tree, _span(reading.statement.tokens, "WHERE", frozenset()), sql
+            reading, reading.tree, _span(reading.statement.tokens, "WHERE", frozenset()), text
         )
     elif first == "MERGE" and isinstance(reading.tree, exp.Merge):
-        yield from _of_merge(reading, reading.tree, facts, sql)
+        yield from _of_merge(reading, reading.tree, facts, text)
 
 
-def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, sql: str) -> Iterator[Rewrite]:
+def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, text: _Text) -> Iterator[Rewrite]:
     where = tree.args.get("where")
     if span is None or where is None:
         return
@@ -132,13 +158,13 @@ def _with_implied(reading: Reading, tree: exp.Expr, span: _Span | None, sql: str
     condition = _worth_saying(compiled(predicate, stored=False).on_partitions(), reading)
     if condition is not None:
         yield Rewrite(
-            _joined(sql, span, condition, first=True),
+            text.joined(span, condition, first=True),
             keeps_result=True,
             because="the condition already implies it, but Delta does not see that",
         )
 
 
-def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, sql: str) -> Iterator[Rewrite]:
+def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, text: _Text) -> Iterator[Rewrite]:
     span = _span(reading.statement.tokens, "ON", _AFTER_ON)
     source, on = tree.args["using"], tree.args.get("on")
     names = names_of(tree.this, reading)
@@ -152,12 +178,12 @@ def _of_merge(reading: Reading, tree: exp.Merge, facts: TableFacts, sql: str) ->
     if condition is not None:
         what = "the source holds no other rows" if through else "ON already implies it"
         yield Rewrite(
-            _joined(sql, span, condition),
+            text.joined(span, condition),
             keeps_result=True,
             because=f"{what}, but Delta does not see that",
         )
     elif rows:
-        yield from _pinned_by_promise(reading, facts, names[0], rows, span=span, sql=sql)
+        yield from _pinned_by_promise(reading, facts, names[0], rows, span=span, text=text)
 
 
 def _through_source(
@@ -203,7 +229,7 @@ def _is_of(node: exp.Expr, source: str) -> bool:
 
 
 def _pinned_by_promise(
-    reading: Reading, facts: TableFacts, name: str, rows: Sequence[Row], *, span: _Span, sql: str
+    reading: Reading, facts: TableFacts, name: str, rows: Sequence[Row], *, span: _Span, text: _Text
 ) -> Iterator[Rewrite]:
     """The usual case: the source is one day's rows, and rows never change their day. Only its author can know the latter."""
     bounded = []
@@ -215,9 +241,9 @@ def _pinned_by_promise(
     condition, plain = _worth_saying(region, reading, name), _worth_saying(region, reading)
     if condition is not None:
         yield Rewrite(
-            _joined(sql, span, condition),
+            text.joined(span, condition),
             keeps_result=False,
-            because=f"every row of the table that the rest of ON matches has {plain}",
+            because=f"every row of the table that the rest of ON matches has {text.by_parameter(plain or condition)}",
         )
 
 
@@ -231,20 +257,12 @@ def _promised(cell: Cell, column: Column) -> Cell:
 def _worth_saying(region: Region, reading: Reading, name: str | None = None) -> str | None:
     if region.is_everything or region.is_empty:
         return None
-    text = _by_parameter(to_sql(region), reading)
+    text = to_sql(region)
     if len(text) > _LONGEST or not _says(text, region, reading):
         return None
     if name is not None:
         text = _qualified(text, name, {column.name.lower() for column in region.columns.values()})
     return f"({text})" if " OR " in text else text
-
-
-def _by_parameter(condition: str, reading: Reading) -> str:
-    """Uses the parameter: a job that gets its day as a parameter should get the day in the advised line from there, too."""
-    for name, parameter in reading.around.parameters.items():
-        if parameter.kind == "date":
-            condition = condition.replace(f"DATE '{parameter.value}'", f":{name}")
-    return condition
 
 
 def _says(text: str, region: Region, reading: Reading) -> bool:
@@ -279,11 +297,3 @@ def _span(tokens: Sequence[Token], begins: str, ends: frozenset[str]) -> _Span |
         elif start is not None and word(token) in ends:
             return _Span(tokens[start:position]) if position > start else None
     return _Span(tokens[start:]) if start is not None and start < len(tokens) and not ends else None
-
-
-def _joined(sql: str, span: _Span, condition: str, *, first: bool = False) -> str:
-    old = sql[span.start : span.end]
-    if span.joins_by_or:
-        old = f"({old})"
-    new = f"{condition} AND {old}" if first or span.joins_by_or else f"{old} AND {condition}"
-    return sql[: span.start] + new + sql[span.end :]

@@ -18,7 +18,14 @@ def status_json(found: InstallationStatus) -> Json:
         "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in found.conditions],
         "jobs": found.jobs,
         "holding": [
-            {"job": one.job, "phase": one.phase, "attempt": one.attempt, "tables": list(one.tables)}
+            {
+                "job": one.job,
+                "phase": one.phase,
+                "attempt": one.attempt,
+                "tables": list(one.tables),
+                "progress": one.progress
+                and one.progress.model_dump(mode="json", by_alias=True, exclude_none=True),
+            }
             for one in found.holding
         ],
         "stuck": [{"job": one.job, "reason": one.reason, "message": one.message} for one in found.stuck],

@@ -4,7 +4,7 @@ Only Kubernetes is asked, so that there is an answer during an outage of Redis, 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,11 +12,13 @@ from typing import Any
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
-from sluice.api.job_status import Phase
+from sluice.api.job_status import AttemptProgress, Phase
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
+from sluice.engines.attempt import LABEL_ROLE, driver_pod_name
+from sluice.engines.progress import progress_from, progress_of
 from sluice.installations.unexplained import UnexplainedLeases, in_words
-from sluice.kube.client import Kube
-from sluice.kube.resources import JOBS
+from sluice.kube.client import ApiError, Kube
+from sluice.kube.resources import JOBS, PODS
 from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
@@ -31,6 +33,8 @@ class HoldingJob:
     phase: str
     attempt: int | None
     tables: tuple[str, ...]
+    progress: AttemptProgress | None = None
+    """As its driver's pod has it; where that can't be read, as the status had it last."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,27 @@ async def status_of(at: Installation) -> InstallationStatus:
             async for page in kube.pages(JOBS, namespace)
             for job in page["items"]
         ]
+        drivers = await _drivers(kube, at) if any(_phase(job) in _HOLDING for job in jobs) else []
         unexplained, unreadable = await _unexplained(kube, at)
-    return told(at, lease, jobs, datetime.now(UTC), unexplained=unexplained, unreadable=unreadable)
+    return told(
+        at, lease, jobs, datetime.now(UTC), drivers=drivers, unexplained=unexplained, unreadable=unreadable
+    )
+
+
+async def _drivers(kube: Kube, at: Installation) -> list[Json]:
+    """Drivers' pods, for how far their runs have come. Whoever may not list pods is told what the statuses say of that."""
+    selector = f"{names.LABEL_JOB_UID},{LABEL_ROLE}=driver"
+    try:
+        return [
+            pod
+            for namespace in at.watch_namespaces or (None,)
+            async for page in kube.pages(PODS, namespace, selector)
+            for pod in page["items"]
+        ]
+    except ApiError as error:
+        if error.status != 403:
+            raise
+        return []
 
 
 def told(
@@ -79,6 +102,7 @@ def told(
     jobs: Iterable[Json],
     now: datetime,
     *,
+    drivers: Iterable[Json] = (),
     unexplained: Sequence[Lease] = (),
     unreadable: str | None = None,
 ) -> InstallationStatus:
@@ -100,7 +124,7 @@ def told(
         silent_for=silent_for,
         conditions=conditions,
         jobs=dict(sorted(Counter(_phase(job) for job in found).items())),
-        holding=tuple(_holding(found)),
+        holding=tuple(_holding(found, {_key(pod): pod for pod in drivers})),
         stuck=stuck,
         unexplained=tuple(unexplained),
         problems=(
@@ -142,7 +166,7 @@ def _problems_of_conditions(
         yield in_words(unexplained, at.revoke_command)
 
 
-def _holding(jobs: Iterable[Json]) -> Iterator[HoldingJob]:
+def _holding(jobs: Iterable[Json], drivers: Mapping[str, Json]) -> Iterator[HoldingJob]:
     for job in jobs:
         status = _status(job)
         if _phase(job) in _HOLDING:
@@ -153,7 +177,18 @@ def _holding(jobs: Iterable[Json]) -> Iterator[HoldingJob]:
                 _phase(job),
                 attempt if isinstance(attempt, int) else None,
                 tuple(sorted(tables)),
+                _progress(job, drivers),
             )
+
+
+def _progress(job: Json, drivers: Mapping[str, Json]) -> AttemptProgress | None:
+    attempts = _objects(_status(job).get("attempts"))
+    if not attempts or _phase(job) != Phase.RUNNING.value:
+        return None
+    driver = driver_pod_name(str(attempts[-1].get("application", "")))
+    return progress_of(drivers.get(f"{job['metadata'].get('namespace', '')}/{driver}")) or progress_from(
+        attempts[-1].get("progress")
+    )
 
 
 def _stuck(jobs: Iterable[Json]) -> Iterator[Stuck]:

@@ -1,7 +1,7 @@
 """Three-valued predicate logic over a table's columns: what a Spark SQL condition says, and whether two can meet.
 
     table = Table.of({"date": "date", "region": "string", "k": "int"}, partition_columns=["date", "region"])
-    p = parse("date = :d AND k > 5", table, parameters={"d": BoundValue("date", "2026-11-19")}, session=Session("UTC", ansi=True))
+    p = parse("date = DATE '2026-11-19' AND k > 5", table, session=Session("UTC", ansi=True))
     r = compiled(p).on_partitions()            # a Region: compile once, ask often
     disjoint(r, compiled(parse("date = DATE '2026-11-20'", table)))    # True: no row can match both
     to_sql(overlap(r, r))                      # "date = DATE '2026-11-19'"
@@ -9,7 +9,7 @@
 The one promise: **an answer that forbids is never wrong.** `disjoint` and `covers` say True only if it holds for
 every row that Spark could ever see; `False` means "can't be shown". Whatever isn't understood is `Anything(reason)`,
 and `reasons(p)` (or `Region.reasons`) tells people why. A condition that makes no sense at all (unknown column, `date
-= 'banana'`, left-over template, missing parameter) raises `PredicateError` with line, column and message, and nothing
+= 'banana'`, left-over template, a parameter without its value) raises `PredicateError` with line, column and message, and nothing
 else is raised for bad input.
 
 For those who write footprints:
@@ -39,13 +39,12 @@ Pure: no I/O, no clock, no globals; limits count nodes, so the same text always 
 
 from sluice.predicates.columns import Column, ColumnType, Kind, Table, parse_type
 from sluice.predicates.errors import PredicateError
-from sluice.predicates.literals import BoundValue
 from sluice.predicates.parse import parse
 from sluice.predicates.project import from_conjuncts, from_whole
 from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
 from sluice.predicates.session import Session
 from sluice.predicates.syntax import refuse_templates
-from sluice.predicates.text import example, to_sql
+from sluice.predicates.text import example, quoted, to_sql
 from sluice.predicates.tree import (
     ALWAYS,
     NEVER,
@@ -69,7 +68,6 @@ __all__ = [
     "And",
     "Anything",
     "Atom",
-    "BoundValue",
     "Column",
     "ColumnType",
     "IsNull",
@@ -94,6 +92,7 @@ __all__ = [
     "overlap",
     "parse",
     "parse_type",
+    "quoted",
     "reasons",
     "refuse_templates",
     "to_sql",

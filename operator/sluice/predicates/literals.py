@@ -66,14 +66,6 @@ class Widening:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class BoundValue:
-    """A bound value: `kind` is string, boolean, integer, decimal, double, date, timestamp or timestampNtz."""
-
-    kind: str
-    value: object
-
-
 NULL = Literal(LiteralKind.NULL, None)
 
 # ----------------------------------------------------------------------------------------------------- text to values
@@ -153,56 +145,6 @@ def looks_like_a_boolean(text: str) -> bool:
     return text.strip().lower() in {"t", "true", "y", "yes", "1", "f", "false", "n", "no", "0"}
 
 
-# ------------------------------------------------------------------------------------------------------- from parameters
-
-
-def from_parameter(name: str, parameter: BoundValue) -> Literal:
-    """The literal that the run binds to `:name`."""
-    kind, value = parameter.kind, parameter.value
-    if value is None:
-        return NULL
-    literal = _bound(kind, value)
-    if literal is None:
-        raise PredicateError(f"parameter {name} is not a valid {kind}: {value!r}")
-    return literal
-
-
-def _bound(kind: str, value: object) -> Literal | None:  # noqa: PLR0911 - one line a kind
-    text = value if isinstance(value, str) else ""
-    if kind == "string" and isinstance(value, str):
-        return Literal(LiteralKind.STRING, value)
-    if kind == "boolean" and isinstance(value, bool):
-        return Literal(LiteralKind.BOOLEAN, value)
-    if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
-        return Literal(LiteralKind.INTEGER, value)
-    if kind == "decimal" and isinstance(value, str | int | Decimal) and not isinstance(value, bool):
-        number = _decimal(str(value))
-        return None if number is None else Literal(LiteralKind.DECIMAL, number)
-    if kind == "double" and isinstance(value, int | float) and not isinstance(value, bool):
-        return Literal(LiteralKind.DOUBLE, float(value))
-    if kind == "date" and (day := day_of(text)) is not None:
-        return Literal(LiteralKind.DATE, day)
-    if kind == "timestamp" and (moment := _bound_moment(text)) is not None:
-        return Literal(LiteralKind.TIMESTAMP, moment)
-    if (
-        kind == "timestampNtz"
-        and (moment := _bound_moment(text)) is not None
-        and moment.offset_minutes is None
-    ):
-        return Literal(LiteralKind.TIMESTAMP_NTZ, moment)
-    return None
-
-
-def _bound_moment(text: str) -> Moment | None:
-    """A bound timestamp is ISO 8601: it doesn't go through Spark's parser, so any spelling of it is exact."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    offset = moment.utcoffset()
-    return Moment(wall_of(moment), None if offset is None else offset // timedelta(minutes=1))
-
-
 # ------------------------------------------------------------------------------------------------------ from syntax trees
 
 _CAST_TARGETS: Mapping[exp.DType, LiteralKind] = {
@@ -223,14 +165,14 @@ _CAST_TARGETS: Mapping[exp.DType, LiteralKind] = {
 _INTEGER_BITS = {exp.DType.TINYINT: 8, exp.DType.SMALLINT: 16, exp.DType.INT: 32, exp.DType.BIGINT: 64}
 
 
-def from_syntax(node: exp.Expr, parameters: Mapping[str, BoundValue]) -> Literal | Widening | None:
+def from_syntax(node: exp.Expr) -> Literal | Widening | None:
     """The literal that `node` spells; a Widening for a constant that isn't known exactly; None if it's not a constant."""
     negative = False
     while isinstance(node, exp.Paren | exp.Neg):
         negative ^= isinstance(node, exp.Neg)
         node = node.this
     if isinstance(node, exp.Cast):  # -128Y is a cast of -128, not the opposite of a cast of 128
-        inner = from_syntax(node.this, parameters)
+        inner = from_syntax(node.this)
         if not isinstance(inner, Literal):
             return inner
         if inner.kind in _NUMBERS:
@@ -238,7 +180,7 @@ def from_syntax(node: exp.Expr, parameters: Mapping[str, BoundValue]) -> Literal
             return _cast(opposite, node) if isinstance(opposite, Literal) else opposite
         literal: Literal | Widening | None = _cast(inner, node)
     else:
-        literal = _positive(node, parameters)
+        literal = _positive(node)
     return _negated(literal) if negative and isinstance(literal, Literal) else literal
 
 
@@ -254,7 +196,7 @@ def _negated(literal: Literal) -> Literal | Widening:
     return Widening(f"a minus before {literal.kind.value} is not understood")
 
 
-def _positive(node: exp.Expr, parameters: Mapping[str, BoundValue]) -> Literal | Widening | None:  # noqa: PLR0911 - one case a node
+def _positive(node: exp.Expr) -> Literal | Widening | None:  # noqa: PLR0911 - one case a node
     if isinstance(node, exp.Literal):
         return Literal(LiteralKind.STRING, node.this) if node.is_string else _number(node.this)
     if isinstance(node, exp.Null):
@@ -264,22 +206,18 @@ def _positive(node: exp.Expr, parameters: Mapping[str, BoundValue]) -> Literal |
     if isinstance(node, exp.RawString):
         return Literal(LiteralKind.STRING, node.this)
     if isinstance(node, exp.Placeholder):
-        return _placeholder(node, parameters)
+        raise PredicateError(_unbound(node.this))
     if isinstance(node, exp.HexString):
         return Widening("binary values are not compared")
     if isinstance(node, exp.Sub | exp.Add):
-        return _shifted_day(node, parameters)
+        return _shifted_day(node)
     return None
 
 
-def _placeholder(node: exp.Placeholder, parameters: Mapping[str, BoundValue]) -> Literal:
-    name = node.this
-    if not isinstance(name, str):
-        raise PredicateError("positional parameters (?) are not bound: name them, as in :d")
-    if name not in parameters:
-        bound = ", ".join(sorted(parameters)) or "none"
-        raise PredicateError(f"there is no parameter {name}: bound parameters are {bound}")
-    return from_parameter(name, parameters[name])
+def _unbound(name: object) -> str:
+    if isinstance(name, str):
+        return f"a parameter {name} has no value here: in a job, write :{name} without a space"
+    return "positional parameters (?) are not bound: name them, as in :d"
 
 
 def _decimal(text: str) -> Decimal | None:
@@ -408,9 +346,9 @@ def _as_floating(literal: Literal, kind: LiteralKind) -> Literal | None:
     return Literal(kind, number)
 
 
-def _shifted_day(node: exp.Sub | exp.Add, parameters: Mapping[str, BoundValue]) -> Literal | None:
-    """Reads `DATE '2026-11-19' - INTERVAL 1 DAY` and `:d + INTERVAL 7 DAYS`: a date plus whole days is a date."""
-    start = from_syntax(node.this, parameters)
+def _shifted_day(node: exp.Sub | exp.Add) -> Literal | None:
+    """Reads `DATE '2026-11-19' - INTERVAL 1 DAY` and `DATE '2026-11-19' + INTERVAL 7 DAYS`: a date plus whole days is a date."""
+    start = from_syntax(node.this)
     interval = node.expression
     if not (
         isinstance(start, Literal) and start.kind is LiteralKind.DATE and isinstance(interval, exp.Interval)

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sluice.predicates import atoms, coercion, limits
 from sluice.predicates.columns import Column, Kind, Table
 from sluice.predicates.errors import PredicateError
-from sluice.predicates.literals import BoundValue, Literal, LiteralKind, Widening, from_syntax
+from sluice.predicates.literals import Literal, LiteralKind, Widening, from_syntax
 from sluice.predicates.plain import plainly
 from sluice.predicates.reasons import position, reason
 from sluice.predicates.scope import Scope
@@ -53,7 +53,6 @@ def parse(
     condition: str | exp.Expr,
     table: Table,
     *,
-    parameters: Mapping[str, BoundValue] | None = None,
     session: Session = _UNKNOWN_SESSION,
     names: Collection[str] = (),
     others: Collection[str] | None = (),
@@ -63,7 +62,7 @@ def parse(
     `names`: how the statement may call the table (its alias, or its name, dotted). `others`: the names of other relations
     in scope, such as a MERGE's source; None if they aren't known. Columns of those may have any value.
     """
-    reader = _Reader(Scope(table, session, names, others), parameters or {}, session)
+    reader = _Reader(Scope(table, session, names, others), session)
     if isinstance(condition, str):
         parsed = condition_in(condition)
         return Anything(parsed) if isinstance(parsed, str) else reader.read(parsed)
@@ -71,9 +70,8 @@ def parse(
 
 
 class _Reader:
-    def __init__(self, scope: Scope, parameters: Mapping[str, BoundValue], session: Session) -> None:
+    def __init__(self, scope: Scope, session: Session) -> None:
         self._scope = scope
-        self._parameters = parameters
         self._session = session
         self._budget = limits.MAX_TOKENS
         self._depth = 0
@@ -288,7 +286,7 @@ class _Reader:
 
     def _literal(self, node: exp.Expr) -> Literal | Widening | None:
         try:
-            return from_syntax(node, self._parameters)
+            return from_syntax(node)
         except PredicateError as error:
             raise PredicateError(error.message, *position(node)) from error
 

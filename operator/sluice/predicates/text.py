@@ -109,7 +109,7 @@ def _listed(column: Column, codes: list[Code], *, shorten: bool) -> str:
 def _range(column: Column, low: Code | None, high: Code | None) -> str:
     name = _name(column)
     if isinstance(low, str) and isinstance(high, str) and _is_prefix(column, low, high):
-        return f"{name} LIKE {_quoted(low + '%')}"
+        return f"{name} LIKE {quoted(low + '%')}"
     above = None if low is None else _bound(column, low, ">=", ">")
     under = None if high is None else _bound(column, high, "<", "<=")
     bounds = [f"{name} {bound}" for bound in (above, under) if bound]
@@ -119,7 +119,7 @@ def _range(column: Column, low: Code | None, high: Code | None) -> str:
 def _bound(column: Column, cut: Code, at_cut: str, before_cut: str) -> str:
     """A bound as people write it: `<= DATE '2026-11-30'` rather than `< DATE '2026-12-01'`."""
     if isinstance(cut, str):
-        return f"{before_cut} {_quoted(cut[:-1])}" if cut.endswith("\0") else f"{at_cut} {_quoted(cut)}"
+        return f"{before_cut} {quoted(cut[:-1])}" if cut.endswith("\0") else f"{at_cut} {quoted(cut)}"
     inclusive = cut - 1 if at_cut == "<" else cut
     if _is_printable(column, inclusive):
         return f"{'<=' if at_cut == '<' else '>='} {literal_text(column, inclusive)}"
@@ -151,7 +151,7 @@ def _is_prefix(column: Column, low: str, high: str) -> bool:
 def literal_text(column: Column, code: Code) -> str:  # noqa: PLR0911 - one case a kind
     """The literal for a coded value."""
     if isinstance(code, str):
-        return _quoted(code)
+        return quoted(code)
     match column.type.kind:
         case Kind.BOOLEAN:
             return "TRUE" if code else "FALSE"
@@ -200,9 +200,10 @@ def _float_text(number: float) -> str:
     return "DOUBLE('NaN')" if isnan(number) else f"DOUBLE('{'-' if number < 0 else ''}Infinity')"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """The text as a literal. Spark would substitute `${...}` even in a literal, before it reads the statement."""
     escaped = "".join(_ESCAPES.get(char, char) for char in text)
-    return f"'{escaped}'"
+    return f"'{escaped}'".replace("${", "\\u0024{")
 
 
 _ESCAPES = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"}

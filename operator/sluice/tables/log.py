@@ -49,8 +49,14 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
     found = []
     for entry in history:
         stamp = _stamp(entry.get("userMetadata"))
-        if stamp.get("uid") == uid and stamp.get("attempt") == attempt:
-            found.append(StampedCommit(entry["version"], entry["operation"], int(stamp.get("statement", 1))))
+        statement = stamp.get("statement")
+        # Statement 0 is a fence or the end of a run: a commit without rows.
+        if (
+            (stamp.get("uid"), stamp.get("attempt")) == (uid, attempt)
+            and isinstance(statement, int)
+            and statement
+        ):
+            found.append(StampedCommit(entry["version"], entry["operation"], statement))
     return sorted(found, key=lambda commit: commit.version)
 
 

@@ -14,6 +14,7 @@ from contract.harness.rows import Spec
 from contract.harness.session import activate
 from sluice_runner import stamp
 from sluice_runner import write as runner_write
+from sluice_runner.assumptions import Assumed
 from sluice_runner.plan import Job, Plan, Source, Sql, Target, Write
 
 
@@ -35,14 +36,14 @@ def changes_its_session(spec: Spec) -> bool:
 
 def _plan(run_key: str) -> Plan:
     job = Job("truth", run_key, run_key)
-    return Plan(job, run_key, "0", attempt=1, token=1, parameters={}, work=Sql(()))
+    return Plan(job, run_key, "0", attempt=1, token=1, work=Sql(()), assumed=Assumed("", None, {}))
 
 
 def _steps(session: SparkSession, spec: Spec) -> list[Callable[[], object]]:
     if "sql" in spec:
         return [_statement(session, text) for text in _statements(spec["sql"])]
     if "write" in spec:
-        return [lambda: runner_write.run(session, _write(spec["write"]), {})]
+        return [lambda: runner_write.run(session, _write(spec["write"]))]
     return [lambda: _stream(session, spec["stream"])]
 
 

@@ -106,7 +106,7 @@ def _carried_out(session: SparkSession, events: Path, shape: Shape, table: First
         if shape.write is None:
             session.sql(last)
         else:
-            run(session, _write(table.place, last, shape.write), {})
+            run(session, _write(table.place, last, shape.write))
     except (PySparkException, Py4JJavaError) as error:
         refused = _first_line(error)
     commits = table.commits()

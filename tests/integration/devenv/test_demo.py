@@ -12,7 +12,7 @@ from demo.__main__ import PATIENCE_SECONDS
 from demo.scenario import scenario
 from devenv.project import ROOT
 from sluice.api.base import Json
-from sluice_runner.failures import CONFLICTS
+from sluice_runner.retriable import CONFLICT_NAMES
 
 PLAN = scenario(Path("/lake"), extra=0)
 JOBS = {job.name: job for job in PLAN.jobs}
@@ -69,7 +69,7 @@ def test_without_sluice_whoever_failed_was_aborted_by_delta_or_wrong_by_itself(t
     failed = {name for name, run in runs.items() if not run["succeeded"]}
     assert failed >= WRONG_BY_THEMSELVES
     for name in failed - WRONG_BY_THEMSELVES:
-        assert runs[name]["outcome"] in CONFLICTS, name
+        assert runs[name]["outcome"] in CONFLICT_NAMES, name
     assert failed.isdisjoint(NEVER_IN_DANGER), "the oracle says that these cannot abort"
     assert all(run["computeSeconds"] > 0 for run in runs.values())
 

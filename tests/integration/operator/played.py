@@ -298,9 +298,9 @@ class Driver:
     def pod(self) -> str:
         return f"{self.application}-driver"
 
-    def runs(self) -> None:
+    def runs(self, since: str | None = None) -> None:
         self.cluster.bind(self.pod)
-        self._container("Running", {"running": {"startedAt": _now()}})
+        self._container("Running", {"running": {"startedAt": since or _now()}})
         self.cluster.application_is(self.application, "RUNNING")
 
     def ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
@@ -378,9 +378,18 @@ def lost_a_race() -> str:
             "exception": {
                 "class": "ConcurrentAppendException",
                 "errorClass": "DELTA_CONCURRENT_APPEND",
+                "sqlState": "2D521",
                 "message": "Files were added",
                 "statement": 1,
-                "conflictingCommit": {"version": 5, "operation": "WRITE", "stamp": None},
+                "partition": "date=2026-11-19",
+                "retriable": True,
+                "conflictingCommit": {
+                    "version": 5,
+                    "operation": "WRITE",
+                    "engine": "delta-rs:1.6.6",
+                    "stamp": None,
+                    "foreign": True,
+                },
             },
         }
     )

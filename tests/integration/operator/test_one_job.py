@@ -5,6 +5,7 @@ import random
 import string
 import time
 import uuid
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,58 @@ def test_a_job_costs_at_most_eight_writes_beside_four_events(shared: Played) -> 
     assert len(shared.events_of("frugal")) <= 4
 
 
+def test_how_far_a_run_has_come_is_copied_into_its_status_once_a_minute(shared: Played) -> None:
+    shared.apply("slow", append("/lake/slow"))
+    driver = shared.submitted("slow")
+    driver.runs((datetime.now(UTC) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    shared.reaches("slow", "Running")
+    _tell_progress(shared, driver.pod, 1)
+    eventually(lambda: _progress(shared), "the first progress is copied")
+    first = _progress(shared)
+    assert (first["statement"], first["of"], first["operation"]) == (1, 3, "MERGE")
+    before = shared.objects.version()
+    for statement in (2, 3):
+        _tell_progress(shared, driver.pod, statement)
+        time.sleep(2)
+    writes = [write for write in shared.writes_since(before) if write == "MODIFIED DeltaWriteJob slow"]
+    assert (writes, _progress(shared)) == ([], first)
+    driver.succeeds("file:/lake/slow")
+    ended = shared.reaches("slow", "Succeeded")["attempts"][0]
+    assert "progress" not in ended
+
+
+def _tell_progress(cluster: Played, pod: str, statement: int) -> None:
+    told = {"statement": statement, "of": 3, "operation": "MERGE", "since": "2026-11-25T10:00:00Z"}
+    cluster.patch_pod(pod, {"metadata": {"annotations": {names.ANNOTATION_PROGRESS: json.dumps(told)}}})
+
+
+def _progress(cluster: Played) -> Any:
+    return cluster.status("slow")["attempts"][0].get("progress")
+
+
 def test_what_a_statement_failed_of_stands_in_the_status(shared: Played) -> None:
     shared.apply("fails", rewrite("/lake/fails"))
     shared.start("fails").ends(1, lost_a_race())
     status = shared.reaches("fails", "Failed")
     assert status["reason"] == "ConcurrentAppendException"
-    assert status["attempts"][0]["exception"]["conflictingCommit"] == {"version": 5, "operation": "WRITE"}
+    exception = status["attempts"][0]["exception"]
+    assert exception["conflictingCommit"] == {
+        "version": 5,
+        "operation": "WRITE",
+        "engine": "delta-rs:1.6.6",
+        "foreign": True,
+    }
+    assert (exception["sqlState"], exception["partition"], exception["retriable"]) == (
+        "2D521",
+        "date=2026-11-19",
+        True,
+    )
+    assert exception["rule"] == "added-files"
+    assert exception["advice"].startswith("let what made that commit run as a DeltaWriteJob, too")
+    assert status["message"] == (
+        "statement 1: ConcurrentAppendException on partition date=2026-11-19: version 5 (WRITE) by no Sluice job "
+        "(delta-rs:1.6.6) was committed first"
+    )
     stalled = next(c for c in status["conditions"] if c["type"] == "Stalled")
     assert stalled["status"] == "True"
 

@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
+import yaml
 
 from devenv.processes import wait_until
 from devenv.redis import ensure_redis_server
@@ -51,6 +53,8 @@ class Pipeline:
     redis: RedisProcess
     engine: subprocess.Popen[bytes]
     lake: Path
+    accounts: dict[str, Path]
+    """Folders of service accounts, as a pod has one, by the runtimes whose drivers have them."""
     applied_at: dict[str, float] = field(default_factory=dict)
 
     def apply(self, name: str, spec: Json) -> None:
@@ -119,22 +123,27 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def pipeline(stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
+def pipeline(
+    stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Pipeline]:
     folder = tmp_path_factory.mktemp("pipeline")
     lake = folder / "lake"
     lake.mkdir()
-    namespace = "pipeline"
+    namespace = f"pipeline-{request.path.stem.removeprefix('test_').replace('_', '-')}"
+    accounts = {name: folder / "accounts" / name for name in ("may", "may-not")}
     created = kubectl("create", "namespace", namespace)
     assert created.returncode == 0, created.stderr
     assert wait_until(
         lambda: kubectl("get", "serviceaccount", "default", "-n", namespace).returncode == 0, 90
     )
     with running_redis(ensure_redis_server(cache()), folder / "redis") as redis:
-        operator = OperatorProcess(stack.kubeconfig, _configuration(namespace, redis.url), folder)
+        operator = OperatorProcess(
+            stack.kubeconfig, _configuration(namespace, redis.url, accounts, stack.kubeconfig), folder
+        )
         operator.start()
         engine = _engine(stack.kubeconfig, namespace, folder)
         try:
-            yield Pipeline(kubectl, namespace, operator, redis, engine, lake)
+            yield Pipeline(kubectl, namespace, operator, redis, engine, lake, accounts)
         finally:
             operator.kill()
             engine.send_signal(signal.SIGTERM)
@@ -142,7 +151,7 @@ def pipeline(stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFa
             kubectl("delete", "namespace", namespace, "--wait=false")
 
 
-def _configuration(namespace: str, redis_url: str) -> Json:
+def _configuration(namespace: str, redis_url: str, accounts: dict[str, Path], kubeconfig: Path) -> Json:
     profile = {
         "sparkVersion": "4.2.0",
         "deltaVersion": "4.4.0",
@@ -150,7 +159,21 @@ def _configuration(namespace: str, redis_url: str) -> Json:
         "driver": {"cores": 1, "memory": "1g"},
         "sparkConf": SPARK_CONF,
     }
-    return configuration([namespace], redis_url, runtimes={"default": profile})
+    in_cluster = {name: profile | {"driverPod": _in_cluster(at, kubeconfig)} for name, at in accounts.items()}
+    return configuration([namespace], redis_url, runtimes={"default": profile, **in_cluster})
+
+
+def _in_cluster(account: Path, kubeconfig: Path) -> Json:
+    """Gives a process what Kubernetes gives a container: the API server's address, and a folder with its account."""
+    server = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
+    address = urlsplit(server)
+    variables = {
+        "KUBERNETES_SERVICE_HOST": str(address.hostname),
+        "KUBERNETES_SERVICE_PORT": str(address.port),
+        "SLUICE_SERVICE_ACCOUNT": str(account),
+    }
+    env = [{"name": name, "value": value} for name, value in variables.items()]
+    return {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}}
 
 
 def _engine(kubeconfig: Path, namespace: str, folder: Path) -> subprocess.Popen[bytes]:

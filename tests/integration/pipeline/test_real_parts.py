@@ -71,7 +71,10 @@ def test_appends_run_together_and_a_merge_waits_for_them(pipeline: Pipeline, ord
         },
     )
     blocked = pipeline.until("merge", "Waiting")
-    assert blocked["blockedBy"][0]["job"] in ("pipeline/append-1", "pipeline/append-2")
+    assert blocked["blockedBy"][0]["job"] in (
+        f"{pipeline.namespace}/append-1",
+        f"{pipeline.namespace}/append-2",
+    )
     assert blocked["blockedBy"][0]["exception"].startswith("Concurrent")
     first, second = (pipeline.until(name, "Succeeded")["attempts"][-1] for name in ("append-1", "append-2"))
     merged = pipeline.until("merge", "Succeeded")["attempts"][-1]

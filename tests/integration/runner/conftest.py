@@ -42,7 +42,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory, freezes: Path) -> Iterator[S
         "spark.driver.extraClassPath": class_path(),
         "spark.hadoop.sluice.test.freezeDir": str(freezes),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
     }
     for key, value in settings.items():
         builder = builder.config(key, value)

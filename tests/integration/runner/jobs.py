@@ -1,4 +1,4 @@
-"""Builds plans as the operator does, and runs them in a session of the test or in a driver of their own."""
+"""Builds plans, and runs them in a session of the test or in a driver of their own."""
 
 from __future__ import annotations
 
@@ -75,15 +75,21 @@ def at(path: Path) -> str:
 
 def plan(work: Document, run_key: str = "run-1", **changes: object) -> Document:
     document: Document = {
-        "version": 1,
+        "version": 2,
         "job": {"namespace": "sales", "name": "daily", "uid": "1d3f"},
         "runKey": run_key,
         "specHash": "abc",
         "attempt": 1,
         "token": 4294967297,
+        "assumed": assumed({}),
         **work,
     }
     return {**document, **changes}
+
+
+def assumed(settings: Mapping[str, str], **changes: object) -> Document:
+    """What the job was judged by: this Spark with these settings."""
+    return {"sparkVersion": pyspark.__version__, "sparkConf": dict(settings), **changes}
 
 
 def sql(*texts: str) -> Document:
@@ -125,14 +131,21 @@ class Driver:
         return content
 
 
-def submit(folder: Path, document: Document, settings: Mapping[str, str]) -> Driver:
+def submit(
+    folder: Path,
+    document: Document,
+    settings: Mapping[str, str],
+    assumes: Document | None = None,
+    within: Sequence[str] = (),
+) -> Driver:
+    """Starts a driver with these settings; the job was judged by the same, or by what it `assumes`. `within`: a program that
+    starts it."""
     home = Path(pyspark.__file__).parent
-    options = [f"--conf={key}={value}" for key, value in {**SMALL_SETTINGS, **settings}.items()]
-    return _start(
-        [str(home / "bin" / "spark-submit"), "--master=local[1]", *options, str(ENTRY), *arguments(document)],
-        folder,
-        {"SPARK_HOME": str(home)},
-    )
+    settings = {**SMALL_SETTINGS, **settings}
+    document = {**document, "assumed": assumes or assumed(settings)}
+    options = [f"--conf={key}={value}" for key, value in settings.items()]
+    spark_submit = [str(home / "bin" / "spark-submit"), "--master=local[1]", *options, str(ENTRY)]
+    return _start([*within, *spark_submit, *arguments(document)], folder, {"SPARK_HOME": str(home)})
 
 
 def start_python(folder: Path, parameters: Sequence[str], environment: Mapping[str, str]) -> Driver:

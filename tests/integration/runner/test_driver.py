@@ -6,12 +6,15 @@ import os
 import signal
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import (
+    SMALL_SETTINGS,
     Driver,
     arguments,
+    assumed,
     at,
     class_path,
     plan,
@@ -21,6 +24,7 @@ from integration.runner.jobs import (
     statements,
     submit,
 )
+from integration.runner.operators_plan import of_job
 
 LOG_STORE = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 
@@ -35,12 +39,11 @@ def test_a_driver_that_spark_submit_starts_reports_what_it_committed(tmp_path: P
     table = at(tmp_path / "orders")
     driver = submit(
         tmp_path,
-        plan(
-            sql(
-                f"CREATE TABLE {table} (id BIGINT, date DATE) USING delta",
-                f"INSERT INTO {table} VALUES (1, :d)",
-            ),
-            parameters={"d": {"date": "2026-11-19"}},
+        of_job(
+            {
+                "sql": f"CREATE TABLE {table} (id BIGINT, date DATE) USING delta; INSERT INTO {table} VALUES (1, :d)",
+                "parameters": {"d": {"date": "2026-11-19"}},
+            }
         ),
         {**LOG_STORE, "spark.jars": spark_jars()},
     )
@@ -135,3 +138,50 @@ def test_a_result_that_cannot_be_written_is_in_the_log(tmp_path: Path) -> None:
     stderr = (tmp_path / "stderr").read_text()
     assert nowhere in stderr
     assert '"outcome":"Failed"' in stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {"sparkConf": {}},
+            "spark.delta.logStore.file.impl is set to 'dev.sluice.delta.LinkLogStore', and neither job nor profile sets it",
+        ),
+        ({"sparkVersion": "2.4.0"}, "Spark is {spark}, and should be 2.4.0: name the image's versions"),
+        ({"deltaVersion": "1.0.0"}, "and should be 1.0.0: name the image's versions"),
+    ],
+)
+def test_a_driver_that_is_not_what_the_job_was_judged_by_runs_nothing(
+    tmp_path: Path, changes: dict[str, object], told: str
+) -> None:
+    settings = {**LOG_STORE, "spark.jars": spark_jars()}
+    document = plan(sql(f"CREATE TABLE {at(tmp_path / 'orders')} (id BIGINT) USING delta"))
+    driver = submit(tmp_path, document, settings, {**assumed({**SMALL_SETTINGS, **settings}), **changes})
+    finished(driver)
+    assert driver.process.returncode == 1
+    failure = driver.result()["exception"]
+    assert failure["class"] == "NotAsJudgedError"
+    assert told.format(spark=pyspark.__version__) in failure["message"]
+    assert not (tmp_path / "orders").exists()
+
+
+def test_a_core_site_that_leads_locations_elsewhere_runs_nothing(tmp_path: Path) -> None:
+    site = tmp_path / "conf" / "core-site.xml"
+    site.parent.mkdir()
+    mounts = {"fs.defaultFS": "viewfs://lake", "fs.viewfs.mounttable.lake.link./a": "file:///b"}
+    properties = "".join(
+        f"<property><name>{k}</name><value>{v}</value></property>" for k, v in mounts.items()
+    )
+    site.write_text(f"<configuration>{properties}</configuration>", encoding="utf-8")
+    settings = {**LOG_STORE, "spark.jars": spark_jars(), "spark.driver.extraClassPath": str(site.parent)}
+    driver = submit(
+        tmp_path, plan(sql(f"CREATE TABLE {at(tmp_path / 'orders')} (id BIGINT) USING delta")), settings
+    )
+    finished(driver)
+    failure = driver.result()["exception"]
+    assert failure["class"] == "NotAsJudgedError"
+    assert (
+        "fs.defaultFS is viewfs://lake, and locations without a scheme should be local folders"
+        in failure["message"]
+    )
+    assert "fs.viewfs.mounttable.lake.link./a is set" in failure["message"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,19 @@ def test_a_listing_is_sorted_from_the_name_on_and_shows_no_hidden_file(store: Lo
         "_last_checkpoint",
     ]
     assert store.list_from(log / "\x01")[0] == "00000000000000000000.json"
+
+
+def test_a_listing_deletes_what_drivers_left_that_died_a_day_ago(store: LogStore, log: Path) -> None:
+    unfinished = ".00000000000000000003.json.{}432e2c3-c8ee-44ec-a120-4e2f0f90cad1.tmp"
+    abandoned, fresh = log / unfinished.format(1), log / unfinished.format(2)
+    others = [log / ".00000000000000000003.json.tmp", log / ".00000000000000000003.crc.1432e2c3.tmp"]
+    for file in (abandoned, fresh, *others):
+        file.touch()
+    yesterday = time.time() - 25 * 3600
+    for file in (abandoned, *others):
+        os.utime(file, (yesterday, yesterday))
+    assert store.list_from(log / "0") == []
+    assert sorted(log.iterdir()) == sorted([fresh, *others])
 
 
 def test_what_is_not_there_is_a_missing_file_as_delta_knows_it(store: LogStore, log: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from pyspark.sql import Row, SparkSession
 
-from integration.runner.jobs import at, run_sql
+from integration.runner.jobs import at, run_here
+from integration.runner.operators_plan import of_job
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "migrating"
 DAY = "2026-11-19"
@@ -49,7 +50,7 @@ def test_the_job_does_what_the_script_did(
     assert orders in spec["sql"]
     assert corrections in spec["sql"]
     sql = spec["sql"].replace(orders, f"{lake}/after").replace(corrections, f"{lake}/corrections")
-    result = run_sql(spark, sql, parameters=spec["parameters"])
+    result = run_here(spark, of_job({"sql": sql, "parameters": spec["parameters"]}))
     assert result["outcome"] == "Succeeded", result
     changed = _content(spark, lake / "after")
     assert changed == _content(spark, lake / "before")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import at, run_sql, statements
+from integration.runner.jobs import Document, at, run_here, run_sql, statements
+from integration.runner.operators_plan import of_job
 from sluice_runner import commits
 from sluice_runner.stamp import CONF
 
@@ -186,22 +187,22 @@ def test_the_stamp_gives_way_to_what_the_application_had_set(spark: SparkSession
 def test_parameters_arrive_as_the_types_that_they_were_given(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "typed"
     names = ("s", "b", "i", "n", "f", "d", "t", "z")
-    result = run_sql(
-        spark,
-        f"CREATE TABLE {at(path)} USING delta AS SELECT " + ", ".join(f":{name} AS {name}" for name in names),
-        f"OPTIMIZE {at(path)}",
-        f"DELETE FROM {at(path)} WHERE s = :s AND i = :i AND d = :d AND t = :t AND n = :n",
-        parameters={
-            "s": {"string": "it's :d -- `ü"},
-            "b": {"boolean": True},
-            "i": {"integer": -(2**63)},
-            "n": {"decimal": "-12.50"},
-            "f": {"double": 1e-7},
-            "d": {"date": "0001-01-01"},
-            "t": {"timestamp": "2026-11-19T08:00:00.123456+02:00"},
-            "z": {"timestampNtz": "2026-11-19T08:00:00.5"},
-        },
+    sql = (
+        f"CREATE TABLE {at(path)} USING delta AS SELECT {', '.join(f':{name} AS {name}' for name in names)};"
+        f"OPTIMIZE {at(path)};"
+        f"DELETE FROM {at(path)} WHERE s = :s AND i = :i AND d = :d AND t = :t AND n = :n"
     )
+    parameters: dict[str, Document] = {
+        "s": {"string": "it's :d -- `ü \\' ${user} \n\\${user}"},
+        "b": {"boolean": True},
+        "i": {"integer": -(2**63)},
+        "n": {"decimal": "-12.50"},
+        "f": {"double": 1e-7},
+        "d": {"date": "0001-01-01"},
+        "t": {"timestamp": "2026-11-19T08:00:00.123456+02:00"},
+        "z": {"timestampNtz": "2026-11-19T08:00:00.5"},
+    }
+    result = run_here(spark, of_job({"sql": sql, "parameters": parameters}))
     assert result["outcome"] == "Succeeded", result
     row = spark.sql(
         f"SELECT *, CAST(t AS STRING) AS t_text, CAST(z AS STRING) AS z_text FROM {at(path)} VERSION AS OF 0"
@@ -218,7 +219,7 @@ def test_parameters_arrive_as_the_types_that_they_were_given(spark: SparkSession
         "z": "timestamp_ntz",
     }
     assert (row["s"], row["b"], row["i"], str(row["n"]), row["f"]) == (
-        "it's :d -- `ü",
+        parameters["s"]["string"],
         True,
         -(2**63),
         "-12.50",

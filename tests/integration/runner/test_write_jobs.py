@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import Document, at, plan, run_here, statements
+from integration.runner.operators_plan import of_job
 
 NEW_ROW = "SELECT 9L AS id, DATE'2026-11-20' AS date, 'new' AS item"
 
@@ -153,9 +154,11 @@ def test_parameters_reach_the_query_of_a_write(spark: SparkSession, target: Docu
     source = {"sql": "SELECT :n AS id, :d AS date, 'p' AS item"}
     result = run_here(
         spark,
-        plan(
-            {"write": {"table": target["table"], "source": source}},
-            parameters={"n": {"integer": 5}, "d": {"date": "2026-11-22"}},
+        of_job(
+            {
+                "write": {"table": target["table"], "source": source},
+                "parameters": {"n": {"integer": 5}, "d": {"date": "2026-11-22"}},
+            }
         ),
     )
     assert result["outcome"] == "Succeeded", result

@@ -36,7 +36,9 @@ def test_the_application_carries_the_work_of_the_job_and_nothing_that_sluice_add
     work = decode(manifest["spec"]["arguments"]).work
     if "sql" in job.spec:
         assert isinstance(work, Sql)
-        assert [statement.text for statement in work.statements] == [job.spec["sql"]]
+        assert [statement.text for statement in work.statements] == [
+            job.spec["sql"].replace(":day", "DATE'2026-11-19'")
+        ]
     else:
         assert isinstance(work, Write)
         assert work.table.path == job.spec["write"]["table"]["path"]

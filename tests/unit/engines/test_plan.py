@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.plan import plan_arguments, plan_for, plan_from_arguments
+from sluice.engines.profile import RuntimeProfile
+from sluice_runner.assumptions import Assumed
 from sluice_runner.plan import Plan, decode
 
 JOB = {"namespace": "etl", "name": "daily", "uid": "1c5e2a3e-0000-4000-8000-000000000001"}
+PROFILE = RuntimeProfile(
+    spark_version="4.2.0",
+    delta_version="4.4.0",
+    spark_conf={"spark.sql.session.timeZone": "UTC", "spark.executor.cores": "2"},
+)
 LONGEST_ARGUMENT = 128 * 1024
 
 
@@ -20,6 +27,7 @@ def plan_of(spec: dict[str, Any]) -> dict[str, Any]:
     return plan_for(
         JOB,
         DeltaWriteJobSpec.model_validate(spec),
+        PROFILE,
         run_key="key",
         spec_hash="abc",
         attempt=1,
@@ -59,16 +67,58 @@ def test_the_largest_incompressible_job_is_cut_into_arguments_that_linux_takes()
     assert plan_from_arguments(arguments) == plan
 
 
-def test_parameters_keep_their_types() -> None:
+def test_values_stand_in_the_place_of_parameters_as_literals_of_their_types() -> None:
     parameters = {
-        "s": {"string": "x"},
+        "s": {"string": "it's ${x}"},
         "b": {"boolean": True},
-        "i": {"integer": 2**63 - 1},
-        "d": {"decimal": "1.10"},
+        "i": {"integer": -(2**63)},
+        "n": {"decimal": "+1.10"},
+        "f": {"double": -1e300},
         "day": {"date": "2026-11-19"},
+        "at": {"timestamp": "2026-11-19T08:00:00Z"},
+        "local": {"timestampNtz": "2026-11-19T08:00:00.5"},
     }
-    plan = round_trip({"sql": "DELETE FROM t WHERE a = :i", "parameters": parameters})
-    assert plan["parameters"] == parameters
+    sql = "DELETE FROM t WHERE a IN (:s,:b, :i) AND n>:n OR f=-:f AND d =:day AND t<:at AND l <> :local"
+    assert [
+        one["text"] for one in round_trip({"sql": sql, "parameters": parameters})["sql"]["statements"]
+    ] == [
+        "DELETE FROM t WHERE a IN ('it\\'s \\u0024{x}',TRUE, (-9223372036854775808L)) AND n>1.10BD OR f=- (-1e+300D) "
+        "AND d =DATE'2026-11-19' AND t<TIMESTAMP_LTZ'2026-11-19T08:00:00Z' AND l <> TIMESTAMP_NTZ'2026-11-19T08:00:00.5'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameter", "runs"),
+    [
+        ("INSERT INTO t SELECT * FROM s LIMIT :p", {"integer": 5}, "INSERT INTO t SELECT * FROM s LIMIT 5"),
+        ("RESTORE TABLE t TO VERSION AS OF :p", {"integer": 5}, "RESTORE TABLE t TO VERSION AS OF 5"),
+        (
+            "RESTORE TABLE t TO TIMESTAMP AS OF :p",
+            {"timestamp": "2026-11-19T08:00:00Z"},
+            "RESTORE TABLE t TO TIMESTAMP AS OF '2026-11-19T08:00:00Z'",
+        ),
+        (
+            "INSERT INTO t PARTITION (n = :p) SELECT 1",
+            {"integer": -5},
+            "INSERT INTO t PARTITION (n = -5L) SELECT 1",
+        ),
+        (
+            "OPTIMIZE t WHERE date = :p",
+            {"date": "2026-11-19"},
+            "OPTIMIZE t WHERE date = DATE'2026-11-19'",
+        ),
+        (
+            "DELETE FROM t WHERE d < DATE'2026-11-19' - INTERVAL :p DAYS",
+            {"integer": 7},
+            "DELETE FROM t WHERE d < DATE'2026-11-19' - INTERVAL 7 DAYS",
+        ),
+    ],
+)
+def test_where_sql_takes_only_a_plain_value_it_gets_one(
+    sql: str, parameter: dict[str, Any], runs: str
+) -> None:
+    (statement,) = round_trip({"sql": sql, "parameters": {"p": parameter}})["sql"]["statements"]
+    assert statement["text"] == runs
 
 
 def test_secrets_become_variables_and_never_stand_in_the_plan() -> None:
@@ -108,3 +158,4 @@ def test_the_runner_understands_the_plan(spec: dict[str, Any]) -> None:
     plan = decode(plan_arguments(plan_of(spec)))
     assert isinstance(plan, Plan)
     assert plan.attempt == 1
+    assert plan.assumed == Assumed("4.2.0", "4.4.0", PROFILE.spark_conf)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.api.job_status import Attempt, Outcome
+from sluice.api.job_status import Attempt, AttemptException, Outcome
 from sluice.engines.result import parse
 
 RESULT: dict[str, Any] = {
@@ -51,6 +51,21 @@ def test_commits_are_read_with_the_metrics_that_are_whole_numbers() -> None:
     assert result.outcome is Outcome.SUCCEEDED
 
 
+def test_what_an_earlier_attempt_committed_is_not_this_ones() -> None:
+    left_out = RESULT["statements"][0] | {"number": 1, "state": "AlreadyCommitted"}
+    result = parse(json.dumps(RESULT | {"statements": [left_out, *RESULT["statements"]]}))
+    assert result is not None
+    assert [commit.statement for commit in result.commits] == [2]
+
+
+def test_a_run_of_which_nothing_was_left_has_the_commits_of_earlier_attempts() -> None:
+    left_out = RESULT["statements"][0] | {"state": "AlreadyCommitted"}
+    result = parse(json.dumps(RESULT | {"outcome": "AlreadyCommitted", "statements": [left_out]}))
+    assert result is not None
+    assert result.outcome is Outcome.ALREADY_COMMITTED
+    assert [commit.version for commit in result.commits] == [12]
+
+
 @pytest.mark.parametrize("stamp", [{"sluice": {"job": "etl/other"}}, {"job": "etl/other"}])
 def test_an_exception_names_the_winner(stamp: dict[str, Any]) -> None:
     exception = EXCEPTION | {"conflictingCommit": {"version": 5, "operation": "WRITE", "stamp": stamp}}
@@ -60,6 +75,75 @@ def test_an_exception_names_the_winner(stamp: dict[str, Any]) -> None:
     assert len(result.exception.message) <= 2048
     assert result.exception.conflicting_commit is not None
     assert result.exception.conflicting_commit.job == "etl/other"
+
+
+def _exception(**more: Any) -> AttemptException:
+    result = parse(json.dumps(RESULT | {"outcome": "Failed", "exception": EXCEPTION | more}))
+    assert result is not None
+    assert result.exception is not None
+    return result.exception
+
+
+def test_an_exception_tells_where_the_two_met_and_whether_another_attempt_may_end_better() -> None:
+    told = _exception(sqlState="2D521", partition="date=2026-11-19", retriable=True)
+    assert (told.sql_state, told.partition, told.retriable) == ("2D521", "date=2026-11-19", True)
+    older = _exception()
+    assert (older.sql_state, older.partition, older.retriable) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("commit", "job", "foreign"),
+    [
+        ({"version": 5, "stamp": None, "foreign": True}, None, True),
+        ({"version": 5, "stamp": None, "foreign": None}, None, None),
+        ({"version": 5, "stamp": {"job": "etl/other"}, "foreign": False}, "etl/other", False),
+        # A stamp says more than a runner that contradicts it.
+        ({"version": 5, "stamp": {"job": "etl/other"}, "foreign": True}, "etl/other", False),
+        # A stamp that had no room.
+        ({"version": 5, "stamp": None, "foreign": False}, None, False),
+        ({"version": 5, "stamp": None, "foreign": "yes"}, None, None),
+    ],
+)
+def test_a_winner_is_a_job_or_foreign_or_not_known(
+    commit: dict[str, Any], job: str | None, foreign: bool | None
+) -> None:
+    engine = "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
+    won = _exception(conflictingCommit=commit | {"engine": engine}).conflicting_commit
+    assert won is not None
+    assert (won.job, won.foreign, won.engine) == (job, foreign, engine)
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, 2**70, ["x"], {"x": 1}, True])
+def test_new_fields_hold_whatever_stands_there_within_their_bounds(value: Any) -> None:
+    told = _exception(sqlState=value, partition=value, retriable=value)
+    assert told.sql_state is not None
+    assert told.partition is not None
+    assert (len(told.sql_state) <= 16, len(told.partition) <= 512) == (True, True)
+    assert told.retriable is (True if value is True else None)
+
+
+@pytest.mark.parametrize(
+    ("statements", "operation"),
+    [
+        (
+            [
+                {"number": 1, "state": "Committed", "operation": "WRITE"},
+                {"number": 2, "state": "Failed", "operation": "X"},
+            ],
+            "X",
+        ),
+        ([{"number": 1, "state": "Failed", "operation": None}], None),
+        ([], None),
+    ],
+)
+def test_the_operation_that_failed_is_that_of_the_failed_statement(
+    statements: list[dict[str, Any]], operation: str | None
+) -> None:
+    result = parse(
+        json.dumps(RESULT | {"outcome": "Failed", "statements": statements, "exception": EXCEPTION})
+    )
+    assert result is not None
+    assert result.failed_operation == operation
 
 
 @pytest.mark.parametrize(
@@ -94,6 +178,7 @@ def test_what_is_no_result_is_none(message: str | None) -> None:
 
 
 KEYS = ["version", "outcome", "statements", "number", "commits", "table", "operation", "metrics", "exception"]
+KEYS += ["sqlState", "partition", "retriable", "engine", "foreign", "state"]
 KEYS += ["class", "message", "statement", "conflictingCommit", "stamp", "sluice", "job", "errorClass"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**80), 2**80) | st.floats() | st.text(max_size=5),
@@ -129,3 +214,26 @@ def test_nothing_in_a_message_raises(statements: Any, exception: Any, commit: An
                     "exception": result.exception,
                 }
             )
+
+
+@pytest.mark.parametrize(
+    ("told", "config_map", "missing"),
+    [
+        ({"configMap": "a-1-report"}, "a-1-report", None),
+        ({"missing": "no report was written: 403"}, None, "no report was written: 403"),
+    ],
+)
+def test_it_is_read_where_the_full_report_is(
+    told: dict[str, str], config_map: str | None, missing: str | None
+) -> None:
+    result = parse(json.dumps(RESULT | {"report": told}))
+    assert result is not None
+    assert result.report is not None
+    assert (result.report.config_map, result.report.missing) == (config_map, missing)
+
+
+@pytest.mark.parametrize("told", [None, "text", 5, [], ["x"]])
+def test_what_is_said_of_a_report_costs_nothing_of_a_result(told: object) -> None:
+    result = parse(json.dumps(RESULT | {"report": told}))
+    assert result is not None
+    assert (len(result.commits), result.report) == (1, None)

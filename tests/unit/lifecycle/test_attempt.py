@@ -1,5 +1,6 @@
 """The one next step of an open attempt, by what stands for it."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -236,3 +237,62 @@ def test_a_lease_that_nothing_explains_is_not_laid_to_one_cause_alone() -> None:
     said = way.unexplained(LEASE, "the command")
     for cause in ("the API server went back", "another installation were taken over", "was not watched"):
         assert cause in said
+
+
+BEGAN = datetime(2026, 11, 19, 10, tzinfo=UTC)
+
+
+def _telling(statement: int) -> Json:
+    """The driver's pod, whose container began at 10:00."""
+    told = {"statement": statement, "of": 3, "operation": "MERGE", "since": "2026-11-19T10:00:30Z"}
+    body = pod(RUNNING)
+    body["metadata"]["annotations"] |= {names.ANNOTATION_PROGRESS: json.dumps(told)}
+    return body
+
+
+def _running(known: Attempt, statement: int, now: datetime) -> way.Step:
+    """The next step of a job whose status says already that it runs."""
+    objects = application("RUNNING"), _telling(statement)
+    view = job(known)
+    body = view.body | {
+        "status": view.body["status"]
+        | {
+            "phase": "Running",
+            "message": f"SparkApplication {NAME} runs; its outcome comes when the driver ends",
+        }
+    }
+    view = replace(view, body=body)
+    of_job = evidence_of(LEASE.uid, view, objects[:1], objects[1:])
+    return way.next_step(view, of_job.of(known), way.Cover(LEASE), Creates(), now)
+
+
+def test_progress_is_copied_once_a_minute_at_most() -> None:
+    """A run of less than a minute costs no write more, and none is lost: it is looked at again."""
+    known = intent().model_copy(update={"started_at": BEGAN})
+    early = _running(known, 1, BEGAN + timedelta(seconds=20))
+    assert isinstance(early, way.Tell)
+    assert early.seconds_until_worth_it == 40
+    copied = _running(known, 1, BEGAN + timedelta(seconds=60))
+    assert isinstance(copied, way.Tell)
+    assert copied.seconds_until_worth_it == 0
+    attempt = copied.change.attempt
+    assert attempt is not None
+    assert attempt.progress is not None
+    assert (attempt.progress.statement, attempt.progress.copied_at) == (1, BEGAN + timedelta(seconds=60))
+    same = _running(attempt, 1, BEGAN + timedelta(seconds=300))
+    assert isinstance(same, way.Tell)
+    assert same.change.attempt == attempt
+    soon = _running(attempt, 2, BEGAN + timedelta(seconds=70))
+    assert isinstance(soon, way.Tell)
+    assert soon.seconds_until_worth_it == 50
+    later = _running(attempt, 2, BEGAN + timedelta(seconds=120))
+    assert isinstance(later, way.Tell)
+    assert later.change.attempt is not None
+    assert later.change.attempt.progress is not None
+    assert later.change.attempt.progress.statement == 2
+
+
+def test_that_a_driver_runs_does_not_wait_for_its_progress() -> None:
+    found = step(application("RUNNING"), _telling(1), now=BEGAN + timedelta(seconds=2))
+    assert isinstance(found, way.Tell)
+    assert (found.change.phase, found.seconds_until_worth_it) == (Phase.RUNNING, 0)

@@ -69,6 +69,18 @@ async def test_a_driver_that_was_told_to_end_is_looked_up_in_the_tables_logs(tab
     assert phase_after(found)[:2] == (Phase.FAILED, "Terminated")
 
 
+async def test_a_run_of_which_nothing_was_left_has_succeeded_and_tells_its_versions(table: Path) -> None:
+    commit = {"table": f"file:{table}", "version": 2, "operation": "WRITE"}
+    statements = [{"number": 1, "state": "AlreadyCommitted", "operation": "WRITE", "commits": [commit]}]
+    found = await _closed(_job(table), ATTEMPT, _ended(0, outcome="AlreadyCommitted", statements=statements))
+    phase, reason, message = phase_after(found)
+    assert (phase, reason) == (Phase.SUCCEEDED, "AlreadyCommitted")
+    assert (
+        message
+        == f"nothing was left to do, earlier attempts of this run had done it: version 2 of file:{table}"
+    )
+
+
 async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(table: Path) -> None:
     ended = _ended(
         0,
@@ -129,6 +141,14 @@ async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
     assert "is not known" in found.message
 
 
+def test_an_attempt_tells_where_its_report_is() -> None:
+    seen = _ended(0, outcome="Succeeded", statements=[], report={"configMap": "a-1-report"})
+    found = closed(ATTEMPT, seen, None, BEGUN).report
+    assert found is not None
+    assert found.config_map == "a-1-report"
+    assert closed(ATTEMPT, _ended(0, outcome="Succeeded", statements=[]), None, BEGUN).report is None
+
+
 def test_what_never_started_committed_nothing(tmp_path: Path) -> None:
     assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS))
     assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137))
@@ -169,6 +189,92 @@ def test_an_exceptions_name_is_the_reason_where_it_can_be_one(name: str, reason:
         ATTEMPT, _ended(1, outcome="Failed", exception={"class": name, "message": "m"}), None, BEGUN
     )
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
+
+
+STAMP = {"sluice": {"job": "sales/hourly", "runKey": "r"}}
+ENGINE = "Apache-Spark/4.2.0 Delta-Lake/4.4.1"
+LOST = "statement 1: ConcurrentAppendException"
+LET_IT_WAIT = "let what made that commit run as a DeltaWriteJob, too, or at another time: Sluice keeps only its own jobs apart"
+
+
+def _lost(commit: dict[str, Any] | None, **more: Any) -> Attempt:
+    exception = {"class": "ConcurrentAppendException", "message": "Delta's words", "statement": 1}
+    statements = [{"number": 1, "state": "Failed", "operation": "DELETE", "commits": []}]
+    told = exception | {"conflictingCommit": commit} | more
+    return closed(ATTEMPT, _ended(1, outcome="Failed", statements=statements, exception=told), None, BEGUN)
+
+
+@pytest.mark.parametrize(
+    ("commit", "partition", "message"),
+    [
+        (
+            {"version": 12, "operation": "MERGE", "stamp": STAMP, "foreign": False},
+            "date=2026-11-19",
+            f"{LOST} on partition date=2026-11-19: version 12 (MERGE) of job sales/hourly was committed first",
+        ),
+        (
+            {"version": 12, "operation": "WRITE", "stamp": None, "foreign": True, "engine": ENGINE},
+            "the root of the table",
+            f"{LOST} on the root of the table: version 12 (WRITE) by no Sluice job ({ENGINE}) was committed first",
+        ),
+        (
+            {"version": 12, "operation": None, "stamp": None, "foreign": None, "engine": ENGINE},
+            "date=1/part-0.parquet",
+            f"{LOST} on date=1/part-0.parquet: version 12 was committed first",
+        ),
+        ({"version": 12, "foreign": True}, None, f"{LOST}: version 12 by no Sluice job was committed first"),
+        ({"version": None, "operation": "WRITE"}, None, f"{LOST}: Delta's words"),
+        (None, "date=2026-11-19", f"{LOST}: Delta's words"),
+    ],
+)
+def test_who_won_is_told_to_people_as_far_as_it_is_known(
+    commit: dict[str, Any] | None, partition: str | None, message: str
+) -> None:
+    ended = _lost(commit, partition=partition)
+    assert ended.message == message
+    assert phase_after(ended) == (Phase.FAILED, "ConcurrentAppendException", message)
+    assert ended.exception is not None
+    assert ended.exception.message == "Delta's words"
+
+
+@pytest.mark.parametrize(
+    ("commit", "name", "rule", "advice"),
+    [
+        (
+            {"version": 5, "operation": "WRITE", "stamp": STAMP},
+            "ConcurrentAppendException",
+            "added-files",
+            None,
+        ),
+        (
+            {"version": 5, "operation": "WRITE", "foreign": True},
+            "ConcurrentAppendException",
+            "added-files",
+            LET_IT_WAIT,
+        ),
+        (
+            {"version": 5, "operation": "ADD COLUMNS", "stamp": STAMP},
+            "MetadataChangedException",
+            "metadata-changed",
+            "run ADD COLUMNS when no other job writes the table",
+        ),
+        ({"version": 5, "operation": "RESTORE", "stamp": STAMP}, "ProtocolChangedException", None, None),
+        (
+            {"version": 5, "operation": "RESTORE", "foreign": True},
+            "ProtocolChangedException",
+            None,
+            LET_IT_WAIT,
+        ),
+        ({"version": 5, "operation": None}, "ConcurrentAppendException", None, None),
+        (None, "ConcurrentAppendException", None, None),
+    ],
+)
+def test_rule_and_advice_are_told_where_they_are_certain(
+    commit: dict[str, Any] | None, name: str, rule: str | None, advice: str | None
+) -> None:
+    exception = _lost(commit, **{"class": name}).exception
+    assert exception is not None
+    assert (exception.rule, exception.advice) == (rule, advice)
 
 
 def test_of_a_death_only_what_says_something_is_told() -> None:

@@ -1,5 +1,6 @@
 """`sluice status`: what of a Lease object and of jobs is told, and when something is wrong."""
 
+import json
 import unicodedata
 from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -88,9 +89,29 @@ def test_holders_are_told_with_their_tables_and_jobs_by_phase() -> None:
     found = status_json(told(AT, _lease(), jobs, NOW))
     assert found["jobs"] == {"New": 1, "Running": 1, "Waiting": 1}
     assert found["holding"] == [
-        {"job": "etl/b", "phase": "Running", "attempt": 2, "tables": ["file:/a", "file:/b"]}
+        {
+            "job": "etl/b",
+            "phase": "Running",
+            "attempt": 2,
+            "tables": ["file:/a", "file:/b"],
+            "progress": None,
+        }
     ]
     assert "file:/a, file:/b" in _shown(found)
+    assert "PROGRESS" not in _shown(found)
+
+
+def test_how_far_a_run_has_come_is_told_from_its_pod_or_else_from_its_status() -> None:
+    progress = {"statement": 1, "of": 3, "operation": "MERGE", "since": "2026-11-25T10:00:00Z"}
+    newer = progress | {"statement": 2, "lastCommit": {"table": "file:/a", "version": 7}}
+    job = _job("b", phase="Running", attempt=1, attempts=[{"application": "b-1", "progress": progress}])
+    annotations = {names.ANNOTATION_PROGRESS: json.dumps(newer)}
+    pod = {"metadata": {"namespace": "etl", "name": "b-1-driver", "annotations": annotations}}
+    found = status_json(told(AT, _lease(), [job], NOW, drivers=[pod]))
+    assert found["holding"][0]["progress"] == newer
+    shown = " ".join(_shown(found).split())
+    assert "2 of 3: MERGE since 2026-11-25T10:00:00Z, committed version 7 of file:/a" in shown
+    assert status_json(told(AT, _lease(), [job], NOW))["holding"][0]["progress"] == progress
 
 
 def test_a_job_that_waits_for_a_person_is_a_problem() -> None:

@@ -1,6 +1,6 @@
 """The table that these tests speak of."""
 
-from sluice.predicates import BoundValue, Region, Session, Table, compiled, parse, to_sql
+from sluice.predicates import Region, Session, Table, compiled, parse, to_sql
 
 EVENTS = Table.of(
     {
@@ -25,11 +25,6 @@ EVENTS = Table.of(
     partition_columns=["date", "region"],
 )
 UTC = Session("UTC", ansi=True)
-PARAMETERS = {
-    "d": BoundValue("date", "2026-11-19"),
-    "n": BoundValue("integer", 5),
-    "m": BoundValue("timestamp", "2026-11-19T10:30+01:00"),
-}
 
 
 def region(condition: str, session: Session = UTC) -> Region:
@@ -37,7 +32,6 @@ def region(condition: str, session: Session = UTC) -> Region:
         parse(
             condition,
             EVENTS,
-            parameters=PARAMETERS,
             session=session,
             names=["main.events", "t"],
             others=["s"],

@@ -18,12 +18,12 @@ from unit.predicates.tables import EVENTS, UTC, region, shown
 UNDERSTOOD = [
     ("date = '2026-11-19'", "date = DATE '2026-11-19'"),
     ("DATE = DATE '2026-11-19'", "date = DATE '2026-11-19'"),
-    ("t.date == :d", "date = DATE '2026-11-19'"),
-    ("events.`date` = :d", "date = DATE '2026-11-19'"),
-    ("main.events.date = :d", "date = DATE '2026-11-19'"),
+    ("t.date == DATE '2026-11-19'", "date = DATE '2026-11-19'"),
+    ("events.`date` = DATE '2026-11-19'", "date = DATE '2026-11-19'"),
+    ("main.events.date = DATE '2026-11-19'", "date = DATE '2026-11-19'"),
     ("'2026-11-19' < date", "date >= DATE '2026-11-20'"),
     ("date = CAST('2026-11-19' AS DATE)", "date = DATE '2026-11-19'"),
-    ("date = :d - INTERVAL 1 DAY", "date = DATE '2026-11-18'"),
+    ("date = DATE '2026-11-19' - INTERVAL 1 DAY", "date = DATE '2026-11-18'"),
     ("date = DATE '2026-11-19' + INTERVAL '7' DAYS", "date = DATE '2026-11-26'"),
     ("date BETWEEN '2026-11-01' AND '2026-11-30'", "date >= DATE '2026-11-01' AND date <= DATE '2026-11-30'"),
     (
@@ -41,8 +41,8 @@ UNDERSTOOD = [
     ("k IN (1, 2, 3, 7)", "k = 7 OR k >= 1 AND k <= 3"),
     ("k <> 5", "k <> 5"),
     ("NOT (k < 5 OR k > 7)", "k >= 5 AND k <= 7"),
-    ("k = :n", "k = 5"),
-    ("at >= :m", "at >= TIMESTAMP '2026-11-19 09:30:00'"),
+    ("k = 5L", "k = 5"),
+    ("at >= TIMESTAMP_LTZ'2026-11-19T10:30:00+01:00'", "at >= TIMESTAMP '2026-11-19 09:30:00'"),
     ("k < 9223372036854775808", "k IS NOT NULL"),
     ("id >= -9223372036854775808", "id IS NOT NULL"),
     ("k = '5'", "k = 5"),
@@ -95,7 +95,10 @@ UNDERSTOOD = [
     ("k = 5 AND 1 = 1", "k = 5"),
     ("k = 5 AND k = 6", "FALSE"),
     ("k = 5 OR k <> 5 OR k IS NULL", "TRUE"),
-    ("date = :d AND k = 5 OR date = :d AND k = 6", "date = DATE '2026-11-19' AND k IN (5, 6)"),
+    (
+        "date = DATE '2026-11-19' AND k = 5 OR date = DATE '2026-11-19' AND k = 6",
+        "date = DATE '2026-11-19' AND k IN (5, 6)",
+    ),
 ]
 
 
@@ -151,8 +154,8 @@ def test_what_is_not_understood_may_be_true_for_any_row_and_says_why(condition: 
 
 
 def test_the_understood_part_of_a_conjunction_still_bounds_it() -> None:
-    assert shown("date = :d AND my_udf(k)") == "date = DATE '2026-11-19'"
-    assert shown("NOT (date <> :d OR my_udf(k))") == "date = DATE '2026-11-19'"
+    assert shown("date = DATE '2026-11-19' AND my_udf(k)") == "date = DATE '2026-11-19'"
+    assert shown("NOT (date <> DATE '2026-11-19' OR my_udf(k))") == "date = DATE '2026-11-19'"
 
 
 def test_without_a_time_zone_a_timestamp_may_be_anything() -> None:
@@ -179,9 +182,9 @@ def test_in_lists_compare_strings_as_text_unless_ansi_is_known_to_be_on() -> Non
 
 
 def test_names_fold_case_unless_the_session_is_case_sensitive() -> None:
-    assert shown("DaTe = :d") == "date = DATE '2026-11-19'"
+    assert shown("DaTe = DATE '2026-11-19'") == "date = DATE '2026-11-19'"
     sensitive = Session("UTC", ansi=True, case_sensitive=True)
-    assert shown("date = :d", sensitive) == "date = DATE '2026-11-19'"
+    assert shown("date = DATE '2026-11-19'", sensitive) == "date = DATE '2026-11-19'"
     with pytest.raises(PredicateError, match="there is no column DATE"):
         parse("DATE = '2026-11-19'", EVENTS, session=sensitive)
 

@@ -9,96 +9,173 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice_runner import targets, work
-from sluice_runner.failures import CONFLICTS, Link, Terminated, classify, judge, terminated
+from sluice_runner.assumptions import Assumed
+from sluice_runner.chains import Link
+from sluice_runner.failures import Failure, Terminated, classify, judge, terminated
+from sluice_runner.masking import Mask
 from sluice_runner.plan import Job, Plan, Sql, Statement
+from sluice_runner.retriable import CONFLICTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DELTA_4_4 = (
-    "[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] Transaction conflict detected. a concurrent WRITE added data to"
-    " table delta.`file:/lake/t` committed at version 4. The concurrent operation modified data in the partition"
-    " [d=2026-01-01] that should have been read by this operation. Please retry the operation."
-)
-DELTA_4_4_DELETE = (
-    "[DELTA_CONCURRENT_DELETE_READ.WITH_PARTITION_HINT] Transaction conflict detected, a concurrent CREATE OR REPLACE"
-    " TABLE AS SELECT deleted data from table delta.`file:/lake/t` (committed at version 25) that this transaction read."
-)
-# As Delta 3.3.3 writes it: parameters without quotes, so the whole is no JSON.
-DELTA_3_3 = (
-    "[DELTA_CONCURRENT_APPEND] ConcurrentAppendException: Files were added to partition [d=2026-01-01] by a concurrent"
-    ' update. Please try the operation again.\nConflicting commit: {"timestamp":1795220424629,"operation":"WRITE",'
-    '"operationParameters":{"mode":Append,"partitionBy":[]},"readVersion":3,"isolationLevel":"Serializable",'
-    '"isBlindAppend":true,"operationMetrics":{"numFiles":"1"},"userMetadata":"{\\"sluice\\":{\\"runKey\\":\\"W\\"}}",'
-    '"engineInfo":"Apache-Spark/3.5.9 Delta-Lake/3.3.3","txnId":"c1ac"}\nRefer to https://docs.delta.io for more details.'
-)
+
+def java(class_name: str, message: str, error_class: str | None = None, sql_state: str | None = None) -> Link:
+    return Link(class_name, message, error_class, is_java=True, sql_state=sql_state)
 
 
-def java(class_name: str, message: str, error_class: str | None = None) -> Link:
-    return Link(class_name, message, error_class, is_java=True)
-
-
-@pytest.mark.parametrize("name", sorted(CONFLICTS))
-@pytest.mark.parametrize("package", ["io.delta.exceptions", "org.apache.spark.sql.delta"])
-def test_every_conflict_is_known_by_its_class_whatever_wraps_it(name: str, package: str) -> None:
+@pytest.mark.parametrize("java_class", sorted(CONFLICTS))
+def test_every_conflict_is_known_by_its_class_whatever_wraps_it(java_class: str) -> None:
     chain = [
-        java("org.apache.spark.sql.streaming.StreamingQueryException", "the query ended"),
+        java(
+            "org.apache.spark.sql.streaming.StreamingQueryException",
+            "the query ended",
+            "STREAM_FAILED",
+            "XXKST",
+        ),
         java("java.util.concurrent.ExecutionException", "wrapped"),
-        java(f"{package}.{name}", "[DELTA_X] lost", "DELTA_X"),
+        java(java_class, "[DELTA_X] lost", "DELTA_X", "2D521"),
     ]
     failure = judge(chain)
-    assert (failure.name, failure.java_class) == (name, f"io.delta.exceptions.{name}")
-    assert (failure.error_class, failure.message) == ("DELTA_X", "[DELTA_X] lost")
-
-
-def test_a_conflict_that_is_only_text_in_another_exception_is_found() -> None:
-    failure = judge(
-        [
-            java(
-                "org.apache.spark.SparkException",
-                f"Job failed: io.delta.exceptions.ConcurrentAppendException: {DELTA_4_4}",
-            )
-        ]
-    )
-    assert failure.name == "ConcurrentAppendException"
-    assert failure.error_class == "DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT"
-    assert failure.winner is not None
-    assert failure.winner.version == 4
+    assert (failure.name, failure.java_class) == (java_class.rpartition(".")[2], java_class)
+    assert (failure.error_class, failure.sql_state, failure.message) == ("DELTA_X", "2D521", "[DELTA_X] lost")
+    assert failure.retriable
+    assert failure.has_winner
 
 
 @pytest.mark.parametrize(
-    ("message", "version", "operation", "stamp"),
+    "chain",
     [
-        (DELTA_4_4, 4, "WRITE", None),
-        (DELTA_4_4_DELETE, 25, "CREATE OR REPLACE TABLE AS SELECT", None),
-        (DELTA_3_3, None, "WRITE", {"runKey": "W"}),
-        ('Conflicting commit: {"operation":"WRITE","userMetadata":"by hand"}', None, "WRITE", None),
-        ("Conflicting commit: {", None, None, None),
+        # A user's own class, in Java and in Python.
+        [java("com.example.ConcurrentWriteException", "[DELTA_CONCURRENT_WRITE] mine")],
+        [Link("ConcurrentAppendException", "mine", None, is_java=False)],
+        # raise_error with Delta's words, and a wrapper that repeats them.
+        [
+            java(
+                "org.apache.spark.SparkException",
+                "Job aborted: io.delta.exceptions.ConcurrentAppendException: no",
+            ),
+            java(
+                "org.apache.spark.SparkRuntimeException",
+                "[USER_RAISED_EXCEPTION] io.delta.exceptions.ConcurrentAppendException: no",
+                "USER_RAISED_EXCEPTION",
+                "P0001",
+            ),
+        ],
+        # An error class that is Delta's on an exception that is not.
+        [java("org.apache.spark.SparkRuntimeException", "made up", "DELTA_MAX_COMMIT_RETRIES_EXCEEDED")],
+        # A class beside Delta's conflicts, and one that only begins like them.
+        [java("io.delta.exceptions.SomethingElseException", "no")],
+        [java("io.delta.exceptions.ConcurrentAppendExceptionOfMine", "no")],
     ],
 )
-def test_the_winning_commit_is_read_from_the_messages_of_all_versions(
-    message: str, version: int | None, operation: str | None, stamp: object
-) -> None:
-    winner = judge([java("io.delta.exceptions.ConcurrentAppendException", message)]).winner
-    assert winner is not None
-    assert (winner.version, winner.operation, winner.stamp) == (version, operation, stamp)
+def test_what_only_looks_like_a_conflict_is_none(chain: list[Link]) -> None:
+    failure = judge(chain)
+    assert failure.java_class not in CONFLICTS
+    assert not failure.retriable
+    assert not failure.has_winner
 
 
-def test_a_conflict_that_tells_no_winner_has_none() -> None:
-    assert (
-        judge([java("io.delta.exceptions.MetadataChangedException", "the metadata changed")]).winner is None
+@pytest.mark.parametrize(
+    ("link", "retriable"),
+    [
+        (
+            java(
+                "org.apache.spark.sql.delta.DeltaIllegalStateException",
+                "m",
+                "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
+            ),
+            True,
+        ),
+        (
+            java(
+                "org.apache.spark.sql.delta.DeltaTableFeatureException",
+                'm\nConflicting commit: {"operation":"WRITE"}',
+                "DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
+            ),
+            True,
+        ),
+        (
+            java("org.apache.spark.sql.delta.DeltaIllegalStateException", "m", "DELTA_STATE_RECOVER_ERROR"),
+            False,
+        ),
+        (java("io.delta.storage.commit.CommitFailedException", "the catalog said no"), False),
+        (java("io.delta.kernel.exceptions.ConcurrentWriteException", "m"), True),
+        (java("java.nio.file.AccessDeniedException", "s3a://lake/t: getFileStatus: Forbidden"), False),
+        (java("java.lang.OutOfMemoryError", "Java heap space"), False),
+    ],
+)
+def test_another_attempt_is_worth_it_where_the_table_says_so(link: Link, retriable: bool) -> None:
+    wrapped = [java("org.apache.spark.SparkException", "Job aborted"), link]
+    assert judge(wrapped).retriable is retriable
+    assert judge([link]).retriable is retriable
+
+
+def test_a_drop_of_a_feature_names_the_commit_that_it_lost_to() -> None:
+    failure = judge(
+        [
+            java(
+                "org.apache.spark.sql.delta.DeltaTableFeatureException",
+                'Cannot drop feature\nConflicting commit: {"operation":"WRITE","readVersion":4}',
+                "DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
+            )
+        ]
     )
+    assert failure.name == "DeltaTableFeatureException"
+    assert failure.winner is not None
+    assert (failure.winner.operation, failure.winner.read_version) == ("WRITE", 4)
+    assert failure.has_winner
+
+
+def test_a_conflict_behind_a_commit_that_has_landed_is_no_reason_for_another_attempt() -> None:
+    hook = "DELTA_POST_COMMIT_HOOK_FAILED"
+    failure = judge(
+        [
+            java(
+                "org.apache.spark.sql.delta.DeltaRuntimeException",
+                f"[{hook}] Committing succeeded",
+                hook,
+                "2DKD0",
+            ),
+            java("io.delta.exceptions.ConcurrentDeleteReadException", "[DELTA_CONCURRENT_DELETE_READ] lost"),
+        ]
+    )
+    assert (failure.name, failure.error_class, failure.retriable) == ("DeltaRuntimeException", hook, False)
+    assert failure.message == (
+        f"[{hook}] Committing succeeded\ncaused by ConcurrentDeleteReadException: [DELTA_CONCURRENT_DELETE_READ] lost"
+    )
+
+
+def test_access_that_is_denied_is_told_with_the_object_and_what_to_do() -> None:
+    failure = judge(
+        [
+            java("org.apache.spark.SparkException", "Job aborted"),
+            java(
+                "java.nio.file.AccessDeniedException",
+                "s3a://lake/t/_delta_log: getFileStatus: Forbidden (403)",
+            ),
+        ]
+    )
+    assert failure.name == "AccessDeniedException"
+    said, _, advice = failure.message.partition("\n")
+    assert said == "s3a://lake/t/_delta_log: getFileStatus: Forbidden (403)"
+    assert advice.startswith("The storage refused the driver's account: give the account these rights")
 
 
 def test_another_failure_is_its_outermost_exception_with_its_root_cause() -> None:
     failure = judge(
         [
             java("org.apache.spark.SparkException", "Job aborted"),
-            java("org.apache.spark.SparkArithmeticException", "[DIVIDE_BY_ZERO] Division", "DIVIDE_BY_ZERO"),
+            java(
+                "org.apache.spark.SparkArithmeticException",
+                "[DIVIDE_BY_ZERO] Division",
+                "DIVIDE_BY_ZERO",
+                "22012",
+            ),
         ]
     )
     assert failure.name == "SparkException"
-    assert failure.error_class == "DIVIDE_BY_ZERO"
+    assert (failure.error_class, failure.sql_state) == ("DIVIDE_BY_ZERO", "22012")
     assert failure.message == "Job aborted\ncaused by SparkArithmeticException: [DIVIDE_BY_ZERO] Division"
 
 
@@ -109,6 +186,48 @@ def test_the_plan_that_spark_adds_to_an_analysis_error_is_left_out() -> None:
         [java(extended, f"{sentence};\n'Project ['nope]\n+- Relation parquet", "UNRESOLVED_COLUMN")]
     )
     assert (failure.name, failure.message) == ("AnalysisException", sentence)
+
+
+def test_an_error_without_a_class_of_its_own_has_none() -> None:
+    """Spark 3.5 has many of them."""
+    failure = judge(
+        [java("org.apache.spark.SparkException", "[NOT_A_CLASS] Job aborted due to stage failure")]
+    )
+    assert (failure.name, failure.error_class, failure.sql_state) == ("SparkException", None, None)
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("no such column", "no such column\nThe statement names /lake/orders, main.ledger."),
+        ("file:/lake/orders is broken", "file:/lake/orders is broken"),
+    ],
+)
+def test_a_message_without_any_table_is_told_with_those_of_the_statement(message: str, told: str) -> None:
+    failure = Failure("X", None, None, message).about([("delta", "/lake/orders"), ("main", "ledger")])
+    assert failure.message == told
+    assert Failure("X", None, None, message).about([]).message == message
+
+
+@pytest.mark.parametrize(
+    ("link", "advice"),
+    [
+        (java("java.net.ConnectException", "Connection refused"), "The storage could not be reached"),
+        (
+            java(
+                "java.lang.ClassNotFoundException", "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
+            ),
+            "The image has no jar for this storage",
+        ),
+        (java("a.b.DeltaX", "m", "DELTA_UNSUPPORTED_FEATURES_FOR_READ"), "A newer Delta wrote this table"),
+        (java("java.lang.ClassNotFoundException", "com.example.Mine"), None),
+        (Link("ConnectException", "Connection refused", None, is_java=False), None),
+    ],
+)
+def test_what_to_do_is_told_where_it_is_known(link: Link, advice: str | None) -> None:
+    message = judge([java("java.lang.RuntimeException", "outer"), link]).message
+    told = [line for line in message.splitlines()[1:] if not line.startswith("caused by")]
+    assert [line.startswith(advice or "") for line in told] == ([True] if advice else [])
 
 
 def test_a_shutdown_from_outside_is_no_failure_of_the_statement() -> None:
@@ -127,7 +246,9 @@ def test_nothing_that_handles_exceptions_of_the_work_holds_up_a_termination(
 
     monkeypatch.setattr(targets, "analyse", is_told_to_end)
     statements = (Statement(1, "SELECT 1", 1), Statement(2, "SELECT 2", 2))
-    progress = work.Progress(Plan(Job("etl", "daily", "1"), "run", "abc", 1, 1, {}, Sql(statements)))
+    progress = work.Progress(
+        Plan(Job("etl", "daily", "1"), "run", "abc", 1, 1, Sql(statements), Assumed("4.2.0", None, {}))
+    )
     with pytest.raises(Terminated):
         work.run(cast("SparkSession", None), progress)
     assert (progress.running, progress.statements) == (1, [])
@@ -142,7 +263,7 @@ def test_python_exceptions_keep_their_class_and_their_cause() -> None:
 
 
 def test_secrets_are_not_in_what_is_told() -> None:
-    failure = classify(ValueError("connect to jdbc:x?password=hunter2 failed")).without(["hunter2"])
+    failure = classify(ValueError("connect to jdbc:x?password=hunter2 failed")).without(Mask(["hunter2"]))
     assert failure.message == "connect to jdbc:x?password=*** failed"
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluice_runner.assumptions import Assumed
 from sluice_runner.fields import PlanError
 from sluice_runner.plan import MAX_JSON_BYTES, Plan, Sql, Write, decode
 
@@ -28,13 +29,14 @@ def decoded(document: object) -> Plan:
 
 def sql_plan(**changes: object) -> Document:
     plan: Document = {
-        "version": 1,
+        "version": 2,
         "job": JOB,
         "runKey": "daily-2026-11-19",
         "specHash": "abc",
         "attempt": 2,
         "token": 4294967297,
         "sql": {"statements": [{"number": 1, "text": "OPTIMIZE t", "line": 3}]},
+        "assumed": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": {"spark.x": "y"}},
     }
     return {**plan, **changes}
 
@@ -51,7 +53,7 @@ def write_plan(**changes: object) -> Document:
 
 
 def test_a_plan_of_statements_is_read() -> None:
-    plan = decoded(sql_plan(parameters={"d": {"date": "2026-11-19"}}))
+    plan = decoded(sql_plan())
     assert isinstance(plan.work, Sql)
     assert [statement.text for statement in plan.work.statements] == ["OPTIMIZE t"]
     assert (plan.job.namespace, plan.job.name, plan.job.uid) == ("sales", "daily", "1d3f")
@@ -61,7 +63,7 @@ def test_a_plan_of_statements_is_read() -> None:
         "daily-2026-11-19",
         "abc",
     )
-    assert set(plan.parameters) == {"d"}
+    assert plan.assumed == Assumed("4.2.0", "4.4.0", {"spark.x": "y"})
 
 
 def test_a_plan_comes_in_any_number_of_chunks_and_keeps_dollars_and_quotes() -> None:
@@ -109,9 +111,13 @@ def test_a_write_with_everything_is_read() -> None:
 
 REFUSED: list[tuple[str, object, str]] = [
     ("a list", [], r"plan: expected an object"),
-    ("a later version", sql_plan(version=2), r"understands version 1, not 2"),
+    ("a later version", sql_plan(version=3), r"understands version 2, not 3"),
+    ("an earlier version", sql_plan(version=1), r"understands version 2, not 1"),
     ("a version that is true", sql_plan(version=True), r"plan\.version: expected an integer"),
     ("an unknown field", sql_plan(stream={}), r"unknown field stream.*image of the operator's version"),
+    ("nothing assumed", {k: v for k, v in sql_plan().items() if k != "assumed"}, r"plan\.assumed: is missing"),
+    ("no version of Spark assumed", sql_plan(assumed={}), r"plan\.assumed\.sparkVersion: is missing"),
+    ("an unknown assumption", sql_plan(assumed={"sparkVersion": "4.2.0", "x": 1}), r"plan\.assumed: unknown field x"),
     ("no job", {k: v for k, v in sql_plan().items() if k != "job"}, r"plan\.job: is missing"),
     ("a job without uid", sql_plan(job={"namespace": "a", "name": "b"}), r"plan\.job\.uid: is missing"),
     ("an unknown field of the job", sql_plan(job={**JOB, "x": 1}), r"plan\.job: unknown field x"),
@@ -138,7 +144,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ("an option that is a number", write_plan(source={"format": "csv", "options": {"a": 1}}), r"options\['a'\]: expected a string"),
     ("schemaEvolution as a string", write_plan(schemaEvolution="yes"), r"schemaEvolution: expected true or false"),
     ("an unknown field of the write", write_plan(partitionBy=["d"]), r"plan\.write: unknown field partitionBy"),
-    ("parameters that are a list", sql_plan(parameters=[1]), r"plan\.parameters: expected an object"),
+    ("parameters", sql_plan(parameters={"n": 1}), r"plan: unknown field parameters"),
 ]  # fmt: skip
 
 

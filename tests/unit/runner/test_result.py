@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluice_runner.commits import Commit, selected
-from sluice_runner.failures import Failure, Winner
+from sluice_runner.failures import Failure
 from sluice_runner.result import COMMITTED, FAILED, MAX_BYTES, Result, StatementResult, encode
+from sluice_runner.winners import Winner
 
 METRICS = {"numOutputRows": 2**60, "numFiles": 12, "numOutputBytes": 2**50, "executionTimeMs": 123456}
 
@@ -32,6 +33,9 @@ def failure(message: str) -> Failure:
         "io.delta.exceptions.ConcurrentAppendException",
         "DELTA_CONCURRENT_APPEND",
         message,
+        sql_state="2D521",
+        partition="date=2026-11-19",
+        retriable=True,
     )
 
 
@@ -60,7 +64,8 @@ def test_success_reads_as_agreed() -> None:
 
 
 def test_a_lost_conflict_reads_as_agreed() -> None:
-    winner = Winner(5, "WRITE", '{"sluice":{"runKey":"other"}}')
+    engine = "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
+    winner = Winner(5, "WRITE", '{"sluice":{"runKey":"other"}}', engine, 4, in_log=True)
     content = document(
         Result(1, [StatementResult(1, FAILED, "DELETE")], failure("text"), failed_statement=1, winner=winner)
     )
@@ -69,10 +74,38 @@ def test_a_lost_conflict_reads_as_agreed() -> None:
         "class": "ConcurrentAppendException",
         "javaClass": "io.delta.exceptions.ConcurrentAppendException",
         "errorClass": "DELTA_CONCURRENT_APPEND",
+        "sqlState": "2D521",
         "message": "text",
         "statement": 1,
-        "conflictingCommit": {"version": 5, "operation": "WRITE", "stamp": {"runKey": "other"}},
+        "partition": "date=2026-11-19",
+        "retriable": True,
+        "conflictingCommit": {
+            "version": 5,
+            "operation": "WRITE",
+            "engine": engine,
+            "stamp": {"runKey": "other"},
+            "foreign": False,
+        },
     }
+
+
+@pytest.mark.parametrize(("in_log", "foreign"), [(True, True), (False, None)])
+def test_a_winner_is_foreign_only_once_its_commit_was_read(in_log: bool, foreign: bool | None) -> None:
+    winner = Winner(5, "WRITE", None, in_log=in_log)
+    content = document(Result(1, [StatementResult(1, FAILED, "DELETE")], failure("text"), 1, winner))
+    assert content["exception"]["conflictingCommit"]["foreign"] is foreign
+
+
+@pytest.mark.parametrize("character", ["x", "漢", "\x00", '"', "\ud800"])
+def test_whatever_others_wrote_leaves_room_for_the_rest(character: str) -> None:
+    long = character * 5000
+    stamp = json.dumps({"sluice": {"runKey": "k" * 1000}})
+    lost = Failure(long, long, long, long, sql_state=long, partition=long)
+    winner = Winner(2**63, long, stamp, long, in_log=True)
+    content = document(Result(1, [committed(n) for n in range(1, 100)], lost, 99, winner))
+    assert content["truncated"] is True
+    assert content["exception"]["conflictingCommit"]["version"] == 2**63
+    assert content["exception"]["partition"].endswith("…")
 
 
 @pytest.mark.parametrize("character", ["x", "ü", "漢", "😀", "\x00", '"', "\\", "\ud800"])
@@ -111,7 +144,8 @@ def test_a_failure_is_told_even_when_a_statement_committed_thousands_of_times() 
 def test_a_foreign_stamp_of_any_size_does_not_crowd_out_the_result() -> None:
     winner = Winner(5, "WRITE", json.dumps({"sluice": {"runKey": "k" * 5000}}))
     content = document(Result(1, [committed(1)], failure("text"), 1, winner))
-    assert content["exception"]["conflictingCommit"] == {"version": 5, "operation": "WRITE", "stamp": None}
+    told = content["exception"]["conflictingCommit"]
+    assert (told["version"], told["stamp"], told["foreign"]) == (5, None, False)
 
 
 @given(

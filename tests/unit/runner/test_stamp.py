@@ -6,10 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice_runner.assumptions import Assumed
 from sluice_runner.plan import Job, Plan, Sql
 from sluice_runner.stamp import read_stamp, stamp
 
-PLAN = Plan(Job("sales", "daily", "1d3f"), "daily-2026-11-19", "abc", 2, 4294967297, {}, Sql(()))
+PLAN = Plan(
+    Job("sales", "daily", "1d3f"),
+    "daily-2026-11-19",
+    "abc",
+    2,
+    4294967297,
+    Sql(()),
+    Assumed("4.2.0", None, {}),
+)
 
 
 def test_a_stamp_says_which_run_attempt_and_statement_made_the_commit() -> None:

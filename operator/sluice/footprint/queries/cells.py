@@ -304,7 +304,7 @@ def _literal(node: exp.Expr, reading: Reading) -> Literal | None:
     if isinstance(node, exp.Cast) and not has_only(node, SCALARS):
         return None
     try:
-        found = from_syntax(node, reading.around.parameters)
+        found = from_syntax(node)
     except PredicateError as error:
         raise reading.refused(str(error)) from error
     return found if isinstance(found, Literal) else None

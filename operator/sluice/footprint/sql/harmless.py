@@ -210,7 +210,7 @@ HARMLESS: Mapping[str, tuple[str, ...]] = {
         "spark.databricks.delta.update.deletionVectors.persistent",
         "spark.databricks.delta.deletionVectors.packing.targetSize",
     ),
-    "parameters, which the runner needs to be bound so": (
+    "how Spark binds parameters: a job has none left, their values are in its text": (
         "spark.sql.legacy.parameterSubstitution.constantsOnly",
     ),
     "how stores and file systems are reached: which they are, a path says": (

@@ -1,6 +1,11 @@
-"""A job's parameters: each one must be used, and each one that is used must be given."""
+"""A job's parameters: each one must be used, and each one that is used must be given.
 
-from collections.abc import Iterator, Mapping
+Their values take the places of their names before anything else reads the text, as typed literals: the oracle reads the very
+statement that Spark runs. Spark itself binds parameters only where it expects an expression, and Delta's parser drops them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -8,22 +13,31 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.parameters import Parameter
 from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.statement import Statement, split
-from sluice.predicates import BoundValue, PredicateError, refuse_templates
+from sluice.footprint.sql.typed_literals import bare, typed
+from sluice.predicates import PredicateError, refuse_templates
+from sluice.predicates.syntax import tokens_of
+
+_KEPT_AS_TEXT = frozenset({"SET", "RESET"})
+"""Statements of which Spark reads the rest as it is written."""
+_BEFORE_A_BARE_VALUE = frozenset({"INTERVAL", "LIMIT", "OFFSET", "RETAIN"})
+_VERSIONS = frozenset({"VERSION", "SYSTEM_VERSION"})
+_GLUED = frozenset(" \t\r\n(),=<>")
+"""What may stand beside a literal without becoming part of it."""
 
 
-def bound(parameters: Mapping[str, Parameter] | None) -> dict[str, BoundValue]:
-    found = {}
-    for name, given in (parameters or {}).items():
-        for kind, value in given.model_dump(by_alias=True, exclude_none=True).items():
-            found[name] = BoundValue(kind, value)
-    return found
+@dataclass(frozen=True)
+class _Use:
+    name: str
+    number: int
+    """The position of the colon among the statement's tokens."""
 
 
 def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]]:
-    """Returns the statements of each of the job's texts by the text's place; refuses parameters that are missing or
-    unused."""
-    given = set(spec.parameters or {})
+    """Returns the statements of each of the job's texts by the text's place, with the parameters' values in them; refuses
+    parameters that are missing or unused."""
+    given = spec.parameters or {}
     used: set[str] = set()
     found = {}
     for place, text in _texts(spec):
@@ -31,20 +45,20 @@ def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]
             refuse_templates(text)
         except PredicateError as error:
             raise NotUnderstoodError(f"{place}: {error}") from error
-        found[place] = split(text, place)
-        for statement in found[place]:
-            for name, line in _used(statement.tokens):
-                if name not in given:
-                    raise NotUnderstoodError(
-                        f"{place}, line {line}: spec.parameters has no parameter {name}: add it"
-                    )
-                used.add(name)
-    unused = sorted(given - used)
+        found[place] = tuple(_with_values(statement, given, place, used) for statement in split(text, place))
+    unused = sorted(given.keys() - used)
     if unused:
         raise NotUnderstoodError(
             f"spec.parameters: {', '.join(unused)} is not used: write :{unused[0]} where it belongs, or remove it"
         )
     return found
+
+
+def text_of(texts: Mapping[str, tuple[Statement, ...]], place: str) -> str:
+    """The condition or query at this place, with the parameters' values in it."""
+    if len(texts[place]) > 1:
+        raise NotUnderstoodError(f"{place} holds a semicolon: write one condition, or one query")
+    return texts[place][0].runs
 
 
 def _texts(spec: DeltaWriteJobSpec) -> Iterator[tuple[str, str]]:
@@ -60,10 +74,88 @@ def _texts(spec: DeltaWriteJobSpec) -> Iterator[tuple[str, str]]:
             if text is not None:
                 yield place, text
     for number, text in enumerate(spec.writes or ()):
-        yield f"spec.writes[{number}]", text
+        yield promise_at(number), text
 
 
-def _used(tokens: tuple[Token, ...]) -> Iterator[tuple[str, int]]:
+def promise_at(number: int) -> str:
+    return f"spec.writes[{number}]"
+
+
+def _with_values(
+    statement: Statement, given: Mapping[str, Parameter], place: str, used: set[str]
+) -> Statement:
+    """Returns the statement that runs. Its tokens keep their places in the text as it was written."""
+    tokens: list[Token] = []
+    text, written, ends = "", statement.text, 0
+    first = statement.tokens[0].start
+    position = 0
+    for use in _uses(statement.tokens):
+        colon, name = statement.tokens[use.number : use.number + 2]
+        if use.name not in given:
+            raise NotUnderstoodError(
+                f"{place}, line {name.line}: spec.parameters has no parameter {use.name}: add it"
+            )
+        if word(statement.tokens[0]) in _KEPT_AS_TEXT:
+            raise NotUnderstoodError(
+                f"{place}, line {name.line}: {word(statement.tokens[0])} takes no parameters, because Spark reads what follows "
+                f"as it is written: write the value instead of :{use.name}"
+            )
+        used.add(use.name)
+        value = _value(given[use.name], statement.tokens, use.number)
+        tokens += statement.tokens[position : use.number]
+        tokens += [_placed(token, colon, name) for token in tokens_of(value)]
+        position = use.number + 2
+        text += _apart(written[ends : colon.start - first], value)
+        ends = name.end + 1 - first
+    if not position:
+        return statement
+    tokens += statement.tokens[position:]
+    rest = written[ends:]
+    text += f" {rest}" if rest and rest[0] not in _GLUED else rest
+    if [(token.token_type, token.text) for token in tokens_of(text)] != [
+        (token.token_type, token.text) for token in tokens
+    ]:
+        raise NotUnderstoodError(
+            f"{place}, line {statement.line}: the values of its parameters do not stand apart from what is around them: put "
+            "spaces around each :name"
+        )
+    return replace(statement, tokens=tuple(tokens), with_values=text)
+
+
+def _apart(before: str, value: str) -> str:
+    return f"{before} {value}" if before and before[-1] not in _GLUED else f"{before}{value}"
+
+
+def _placed(token: Token, colon: Token, name: Token) -> Token:
+    return Token(token.token_type, token.text, colon.line, colon.col, colon.start, name.end)
+
+
+def _value(parameter: Parameter, tokens: Sequence[Token], number: int) -> str:
+    before = [word(token) for token in tokens[max(0, number - 3) : number]]
+    if before[-1:] and before[-1] in _BEFORE_A_BARE_VALUE:
+        return bare(parameter)
+    if before[1:] == ["AS", "OF"] and (before[0] in _VERSIONS or _takes_text_for_a_time(tokens)):
+        return bare(parameter)
+    return typed(parameter, in_partition=_is_in_partition(tokens[:number]))
+
+
+def _takes_text_for_a_time(tokens: Sequence[Token]) -> bool:
+    """Delta's own statements take a time only as a text; a query takes any expression."""
+    return word(tokens[0]) == "RESTORE" or any(word(token) == "CLONE" for token in tokens)
+
+
+def _is_in_partition(before: Sequence[Token]) -> bool:
+    """Whether it's a value in PARTITION (...), where a number may have a sign, but no parentheses."""
+    depth = 0
+    for number in range(len(before) - 1, -1, -1):
+        kind = before[number].token_type
+        depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
+        if depth < 0:
+            return number > 0 and word(before[number - 1]) == "PARTITION"
+    return False
+
+
+def _uses(tokens: tuple[Token, ...]) -> Iterator[_Use]:
     """Yields each `:name`, but neither a variant's `a:b` nor a slice."""
     for number, (colon, name) in enumerate(pairwise(tokens)):
         if colon.token_type is not TokenType.COLON or name.start != colon.end + 1:
@@ -72,7 +164,7 @@ def _used(tokens: tuple[Token, ...]) -> Iterator[tuple[str, int]]:
         if before is not None and before.end + 1 == colon.start and _ends_a_value(before):
             continue
         if name.text.isidentifier() and name.token_type is not TokenType.STRING:
-            yield name.text, name.line
+            yield _Use(name.text, number)
 
 
 def _ends_a_value(token: Token) -> bool:

@@ -23,7 +23,6 @@ from sluice.footprint.sql.settings import Settings
 from sluice.footprint.sql.statement import Statement
 from sluice.predicates import (
     Anything,
-    BoundValue,
     Predicate,
     PredicateError,
     Region,
@@ -41,7 +40,6 @@ class Surroundings:
     """What is known when a statement begins."""
 
     settings: Settings = field(default_factory=Settings)
-    parameters: Mapping[str, BoundValue] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     facts: Mapping[TableKey, TableFacts] = field(default_factory=dict)
     """Facts about tables that are written, by each table's one key."""
@@ -300,7 +298,6 @@ class Reading:
         return parse(
             condition,
             self.facts.columns,
-            parameters=self.around.parameters,
             session=self.around.settings.session,
             names=names,
             others=others,

@@ -28,7 +28,14 @@ class Statement:
     """A WITH before the tokens, whose common tables they see."""
     is_beyond: bool = False
     """Whether the script up to here is too large to be read."""
+    with_values: str | None = None
+    """The text with values in place of its parameters, if it has any. The tokens are those of this text."""
     _read: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def runs(self) -> str:
+        """The text that Spark runs."""
+        return self.text if self.with_values is None else self.with_values
 
     def once(self, what: Hashable, read: Callable[[], _T]) -> _T:
         """Caches what follows from the text alone, such as its tree: a job is judged again when its tables change,

@@ -51,6 +51,8 @@ class Commit:
     operation: str
     metrics: Mapping[str, int]
     user_metadata: str | None
+    engine: str | None = None
+    read_version: int | None = None
 
 
 def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, int]:
@@ -88,7 +90,15 @@ def history(spark: SparkSession, location: str, page: int) -> Iterator[Commit]:
             if seen is None or row["version"] < seen:
                 seen = row["version"]
                 metrics = selected(row["operationMetrics"] or {})
-                yield Commit(location, row["version"], row["operation"], metrics, row["userMetadata"])
+                yield Commit(
+                    location,
+                    row["version"],
+                    row["operation"],
+                    metrics,
+                    row["userMetadata"],
+                    row["engineInfo"],
+                    row["readVersion"],
+                )
         if len(rows) < limit:
             return
         limit *= 4

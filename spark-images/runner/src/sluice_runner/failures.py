@@ -1,64 +1,26 @@
-"""What went wrong, by class: found through py4j, PySpark's conversions and exceptions that wrap others.
+"""What went wrong, by class: a conflict anywhere in a chain of exceptions, or else the outermost one with its root cause.
 
 Delta's conflicts decide whether a job is run again, but they do not always arrive as themselves: a stream or a thread
-pool wraps them, PySpark turns some into Python classes that no longer hold their Java exception, and before 4.1
-Delta's message holds the winner's commit as JSON where later ones have a sentence.
+pool wraps them, and PySpark turns some into Python classes that no longer hold their Java exception.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from sluice_runner.stamp import read_stamp
+from sluice_runner import retriable
+from sluice_runner.advice import advice_for
+from sluice_runner.chains import Link, chain_of
+from sluice_runner.winners import Winner, partition_in, winner_in
 
-CONFLICTS = frozenset(
-    {
-        "ConcurrentAppendException",
-        "ConcurrentDeleteDeleteException",
-        "ConcurrentDeleteReadException",
-        "ConcurrentTransactionException",
-        "ConcurrentWriteException",
-        "DeltaConcurrentModificationException",
-        "MetadataChangedException",
-        "ProtocolChangedException",
-    }
-)
-_DELTA_EXCEPTIONS = "io.delta.exceptions."
-_DEPTH = 20
-
-_ERROR_CLASS = re.compile(r"^\s*\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
-_WRAPPED_CONFLICT = re.compile(r"io\.delta\.exceptions\.(\w+Exception): (.*)", re.DOTALL)
 _SHUT_DOWN = re.compile("SparkContext (was|has been) shut ?down")
-_WINNER_SENTENCE = re.compile(
-    r"a concurrent (?P<operation>.{1,80}?) (?:added data to|deleted data from) table .*?"
-    r"committed at version (?P<version>\d+)",
-    re.DOTALL,
-)
-_WINNER_COMMIT = "Conflicting commit: {"
-_OPERATION = re.compile(r'"operation":"([^"\\]*)"')
-_USER_METADATA = re.compile(r'"userMetadata":("(?:[^"\\]|\\.)*")')
 
 
 class Terminated(BaseException):
     """The driver was told to end (SIGTERM). It is not an Exception, so that no handler of the work's failures can
     hold it up."""
-
-
-@dataclass(frozen=True)
-class Winner:
-    """The commit that won the conflict, as far as the exception tells."""
-
-    version: int | None
-    operation: str | None
-    user_metadata: str | None
-
-    @property
-    def stamp(self) -> Mapping[str, Any] | None:
-        return read_stamp(self.user_metadata)
 
 
 @dataclass(frozen=True)
@@ -68,22 +30,25 @@ class Failure:
     error_class: str | None
     message: str
     winner: Winner | None = None
+    sql_state: str | None = None
+    partition: str | None = None
+    """Where the two of a conflict met, in Delta's words."""
+    retriable: bool = False
 
-    def without(self, secrets: Sequence[str]) -> Failure:
-        message = self.message
-        for secret in secrets:
-            message = message.replace(secret, "***")
-        return replace(self, message=message)
+    @property
+    def has_winner(self) -> bool:
+        """Whether another commit is the reason, even if the message doesn't tell which."""
+        return self.winner is not None or self.java_class in retriable.CONFLICTS
 
+    def without(self, mask: Callable[[str], str]) -> Failure:
+        return replace(self, message=mask(self.message))
 
-@dataclass(frozen=True)
-class Link:
-    """One exception of a chain of causes."""
-
-    class_name: str
-    message: str
-    error_class: str | None
-    is_java: bool
+    def about(self, names: Sequence[tuple[str, ...]]) -> Failure:
+        """Names the tables that the statement may commit to, if the message names none of them."""
+        tables = [name[-1] if name[0] == "delta" else ".".join(name) for name in names]
+        if not tables or self.has_winner or any(table in self.message for table in tables):
+            return self
+        return replace(self, message=f"{self.message.rstrip()}\nThe statement names {', '.join(tables)}.")
 
 
 def terminated(message: str) -> Failure:
@@ -93,26 +58,60 @@ def terminated(message: str) -> Failure:
 
 
 def classify(error: BaseException) -> Failure:
-    return judge(list(_chain(error)))
+    return judge(list(chain_of(error)))
 
 
 def judge(chain: Sequence[Link]) -> Failure:
-    """The failure that a chain of exceptions means: a conflict anywhere in it, or else the outermost exception with
-    its root cause."""
-    for link in chain:
-        conflict = _conflict_in(link)
-        if conflict is not None:
-            return conflict
-    outermost, root = _for_people(chain[0]), chain[-1]
+    """The failure that a chain of exceptions means: one that the table knows, anywhere in it, or else the outermost
+    exception with its root cause."""
+    for depth, link in enumerate(chain):
+        known = retriable.find(link.class_name, link.error_class) if link.is_java else None
+        if known is not None:
+            return _of_known(known, chain[depth:])
+    outermost = _for_people(chain[0])
     if any(_SHUT_DOWN.search(link.message) for link in chain):
         return terminated(f"Spark was shut down from outside: {outermost.message}")
-    message = outermost.message
+    coded = next((link for link in chain if link.error_class is not None), None)
+    return Failure(
+        _short(outermost.class_name),
+        outermost.class_name if outermost.is_java else None,
+        coded.error_class if coded is not None else None,
+        _told(outermost.message, chain),
+        sql_state=coded.sql_state if coded is not None else None,
+    )
+
+
+def _of_known(known: retriable.Known, chain: Sequence[Link]) -> Failure:
+    link = chain[0]
+    if link.class_name not in retriable.CONFLICTS:
+        return Failure(
+            _short(link.class_name),
+            link.class_name,
+            link.error_class,
+            _told(link.message, chain),
+            winner_in(link.message),
+            link.sql_state,
+            retriable=known.retriable,
+        )
+    return Failure(
+        _short(link.class_name),
+        link.class_name,
+        link.error_class,
+        link.message,
+        winner_in(link.message),
+        link.sql_state,
+        partition_in(link.message),
+        known.retriable,
+    )
+
+
+def _told(message: str, chain: Sequence[Link]) -> str:
+    """The message of a chain's outermost exception, with the root cause and what to do about it."""
+    root = chain[-1]
     if root is not chain[0] and root.message.strip() not in message:
         message = f"{message}\ncaused by {_short(root.class_name)}: {root.message}"
-    coded = next((link.error_class for link in chain if link.error_class is not None), None)
-    return Failure(
-        _short(outermost.class_name), outermost.class_name if outermost.is_java else None, coded, message
-    )
+    advice = advice_for(chain)
+    return message if advice is None else f"{message.rstrip()}\n{advice}"
 
 
 def _for_people(link: Link) -> Link:
@@ -121,93 +120,6 @@ def _for_people(link: Link) -> Link:
         return link
     sentence, _, _plan = link.message.partition(";\n")
     return replace(link, class_name="org.apache.spark.sql.AnalysisException", message=sentence)
-
-
-def _conflict_in(link: Link) -> Failure | None:
-    if link.is_java and _short(link.class_name) in CONFLICTS:
-        name, message, code = _short(link.class_name), link.message, link.error_class
-    else:
-        wrapped = _WRAPPED_CONFLICT.search(link.message)
-        if wrapped is None or wrapped.group(1) not in CONFLICTS:
-            return None
-        name, message = wrapped.group(1), wrapped.group(2)
-        code = _error_class(message)
-    return Failure(name, _DELTA_EXCEPTIONS + name, code or _error_class(message), message, _winner(message))
-
-
-def _winner(message: str) -> Winner | None:
-    """The commit that won, from Delta's message: from its CommitInfo or, since 4.1 for some classes, from a sentence.
-
-    The CommitInfo isn't parsed as JSON, because up to 4.0 its parameters lack their quotes. What is needed comes
-    before them (the operation) and after them (the metadata).
-    """
-    _, found, commit = message.partition(_WINNER_COMMIT)
-    if found:
-        operation = _OPERATION.search(commit)
-        metadata = _USER_METADATA.findall(commit)
-        return Winner(
-            version=None,
-            operation=operation.group(1) if operation is not None else None,
-            user_metadata=json.loads(metadata[-1]) if metadata else None,
-        )
-    sentence = _WINNER_SENTENCE.search(message)
-    if sentence is None:
-        return None
-    return Winner(int(sentence["version"]), sentence["operation"], None)
-
-
-def _chain(error: BaseException) -> Iterator[Link]:
-    java = _java_exception(error)
-    if java is not None:
-        yield from _java_chain(java)
-        return
-    name = type(error).__name__
-    message = str(error) or name
-    if type(error).__module__.startswith("delta.exceptions"):
-        # Delta's Python classes drop the Java exception and keep its text, which begins with the error class.
-        yield Link(_DELTA_EXCEPTIONS + name, message, _error_class(message), is_java=True)
-        return
-    yield Link(name, message, _error_class(message), is_java=False)
-    cause = error.__cause__
-    depth = 0
-    while cause is not None and depth < _DEPTH:
-        yield Link(type(cause).__name__, str(cause), _error_class(str(cause)), is_java=False)
-        cause, depth = cause.__cause__, depth + 1
-
-
-def _java_exception(error: BaseException) -> Any:
-    """py4j's errors and PySpark's captured ones both carry the Java exception, under names of their own."""
-    for attribute in ("java_exception", "_origin"):
-        java = getattr(error, attribute, None)
-        if java is not None:
-            return java
-    return None
-
-
-def _java_chain(java: Any) -> Iterator[Link]:
-    for _ in range(_DEPTH):
-        name: str = java.getClass().getName()
-        message: str = java.getMessage() or java.toString()
-        yield Link(name, message, _java_error_class(java) or _error_class(message), is_java=True)
-        cause = java.getCause()
-        if cause is None or cause.equals(java):
-            return
-        java = cause
-
-
-def _java_error_class(java: Any) -> str | None:
-    """SparkThrowable's error class: getCondition since Spark 4, getErrorClass before."""
-    methods = {method.getName() for method in java.getClass().getMethods()}
-    for name in ("getCondition", "getErrorClass"):
-        if name in methods:
-            found: str | None = getattr(java, name)()
-            return found
-    return None
-
-
-def _error_class(message: str) -> str | None:
-    found = _ERROR_CLASS.match(message)
-    return found.group(1) if found is not None else None
 
 
 def _short(class_name: str) -> str:

@@ -50,15 +50,6 @@ class Fields:
     def optional_integer(self, name: str, minimum: int, maximum: int) -> int | None:
         return self.integer(name, minimum, maximum) if self._skip_null(name) else None
 
-    def number(self, name: str) -> float:
-        value = self._required(name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self._expected("a number", name, value)
-        try:
-            return float(value)
-        except OverflowError:
-            self._expected("a number that a double can hold", name, value)
-
     def boolean(self, name: str) -> bool:
         value = self._required(name)
         if not isinstance(value, bool):
@@ -82,12 +73,6 @@ class Fields:
         if not isinstance(value, list) or not value:
             self._expected("a list that is not empty", name, value)
         return [Fields(item, f"{self.place(name)}[{index}]") for index, item in enumerate(value)]
-
-    def optional_objects_by_name(self, name: str) -> Mapping[str, Fields]:
-        if not self._skip_null(name):
-            return {}
-        value = self._mapping(name)
-        return {key: Fields(item, f"{self.place(name)}[{key!r}]") for key, item in value.items()}
 
     def optional_texts_by_name(self, name: str) -> Mapping[str, str]:
         if not self._skip_null(name):

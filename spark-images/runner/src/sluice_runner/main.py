@@ -7,14 +7,20 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from sluice_runner import session
+from sluice_runner import hiding, report, session
+from sluice_runner.cluster import Cluster
 from sluice_runner.failures import Failure, Terminated, classify, terminated
-from sluice_runner.plan import decode
-from sluice_runner.result import Result, encode
+from sluice_runner.masking import Mask, mask_of, secret_by_name, secrets
+from sluice_runner.plan import Plan, decode
+from sluice_runner.progress import Teller
+from sluice_runner.report import Seen
+from sluice_runner.result import Report, Result, encode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,8 +42,14 @@ def main(arguments: Sequence[str]) -> int:
         traceback.print_exc()
         result = driver.failed(classify(error))
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    _report(result)
+    if result.failure is not None:
+        result = replace(result, failure=result.failure.without(driver.mask))
+    if driver.plan is not None:  # the result comes first: nothing that a report needs may cost it
+        _leave(replace(result, report=report.UNFINISHED))
+        result = replace(result, report=driver.report(driver.plan, result))
+    _leave(result, is_last=True)
     driver.stop()
+    hiding.end_streams()
     return 0 if result.succeeded else 1
 
 
@@ -45,25 +57,52 @@ class _Driver:
     """What is known of the run so far, so that it can be reported wherever the run ends."""
 
     def __init__(self) -> None:
-        self._attempt = 0
+        self.plan: Plan | None = None
+        self._started = _now()
+        self.mask = Mask([])
         self._progress: Progress | None = None
         self._spark: SparkSession | None = None
 
     def run(self, arguments: Sequence[str]) -> Result:
         plan = decode(arguments)
-        self._attempt = plan.attempt
+        self.plan = plan
         # Only once the plan is understood: these need PySpark, and its absence must be reported for this attempt.
         from sluice_runner import work  # noqa: PLC0415
 
+        self._hide(mask_of(plan))
         self._progress = work.Progress(plan)
         self._say(f"attempt {plan.attempt} of job {plan.job.namespace}/{plan.job.name}, run {plan.run_key}")
-        self._spark = session.start()
-        return work.run(self._spark, self._progress)
+        self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(hiding.settings())]))
+        hiding.hide_from_log(self.mask)
+        self._spark = session.start(plan.assumed)
+        hiding.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
+        hiding.hide_from_plans(self._spark, plan)
+        teller = Teller(self._progress, self.mask)
+        teller.start()
+        try:
+            return work.run(self._spark, self._progress)
+        finally:
+            teller.end()
 
     def failed(self, failure: Failure) -> Result:
         if self._progress is None:
-            return Result(self._attempt, failure=failure)
+            return Result(self.plan.attempt if self.plan is not None else 0, failure=failure)
         return self._progress.failed(failure)
+
+    def report(self, plan: Plan, result: Result) -> Report:
+        run = report.Run(plan, result, self._seen(result), self._started, _now())
+        written = report.write(run, self.mask, Cluster.of_pod)
+        if written.missing is not None:
+            sys.stderr.write(f"sluice: {written.missing}\n")
+        return written
+
+    def _seen(self, result: Result) -> Seen:
+        # Spark is being shut down, too, where the driver was ended, and may not answer any more.
+        if self._spark is None or (result.failure and result.failure.name == Terminated.__name__):
+            return Seen()
+        from sluice_runner.seen import seen  # noqa: PLC0415 - needs PySpark
+
+        return seen(self._spark, result.statements)
 
     def stop(self) -> None:
         """Stops Spark after the result is written: this may take long or fail without changing the job's outcome."""
@@ -73,6 +112,10 @@ class _Driver:
             self._spark.stop()
         except Exception:  # noqa: BLE001 - only reported: the work is done and its result is written
             traceback.print_exc()
+
+    def _hide(self, mask: Mask) -> None:
+        self.mask = mask
+        hiding.hide_from_streams(mask)
 
     @staticmethod
     def _say(text: str) -> None:
@@ -87,13 +130,19 @@ def _on_sigterm(_signal: int, _frame: FrameType | None) -> None:
     )
 
 
-def _report(result: Result) -> None:
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 - images may have Python 3.10
+
+
+def _leave(result: Result, *, is_last: bool = False) -> None:
     """Writes the result to the termination log or, if that can't be written, to the log, so that people can find it."""
     encoded = encode(result)
     log = Path(os.environ.get(TERMINATION_LOG, _DEFAULT_LOG))
     try:
         log.write_bytes(encoded)
     except OSError as error:
+        if not is_last:
+            return  # the last one is told
         sys.stderr.write(
             f"sluice: could not write the result to {log} ({error}): check that {TERMINATION_LOG} is set correctly. The "
             f"result is:\n{encoded.decode()}\n"

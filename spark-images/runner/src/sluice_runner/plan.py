@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sluice_runner import txn
+from sluice_runner.assumptions import Assumed
 from sluice_runner.fields import Fields, PlanError
-from sluice_runner.parameters import Parameter, read_parameters
 
-VERSION = 1
+VERSION = 2
 PREFIX = "--plan="
 MAX_JSON_BYTES = 16 * 1024 * 1024
 """More than any manifest can hold, and so little that a hostile plan can't fill the driver's memory."""
@@ -75,14 +76,30 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Run:
+    """Under which appId a run commits. By it Delta stops an attempt that a later one has fenced off."""
+
+    app_id: str
+    closes: bool
+    """Whether the appId is the run key's own, so that a closing commit ends the run for good. Otherwise it is a slot, which
+    runs use one after another."""
+    first_token: int
+    """The token of the job's first attempt: what has a lower one on a slot is of other runs."""
+    tables: tuple[Target, ...]
+    """Every table that the job may write."""
+
+
+@dataclass(frozen=True)
 class Plan:
     job: Job
     run_key: str
     spec_hash: str
     attempt: int
     token: int
-    parameters: Mapping[str, Parameter]
     work: Sql | Write
+    assumed: Assumed
+    run: Run | None = None
+    """Absent: nothing is fenced, and nothing is left out because it was done before."""
 
 
 def decode(arguments: Sequence[str]) -> Plan:
@@ -146,12 +163,51 @@ def _plan(fields: Fields) -> Plan:
         spec_hash=fields.text("specHash"),
         attempt=fields.integer("attempt", minimum=1),
         token=fields.integer("token", minimum=0),
-        parameters=read_parameters(fields.optional_objects_by_name("parameters")),
         work=_work(fields),
+        assumed=_assumed(fields.object("assumed")),
+        run=_run(fields.object("run")) if fields.has("run") else None,
     )
     job.end()
     fields.end()
+    if plan.run is not None:
+        _refuse_what_has_no_txn_version(plan)
     return plan
+
+
+def _run(fields: Fields) -> Run:
+    run = Run(
+        app_id=fields.text("appId"),
+        closes=fields.boolean("closes"),
+        first_token=fields.integer("firstToken", minimum=0),
+        tables=tuple(_target(item) for item in fields.objects("tables")),
+    )
+    fields.end()
+    return run
+
+
+def _refuse_what_has_no_txn_version(plan: Plan) -> None:
+    if plan.token > txn.MAX_TOKEN:
+        raise PlanError(f"plan.token: expected at most {txn.MAX_TOKEN}, found {plan.token}")
+    if isinstance(plan.work, Sql):
+        last = plan.work.statements[-1].number
+        if last > txn.MAX_STATEMENT:
+            raise PlanError(
+                f"plan.sql.statements: a run has at most {txn.MAX_STATEMENT} statements, found {last}"
+            )
+    elif plan.work.txn_app_id is not None:
+        raise PlanError(
+            "plan.write.txnAppId: a write with an id of its own has no run: Delta takes one of the two"
+        )
+
+
+def _assumed(fields: Fields) -> Assumed:
+    assumed = Assumed(
+        spark_version=fields.text("sparkVersion"),
+        delta_version=fields.optional_text("deltaVersion"),
+        spark_conf=fields.optional_texts_by_name("sparkConf"),
+    )
+    fields.end()
+    return assumed
 
 
 def _work(fields: Fields) -> Sql | Write:

@@ -12,15 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sluice_runner.commits import Commit
-from sluice_runner.failures import Failure, Winner
+from sluice_runner.failures import Failure
+from sluice_runner.winners import Winner
 
 VERSION = 1
 MAX_BYTES = 4096
 _MESSAGE_BYTES = (1500, 600, 200)
+_REPORT_BYTES = 400
 
 
 COMMITTED = "Committed"
 NO_COMMIT = "NoCommit"
+ALREADY_COMMITTED = "AlreadyCommitted"
+"""An earlier attempt did it, so that it was left out."""
 FAILED = "Failed"
 
 
@@ -33,6 +37,14 @@ class StatementResult:
 
 
 @dataclass(frozen=True)
+class Report:
+    """The ConfigMap with the full report, or why there is none; exactly one is set."""
+
+    name: str | None = None
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
 class Result:
     attempt: int
     """0 if the plan could not be read: attempts count from 1."""
@@ -41,6 +53,16 @@ class Result:
     failed_statement: int | None = None
     winner: Winner | None = None
     """The commit that won the conflict, completed from the table's log."""
+    nothing_was_left: bool = False
+    """Whether earlier attempts had done everything."""
+    report: Report | None = None
+    """None: not written yet."""
+
+    @property
+    def outcome(self) -> str:
+        if not self.succeeded:
+            return "Failed"
+        return "AlreadyCommitted" if self.nothing_was_left else "Succeeded"
 
     @property
     def succeeded(self) -> bool:
@@ -59,7 +81,7 @@ class _Cut:
 
 def encode(result: Result) -> bytes:
     for cut in _cuts(len(result.statements)):
-        encoded = _bytes(_document(result, cut))
+        encoded = _json(_document(result, cut))
         if len(encoded) <= MAX_BYTES:
             return encoded
     raise ValueError("a result without statements and with its messages cut cannot be too long")
@@ -92,12 +114,14 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
     with_commits = {statement.number for statement in _last(kept, cut.commits_of_last)}
     document: dict[str, Any] = {
         "version": VERSION,
-        "outcome": "Succeeded" if result.succeeded else "Failed",
+        "outcome": result.outcome,
         "attempt": result.attempt,
         "statements": [_statement(statement, cut, statement.number in with_commits) for statement in kept],
     }
     if result.failure is not None:
         document["exception"] = _exception(result, result.failure, cut)
+    if result.report is not None:
+        document["report"] = _report(result.report)
     if cut != _Cut():
         document["truncated"] = True
     if len(kept) < len(result.statements):
@@ -129,22 +153,33 @@ def _commit(commit: Commit, cut: _Cut) -> dict[str, Any]:
 
 def _exception(result: Result, failure: Failure, cut: _Cut) -> dict[str, Any]:
     return {
-        "class": failure.name[:128],
-        "javaClass": failure.java_class and failure.java_class[:256],
-        "errorClass": failure.error_class and failure.error_class[:256],
+        "class": _fitting(failure.name, 128),
+        "javaClass": _fitting(failure.java_class, 256),
+        "errorClass": _fitting(failure.error_class, 128),
+        "sqlState": _fitting(failure.sql_state, 16),
         "message": _shortened(failure.message, cut.message_bytes),
         "statement": result.failed_statement,
+        "partition": _fitting(failure.partition, 384),
+        "retriable": failure.retriable,
         "conflictingCommit": _winner(result.winner) if result.winner is not None else None,
     }
 
 
+def _report(report: Report) -> dict[str, Any]:
+    if report.name is not None:
+        return {"configMap": report.name}
+    return {"missing": _shortened(report.missing or "", _REPORT_BYTES)}
+
+
 def _winner(winner: Winner) -> dict[str, Any]:
     stamp = winner.stamp
-    fits = stamp is not None and len(_bytes(stamp)) <= 1024
+    fits = stamp is not None and len(_json(stamp)) <= 1024
     return {
         "version": winner.version,
-        "operation": winner.operation and winner.operation[:128],
+        "operation": _fitting(winner.operation, 128),
+        "engine": _fitting(winner.engine, 128),
         "stamp": stamp if fits else None,
+        "foreign": winner.foreign,
     }
 
 
@@ -155,10 +190,20 @@ def _shortened(text: str, limit: int | None) -> str:
     return encoded[:limit].decode(errors="ignore") + "…"
 
 
+def _fitting(text: str | None, limit: int) -> str | None:
+    """The text, cut to so many bytes of JSON: others wrote it, and a control character takes six of them."""
+    if text is None:
+        return None
+    text = _utf8(text[:limit]).decode()
+    while len(_json(text)) > limit:
+        text = text[: len(text) * limit // len(_json(text)) - 1] + "…"
+    return text
+
+
 def _utf8(text: str) -> bytes:
     """A lone surrogate (half a character, as Java strings may hold) has no UTF-8 of its own."""
     return text.encode(errors="replace")
 
 
-def _bytes(document: Mapping[str, Any]) -> bytes:
-    return _utf8(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+def _json(value: Mapping[str, Any] | str) -> bytes:
+    return _utf8(json.dumps(value, ensure_ascii=False, separators=(",", ":")))

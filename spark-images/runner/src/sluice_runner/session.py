@@ -1,9 +1,12 @@
-"""Starts Spark as the SparkApplication configured it, plus the settings that Delta needs."""
+"""Starts Spark as the SparkApplication configured it, which must be what the job was judged by, plus the settings that
+Delta needs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from sluice_runner.assumptions import Assumed, refuse_another_spark, refuse_other_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -12,9 +15,6 @@ _EXTENSIONS = "spark.sql.extensions"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 _DEFAULTS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # Since 4.1 Spark passes parameters to the session's parser, and Delta's (up to 4.4 at least) drops them: every
-    # parameter would be unbound. If bound after parsing, as before 4.1, they arrive.
-    "spark.sql.legacy.parameterSubstitution.constantsOnly": "true",
 }
 
 
@@ -27,11 +27,17 @@ def completed(configured: Mapping[str, str]) -> dict[str, str]:
     return added
 
 
-def start() -> SparkSession:
-    from pyspark import SparkConf  # noqa: PLC0415 - an image without PySpark must still report that
+def start(assumed: Assumed) -> SparkSession:
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an image without PySpark must still report that
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    # Without its JVM, SparkConf is empty: what spark-submit was told is known there.
+    SparkContext._ensure_initialized()
+    configured = dict(SparkConf().getAll())
+    refuse_other_settings(configured, assumed)
     builder = SparkSession.builder
-    for key, value in completed(dict(SparkConf().getAll())).items():
+    for key, value in completed(configured).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    refuse_another_spark(spark, assumed)
+    return spark

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 if TYPE_CHECKING:
@@ -20,6 +22,10 @@ _PATH_FORMATS = ("delta", "parquet")
 
 class NotADeltaTableError(Exception):
     """The job names a folder or table of another kind."""
+
+
+class UnreachableStorageError(Exception):
+    """It could not be looked up whether there is a table at a path."""
 
 
 def quoted(name: Sequence[str]) -> str:
@@ -36,6 +42,17 @@ class Table:
     location: str
     """The location in Hadoop's spelling."""
     version: int
+    _index: Any = field(compare=False, repr=False)
+
+    def txn_version(self, app_id: str) -> int | None:
+        """The highest txn version that has been committed under an appId, at `version` or later."""
+        found: Any = self._index.getSnapshot().transactions().get(app_id)
+        return int(found.get()) if found.isDefined() else None
+
+    def schema(self) -> Mapping[str, Any]:
+        """Delta's own schema, which tells more of a column than Spark's does, such as that it is an identity column."""
+        found: Mapping[str, Any] = json.loads(self._index.getSnapshot().metadata().schemaString())
+        return found
 
 
 def find(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
@@ -58,6 +75,16 @@ def refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
     become one."""
     if len(name) != 2 or name[0].lower() != "delta":
         return
+    try:
+        _refuse_foreign_folder(spark, name)
+    except Py4JJavaError as error:
+        # What Hadoop says of this seldom has the path in it.
+        raise UnreachableStorageError(
+            f"it could not be looked up whether {name[1]} is a Delta table. Nothing was run"
+        ) from error
+
+
+def _refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:
     jvm: Any = spark._jvm
     path = jvm.org.apache.hadoop.fs.Path(name[1])
     files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
@@ -82,4 +109,4 @@ def _table(spark: SparkSession, leaf: Any) -> Table | None:
     index = relation.location()
     if not index.getClass().getName().startswith(_DELTA_PACKAGE):
         return None
-    return Table(index.rootPaths().apply(0).toString(), index.snapshotAtAnalysis().version())
+    return Table(index.rootPaths().apply(0).toString(), index.snapshotAtAnalysis().version(), index)

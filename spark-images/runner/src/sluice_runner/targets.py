@@ -6,7 +6,7 @@ run. If a statement has a target, only the target counts; otherwise every table 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,25 @@ _HIDING = {
     "ExecuteImmediateCommand": "is EXECUTE IMMEDIATE",
 }
 
+_OF_SESSION = frozenset(
+    {
+        "CacheTable",
+        "CacheTableAsSelect",
+        "ClearCacheCommand",
+        "CreateFunctionCommand",
+        "CreateSQLFunctionCommand",
+        "CreateTempViewUsing",
+        "CreateViewCommand",
+        "ResetCommand",
+        "SetCatalogAndNamespace",
+        "SetCatalogCommand",
+        "SetCommand",
+        "SetNamespaceCommand",
+        "UncacheTable",
+    }
+)
+"""Commands that change what the next statements mean, in this session alone."""
+
 _PLAN = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _TIME_TRAVEL = "org.apache.spark.sql.catalyst.TimeTravel"
 _TABLE_IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
@@ -81,12 +100,28 @@ class Statement:
     command: str
     """The statement's name in Spark's parser."""
     names: tuple[tuple[str, ...], ...]
+    writes_all: bool
+    """Whether it writes each of these; otherwise it may only read some."""
+    writes: int
+    """How many writes it is: several, if INSERTs share a FROM."""
+    is_of_session: bool
+    """Whether it must run in every attempt, because the statements after it depend on it."""
 
 
 def analyse(spark: SparkSession, text: str) -> Statement:
     plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
     command = _command(plan)
-    return Statement(_OPERATIONS.get(command), command, tuple(dict.fromkeys(_Names(spark).of(plan))))
+    found = _Names(spark)
+    names = tuple(dict.fromkeys(found.of(plan)))
+    of_session = command in _OF_SESSION or (command == "DropView" and _is_temporary(spark, names))
+    return Statement(
+        _OPERATIONS.get(command), command, names, command in _TARGET_FIELD, found.writes, of_session
+    )
+
+
+def _is_temporary(spark: SparkSession, names: Sequence[Sequence[str]]) -> bool:
+    catalog: Any = spark._jsparkSession.sessionState().catalog()
+    return all(len(name) == 1 and catalog.getTempView(name[0]).isDefined() for name in names)
 
 
 def _command(plan: Any) -> str:
@@ -102,6 +137,7 @@ def _simple_name(node: Any) -> str:
 class _Names:
     def __init__(self, spark: SparkSession) -> None:
         self._gateway: Any = spark._sc._gateway
+        self.writes = 0
 
     def of(self, plan: Any) -> Iterator[tuple[str, ...]]:
         kind = _simple_name(plan)
@@ -114,6 +150,7 @@ class _Names:
         elif kind in _PARTS:
             yield _strings(getattr(plan, _PARTS[kind])())
         elif kind in _TARGET_FIELD:
+            self.writes += 1
             yield from self.of(getattr(plan, _TARGET_FIELD[kind])())
         else:
             yield from self._of_parts(plan)

@@ -15,11 +15,21 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import commits, tables, targets, write
 from sluice_runner.commits import Commit
-from sluice_runner.failures import Failure, Winner, classify
-from sluice_runner.parameters import bind
+from sluice_runner.failures import Failure, classify
+from sluice_runner.fencing import Unfenced, fencing_of
+from sluice_runner.masking import mask_of
+from sluice_runner.past import Done
 from sluice_runner.plan import Plan, Sql, Statement, Write
-from sluice_runner.result import COMMITTED, FAILED, NO_COMMIT, Result, StatementResult
+from sluice_runner.result import (
+    ALREADY_COMMITTED,
+    COMMITTED,
+    FAILED,
+    NO_COMMIT,
+    Result,
+    StatementResult,
+)
 from sluice_runner.stamp import stamp, stamped
+from sluice_runner.winners import Winner, completed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,8 +48,8 @@ class Progress:
     def failed(self, failure: Failure, winner: Winner | None = None) -> Result:
         return Result(self.plan.attempt, self.statements, failure, self.running, winner or failure.winner)
 
-    def succeeded(self) -> Result:
-        return Result(self.plan.attempt, self.statements)
+    def succeeded(self, *, nothing_was_left: bool) -> Result:
+        return Result(self.plan.attempt, self.statements, nothing_was_left=nothing_was_left)
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,22 @@ class _Prepared:
     command: str
     names: Sequence[tuple[str, ...]]
     execute: Callable[[], object]
+    writes_all: bool = True
+    """Whether it writes each of these tables; otherwise it may only read some."""
+    writes: int = 1
+    is_of_session: bool = False
+    """Whether it must run in every attempt."""
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What all statements of the run share."""
+
+    spark: SparkSession
+    plan: Plan
+    fencing: Unfenced
+    past: Done
+    something_is_left: bool
 
 
 @dataclass(frozen=True)
@@ -60,73 +86,121 @@ class _Outcome:
 
 
 def run(spark: SparkSession, progress: Progress) -> Result:
-    steps = list(_steps(spark, progress.plan))
+    plan = progress.plan
+    steps = list(_steps(spark, plan))
+    last = steps[-1][0]
+    fencing = fencing_of(spark, plan)
+    try:
+        past = fencing.begin(last)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
+        return progress.failed(failure_of(plan, error))
+    context = _Context(spark, plan, fencing, past, past.last < last)
     for number, prepare in steps:
         progress.running = number
         began = time.monotonic()
-        outcome = _run_step(spark, progress.plan, number, prepare)
+        outcome = _step(context, number, prepare)
         progress.statements.append(outcome.statement)
         _tell(outcome, len(steps), time.monotonic() - began)
         if outcome.failure is not None:
             return progress.failed(outcome.failure, outcome.winner)
-    return progress.succeeded()
+    progress.running = None
+    try:
+        fencing.close()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
+        return progress.failed(failure_of(plan, error))
+    return progress.succeeded(nothing_was_left=not context.something_is_left)
 
 
 def failure_of(plan: Plan, error: BaseException) -> Failure:
     """What went wrong, without the secrets that the plan brought into the driver."""
-    return classify(error).without(write.secrets(plan.work) if isinstance(plan.work, Write) else [])
+    return classify(error).without(mask_of(plan))
 
 
 def _steps(spark: SparkSession, plan: Plan) -> Iterator[tuple[int, Callable[[], _Prepared]]]:
     """Each statement's number and what prepares it, which waits until the statements before it have run."""
     if isinstance(plan.work, Sql):
         for statement in plan.work.statements:
-            yield statement.number, partial(_prepare_sql, spark, statement, plan)
+            yield statement.number, partial(_prepare_sql, spark, statement)
     else:
-        yield 1, partial(_prepare_write, spark, plan.work, plan)
+        yield 1, partial(_prepare_write, spark, plan.work)
 
 
-def _prepare_sql(spark: SparkSession, statement: Statement, plan: Plan) -> _Prepared:
+def _prepare_sql(spark: SparkSession, statement: Statement) -> _Prepared:
     found = targets.analyse(spark, statement.text)
     for name in found.names:
         tables.refuse_foreign_folder(spark, name)
 
-    def execute() -> None:
-        if plan.parameters:
-            spark.sql(statement.text, args=bind(plan.parameters))
-        else:
-            spark.sql(statement.text)
+    return _Prepared(
+        found.operation,
+        found.command,
+        found.names,
+        partial(spark.sql, statement.text),
+        found.writes_all,
+        found.writes,
+        found.is_of_session,
+    )
 
-    return _Prepared(found.operation, found.command, found.names, execute)
 
-
-def _prepare_write(spark: SparkSession, work: Write, plan: Plan) -> _Prepared:
+def _prepare_write(spark: SparkSession, work: Write) -> _Prepared:
     name = write.table_name(work.table)
-    return _Prepared("WRITE", "WRITE", [name], partial(write.run, spark, work, plan.parameters))
+    tables.refuse_foreign_folder(spark, name)
+    return _Prepared("WRITE", "WRITE", [name], partial(write.run, spark, work))
 
 
-def _run_step(spark: SparkSession, plan: Plan, number: int, prepare: Callable[[], _Prepared]) -> _Outcome:
+def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _Outcome:
+    names: Sequence[tuple[str, ...]] = ()
     try:
         prepared = prepare()
-        before = commits.versions(spark, prepared.names)
+        names = prepared.names
+        if number <= context.past.last and not (prepared.is_of_session and context.something_is_left):
+            return _Outcome(_left_out(number, prepared, context.past))
+        context.fencing.refuse_several(prepared.writes)
+        before = commits.versions(context.spark, names)
+        if prepared.writes_all:
+            context.fencing.refuse_others(before)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
-        return _Outcome(StatementResult(number, FAILED, _UNKNOWN), failure_of(plan, error))
+        return _Outcome(
+            StatementResult(number, FAILED, _UNKNOWN), failure_of(context.plan, error).about(names)
+        )
+    return _executed(context, number, prepared, before)
+
+
+def _executed(context: _Context, number: int, prepared: _Prepared, before: Mapping[str, int]) -> _Outcome:
+    spark, plan, fencing = context.spark, context.plan, context.fencing
     text = stamp(plan, number)
     failure: Failure | None = None
     try:
-        with stamped(spark, text):
+        with stamped(spark, text), fencing.numbered(number):
             prepared.execute()
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
-        failure = failure_of(plan, error)
+        failure = failure_of(plan, error).about(prepared.names)
     found, unread = _commits_since(spark, plan, prepared, before)
     own = [commit for commit in found if commit.user_metadata == text]
     operation = prepared.operation or (own[0].operation if own else prepared.command)
+    if not prepared.is_of_session:
+        failure = _fenced_off(plan, fencing, prepared) or failure
     if failure is None and unread is None:
         return _Outcome(StatementResult(number, COMMITTED if own else NO_COMMIT, operation, own))
-    winner = _completed(failure.winner, found) if failure is not None else None
+    winner = completed(failure.winner, found) if failure is not None and failure.has_winner else None
     return _Outcome(
         StatementResult(number, FAILED, operation, own), _told_together(number, failure, unread), winner
     )
+
+
+def _left_out(number: int, prepared: _Prepared, past: Done) -> StatementResult:
+    own = past.of(number)
+    operation = prepared.operation or (own[0].operation if own else prepared.command)
+    return StatementResult(number, ALREADY_COMMITTED, operation, own)
+
+
+def _fenced_off(plan: Plan, fencing: Unfenced, prepared: _Prepared) -> Failure | None:
+    """A later attempt's fence explains whatever came of the statement: Delta aborts what was under way, and skips, without
+    a word, what comes later."""
+    try:
+        fencing.look(prepared.names)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
+        return failure_of(plan, error)
+    return None
 
 
 def _commits_since(
@@ -154,23 +228,6 @@ def _told_together(number: int, failure: Failure | None, unread: Failure | None)
     )
 
 
-def _completed(winner: Winner | None, found: Sequence[Commit]) -> Winner | None:
-    """Completes the winning commit from the log where the exception omits something and only one commit can be meant."""
-    if winner is None:
-        return None
-    if winner.version is not None:
-        matching = [commit for commit in found if commit.version == winner.version]
-    else:
-        matching = [
-            commit
-            for commit in found
-            if commit.operation == winner.operation and commit.user_metadata == winner.user_metadata
-        ]
-    if len(matching) != 1:
-        return winner
-    return Winner(matching[0].version, matching[0].operation, matching[0].user_metadata)
-
-
 def _tell(outcome: _Outcome, total: int, seconds: float) -> None:
     statement = outcome.statement
     versions = ", ".join(f"version {commit.version} of {commit.table}" for commit in statement.commits)
@@ -179,6 +236,8 @@ def _tell(outcome: _Outcome, total: int, seconds: float) -> None:
         what = f"failed: {outcome.failure.name}: {reason}" + (
             f"; it had committed {versions}" if versions else ""
         )
+    elif statement.state == ALREADY_COMMITTED:
+        what = "was done by an earlier attempt" + (f": {versions}" if versions else "")
     else:
         what = f"committed {versions}" if versions else "committed nothing"
     sys.stdout.write(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sluice_runner import tables
-from sluice_runner.parameters import Parameter, bind
 from sluice_runner.plan import Source, Target, Write
 
 if TYPE_CHECKING:
@@ -28,21 +26,15 @@ def table_name(target: Target) -> tuple[str, ...]:
     return tuple((target.name or "").split("."))
 
 
-def secrets(write: Write, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Values that must not appear in what is reported."""
-    return [environment[name] for name in write.source.options_from_env.values() if environment.get(name)]
-
-
-def run(spark: SparkSession, write: Write, parameters: Mapping[str, Parameter]) -> None:
+def run(spark: SparkSession, write: Write) -> None:
     name = table_name(write.table)
-    tables.refuse_foreign_folder(spark, name)
     exists = _exists(spark, name)
     if not exists and (write.mode == "OverwritePartitions" or write.replace_where is not None):
         raise MissingTableError(
             f"{tables.quoted(name)} does not exist, but a write that replaces part of a table needs it: create it "
             "first, or write with mode Append"
         )
-    rows = _rows(spark, write.source, parameters)
+    rows = _rows(spark, write.source)
     if write.table.path is not None:
         _to_path(rows, write, write.table.path)
     elif exists:
@@ -62,9 +54,9 @@ def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
     return False
 
 
-def _rows(spark: SparkSession, source: Source, parameters: Mapping[str, Parameter]) -> DataFrame:
+def _rows(spark: SparkSession, source: Source) -> DataFrame:
     if source.sql is not None:
-        return spark.sql(source.sql, args=bind(parameters)) if parameters else spark.sql(source.sql)
+        return spark.sql(source.sql)
     options = {**source.options, **_options_from_environment(source)}
     reader = spark.read.format(source.format or "").options(**options)
     return reader.load(source.path) if source.path is not None else reader.load()

@@ -18,10 +18,12 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Iterator;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.slf4j.Logger;
@@ -40,6 +42,10 @@ import org.slf4j.LoggerFactory;
 public class LinkLogStore extends LogStore {
 
     private static final Logger LOG = LoggerFactory.getLogger(LinkLogStore.class);
+
+    private static final Pattern UNFINISHED = Pattern.compile("\\.\\d{20}\\.json\\.[0-9a-f-]{36}\\.tmp");
+
+    private static final Duration ABANDONED = Duration.ofDays(1);
 
     public LinkLogStore(Configuration initHadoopConf) {
         super(initHadoopConf);
@@ -84,11 +90,15 @@ public class LinkLogStore extends LogStore {
         syncFolder(target.getParent());
     }
 
-    /** Lists what Hadoop lists, in the order that Delta asks for, without hidden files: those are never the log's. */
+    /**
+     * Lists what Hadoop lists, in the order that Delta asks for, without hidden files: those are never the log's. What
+     * dead drivers left of commits is deleted on the way.
+     */
     @Override
     public Iterator<FileStatus> listFrom(org.apache.hadoop.fs.Path path, Configuration hadoopConf)
             throws IOException {
         FileStatus[] files = path.getFileSystem(hadoopConf).listStatus(path.getParent());
+        discardAbandoned(files);
         return Arrays.stream(files)
                 .filter(file -> !file.getPath().getName().startsWith("."))
                 .filter(file -> file.getPath().getName().compareTo(path.getName()) >= 0)
@@ -166,6 +176,18 @@ public class LinkLogStore extends LogStore {
         } catch (IOException failure) {
             LOG.warn("{} stays behind, and may be deleted: {}", temporary, failure.toString());
         }
+    }
+
+    /**
+     * A driver that was killed in the middle of a commit leaves its hidden file. If one that is only very slow loses it,
+     * its commit fails, and no other comes to harm.
+     */
+    private static void discardAbandoned(FileStatus[] files) {
+        long before = System.currentTimeMillis() - ABANDONED.toMillis();
+        Arrays.stream(files)
+                .filter(file -> UNFINISHED.matcher(file.getPath().getName()).matches())
+                .filter(file -> file.getModificationTime() < before)
+                .forEach(file -> discard(Paths.get(file.getPath().toUri().getPath())));
     }
 
     /** Readers see the old file or the new one, never a part; a checksum of the old one would make Hadoop refuse it. */

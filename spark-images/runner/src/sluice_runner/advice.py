@@ -1,0 +1,70 @@
+"""What to do about failures of which Spark, Hadoop and Delta only say what happened.
+
+Classes count by their full name and error classes only as Spark tells them, as in the table of what is retriable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluice_runner.chains import Link
+
+_OLD_LIBRARY = (
+    "A newer Delta wrote this table: run the job with a Delta that knows these features (spec.runtime.deltaVersion), or "
+    "drop them from the table."
+)
+_OTHER_COLUMNS = (
+    "If the write is meant to add these columns, allow it (spec.write.schemaEvolution: true); otherwise select the "
+    "columns of the table, under their names."
+)
+_BY_ERROR_CLASS = {
+    "DELTA_UNSUPPORTED_FEATURES_FOR_READ": _OLD_LIBRARY,
+    "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE": _OLD_LIBRARY,
+    "DELTA_TABLE_NOT_FOUND": (
+        "There is no _delta_log: check the path. Files of another kind are read by their format, such as parquet.`/path`."
+    ),
+    "PATH_NOT_FOUND": "Check the path, and that whatever writes it has run before this job.",
+    "DELTA_METADATA_MISMATCH": _OTHER_COLUMNS,
+    "_LEGACY_ERROR_TEMP_DELTA_0007": _OTHER_COLUMNS,
+    "DELTA_FAILED_TO_MERGE_FIELDS": "Cast this column of the source to the type that it has in the table.",
+}
+
+_UNREACHABLE = (
+    "The storage could not be reached: check that its address is right and that it answers from the driver's pod (network "
+    "policies, DNS)."
+)
+_REFUSED = (
+    "The storage refused the driver's account: give the account these rights, or the driver another one (its service "
+    "account, or the Secret with its keys)."
+)
+_BY_CLASS = {
+    "java.net.ConnectException": _UNREACHABLE,
+    "java.net.NoRouteToHostException": _UNREACHABLE,
+    "java.net.SocketTimeoutException": _UNREACHABLE,
+    "java.net.UnknownHostException": _UNREACHABLE,
+    "org.apache.hadoop.net.ConnectTimeoutException": _UNREACHABLE,
+    "java.nio.file.AccessDeniedException": _REFUSED,
+    "org.apache.hadoop.security.AccessControlException": _REFUSED,
+    "org.apache.hadoop.fs.UnsupportedFileSystemException": (
+        "The image knows no such storage: correct the path, or use an image with the jar that serves it."
+    ),
+}
+
+_FILE_SYSTEM = "Class org.apache.hadoop.fs."
+_NO_JAR = (
+    "The image has no jar for this storage: use one that has (for s3a: hadoop-aws of the same version as Spark's Hadoop, "
+    "with its AWS SDK), or correct the path."
+)
+
+
+def advice_for(chain: Sequence[Link]) -> str | None:
+    """The advice for the innermost exception of the chain that has some: the closest to the cause."""
+    return next((advice for link in reversed(chain) if (advice := _for_link(link)) is not None), None)
+
+
+def _for_link(link: Link) -> str | None:
+    if not link.is_java:
+        return None
+    if link.class_name == "java.lang.ClassNotFoundException" and link.message.startswith(_FILE_SYSTEM):
+        return _NO_JAR
+    return _BY_ERROR_CLASS.get(link.error_class or "") or _BY_CLASS.get(link.class_name)

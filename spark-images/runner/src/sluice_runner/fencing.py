@@ -1,0 +1,213 @@
+"""Keeps earlier attempts of a run from writing once this one has begun, and tells when this one is kept from it.
+
+Every statement commits under a txn version. A fence is an empty commit by a retry, whose txn version is above all that
+earlier attempts can write: from then on Delta aborts their commits, or skips them, which looks like success. So each
+statement is followed by a look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sluice_runner import commits, tables, txn, write
+from sluice_runner.failures import classify
+from sluice_runner.past import Done, Superseded, TableHistory, done
+from sluice_runner.plan import Plan, Run
+from sluice_runner.retriable import CONFLICTS
+from sluice_runner.settings import set_to
+from sluice_runner.stamp import CONF, Look, closing_stamp, fence_stamp
+from sluice_runner.tables import Table
+from sluice_runner.targets import RefusedStatementError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+_APP_ID = "spark.databricks.delta.write.txnAppId"
+_VERSION = "spark.databricks.delta.write.txnVersion"
+_AUTO_COMPACTION = "spark.databricks.delta.autoCompact.enabled"
+_IDENTITY = "delta.identity.start"
+
+_TRIES = 50
+"""Others may commit between a look and the append that follows it: each time Delta aborts the append, nothing has happened."""
+_PAUSE_SECONDS = 0.2
+_PAGE = 1000
+
+
+class UnknownTargetError(Exception):
+    """The statement would write a table that the job was not judged by."""
+
+
+def fencing_of(spark: SparkSession, plan: Plan) -> Unfenced:
+    return Unfenced() if plan.run is None else Fencing(spark, plan, plan.run)
+
+
+class Unfenced:
+    """A run whose plan names no appId: nothing stops another attempt of it, and nothing is left out."""
+
+    def begin(self, _last_statement: int) -> Done:
+        return Done()
+
+    @contextmanager
+    def numbered(self, _statement: int) -> Iterator[None]:
+        yield
+
+    def refuse_several(self, writes: int) -> None:
+        pass
+
+    def refuse_others(self, locations: Iterable[str]) -> None:
+        pass
+
+    def look(self, names: Sequence[Sequence[str]]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Fencing(Unfenced):
+    """A run's txn versions on its tables."""
+
+    def __init__(self, spark: SparkSession, plan: Plan, run: Run) -> None:
+        self._spark = spark
+        self._plan = plan
+        self._run = run
+        self._names = tuple(dict.fromkeys(write.table_name(target) for target in run.tables))
+        self._locations: set[str] = set()
+
+    def begin(self, last_statement: int) -> Done:
+        """Fences earlier attempts off, and only then reads what they did: the other way round one of them could commit in
+        between."""
+        if self._plan.attempt > 1:
+            for table in self._tables():
+                self._fence(table)
+        found = self._tables()
+        histories = [self._history(table) for table in found] if self._must_read(found) else []
+        return done(self._plan, last_statement, histories)
+
+    @contextmanager
+    def numbered(self, statement: int) -> Iterator[None]:
+        """What runs inside commits under the statement's txn version. Set for this long only: a second statement under the
+        same one would be skipped."""
+        number = txn.version(self._plan.token, statement)
+        with set_to(self._spark, {_APP_ID: self._run.app_id, _VERSION: str(number)}):
+            yield
+
+    def refuse_several(self, writes: int) -> None:
+        """Refuses a statement that is several writes: Delta would skip the second one to a table, because it bears the txn
+        version of the first; and of two tables one might be left out, because the other's commit proves the statement done."""
+        if writes > 1:
+            raise RefusedStatementError(
+                f"the statement was not run, because it is {writes} writes in one, which cannot be told apart in a log: write each "
+                "INSERT as a statement of its own"
+            )
+
+    def refuse_others(self, locations: Iterable[str]) -> None:
+        """Refuses a statement that would write a table which the run doesn't fence."""
+        if not self._locations.issuperset(locations):
+            # An earlier statement may have created it.
+            self._tables()
+        others = sorted(set(locations) - self._locations)
+        if others:
+            raise UnknownTargetError(
+                f"the statement was not run, because it would write {', '.join(others)}, which is none of the tables that the job "
+                "was judged by"
+            )
+
+    def look(self, names: Sequence[Sequence[str]]) -> None:
+        """Raises Superseded if a later attempt has fenced one of these tables, or ended the run."""
+        for name in names:
+            for table in tables.find(self._spark, name):
+                self._refuse_to_go_on(table, table.txn_version(self._run.app_id))
+
+    def close(self) -> None:
+        """Ends the run for good. It is above every fence, and lands also if one comes between look and append: whoever
+        closes has seen each statement done."""
+        if self._run.closes:
+            number = txn.closing(self._plan.spec_hash)
+            for table in self._tables():
+                self._append(table, number, lambda _table, _highest: closing_stamp(self._plan))
+
+    def _fence(self, table: Table) -> None:
+        number = txn.version(self._plan.token, txn.FENCE)
+        self._append(
+            table, number, lambda seen, highest: fence_stamp(self._plan, Look(highest, seen.version))
+        )
+
+    def _append(self, table: Table, number: int, stamp_after: Callable[[Table, int | None], str]) -> None:
+        """An empty commit, unless there is one with this number or a higher one of the same attempt, or the run is closed."""
+        tried = 0
+        while True:
+            seen = self._again(table)
+            highest = seen.txn_version(self._run.app_id)
+            if highest is not None and txn.is_closing(highest):
+                return
+            self._refuse_to_go_on(seen, highest)
+            if highest is not None and highest >= number:
+                return
+            try:
+                self._append_nothing(seen, number, stamp_after(seen, highest))
+            except Exception as error:
+                tried += 1
+                if classify(error).java_class not in CONFLICTS or tried == _TRIES:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+
+    def _append_nothing(self, table: Table, number: int, text: str) -> None:
+        rows = self._spark.createDataFrame([], _columns(table))
+        # A table may ask for compaction after each commit: not for this one.
+        with set_to(self._spark, {CONF: text, _AUTO_COMPACTION: "false"}):
+            writer = rows.write.format("delta").mode("append")
+            writer.option("txnAppId", self._run.app_id).option("txnVersion", str(number)).save(table.location)
+
+    def _refuse_to_go_on(self, table: Table, highest: int | None) -> None:
+        if highest is None or txn.token(highest) <= self._plan.token:
+            return
+        run = f"run {self._plan.run_key}"
+        if txn.is_closing(highest):
+            what = f"{run} has been ended by another attempt ({table.location} is closed for it)"
+        else:
+            what = f"a later attempt of {run} has begun and fenced this one off (token {txn.token(highest)} on {table.location})"
+        raise Superseded(
+            f"{what}: what this attempt wrote before that counts, and the other one did the rest"
+        )
+
+    def _must_read(self, found: Sequence[Table]) -> bool:
+        """Whether there may be something of this run in the logs. A job's first attempt on a slot finds nothing: its uid was
+        never used before, unless another driver has been started for the same attempt."""
+        if self._run.closes or self._plan.attempt > 1:
+            return True
+        highest = [table.txn_version(self._run.app_id) for table in found]
+        return any(number is not None and txn.token(number) >= self._run.first_token for number in highest)
+
+    def _history(self, table: Table) -> TableHistory:
+        read = list(commits.history(self._spark, table.location, _PAGE))
+        oldest = min(commit.version for commit in read)
+        return TableHistory(table.location, table.txn_version(self._run.app_id), oldest, read)
+
+    def _tables(self) -> list[Table]:
+        """The run's tables that exist: an append to one that doesn't would create it."""
+        found = {table.location: table for name in self._names for table in tables.find(self._spark, name)}
+        self._locations.update(found)
+        return list(found.values())
+
+    def _again(self, table: Table) -> Table:
+        (seen,) = tables.find(self._spark, tables.path_name(table.location))
+        return seen
+
+
+def _columns(table: Table) -> StructType:
+    """All columns that may be given values."""
+    from pyspark.sql.types import StructField, StructType  # noqa: PLC0415
+
+    schema = StructType.fromJson(dict(table.schema()))
+    return StructType(
+        [
+            StructField(field.name, field.dataType)
+            for field in schema.fields
+            if _IDENTITY not in field.metadata
+        ]
+    )

@@ -1,0 +1,135 @@
+"""Keeps secrets out of what the driver itself writes: its two streams, Spark's log, and the plans that Spark shows.
+
+The JVM is there before the runner is, with a log that is configured by the image. So its layouts are replaced in place: by
+the same ones, which leave out the secrets at the end, whatever message or exception brought them there.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from sluice_runner.masking import STARS, Mask
+from sluice_runner.plan import Plan, Write
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG4J = "org.apache.logging.log4j"
+_CORE = f"{_LOG4J}.core"
+_PLAIN = "%d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex"
+"""Spark's own pattern."""
+_OPTIONS_REGEX = "spark.sql.redaction.options.regex"
+_OPTIONS_AT_FIRST = "(?i)url"
+"""Spark's own value."""
+
+
+class MaskedStream(io.TextIOBase):
+    """Writes whole lines, because a secret may come in two parts."""
+
+    def __init__(self, beneath: TextIO, mask: Mask) -> None:
+        self._beneath = beneath
+        self._mask = mask
+        self._line = ""
+        self._lock = threading.Lock()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            lines, end, self._line = (self._line + text).rpartition("\n")
+            if end:
+                self._beneath.write(self._mask(lines) + end)
+        return len(text)
+
+    def flush(self) -> None:
+        self._beneath.flush()
+
+    def end(self) -> None:
+        self._beneath.write(self._mask(self._line))
+        self._line = ""
+        self._beneath.flush()
+
+    def fileno(self) -> int:
+        return self._beneath.fileno()
+
+
+def hide_from_streams(mask: Mask) -> None:
+    sys.stdout = MaskedStream(_own(sys.stdout), mask)
+    sys.stderr = MaskedStream(_own(sys.stderr), mask)
+
+
+def end_streams() -> None:
+    """Writes what was written without an end of line: Python itself doesn't end what stands in the place of its streams."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, MaskedStream):
+            stream.end()
+
+
+def _own(stream: TextIO) -> TextIO:
+    return stream._beneath if isinstance(stream, MaskedStream) else stream
+
+
+def settings() -> dict[str, str]:
+    """What spark-submit set; the JVM is started where there is none yet."""
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an image without PySpark must still report that
+
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def hide_from_log(mask: Mask) -> None:
+    """Replaces the layout of each appender. A layout that isn't made of a pattern can't leave anything out, and gives way to
+    a pattern."""
+    if mask.pattern is None:
+        return
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    jvm: Any = SparkContext._jvm
+    classes = jvm.java.lang.Class
+    context = jvm.org.apache.logging.log4j.LogManager.getContext(False)
+    if not context.getClass().getName().startswith(_CORE):
+        sys.stderr.write(
+            f"sluice: Spark logs by {context.getClass().getName()}, not by Log4j 2: secrets are not left out of its log. "
+            "Use an image that logs by Log4j 2, as Spark's own images do\n"
+        )
+        return
+    core = jvm.org.apache.logging.log4j.core
+    leaves_out = core.pattern.RegexReplacement.createRegexReplacement(
+        jvm.java.util.regex.Pattern.compile(mask.pattern), STARS
+    )
+    configuration = context.getConfiguration()
+    field = classes.forName(f"{_CORE}.appender.AbstractAppender").getDeclaredField("layout")
+    field.setAccessible(True)
+    for appender in configuration.getAppenders().values():
+        before = appender.getLayout()
+        if before is None:  # it hands on to other appenders
+            continue
+        is_pattern = before.getClass().getName() == f"{_CORE}.layout.PatternLayout"
+        layout = (
+            core.layout.PatternLayout.newBuilder()
+            .withConfiguration(configuration)
+            .withPattern(before.getConversionPattern() if is_pattern else _PLAIN)
+            .withCharset(before.getCharset() if is_pattern else jvm.java.nio.charset.StandardCharsets.UTF_8)
+            .withRegexReplacement(leaves_out)
+            .build()
+        )
+        field.set(appender, layout)
+
+
+def hide_from_plans(spark: SparkSession, plan: Plan) -> None:
+    """Has Spark leave out the values of these options where it shows plans. It could leave out texts, too, but the setting that
+    says which (spark.sql.redaction.string.regex) goes with every task, and into the event log as it is."""
+    if isinstance(plan.work, Write) and plan.work.source.options_from_env:
+        before = spark.conf.get(_OPTIONS_REGEX, _OPTIONS_AT_FIRST) or ""
+        spark.conf.set(_OPTIONS_REGEX, options_regex(before, plan.work.source.options_from_env))
+
+
+def options_regex(before: str, options: Mapping[str, str]) -> str:
+    own = f"(?i)^(?:{'|'.join(re.escape(name) for name in sorted(options))})$"
+    return f"(?:{before})|(?:{own})" if before else own

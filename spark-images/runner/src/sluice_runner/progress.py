@@ -1,0 +1,121 @@
+"""How far a run has come, on the driver's own pod: an annotation that people's tools and the operator read.
+
+A thread looks at the run, so that an API server that doesn't answer holds no statement up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from sluice_runner.cluster import MERGE, Cluster, NoClusterError, RequestError
+from sluice_runner.plan import Plan, Sql
+
+if TYPE_CHECKING:
+    from sluice_runner.work import Progress
+
+ANNOTATION = "sluice.dev/progress"
+PAUSE = 10.0
+"""Seconds between two writes: each one wakes everybody who watches pods."""
+_LOOKS_EACH = 0.5
+_MOST_TABLE = 256
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
+_FORBIDDEN = 403
+
+
+def state_of(progress: Progress) -> dict[str, Any] | None:
+    """None before the first statement."""
+    statements = tuple(progress.statements)  # another thread adds to them
+    if progress.running is None:
+        return None
+    state: dict[str, Any] = {
+        "statement": progress.running,
+        "of": _count(progress.plan),
+        "operation": _operation(progress.plan, progress.running),
+    }
+    last = next((one.commits[-1] for one in reversed(statements) if one.commits), None)
+    if last is not None:
+        state["lastCommit"] = {"table": last.table[:_MOST_TABLE], "version": last.version}
+    return state
+
+
+def _count(plan: Plan) -> int:
+    return len(plan.work.statements) if isinstance(plan.work, Sql) else 1
+
+
+def _operation(plan: Plan, number: int) -> str:
+    """The first word of the statement: what Delta will call it is known once it has run."""
+    if not isinstance(plan.work, Sql):
+        return "WRITE"
+    text = next((one.text for one in plan.work.statements if one.number == number), "")
+    found = _FIRST_WORD.match(text)
+    return found[1].upper()[:32] if found is not None else "UNKNOWN"
+
+
+class Teller:
+    def __init__(
+        self,
+        progress: Progress,
+        mask: Callable[[str], str],
+        cluster: Callable[[], Cluster] = Cluster.of_pod,
+        pause: float = PAUSE,
+    ) -> None:
+        self._progress = progress
+        self._mask = mask
+        self._cluster = cluster
+        self._pause = pause
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._tell, name="progress", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        """Doesn't wait for a request that is under way: the thread ends with the process."""
+        self._ends.set()
+
+    def _tell(self) -> None:
+        try:
+            cluster = self._cluster()
+        except NoClusterError:
+            return  # the report says so
+        told: dict[str, Any] | None = None
+        since: tuple[dict[str, Any] | None, str] = (None, "")
+        complained = False
+        next_at = time.monotonic()
+        while not self._ends.wait(_LOOKS_EACH):
+            state = state_of(self._progress)
+            if state is None or state == told:
+                continue
+            if state != since[0]:
+                since = (state, _now())
+            if time.monotonic() < next_at:
+                continue
+            next_at = time.monotonic() + self._pause
+            try:
+                _write(cluster, self._progress.plan.job.namespace, state | {"since": since[1]})
+                told = state
+            except RequestError as error:
+                if not complained:
+                    complained = True
+                    sys.stderr.write(f"sluice: progress is not told: {self._mask(str(error))}\n")
+                if error.code == _FORBIDDEN:
+                    return
+
+
+def _write(cluster: Cluster, namespace: str, state: dict[str, Any]) -> None:
+    pod = quote(f"{cluster.application}-driver", safe="")
+    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+    patch = {"metadata": {"annotations": {ANNOTATION: text}}}
+    cluster.request("PATCH", f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{pod}", patch, MERGE)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 - images may have Python 3.10

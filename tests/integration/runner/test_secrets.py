@@ -1,0 +1,108 @@
+"""Secrets that a source's options bring into a driver are in nothing that the driver writes.
+
+Without being told to, Spark 4.2 logs some: `WARN ParseMode: <value> is not a valid parse mode`, whenever a file is read.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from integration.runner.jobs import Document, plan, spark_jars, submit
+
+AWKWARD = "s3cr3t \"pass'wörd/\\ 7"
+SECRETS = {
+    "mode": "s3cr3t-mode-4711",
+    "nullValue": "s3cr3t-null-4711",
+    "password": "s3cr3t-pass-4711",
+    "encoding": AWKWARD,
+    "url": "jdbc:derby:memory:shop;create=true;user=me;password=s3cr3t-in-url-4711",
+}
+DERBY = {
+    "driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+    "query": "SELECT CAST(1 AS BIGINT) AS id FROM sysibm.sysdummy1",
+}
+SETTINGS = {
+    "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
+    "spark.hadoop.fs.s3a.secret.key": "s3cr3t-of-a-store",
+    "spark.logConf": "true",
+    "spark.sql.maxPlanStringLength": "100000",
+    "spark.sql.debug.maxToStringFields": "100",
+    "spark.sql.ui.explainMode": "extended",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    format: str
+    options: Mapping[str, str]
+    secrets: Sequence[str]
+    outcome: str
+    told: str
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("csv", {}, ["mode", "nullValue", "password"], "Succeeded", "*** is not a valid parse mode"),
+        Case("csv", {}, ["encoding", "password"], "Failed", "but got ***"),
+        Case("jdbc", DERBY, ["url", "password"], "Succeeded", "committed version 0"),
+    ],
+    ids=["read", "wrong encoding", "database"],
+)
+def test_no_secret_of_an_option_is_written_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case
+) -> None:
+    for name in case.secrets:
+        monkeypatch.setenv(f"SECRET_{name}", SECRETS[name])
+    monkeypatch.setenv("SOME_API_TOKEN", "s3cr3t-of-the-environment")
+    source: Document = {
+        "format": case.format,
+        "options": dict(case.options),
+        "optionsFromEnv": {name: f"SECRET_{name}" for name in case.secrets},
+    }
+    if case.format == "csv":
+        (tmp_path / "rows.csv").write_text("7;2026-11-21;c\nx;;\n")
+        source["path"] = str(tmp_path / "rows.csv")
+    events = tmp_path / "events"
+    events.mkdir()
+    work = {"write": {"table": {"path": str(tmp_path / "orders")}, "source": source}}
+    driver = submit(
+        tmp_path,
+        plan(work),
+        {**SETTINGS, "spark.jars": spark_jars(), "spark.eventLog.dir": str(events)},
+    )
+    stdout, _ = driver.process.communicate(timeout=500)
+    (tmp_path / "stdout").write_text(stdout)
+    stderr = (tmp_path / "stderr").read_text()
+    assert driver.result()["outcome"] == case.outcome, driver.result()
+    assert case.told in stdout + stderr
+    written = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(file.is_relative_to(events) for file in written)
+    for file in written:
+        content = file.read_text(errors="replace")
+        for secret in [*SECRETS.values(), *_in_other_words(AWKWARD), "s3cr3t"]:
+            assert secret not in content, f"{file.name}: {_around(content, secret)}"
+    assert (tmp_path / "orders" / "_delta_log").exists() == (case.outcome == "Succeeded")
+
+
+def _in_other_words(secret: str) -> list[str]:
+    return [
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        urllib.parse.quote(secret, safe=""),
+        secret[:8],
+        secret[-8:],
+    ]
+
+
+def _around(content: str, secret: str) -> str:
+    at = content.index(secret)
+    return content[max(0, at - 300) : at + 100]

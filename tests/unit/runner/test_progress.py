@@ -1,0 +1,127 @@
+"""How far a run has come is told on its pod: at most so often, only what changed, and without holding anything up."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, cast
+
+import pytest
+
+from sluice_runner.assumptions import Assumed
+from sluice_runner.cluster import Cluster, NoClusterError, RequestError
+from sluice_runner.commits import Commit
+from sluice_runner.masking import Mask
+from sluice_runner.plan import Job, Plan, Sql, Statement
+from sluice_runner.progress import Teller, state_of
+from sluice_runner.result import COMMITTED, StatementResult
+from sluice_runner.work import Progress
+
+TEXTS = (
+    "MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE",
+    "-- first\n /* then\n */ insert into a values (1)",
+    "(",
+)
+COMMITTED_3 = StatementResult(1, COMMITTED, "MERGE", [Commit("file:/a", 3, "MERGE", {}, None)])
+
+
+def progress() -> Progress:
+    statements = tuple(Statement(number, text, 1) for number, text in enumerate(TEXTS, 1))
+    return Progress(
+        Plan(Job("sales", "daily", "1"), "run", "abc", 1, 1, Sql(statements), Assumed("4.2.0", None, {}))
+    )
+
+
+class Played:
+    application = "daily-1"
+
+    def __init__(self, error: RequestError | None = None) -> None:
+        self.error = error
+        self.told: list[dict[str, Any]] = []
+
+    def request(self, method: str, path: str, body: Any, kind: str) -> Any:
+        assert (method, path, kind) == (
+            "PATCH",
+            "/api/v1/namespaces/sales/pods/daily-1-driver",
+            "application/merge-patch+json",
+        )
+        self.told.append(json.loads(body["metadata"]["annotations"]["sluice.dev/progress"]))
+        if self.error is not None:
+            raise self.error
+        return {}
+
+
+def teller(of: Progress, server: Played, pause: float) -> Teller:
+    return Teller(of, Mask(["hunter2-4711"]), lambda: cast("Cluster", server), pause)
+
+
+def test_a_state_names_the_statement_that_runs_and_the_last_commit() -> None:
+    run = progress()
+    assert state_of(run) is None
+    run.running = 1
+    assert state_of(run) == {"statement": 1, "of": 3, "operation": "MERGE"}
+    run.statements.append(COMMITTED_3)
+    run.running = 2
+    last = {"table": "file:/a", "version": 3}
+    assert state_of(run) == {"statement": 2, "of": 3, "operation": "INSERT", "lastCommit": last}
+    run.running = 3
+    assert (state_of(run) or {})["operation"] == "UNKNOWN"
+
+
+def test_only_changes_are_told_and_at_most_so_often() -> None:
+    run, server = progress(), Played()
+    run.running = 1
+    one = teller(run, server, 1.5)
+    one.start()
+    _until(lambda: len(server.told) == 1)
+    run.statements.append(COMMITTED_3)
+    run.running = 2
+    time.sleep(0.7)
+    assert len(server.told) == 1  # the pause isn't over
+    run.running = 3
+    _until(lambda: len(server.told) == 2)
+    time.sleep(1.8)
+    one.end()
+    assert [told["statement"] for told in server.told] == [1, 3]
+    assert all("since" in told for told in server.told)
+
+
+def test_who_may_not_tell_it_says_so_once_and_stops(capsys: pytest.CaptureFixture[str]) -> None:
+    run, server = progress(), Played(RequestError("403 hunter2-4711 may not", 403))
+    run.running = 1
+    one = teller(run, server, 0.1)
+    one.start()
+    one._thread.join(10)
+    assert not one._thread.is_alive()
+    assert len(server.told) == 1
+    assert capsys.readouterr().err == "sluice: progress is not told: 403 *** may not\n"
+
+
+def test_a_server_that_does_not_answer_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    run, server = progress(), Played(RequestError("no answer"))
+    run.running = 1
+    one = teller(run, server, 0.1)
+    one.start()
+    _until(lambda: len(server.told) >= 2)
+    server.error = None
+    count = len(server.told)
+    _until(lambda: len(server.told) > count)
+    one.end()
+    assert capsys.readouterr().err.count("progress is not told") == 1
+
+
+def test_without_a_cluster_nothing_is_told() -> None:
+    def none() -> Cluster:
+        raise NoClusterError("no cluster")
+
+    one = Teller(progress(), Mask([]), none)
+    one.start()
+    one._thread.join(10)
+    assert not one._thread.is_alive()
+
+
+def _until(holds: Any) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
