@@ -6,6 +6,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -286,6 +287,90 @@ def test_inserts_that_share_a_from_are_refused_where_delta_would_skip_the_second
     result = run_here(spark, attempt(1, sql(text), "shared-from", table))
     assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RefusedStatementError")
     assert len(rows(spark, table)) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("ALTER TABLE {t} DROP FEATURE deletionVectors", "AlterTableDropFeature"),
+        ("CACHE TABLE held AS SELECT * FROM {t}", "CacheTableAsSelect"),
+        ("DROP TABLE {t}", "DropTable"),
+        ("INSERT OVERWRITE DIRECTORY '/nowhere' USING parquet SELECT 1", "InsertIntoDir"),
+        ("SET spark.databricks.delta.write.txnAppId = other", "txn versions are set by"),
+        ("SET spark.databricks.delta.write.txnVersion.autoReset.enabled = true", "txn versions are set by"),
+    ],
+)
+def test_a_statement_that_a_retry_could_not_tell_about_is_refused(
+    spark: SparkSession, table: Path, text: str, why: str
+) -> None:
+    before = commits(table)
+    result = run_here(spark.newSession(), attempt(1, sql(text.format(t=at(table))), "untold", table))
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RefusedStatementError"), result
+    assert why in result["exception"]["message"]
+    assert commits(table) == before
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4.2", reason="Spark reads INSERT ... WITH since 4.2")
+def test_options_that_would_take_a_commit_out_of_its_run_are_refused(
+    spark: SparkSession, table: Path
+) -> None:
+    text = f"INSERT INTO {at(table)} WITH (txnAppId = 'mine', txnVersion = '1') VALUES (9, {DAY}, 'x')"
+    result = run_here(spark, attempt(1, sql(text), "options", table))
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RefusedStatementError"), result
+    assert len(rows(spark, table)) == 2
+
+
+@pytest.mark.parametrize(
+    "source", ["INSERT INTO {t} VALUES (9, DATE'2026-11-19', 'x')", "TRUNCATE TABLE {t}"]
+)
+def test_the_source_of_a_write_is_a_query_and_nothing_else(
+    spark: SparkSession, table: Path, source: str
+) -> None:
+    work = {"write": {"table": {"path": str(table)}, "source": {"sql": source.format(t=at(table))}}}
+    before = commits(table)
+    result = run_here(spark, plan(work))
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RefusedStatementError"), result
+    assert commits(table) == before
+
+
+def test_a_name_that_leads_elsewhere_later_is_another_table(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("CREATE SCHEMA IF NOT EXISTS elsewhere")
+    for name in ("bound", "elsewhere.bound"):
+        spark.sql(f"CREATE TABLE {name} (id BIGINT) USING delta LOCATION '{tmp_path / name}'")
+    try:
+        document = attempt(1, sql("USE elsewhere", "INSERT INTO bound VALUES (1)"), "moved")
+        document["run"]["tables"] = [{"name": "bound"}]
+        result = run_here(spark.newSession(), document)
+        assert (result["outcome"], result["exception"]["class"]) == ("Failed", "UnknownTargetError"), result
+        assert spark.table("elsewhere.bound").count() == 0
+    finally:
+        for name in ("bound", "elsewhere.bound"):
+            spark.sql(f"DROP TABLE {name}")
+        spark.sql("DROP SCHEMA elsewhere")
+
+
+def test_a_table_that_an_earlier_attempt_creates_behind_a_retry_is_for_a_person_to_judge(
+    spark: SparkSession, freezes: Path, table: Path, tmp_path: Path
+) -> None:
+    """It wasn't there to be fenced, so that what the earlier attempt does to it is not known."""
+    new = tmp_path / "new"
+    work = sql(
+        INSERTS[0].format(t=at(table)),
+        f"CREATE TABLE IF NOT EXISTS {at(new)} (id BIGINT, date DATE, item STRING) USING delta",
+        f"INSERT INTO {at(new)} VALUES (1, {DAY}, 'a')",
+    )
+    freeze = Freeze(freezes, "behind")
+    with ThreadPoolExecutor(1) as threads:
+        # Held in the fence of the table that is there: it has seen by then that the other is not.
+        running = threads.submit(run_here, spark.newSession(), attempt(2, work, "behind", table, new))
+        wait_for(lambda: freeze.is_reached() or running.done(), "the retry's fence")
+        late = attempt(1, sql(*(item["text"] for item in work["sql"]["statements"][1:])), "unheld", new)
+        late["run"] |= {"appId": "sluice/sales/behind", "closes": False}
+        assert run_here(spark.newSession(), late)["outcome"] == "Succeeded"
+        freeze.lift()
+        result = running.result(timeout=300)
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "HistoryLost"), result
+    assert len(rows(spark, new)) == 1
 
 
 def test_a_property_that_was_half_enabled_is_enabled_by_the_retry(spark: SparkSession, table: Path) -> None:

@@ -23,6 +23,9 @@ def packed(document: object) -> str:
     return base64.b64encode(zlib.compress(json.dumps(document).encode())).decode()
 
 
+RUN: Document = {"appId": "sluice/sales/x", "closes": True, "firstToken": 1, "tables": [{"path": "/lake/t"}]}
+
+
 def decoded(document: object) -> Plan:
     return decode([f"--plan={packed(document)}"])
 
@@ -144,6 +147,11 @@ REFUSED: list[tuple[str, object, str]] = [
     ("an option that is a number", write_plan(source={"format": "csv", "options": {"a": 1}}), r"options\['a'\]: expected a string"),
     ("schemaEvolution as a string", write_plan(schemaEvolution="yes"), r"schemaEvolution: expected true or false"),
     ("an unknown field of the write", write_plan(partitionBy=["d"]), r"plan\.write: unknown field partitionBy"),
+    ("a statement that Spark would fill in", statements({"number": 1, "text": "OPTIMIZE ${env:T}"}), r"text: Spark would put"),
+    ("a query that Spark would fill in", write_plan(source={"sql": "SELECT '${x}'"}), r"source\.sql: Spark would put"),
+    ("a replaced part that Spark would fill in", write_plan(mode="Overwrite", replaceWhere="a = ${x}"), r"replaceWhere: Spark"),
+    ("a token below the first one", sql_plan(run={**RUN, "firstToken": 2**40}), r"firstToken: the job's first attempt has"),
+    ("an unknown field of the run", sql_plan(run={**RUN, "x": 1}), r"plan\.run: unknown field x"),
     ("parameters", sql_plan(parameters={"n": 1}), r"plan: unknown field parameters"),
 ]  # fmt: skip
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import commits, tables, txn, write
 from sluice_runner.failures import classify
-from sluice_runner.past import Done, Superseded, TableHistory, done
+from sluice_runner.past import Done, HistoryLost, Superseded, TableHistory, done
 from sluice_runner.plan import Plan, Run
+from sluice_runner.repeatable import refuse_unrepeatable
 from sluice_runner.retriable import CONFLICTS
 from sluice_runner.settings import set_to
 from sluice_runner.stamp import CONF, Look, closing_stamp, fence_stamp
 from sluice_runner.tables import Table
-from sluice_runner.targets import RefusedStatementError
+from sluice_runner.targets import Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +56,7 @@ class Unfenced:
     def numbered(self, _statement: int) -> Iterator[None]:
         yield
 
-    def refuse_several(self, writes: int) -> None:
+    def refuse(self, statement: Statement) -> None:
         pass
 
     def refuse_others(self, locations: Iterable[str]) -> None:
@@ -76,15 +77,19 @@ class Fencing(Unfenced):
         self._plan = plan
         self._run = run
         self._names = tuple(dict.fromkeys(write.table_name(target) for target in run.tables))
-        self._locations: set[str] = set()
+        self._bound: dict[tuple[str, ...], frozenset[str]] = {}
+        """Where each name leads, once it has led anywhere."""
+        self._has_begun = False
 
     def begin(self, last_statement: int) -> Done:
         """Fences earlier attempts off, and only then reads what they did: the other way round one of them could commit in
         between."""
-        if self._plan.attempt > 1:
-            for table in self._tables():
-                self._fence(table)
         found = self._tables()
+        self._has_begun = True
+        if self._plan.attempt > 1:
+            for table in found:
+                self._fence(table)
+            found = self._tables()
         histories = [self._history(table) for table in found] if self._must_read(found) else []
         return done(self._plan, last_statement, histories)
 
@@ -96,21 +101,16 @@ class Fencing(Unfenced):
         with set_to(self._spark, {_APP_ID: self._run.app_id, _VERSION: str(number)}):
             yield
 
-    def refuse_several(self, writes: int) -> None:
-        """Refuses a statement that is several writes: Delta would skip the second one to a table, because it bears the txn
-        version of the first; and of two tables one might be left out, because the other's commit proves the statement done."""
-        if writes > 1:
-            raise RefusedStatementError(
-                f"the statement was not run, because it is {writes} writes in one, which cannot be told apart in a log: write each "
-                "INSERT as a statement of its own"
-            )
+    def refuse(self, statement: Statement) -> None:
+        """Refuses a statement that can't be done exactly once."""
+        refuse_unrepeatable(statement)
 
     def refuse_others(self, locations: Iterable[str]) -> None:
         """Refuses a statement that would write a table which the run doesn't fence."""
-        if not self._locations.issuperset(locations):
+        if not self._locations().issuperset(locations):
             # An earlier statement may have created it.
             self._tables()
-        others = sorted(set(locations) - self._locations)
+        others = sorted(set(locations) - self._locations())
         if others:
             raise UnknownTargetError(
                 f"the statement was not run, because it would write {', '.join(others)}, which is none of the tables that the job "
@@ -141,7 +141,7 @@ class Fencing(Unfenced):
         """An empty commit, unless there is one with this number or a higher one of the same attempt, or the run is closed."""
         tried = 0
         while True:
-            seen = self._again(table)
+            seen = self._at(table.location)
             highest = seen.txn_version(self._run.app_id)
             if highest is not None and txn.is_closing(highest):
                 return
@@ -181,7 +181,7 @@ class Fencing(Unfenced):
         if self._run.closes or self._plan.attempt > 1:
             return True
         highest = [table.txn_version(self._run.app_id) for table in found]
-        return any(number is not None and txn.token(number) >= self._run.first_token for number in highest)
+        return any(number is not None and self._is_of_run(number) for number in highest)
 
     def _history(self, table: Table) -> TableHistory:
         read = list(commits.history(self._spark, table.location, _PAGE))
@@ -189,14 +189,45 @@ class Fencing(Unfenced):
         return TableHistory(table.location, table.txn_version(self._run.app_id), oldest, read)
 
     def _tables(self) -> list[Table]:
-        """The run's tables that exist: an append to one that doesn't would create it."""
-        found = {table.location: table for name in self._names for table in tables.find(self._spark, name)}
-        self._locations.update(found)
-        return list(found.values())
+        """The run's tables that exist: an append to one that doesn't would create it.
 
-    def _again(self, table: Table) -> Table:
-        (seen,) = tables.find(self._spark, tables.path_name(table.location))
-        return seen
+        What is fenced and read is the table that a name meant first: a USE or a view of the job's, or somebody else, may have
+        it mean another one later.
+        """
+        for name in self._names:
+            if name not in self._bound:
+                found = tables.find_for_sure(self._spark, name)
+                for table in found:
+                    self._refuse_unread(table)
+                if found:
+                    self._bound[name] = frozenset(table.location for table in found)
+        return [self._at(location) for location in sorted(self._locations())]
+
+    def _locations(self) -> frozenset[str]:
+        return frozenset().union(*self._bound.values())
+
+    def _refuse_unread(self, table: Table) -> None:
+        """A table that wasn't there when the run began is this attempt's own, or one's that nobody has fenced."""
+        if not self._has_begun:
+            return
+        highest = table.txn_version(self._run.app_id)
+        if highest is None or not self._is_of_run(highest) or txn.token(highest) == self._plan.token:
+            return
+        raise HistoryLost(
+            f"another attempt of run {self._plan.run_key} has created {table.location} after this one began, and nobody can tell "
+            "what else it did: look into the table, and run what is missing under another run key"
+        )
+
+    def _is_of_run(self, txn_version: int) -> bool:
+        return self._run.closes or txn.token(txn_version) >= self._run.first_token
+
+    def _at(self, location: str) -> Table:
+        found = tables.find_for_sure(self._spark, tables.path_name(location))
+        if not found:
+            raise tables.NotADeltaTableError(
+                f"{location} is no Delta table any more: somebody has removed it"
+            )
+        return found[0]
 
 
 def _columns(table: Table) -> StructType:

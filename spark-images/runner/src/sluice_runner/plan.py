@@ -170,7 +170,7 @@ def _plan(fields: Fields) -> Plan:
     job.end()
     fields.end()
     if plan.run is not None:
-        _refuse_what_has_no_txn_version(plan)
+        _refuse_what_has_no_txn_version(plan, plan.run)
     return plan
 
 
@@ -185,7 +185,11 @@ def _run(fields: Fields) -> Run:
     return run
 
 
-def _refuse_what_has_no_txn_version(plan: Plan) -> None:
+def _refuse_what_has_no_txn_version(plan: Plan, run: Run) -> None:
+    if plan.token < run.first_token:
+        raise PlanError(
+            f"plan.run.firstToken: the job's first attempt has the lowest token, found {run.first_token} above {plan.token}"
+        )
     if plan.token > txn.MAX_TOKEN:
         raise PlanError(f"plan.token: expected at most {txn.MAX_TOKEN}, found {plan.token}")
     if isinstance(plan.work, Sql):
@@ -221,7 +225,7 @@ def _work(fields: Fields) -> Sql | Write:
 def _sql(fields: Fields) -> Sql:
     statements = []
     for item in fields.objects("statements"):
-        text = item.text("text")
+        text = _as_written(item.text("text"), item.place("text"))
         if not text.strip():
             raise PlanError(f"{item.place('text')}: is empty")
         statements.append(Statement(item.integer("number", 1), text, item.optional_integer("line", 0, 2**31)))
@@ -233,12 +237,26 @@ def _sql(fields: Fields) -> Sql:
     return Sql(tuple(statements))
 
 
+def _optional_as_written(fields: Fields, name: str) -> str | None:
+    text = fields.optional_text(name)
+    return None if text is None else _as_written(text, fields.place(name))
+
+
+def _as_written(text: str, place: str) -> str:
+    if "${" in text:
+        raise PlanError(
+            f"{place}: Spark would put the value of a setting or of a variable in place of ${{...}}: the job was judged by the "
+            "text as it is"
+        )
+    return text
+
+
 def _write(fields: Fields) -> Write:
     write = Write(
         table=_target(fields.object("table")),
         source=_source(fields.object("source")),
         mode=fields.one_of("mode", MODES, default="Append"),
-        replace_where=fields.optional_text("replaceWhere"),
+        replace_where=_optional_as_written(fields, "replaceWhere"),
         schema_evolution=fields.optional_boolean("schemaEvolution"),
         txn_app_id=fields.optional_text("txnAppId"),
         txn_version=fields.optional_integer("txnVersion", 0, 2**63 - 1),
@@ -261,7 +279,7 @@ def _target(fields: Fields) -> Target:
 
 def _source(fields: Fields) -> Source:
     source = Source(
-        sql=fields.optional_text("sql"),
+        sql=_optional_as_written(fields, "sql"),
         format=fields.optional_text("format"),
         path=fields.optional_text("path"),
         options=fields.optional_texts_by_name("options"),

@@ -19,6 +19,8 @@ _DELTA_PACKAGE = "org.apache.spark.sql.delta."
 _PATH_FORMATS = ("delta", "parquet")
 """Words before a quoted path that is a Delta table, or that CONVERT TO DELTA turns into one."""
 
+_NOT_THERE = ("DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND")
+
 
 class NotADeltaTableError(Exception):
     """The job names a folder or table of another kind."""
@@ -57,14 +59,28 @@ class Table:
 
 def find(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
     """The Delta tables behind a name: none while there is no such table, perhaps several for a view."""
-    if len(name) == 2 and name[0].lower() in _PATH_FORMATS:
-        name = path_name(name[1])
     try:
-        plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
+        return _behind(spark, name)
     except AnalysisException:
         # It does not exist, or not yet: then the statement creates it, or fails with a better message than this
         # check could give.
         return ()
+
+
+def find_for_sure(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
+    """Like `find`, but none only where Spark says that there is no such table."""
+    try:
+        return _behind(spark, name)
+    except AnalysisException as error:
+        if error.getErrorClass() not in _NOT_THERE:
+            raise
+        return ()
+
+
+def _behind(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
+    if len(name) == 2 and name[0].lower() in _PATH_FORMATS:
+        name = path_name(name[1])
+    plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
     leaves = plan.collectLeaves()
     found = [_table(spark, leaves.apply(index)) for index in range(leaves.length())]
     return tuple(dict.fromkeys(table for table in found if table is not None))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from py4j.java_gateway import is_instance_of
+from pyspark.errors import ParseException
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,6 +61,7 @@ _HIDING = {
     "CompoundBody": "is a SQL script",
     "ExecuteImmediateQuery": "is EXECUTE IMMEDIATE",
     "ExecuteImmediateCommand": "is EXECUTE IMMEDIATE",
+    "UnresolvedExecuteImmediate": "is EXECUTE IMMEDIATE",
 }
 
 _OF_SESSION = frozenset(
@@ -71,6 +73,10 @@ _OF_SESSION = frozenset(
         "CreateSQLFunctionCommand",
         "CreateTempViewUsing",
         "CreateViewCommand",
+        "DropFunctionCommand",
+        "RefreshFunction",
+        "RefreshResource",
+        "RefreshTable",
         "ResetCommand",
         "SetCatalogAndNamespace",
         "SetCatalogCommand",
@@ -106,6 +112,19 @@ class Statement:
     """How many writes it is: several, if INSERTs share a FROM."""
     is_of_session: bool
     """Whether it must run in every attempt, because the statements after it depend on it."""
+    is_query: bool = False
+    has_options: bool = False
+    """Whether it gives the table that it writes options of its own."""
+    setting: str | None = None
+    """The setting that it sets."""
+
+
+WRITE = "AppendData"
+"""What a write that isn't a SQL statement counts as."""
+
+
+def of_write(name: tuple[str, ...]) -> Statement:
+    return Statement("WRITE", WRITE, (name,), writes_all=True, writes=1, is_of_session=False)
 
 
 def analyse(spark: SparkSession, text: str) -> Statement:
@@ -115,8 +134,30 @@ def analyse(spark: SparkSession, text: str) -> Statement:
     names = tuple(dict.fromkeys(found.of(plan)))
     of_session = command in _OF_SESSION or (command == "DropView" and _is_temporary(spark, names))
     return Statement(
-        _OPERATIONS.get(command), command, names, command in _TARGET_FIELD, found.writes, of_session
+        _OPERATIONS.get(command),
+        command,
+        names,
+        command in _TARGET_FIELD,
+        found.writes,
+        of_session,
+        is_query=found.writes == 0 and is_query(spark, text),
+        has_options=found.has_options,
+        setting=_setting(plan) if command == "SetCommand" else None,
     )
+
+
+def is_query(spark: SparkSession, text: str) -> bool:
+    """Whether the text, which Spark can parse, only selects rows."""
+    try:
+        spark._jsparkSession.sessionState().sqlParser().parseQuery(text)
+    except ParseException:
+        return False
+    return True
+
+
+def _setting(plan: Any) -> str | None:
+    pair = plan.kv()
+    return str(pair.get()._1()) if pair.isDefined() else None
 
 
 def _is_temporary(spark: SparkSession, names: Sequence[Sequence[str]]) -> bool:
@@ -131,13 +172,14 @@ def _command(plan: Any) -> str:
 
 def _simple_name(node: Any) -> str:
     name: str = node.getClass().getSimpleName()
-    return name
+    return name.rstrip("$")  # what has no parameters is an object in Scala
 
 
 class _Names:
     def __init__(self, spark: SparkSession) -> None:
         self._gateway: Any = spark._sc._gateway
         self.writes = 0
+        self.has_options = False
 
     def of(self, plan: Any) -> Iterator[tuple[str, ...]]:
         kind = _simple_name(plan)
@@ -151,7 +193,11 @@ class _Names:
             yield _strings(getattr(plan, _PARTS[kind])())
         elif kind in _TARGET_FIELD:
             self.writes += 1
-            yield from self.of(getattr(plan, _TARGET_FIELD[kind])())
+            target = getattr(plan, _TARGET_FIELD[kind])()
+            self.has_options |= (
+                _simple_name(target) == "UnresolvedRelation" and not target.options().isEmpty()
+            )
+            yield from self.of(target)
         else:
             yield from self._of_parts(plan)
 

@@ -54,17 +54,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A statement that is ready to run: its name, and the names of the tables that it may commit to."""
+    """A statement that is ready to run."""
 
-    operation: str | None
-    command: str
-    names: Sequence[tuple[str, ...]]
+    statement: targets.Statement
     execute: Callable[[], object]
-    writes_all: bool = True
-    """Whether it writes each of these tables; otherwise it may only read some."""
-    writes: int = 1
-    is_of_session: bool = False
-    """Whether it must run in every attempt."""
 
 
 @dataclass(frozen=True)
@@ -130,33 +123,26 @@ def _prepare_sql(spark: SparkSession, statement: Statement) -> _Prepared:
     for name in found.names:
         tables.refuse_foreign_folder(spark, name)
 
-    return _Prepared(
-        found.operation,
-        found.command,
-        found.names,
-        partial(spark.sql, statement.text),
-        found.writes_all,
-        found.writes,
-        found.is_of_session,
-    )
+    return _Prepared(found, partial(spark.sql, statement.text))
 
 
 def _prepare_write(spark: SparkSession, work: Write) -> _Prepared:
     name = write.table_name(work.table)
     tables.refuse_foreign_folder(spark, name)
-    return _Prepared("WRITE", "WRITE", [name], partial(write.run, spark, work))
+    return _Prepared(targets.of_write(name), partial(write.run, spark, work))
 
 
 def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _Outcome:
     names: Sequence[tuple[str, ...]] = ()
     try:
         prepared = prepare()
-        names = prepared.names
-        if number <= context.past.last and not (prepared.is_of_session and context.something_is_left):
-            return _Outcome(_left_out(number, prepared, context.past))
-        context.fencing.refuse_several(prepared.writes)
+        found = prepared.statement
+        names = found.names
+        if number <= context.past.last and not (found.is_of_session and context.something_is_left):
+            return _Outcome(_left_out(number, found, context.past))
+        context.fencing.refuse(found)
         before = commits.versions(context.spark, names)
-        if prepared.writes_all:
+        if found.writes_all:
             context.fencing.refuse_others(before)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return _Outcome(
@@ -166,19 +152,19 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
 
 
 def _executed(context: _Context, number: int, prepared: _Prepared, before: Mapping[str, int]) -> _Outcome:
-    spark, plan, fencing = context.spark, context.plan, context.fencing
+    spark, plan, fencing, statement = context.spark, context.plan, context.fencing, prepared.statement
     text = stamp(plan, number)
     failure: Failure | None = None
     try:
         with stamped(spark, text), fencing.numbered(number):
             prepared.execute()
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
-        failure = failure_of(plan, error).about(prepared.names)
-    found, unread = _commits_since(spark, plan, prepared, before)
+        failure = failure_of(plan, error).about(statement.names)
+    found, unread = _commits_since(spark, plan, statement.names, before)
     own = [commit for commit in found if commit.user_metadata == text]
-    operation = prepared.operation or (own[0].operation if own else prepared.command)
-    if not prepared.is_of_session:
-        failure = _fenced_off(plan, fencing, prepared) or failure
+    operation = _operation(statement, own)
+    if not statement.is_of_session:
+        failure = _fenced_off(plan, fencing, statement.names) or failure
     if failure is None and unread is None:
         return _Outcome(StatementResult(number, COMMITTED if own else NO_COMMIT, operation, own))
     winner = completed(failure.winner, found) if failure is not None and failure.has_winner else None
@@ -187,27 +173,30 @@ def _executed(context: _Context, number: int, prepared: _Prepared, before: Mappi
     )
 
 
-def _left_out(number: int, prepared: _Prepared, past: Done) -> StatementResult:
+def _left_out(number: int, statement: targets.Statement, past: Done) -> StatementResult:
     own = past.of(number)
-    operation = prepared.operation or (own[0].operation if own else prepared.command)
-    return StatementResult(number, ALREADY_COMMITTED, operation, own)
+    return StatementResult(number, ALREADY_COMMITTED, _operation(statement, own), own)
 
 
-def _fenced_off(plan: Plan, fencing: Unfenced, prepared: _Prepared) -> Failure | None:
+def _operation(statement: targets.Statement, own: Sequence[Commit]) -> str:
+    return statement.operation or (own[0].operation if own else statement.command)
+
+
+def _fenced_off(plan: Plan, fencing: Unfenced, names: Sequence[tuple[str, ...]]) -> Failure | None:
     """A later attempt's fence explains whatever came of the statement: Delta aborts what was under way, and skips, without
     a word, what comes later."""
     try:
-        fencing.look(prepared.names)
+        fencing.look(names)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return failure_of(plan, error)
     return None
 
 
 def _commits_since(
-    spark: SparkSession, plan: Plan, prepared: _Prepared, before: Mapping[str, int]
+    spark: SparkSession, plan: Plan, names: Sequence[tuple[str, ...]], before: Mapping[str, int]
 ) -> tuple[list[Commit], Failure | None]:
     try:
-        return list(commits.since(spark, prepared.names, before)), None
+        return list(commits.since(spark, names, before)), None
     except Exception as error:  # noqa: BLE001 - reported: the statement's own outcome must not be lost over it
         return [], failure_of(plan, error)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sluice_runner import tables
+from sluice_runner import tables, targets
 from sluice_runner.plan import Source, Target, Write
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ def _exists(spark: SparkSession, name: tuple[str, ...]) -> bool:
 
 def _rows(spark: SparkSession, source: Source) -> DataFrame:
     if source.sql is not None:
+        if not targets.is_query(spark, source.sql):
+            raise targets.RefusedStatementError(
+                "nothing was written, because the source's SQL is not a query: Spark would run it before the write"
+            )
         return spark.sql(source.sql)
     options = {**source.options, **_options_from_environment(source)}
     reader = spark.read.format(source.format or "").options(**options)
