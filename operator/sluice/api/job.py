@@ -33,8 +33,7 @@ class Write(Model):
     mode: WriteMode = WriteMode.APPEND
     """Append (the default) adds rows and reads none, so hardly any other writer is in its way. Overwrite replaces all
     rows, or those of replaceWhere. OverwritePartitions replaces the partitions that the source has rows for. They
-    cannot be known beforehand: the job waits for all other writers, unless spec.writes (not supported yet) names
-    them."""
+    cannot be known beforehand: the job waits for all other writers, unless spec.writes names them."""
     replace_where: GivenPredicate | None = None
     """With mode Overwrite, replaces only the rows that match this predicate, such as "date = DATE '2026-11-19'" or
     "date = :day" with a parameter. All rows of the source must match it as well. On partition columns it lets the job
@@ -333,8 +332,9 @@ class DeltaWriteJobSpec(Model):
     """What the job does to each table, declared. Required with application. With sql, write and stream it replaces
     what Sluice understands from them: a promise that you keep, for what the SQL cannot say."""
     writes: Annotated[tuple[GivenPredicate, ...], Field(max_length=8), Checked(NOT_EMPTY)] | None = None
-    """Predicates that hold for every row this job adds to its one table, such as "date = DATE '2026-11-19'": a
-    promise that lets it run beside more jobs where the SQL alone does not bound its rows. The runner checks it."""
+    """Predicates on partition columns that hold for every row this job adds to its one table, such as "date = DATE
+    '2026-11-19'": a promise that lets it run beside more jobs where the SQL alone does not bound its rows. The driver
+    makes no commit that breaks it: the job fails instead (PromiseBrokenException). The table must be there already."""
     run_key: RunKey | None = None
     """Names one logical run, such as orders/2026-11-19: within the namespace the same run key never takes effect
     twice, even when GitOps creates a finished job again. A job with the same key and another spec fails as

@@ -47,11 +47,6 @@ JOBS_REFUSED_FOR = (
         "this version of Sluice does not remember run keys, so a job that is created again would run again: remove the field",
     ),
     NotYet(
-        "writes",
-        "this version of Sluice does not check at the end of a run that it kept the promise; remove it: the job then waits "
-        "as if it wrote everywhere",
-    ),
-    NotYet(
         "retry",
         "this version of Sluice does not run a failed job again; remove it, or set limit: 0",
         unless="limit: 0",
@@ -109,10 +104,3 @@ def what_has_no_effect(spec: DeltaTablePolicySpec) -> Iterator[str]:
     for one in WITHOUT_EFFECT_IN_POLICIES:
         if one.is_asked_for(spec):
             yield f"spec.{one.path} has no effect yet: {one.why}"
-
-
-def beside_advice_to_set(path: str) -> str:
-    """Returns what advice to set this field of a job must add: nothing, once the operator runs jobs that set it."""
-    if all(one.path != path for one in JOBS_REFUSED_FOR):
-        return ""
-    return "this version's operator does not run jobs with it yet"

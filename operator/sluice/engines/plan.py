@@ -10,7 +10,7 @@ from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.profile import RuntimeProfile
-from sluice.footprint import text_of, texts_of
+from sluice.footprint import promise_at, text_of, texts_of
 
 PLAN_VERSION = 2
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
@@ -42,6 +42,8 @@ def plan_for(
         },
     }
     texts = texts_of(spec)
+    if spec.writes is not None:
+        plan["writes"] = [text_of(texts, promise_at(number)) for number in range(len(spec.writes))]
     if spec.sql is not None:
         statements = [
             {"number": statement.number, "text": statement.runs, "line": statement.line}

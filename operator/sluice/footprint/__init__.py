@@ -13,7 +13,7 @@ from sluice.footprint.model import (
     unknown_footprints,
 )
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
-from sluice.footprint.sql.parameters import text_of
+from sluice.footprint.sql.parameters import promise_at, text_of
 from sluice.footprint.sql.settings import refused_settings
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.write import Texts
@@ -32,6 +32,7 @@ __all__ = [
     "TableFootprint",
     "Texts",
     "footprint_of",
+    "promise_at",
     "refused_settings",
     "split",
     "text_of",

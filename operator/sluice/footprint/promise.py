@@ -8,12 +8,14 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, TableFootprint
 from sluice.footprint.regions import united
 from sluice.footprint.sql.reading import Reading, partitions
-from sluice.predicates import conjunction, disjoint, overlap, to_sql
+from sluice.predicates import Predicate, compiled, conjunction, disjoint, overlap, to_sql
 
 
 def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]) -> TableFootprint:
     """Bounds new rows by the promise; rows that are only rewritten, as by OPTIMIZE, stay where they are."""
-    region = partitions(conjunction(reading.predicate(text) for text in promise))
+    held = conjunction(reading.predicate(text) for text in promise)
+    _refuse_what_no_log_tells(held, reading)
+    region = partitions(held)
     if not footprint.data_change or footprint.adds.is_empty:
         return footprint
     if disjoint(region, footprint.adds):
@@ -34,3 +36,16 @@ def promised(footprint: TableFootprint, reading: Reading, promise: Sequence[str]
     new = overlap(footprint.adds, region)
     rewritten = NOTHING if footprint.keeps_no_row else footprint.removes
     return replace(footprint, adds=united([rewritten, new]), writes_advice=None)
+
+
+def _refuse_what_no_log_tells(held: Predicate, reading: Reading) -> None:
+    """Refuses conditions on other columns than those by which a commit's files are kept apart: nobody could check them."""
+    if reading.facts is None:
+        return
+    other = sorted({column.name for column in compiled(held).columns.values() if not column.is_partition})
+    if other:
+        columns = ", ".join(column.name for column in reading.facts.columns.partition_columns)
+        raise NotUnderstoodError(
+            f"spec.writes names {', '.join(other)}, which no commit tells: promise only what the partition columns say"
+            f" ({columns or 'the table has none'})"
+        )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.not_yet import beside_advice_to_set
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.jobs import Job
 from sluice.offline.knowledge import Knowledge
@@ -79,8 +78,7 @@ def _promised_writes(job: Job, footprint: JobFootprint, knowledge: Knowledge) ->
     if found is None:
         return None
     line = Line("spec.writes", "", f'writes: ["{condition}"]')
-    aside = beside_advice_to_set("writes")
-    because = f"all rows that it adds have {condition}" + (f"; {aside}" if aside else "")
+    because = f"all rows that it adds have {condition}"
     return Change(job.name, (line,), keeps_result=False, because=because, footprint=found)
 
 

@@ -47,7 +47,8 @@ def first_of(work: Document, count: int) -> Document:
 def died_after(spark: SparkSession, work: Document, count: int, run_key: str, *tables: Path) -> None:
     document = attempt(1, first_of(work, count), run_key, *tables)
     document["run"]["closes"] = False
-    assert run_here(spark, document)["outcome"] == "Succeeded"
+    result = run_here(spark, document)
+    assert result["outcome"] == "Succeeded", result["exception"]
 
 
 def rows(spark: SparkSession, table: Path) -> list[tuple[int, str, str]]:
@@ -366,9 +367,10 @@ def test_a_table_that_an_earlier_attempt_creates_behind_a_retry_is_for_a_person_
         wait_for(lambda: freeze.is_reached() or running.done(), "the retry's fence")
         late = attempt(1, sql(*(item["text"] for item in work["sql"]["statements"][1:])), "unheld", new)
         late["run"] |= {"appId": "sluice/sales/behind", "closes": False}
-        assert run_here(spark.newSession(), late)["outcome"] == "Succeeded"
+        created = run_here(spark.newSession(), late)
         freeze.lift()
         result = running.result(timeout=300)
+    assert created["outcome"] == "Succeeded", created
     assert (result["outcome"], result["exception"]["class"]) == ("Failed", "HistoryLost"), result
     assert len(rows(spark, new)) == 1
 

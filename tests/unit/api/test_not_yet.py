@@ -15,7 +15,6 @@ from sluice.api.not_yet import (
     WITHOUT_EFFECT_IN_POLICIES,
     WRITTEN_INTO_NO_POLICY,
     NotYet,
-    beside_advice_to_set,
 )
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
@@ -101,7 +100,6 @@ def test_a_description_that_names_what_is_not_supported_yet_says_so() -> None:
     assert said == {
         ("DeltaWriteJob.spec.priority", "ageAfter"): True,
         ("DeltaWriteJob.spec.admission.timeout", "defaultTimeout"): True,
-        ("DeltaWriteJob.spec.write.mode", "spec.writes"): True,
         ("DeltaWriteJob.status.phase", "Paused"): True,
     }
 
@@ -112,10 +110,3 @@ def test_a_description_that_names_what_is_not_supported_yet_says_so() -> None:
 )
 def test_the_docs_list_exactly_these_fields(heading: str, fields: tuple[NotYet, ...]) -> None:
     assert told_by_the_docs(heading) == {one.path: one.unless for one in fields}
-
-
-def test_advice_to_set_a_field_is_qualified_only_while_it_is_refused() -> None:
-    assert {one.path for one in JOBS_REFUSED_FOR if beside_advice_to_set(one.path)} == {
-        one.path for one in JOBS_REFUSED_FOR
-    }
-    assert beside_advice_to_set("footprint") == ""

@@ -133,7 +133,6 @@ def test_rows_that_may_land_anywhere_can_be_promised(folder: Path) -> None:
     advice = explained(folder, sql)["advice"]
     assert [one["lines"][0]["after"] for one in advice] == ["writes: [\"date = DATE '2026-11-18'\"]"]
     assert not advice[0]["keepsResult"]
-    assert advice[0]["because"].endswith("; this version's operator does not run jobs with it yet")
 
 
 def test_a_pipe_gets_plain_lines_within_the_width(folder: Path) -> None:

@@ -67,6 +67,16 @@ def test_the_largest_incompressible_job_is_cut_into_arguments_that_linux_takes()
     assert plan_from_arguments(arguments) == plan
 
 
+def test_a_promise_goes_to_the_runner_with_its_values() -> None:
+    spec = {
+        "sql": "INSERT INTO t SELECT * FROM s WHERE :day > DATE '2026-01-01'",
+        "writes": ["date = :day", "region IN ('eu', 'us')"],
+        "parameters": {"day": {"date": "2026-11-19"}},
+    }
+    plan = decode(plan_arguments(plan_of(spec)))
+    assert plan.writes == ("date = DATE'2026-11-19'", "region IN ('eu', 'us')")
+
+
 def test_values_stand_in_the_place_of_parameters_as_literals_of_their_types() -> None:
     parameters = {
         "s": {"string": "it's ${x}"},

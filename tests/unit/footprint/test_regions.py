@@ -191,6 +191,10 @@ def test_parameters_are_bound() -> None:
             {"sql": "UPDATE {t} SET v = 'x'", "writes": ["nope = 1"]},
             r"^spec.writes, line 1, column 1: there is no column nope",
         ),
+        (
+            {"sql": "INSERT INTO {t} SELECT * FROM s", "writes": [ON_E, "id > 5 OR v = 'x'"]},
+            r"spec.writes names id, v, which no commit tells: promise only what the partition columns say",
+        ),
         ({"sql": "SET spark.sql.shuffle.partitions = 1"}, "no statement that writes"),
         (
             {"sql": "CREATE TEMP VIEW v AS SELECT id, d AS date FROM {t}; DELETE FROM v WHERE date = 1"},

@@ -58,6 +58,7 @@ def write_plan(**changes: object) -> Document:
 def test_a_plan_of_statements_is_read() -> None:
     plan = decoded(sql_plan())
     assert isinstance(plan.work, Sql)
+    assert plan.writes == ()
     assert [statement.text for statement in plan.work.statements] == ["OPTIMIZE t"]
     assert (plan.job.namespace, plan.job.name, plan.job.uid) == ("sales", "daily", "1d3f")
     assert (plan.attempt, plan.token, plan.run_key, plan.spec_hash) == (
@@ -152,6 +153,10 @@ REFUSED: list[tuple[str, object, str]] = [
     ("a replaced part that Spark would fill in", write_plan(mode="Overwrite", replaceWhere="a = ${x}"), r"replaceWhere: Spark"),
     ("a token below the first one", sql_plan(run={**RUN, "firstToken": 2**40}), r"firstToken: the job's first attempt has"),
     ("an unknown field of the run", sql_plan(run={**RUN, "x": 1}), r"plan\.run: unknown field x"),
+    ("a promise that is a string", sql_plan(writes="d = 1"), r"plan\.writes: expected a list that is not empty"),
+    ("an empty promise", sql_plan(writes=["d = 1", " "]), r"plan\.writes\[1\]: is empty"),
+    ("a promise that is a number", sql_plan(writes=[1]), r"plan\.writes\[0\]: expected a string"),
+    ("a promise that Spark would fill in", sql_plan(writes=["d = ${x}"]), r"plan\.writes\[0\]: Spark would put"),
     ("parameters", sql_plan(parameters={"n": 1}), r"plan: unknown field parameters"),
 ]  # fmt: skip
 

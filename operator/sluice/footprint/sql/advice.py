@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable
 
 from sluice.api.job import Operation
-from sluice.api.not_yet import beside_advice_to_set
 from sluice.footprint.operations import WRITES_ROWS
 from sluice.tables import TableFacts, TableKey
 
@@ -40,12 +39,6 @@ def how_to_know(table: TableKey, operation: Operation) -> str | None:
 
 def how_to_promise(facts: TableFacts | None) -> str | None:
     if facts is None or not facts.columns.columns:
-        return f"say where its rows land: {the_promise()}, such as \"date = DATE '2026-11-19'\""
+        return "say where its rows land: spec.writes, such as \"date = DATE '2026-11-19'\""
     names = " and ".join(column.name for column in facts.columns.partition_columns)
-    return f"say where its rows land: {the_promise()}, a condition on {names}" if names else None
-
-
-def the_promise() -> str:
-    """Names spec.writes, and says if the operator refuses it."""
-    aside = beside_advice_to_set("writes")
-    return f"spec.writes ({aside})" if aside else "spec.writes"
+    return f"say where its rows land: spec.writes, a condition on {names}" if names else None

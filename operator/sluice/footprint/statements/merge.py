@@ -12,7 +12,6 @@ from sluice.footprint.queries.cells import Cell, Constant, called, conditions_on
 from sluice.footprint.queries.reads import reads_of
 from sluice.footprint.queries.rows import ANY_ROW, Row, rows_of, said_of
 from sluice.footprint.regions import EVERYTHING, united
-from sluice.footprint.sql.advice import the_promise
 from sluice.footprint.sql.nodes import UNDERSTOOD, has_only
 from sluice.footprint.sql.reading import Reading, partitions, there
 from sluice.footprint.statements.by_row import against_rows, filters_target
@@ -303,7 +302,7 @@ def merge(reading: Reading) -> TableFootprint:
         widened=source.widened,
         reads_advice=found.how_to_read_less() if recorded.is_everything else None,
         writes_advice="say where its new rows land: with a condition on the source's column in WHEN NOT MATCHED, a filter in "
-        f"the source query, or {the_promise()}"
+        "the source query, or spec.writes"
         if adds.is_everything and found.brings_rows_anywhere(rewritten) and _has_partitions(reading)
         else None,
     )

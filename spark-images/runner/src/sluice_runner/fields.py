@@ -74,6 +74,15 @@ class Fields:
             self._expected("a list that is not empty", name, value)
         return [Fields(item, f"{self.place(name)}[{index}]") for index, item in enumerate(value)]
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self._required(name)
+        if not isinstance(value, list) or not value:
+            self._expected("a list that is not empty", name, value)
+        for index, item in enumerate(value):
+            if not isinstance(item, str):
+                raise PlanError(f"{self.place(name)}[{index}]: expected a string, found {_shown(item)}")
+        return tuple(value)
+
     def optional_texts_by_name(self, name: str) -> Mapping[str, str]:
         if not self._skip_null(name):
             return {}

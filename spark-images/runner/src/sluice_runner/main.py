@@ -74,7 +74,7 @@ class _Driver:
         self._say(f"attempt {plan.attempt} of job {plan.job.namespace}/{plan.job.name}, run {plan.run_key}")
         self._hide(Mask([*secrets(plan, os.environ), *secret_by_name(hiding.settings())]))
         hiding.hide_from_log(self.mask)
-        self._spark = session.start(plan.assumed)
+        self._spark = session.start(plan.assumed, gated=bool(plan.writes))
         hiding.hide_from_log(self.mask)  # again: a session that starts may configure the log anew
         hiding.hide_from_plans(self._spark, plan)
         teller = Teller(self._progress, self.mask)

@@ -100,6 +100,8 @@ class Plan:
     assumed: Assumed
     run: Run | None = None
     """Absent: nothing is fenced, and nothing is left out because it was done before."""
+    writes: tuple[str, ...] = ()
+    """Conditions that hold for all rows that the job adds; only such commits are made. Absent: it may add rows anywhere."""
 
 
 def decode(arguments: Sequence[str]) -> Plan:
@@ -165,6 +167,7 @@ def _plan(fields: Fields) -> Plan:
         token=fields.integer("token", minimum=0),
         work=_work(fields),
         assumed=_assumed(fields.object("assumed")),
+        writes=_promise(fields) if fields.has("writes") else (),
         run=_run(fields.object("run")) if fields.has("run") else None,
     )
     job.end()
@@ -172,6 +175,15 @@ def _plan(fields: Fields) -> Plan:
     if plan.run is not None:
         _refuse_what_has_no_txn_version(plan, plan.run)
     return plan
+
+
+def _promise(fields: Fields) -> tuple[str, ...]:
+    conditions = fields.texts("writes")
+    for index, text in enumerate(conditions):
+        place = f"{fields.place('writes')}[{index}]"
+        if not _as_written(text, place).strip():
+            raise PlanError(f"{place}: is empty")
+    return conditions
 
 
 def _run(fields: Fields) -> Run:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sluice_runner.targets import RefusedStatementError, Statement
 
-_ONE_TABLE = frozenset(
+WRITES_ONE_TABLE = frozenset(
     {
         "AddColumns",
         "AlterColumn",
@@ -100,7 +100,7 @@ def _why(statement: Statement) -> str | None:
             f"it is {statement.writes} writes in one, which cannot be told apart in a log: write each INSERT as a statement of its "
             "own"
         )
-    if not statement.is_query and statement.command not in _ONE_TABLE | _AGAIN:
+    if not statement.is_query and statement.command not in WRITES_ONE_TABLE | _AGAIN:
         return (
             f"another attempt of the run could not tell whether it is done, nor run it again ({statement.command}): put it into a "
             "job of its own, without a run key"

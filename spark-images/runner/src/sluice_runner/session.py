@@ -27,16 +27,22 @@ def completed(configured: Mapping[str, str]) -> dict[str, str]:
     return added
 
 
-def start(assumed: Assumed) -> SparkSession:
+def start(assumed: Assumed, *, gated: bool = False) -> SparkSession:
+    """`gated`: commits are to be held to a promise."""
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an image without PySpark must still report that
     from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    from sluice_runner import promise  # noqa: PLC0415
 
     # Without its JVM, SparkConf is empty: what spark-submit was told is known there.
     SparkContext._ensure_initialized()
     configured = dict(SparkConf().getAll())
     refuse_other_settings(configured, assumed)
+    added = completed(configured)
+    if gated:
+        added |= promise.gated(configured)
     builder = SparkSession.builder
-    for key, value in completed(configured).items():
+    for key, value in added.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     refuse_another_spark(spark, assumed)

@@ -56,6 +56,10 @@ class Table:
         found: Mapping[str, Any] = json.loads(self._index.getSnapshot().metadata().schemaString())
         return found
 
+    def partition_columns(self) -> tuple[str, ...]:
+        found = self._index.getSnapshot().metadata().partitionColumns()
+        return tuple(found.apply(index) for index in range(found.length()))
+
 
 def find(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
     """The Delta tables behind a name: none while there is no such table, perhaps several for a view."""
@@ -72,9 +76,17 @@ def find_for_sure(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]
     try:
         return _behind(spark, name)
     except AnalysisException as error:
-        if error.getErrorClass() not in _NOT_THERE:
+        if _code_of(error) not in _NOT_THERE:
             raise
         return ()
+
+
+def _code_of(error: AnalysisException) -> str | None:
+    tell = (
+        getattr(error, "getCondition", None) or error.getErrorClass
+    )  # by its name since Spark 4, and before
+    code: str | None = tell()
+    return code
 
 
 def _behind(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:

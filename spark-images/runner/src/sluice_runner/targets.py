@@ -87,6 +87,8 @@ _OF_SESSION = frozenset(
 )
 """Commands that change what the next statements mean, in this session alone."""
 
+_SPARKS_OWN = "__"
+"""Before the names of options by which Spark's parser leaves word for its analyser."""
 _PLAN = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _TIME_TRAVEL = "org.apache.spark.sql.catalyst.TimeTravel"
 _TABLE_IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
@@ -194,9 +196,7 @@ class _Names:
         elif kind in _TARGET_FIELD:
             self.writes += 1
             target = getattr(plan, _TARGET_FIELD[kind])()
-            self.has_options |= (
-                _simple_name(target) == "UnresolvedRelation" and not target.options().isEmpty()
-            )
+            self.has_options |= _simple_name(target) == "UnresolvedRelation" and _has_options(target)
             yield from self.of(target)
         else:
             yield from self._of_parts(plan)
@@ -222,6 +222,10 @@ class _Names:
     def _is(self, part: Any, java_class: str) -> bool:
         found: bool = is_instance_of(self._gateway, part, java_class)
         return found
+
+
+def _has_options(relation: Any) -> bool:
+    return any(not name.startswith(_SPARKS_OWN) for name in relation.options().keySet())
 
 
 def _strings(sequence: Any) -> tuple[str, ...]:

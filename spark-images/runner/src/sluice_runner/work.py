@@ -20,6 +20,7 @@ from sluice_runner.fencing import Unfenced, fencing_of
 from sluice_runner.masking import mask_of
 from sluice_runner.past import Done
 from sluice_runner.plan import Plan, Sql, Statement, Write
+from sluice_runner.promise import Gate
 from sluice_runner.result import (
     ALREADY_COMMITTED,
     COMMITTED,
@@ -67,6 +68,7 @@ class _Context:
     spark: SparkSession
     plan: Plan
     fencing: Unfenced
+    gate: Gate
     past: Done
     something_is_left: bool
 
@@ -87,7 +89,7 @@ def run(spark: SparkSession, progress: Progress) -> Result:
         past = fencing.begin(last)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return progress.failed(failure_of(plan, error))
-    context = _Context(spark, plan, fencing, past, past.last < last)
+    context = _Context(spark, plan, fencing, Gate(spark, plan.writes), past, past.last < last)
     for number, prepare in steps:
         progress.running = number
         began = time.monotonic()
@@ -156,12 +158,14 @@ def _executed(context: _Context, number: int, prepared: _Prepared, before: Mappi
     text = stamp(plan, number)
     failure: Failure | None = None
     try:
+        context.gate.hold(statement)
         with stamped(spark, text), fencing.numbered(number):
             prepared.execute()
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         failure = failure_of(plan, error).about(statement.names)
     found, unread = _commits_since(spark, plan, statement.names, before)
     own = [commit for commit in found if commit.user_metadata == text]
+    failure = failure or _unchecked(context, own)
     operation = _operation(statement, own)
     if not statement.is_of_session:
         failure = _fenced_off(plan, fencing, statement.names) or failure
@@ -189,6 +193,14 @@ def _fenced_off(plan: Plan, fencing: Unfenced, names: Sequence[tuple[str, ...]])
         fencing.look(names)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return failure_of(plan, error)
+    return None
+
+
+def _unchecked(context: _Context, own: Sequence[Commit]) -> Failure | None:
+    try:
+        context.gate.refuse_unchecked(own)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
+        return failure_of(context.plan, error)
     return None
 
 

@@ -1,0 +1,73 @@
+package dev.sluice.delta;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.StringJoiner;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * The conditions that a job promised for all rows that it adds to one table, as expressions of Spark's over the
+ * table's partition columns, so that they mean here what they mean in a query.
+ */
+public final class PartitionPromise {
+
+    private final String text;
+    private final String[] names;
+    private final String[] columns;
+    private final Expression[] conditions;
+
+    /**
+     * @param text the conditions, for people
+     * @param names the partition columns
+     * @param columns the same as the log calls them
+     * @param conditions over a row of the columns' texts in the log; all must hold
+     */
+    public PartitionPromise(String text, String[] names, String[] columns, Expression[] conditions) {
+        this.text = Objects.requireNonNull(text);
+        this.names = names.clone();
+        this.columns = columns.clone();
+        this.conditions = conditions.clone();
+        if (names.length != columns.length) {
+            throw new IllegalArgumentException("each column needs its name in the log");
+        }
+        holds(new Object[columns.length]); // what can't be computed shall not wait for a commit to say so
+    }
+
+    String text() {
+        return text;
+    }
+
+    /** A file's partition in the words that people know it by. */
+    String named(JsonNode partitionValues) {
+        StringJoiner named = new StringJoiner("/");
+        for (int index = 0; index < columns.length; index++) {
+            named.add(names[index] + "=" + partitionValues.path(columns[index]).asText());
+        }
+        return named.length() == 0 ? "the table" : named.toString();
+    }
+
+    /** Whether it holds for the rows of a file with these partition values, which must name each column. */
+    boolean holds(JsonNode partitionValues) {
+        Object[] texts = new Object[columns.length];
+        for (int index = 0; index < columns.length; index++) {
+            JsonNode value = partitionValues.get(columns[index]);
+            if (value == null) {
+                throw new PromiseBrokenException(
+                        "a file has no value for the partition column " + columns[index] + ", but only "
+                                + partitionValues + ": have the table's partition columns changed meanwhile?");
+            }
+            // Delta keeps a null and an empty string alike.
+            boolean isNull = value.isNull() || value.asText().isEmpty();
+            texts[index] = isNull ? null : UTF8String.fromString(value.asText());
+        }
+        return holds(texts);
+    }
+
+    private boolean holds(Object[] texts) {
+        GenericInternalRow row = new GenericInternalRow(texts);
+        return Arrays.stream(conditions).allMatch(condition -> Boolean.TRUE.equals(condition.eval(row)));
+    }
+}
