@@ -169,7 +169,6 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
     ("field", "value"),
     [
         ("runKey", "nightly/2026-11-19"),
-        ("writes", ["date = DATE '2026-11-19'"]),
         ("retry", {"limit": 1}),
         ("retry", {}),
         ("activeDeadlineSeconds", 60),

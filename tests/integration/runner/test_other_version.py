@@ -1,0 +1,40 @@
+"""Runs, fences and promises hold on the other pair of Spark and Delta as well: the same tests, under its Python and its jars."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+TESTS = ("test_conflicts.py", "test_promises.py", "test_run_keys.py")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_the_other_pair_of_versions_behaves_alike(tmp_path: Path) -> None:
+    python, jars = os.environ["SLUICE_SPARK35_PYTHON"], os.environ["SLUICE_SPARK35_JARS"]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+        "PYSPARK_PYTHON": python,
+        "SLUICE_SPARK_JARS": jars,
+        "PYTHONPATH": f"{ROOT / 'spark-images' / 'runner' / 'src'}:{ROOT / 'tests'}",
+    }
+    run = subprocess.run(
+        [
+            *(python, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "addopts="),
+            *("--confcutdir", str(HERE), "--basetemp", str(tmp_path / "base")),
+            *(str(HERE / name) for name in TESTS),
+        ],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-4_000:]
+    assert "passed" in run.stdout
