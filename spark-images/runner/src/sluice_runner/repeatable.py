@@ -5,7 +5,7 @@ Those whose commits bear the run's txn version and prove them done, and those th
 
 from __future__ import annotations
 
-from sluice_runner.targets import RefusedStatementError, Statement
+from sluice_runner.targets import CHANGE_THE_SESSION, RefusedStatementError, Statement
 
 WRITES_ONE_TABLE = frozenset(
     {
@@ -43,15 +43,10 @@ WRITES_ONE_TABLE = frozenset(
 )
 """Writes of one table. Not DROP FEATURE, which commits several times, waits in between, and may cut off the log."""
 
-_AGAIN = frozenset(
+_AGAIN = CHANGE_THE_SESSION | frozenset(
     {
         "AlterViewAs",
-        "ClearCacheCommand",
-        "CreateFunctionCommand",
-        "CreateSQLFunctionCommand",
-        "CreateTempViewUsing",
         "CreateView",
-        "CreateViewCommand",
         "DescribeColumn",
         "DescribeDeltaDetailCommand",
         "DescribeDeltaHistory",
@@ -59,17 +54,8 @@ _AGAIN = frozenset(
         "DescribeNamespace",
         "DescribeQueryCommand",
         "DescribeRelation",
-        "DropFunctionCommand",
         "DropView",
         "ExplainCommand",
-        "RefreshFunction",
-        "RefreshResource",
-        "RefreshTable",
-        "ResetCommand",
-        "SetCatalogAndNamespace",
-        "SetCatalogCommand",
-        "SetCommand",
-        "SetNamespaceCommand",
         "SetViewProperties",
         "ShowColumns",
         "ShowCreateTable",
@@ -78,7 +64,6 @@ _AGAIN = frozenset(
         "ShowTableProperties",
         "ShowTables",
         "ShowViews",
-        "UncacheTable",
     }
 )
 """Not CACHE, nor variables: another attempt would fill them with what the tables hold by then."""

@@ -64,10 +64,9 @@ _HIDING = {
     "UnresolvedExecuteImmediate": "is EXECUTE IMMEDIATE",
 }
 
-_OF_SESSION = frozenset(
+_FILL_A_CACHE = frozenset({"CacheTable", "CacheTableAsSelect"})
+CHANGE_THE_SESSION = frozenset(
     {
-        "CacheTable",
-        "CacheTableAsSelect",
         "ClearCacheCommand",
         "CreateFunctionCommand",
         "CreateSQLFunctionCommand",
@@ -85,7 +84,8 @@ _OF_SESSION = frozenset(
         "UncacheTable",
     }
 )
-"""Commands that change what the next statements mean, in this session alone."""
+"""Commands that change what the next statements mean, in this session alone, and hold no table's rows."""
+_OF_SESSION = CHANGE_THE_SESSION | _FILL_A_CACHE
 
 _SPARKS_OWN = "__"
 """Before the names of options by which Spark's parser leaves word for its analyser."""

@@ -99,10 +99,9 @@ def run(spark: SparkSession, progress: Progress) -> Result:
         if outcome.failure is not None:
             return progress.failed(outcome.failure, outcome.winner)
     progress.running = None
-    try:
-        fencing.close()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
-        return progress.failed(failure_of(plan, error))
+    failure = _failure_in(plan, fencing.close)
+    if failure is not None:
+        return progress.failed(failure)
     return progress.succeeded(nothing_was_left=not context.something_is_left)
 
 
@@ -165,10 +164,12 @@ def _executed(context: _Context, number: int, prepared: _Prepared, before: Mappi
         failure = failure_of(plan, error).about(statement.names)
     found, unread = _commits_since(spark, plan, statement.names, before)
     own = [commit for commit in found if commit.user_metadata == text]
-    failure = failure or _unchecked(context, own)
+    failure = failure or _failure_in(plan, partial(context.gate.refuse_unchecked, own))
     operation = _operation(statement, own)
     if not statement.is_of_session:
-        failure = _fenced_off(plan, fencing, statement.names) or failure
+        # A later attempt's fence explains whatever came of the statement: Delta aborts what was under way, and skips,
+        # without a word, what comes later.
+        failure = _failure_in(plan, partial(fencing.look, statement.names)) or failure
     if failure is None and unread is None:
         return _Outcome(StatementResult(number, COMMITTED if own else NO_COMMIT, operation, own))
     winner = completed(failure.winner, found) if failure is not None and failure.has_winner else None
@@ -186,21 +187,11 @@ def _operation(statement: targets.Statement, own: Sequence[Commit]) -> str:
     return statement.operation or (own[0].operation if own else statement.command)
 
 
-def _fenced_off(plan: Plan, fencing: Unfenced, names: Sequence[tuple[str, ...]]) -> Failure | None:
-    """A later attempt's fence explains whatever came of the statement: Delta aborts what was under way, and skips, without
-    a word, what comes later."""
+def _failure_in(plan: Plan, step: Callable[[], None]) -> Failure | None:
     try:
-        fencing.look(names)
+        step()
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return failure_of(plan, error)
-    return None
-
-
-def _unchecked(context: _Context, own: Sequence[Commit]) -> Failure | None:
-    try:
-        context.gate.refuse_unchecked(own)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
-        return failure_of(context.plan, error)
     return None
 
 
