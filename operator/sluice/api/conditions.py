@@ -21,7 +21,7 @@ class Condition(Model):
 
     type: Annotated[str, Field(min_length=1, max_length=63)]
     """Ready: the wanted state is reached. Reconciling: work is under way. Stalled: it ended in failure, or cannot go
-    on by itself."""
+    on by itself. FootprintHeld, of a job: whether its commits touched only what it was judged to touch."""
     status: ConditionStatus
     """True, False or Unknown."""
     observed_generation: Annotated[Int64, Field(ge=0)]

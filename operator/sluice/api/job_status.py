@@ -215,6 +215,9 @@ class Attempt(Model):
     """The outcome in a sentence; until then, why its SparkApplication cannot be created."""
     commits: Annotated[tuple[Commit, ...], Field(max_length=MAX_COMMITS)] = ()
     """Commits that it made."""
+    footprint_held: StrictBool | None = None
+    """Whether its commits touched only what the job was judged to touch. Absent: nobody has looked at all of them. Where it
+    is false, jobs with this very spec are taken to touch all of their tables, for as long as this job is there."""
     exception: AttemptException | None = None
     """Why it failed."""
     progress: AttemptProgress | None = None
@@ -239,7 +242,7 @@ class DeltaWriteJobStatus(Model):
     message: Text | None = None
     """Why, in a sentence, and what happens next."""
     conditions: ConditionList = ()
-    """Ready, Reconciling and Stalled by the kstatus convention."""
+    """Ready, Reconciling and Stalled by the kstatus convention, and FootprintHeld once a run's commits were looked at."""
     run_key: Annotated[str, Field(max_length=128)] | None = None
     """The run key in force."""
     tables: Text | None = None

@@ -237,6 +237,7 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
         spec_hash=attempt.hash,
         attempt=attempt.number,
         token=attempt.token,
+        touched=job.footprint.tables,
     )
     return AttemptRun(
         namespace=job.namespace,

@@ -25,9 +25,9 @@ from sluice.lifecycle import withdrawal
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
 from sluice.lifecycle.restoring import restored
-from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.status import STRAYED, StatusChange
 
 logger = logging.getLogger(__name__)
 
@@ -139,8 +139,11 @@ class Attempts:
         ended = closed(attempt, seen, logs, datetime.now(UTC), deleted=deleted)
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
-        await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended))
+        said = footprint_said(seen)
+        await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended, footprint=said))
         await self.events.tell(job, reason, message, warning=phase is Phase.FAILED)
+        if said is not None and not said.is_held:
+            await self.events.tell(job, STRAYED, said.message, warning=True)
         self.logs.forget(job, attempt)
         logger.info("%s: %s: %s", job.key, reason, message)
         await self.leftovers.retire(job.uid)

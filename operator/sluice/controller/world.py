@@ -21,6 +21,7 @@ from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.statuses import Statuses
+from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Works
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
@@ -36,6 +37,7 @@ class World:
         self._profiles = profiles
         self._works = Works()
         self._statuses = Statuses()
+        self._strayed = Strayed()
         self.resting = Resting()
         """Jobs that are judged anew when a table turns out to be different."""
         self.settled: set[str] = set()
@@ -247,17 +249,28 @@ class World:
                 self._ending_namespaces.discard(now["metadata"]["namespace"])  # another one of that name
             job = known.now(now, self.declarations.names) if known else self._arrived(now)
             self.jobs[uid] = job
+            self._heed_strayed(self._strayed.seen(uid, now))
             if uid in self.resting and finished.is_over(now):
                 self.settled.add(uid)
             self.mark(uid)
             self.phases[_phase_in(now)] += 1
         elif before is not None:
             del self.jobs[uid_of(before)]
+            self._strayed.gone(uid_of(before))
             if uid_of(before) in self.resting:
                 self.settled.add(uid_of(before))
             self.mark(uid_of(before))
         if before is not None:
             self.phases[_phase_in(before)] -= 1
+
+    def _heed_strayed(self, hashes: frozenset[str]) -> None:
+        """Judges jobs anew whose spec has just turned out to be understood wrongly."""
+        if not hashes:
+            return
+        for uid, job in self.jobs.items():
+            if job.has_spec(hashes):
+                self.jobs[uid] = job.judged_anew()
+                self.mark(uid)
 
     def _policy_changed(self, before: Json | None, now: Json | None) -> None:
         if before is None or now is None or before["metadata"]["generation"] != now["metadata"]["generation"]:
@@ -268,7 +281,15 @@ class World:
         now = datetime.now(UTC)
         names = self.declarations.names
         return JobView(
-            body, self._profiles, now, self.facts, names, self._works, self._statuses, self.resting
+            body=body,
+            profiles=self._profiles,
+            arrived_at=now,
+            facts=self.facts,
+            names=names,
+            works=self._works,
+            statuses=self._statuses,
+            strayed=self._strayed,
+            resting=self.resting,
         )
 
 

@@ -6,16 +6,21 @@ Plain text would not: Kubernetes expands `$(X)` in arguments, and Linux limits o
 import base64
 import json
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.profile import RuntimeProfile
-from sluice.footprint import promise_at, text_of, texts_of
+from sluice.footprint import TableFootprint, promise_at, text_of, texts_of
+from sluice.predicates import to_sql
+from sluice.tables import TableKey
 
 PLAN_VERSION = 2
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
 """The environment variable that tells the runner its application: its report and its driver's pod are called after it."""
 _CHUNK = 96 * 1024
+_LONGEST_CONDITION = 16 * 1024
+"""Characters; where a longer one says what is touched, the runner doesn't look whether it is."""
 
 
 def plan_for(
@@ -27,7 +32,9 @@ def plan_for(
     spec_hash: str,
     attempt: int,
     token: int,
+    touched: Sequence[TableFootprint] = (),
 ) -> dict[str, Any]:
+    """`touched`: what the job was judged to touch, by which the runner looks at its commits."""
     plan: dict[str, Any] = {
         "version": PLAN_VERSION,
         "job": job,
@@ -62,7 +69,27 @@ def plan_for(
         }
     else:
         raise ValueError("only sql and write jobs have a plan for the runner")
+    if touched:
+        is_declared = spec.footprint is not None
+        plan["touched"] = [_touched(footprint, is_declared=is_declared) for footprint in touched]
     return plan
+
+
+def _touched(footprint: TableFootprint, *, is_declared: bool) -> dict[str, Any]:
+    key = footprint.table
+    table = {"name": key.text} if key.is_name else {"path": _as_written(key)}
+    # What is declared is declared of the job as a whole.
+    found: dict[str, Any] = {"statement": None if is_declared else footprint.statement, "table": table}
+    for name, region in (("adds", footprint.adds), ("removes", footprint.removes)):
+        condition = to_sql(region)
+        if not region.is_everything and len(condition) <= _LONGEST_CONDITION:
+            found[name] = condition
+    return found
+
+
+def _as_written(key: TableKey) -> str:
+    """The location under the scheme by which the job's settings know its store."""
+    return f"{key.scheme}:{key.text.partition(':')[2]}" if key.scheme else key.text
 
 
 def option_variable(index: int) -> str:

@@ -33,6 +33,10 @@ class RunResult(Model):
     failed_operation: str | None = None
     """The operation of the statement that failed."""
     report: AttemptReport | None = None
+    strayed: tuple[str, ...] = ()
+    """What of its commits lies elsewhere than the job was judged to touch, for people."""
+    has_kept_to_footprint: bool | None = None
+    """None: nobody has looked, or not at everything."""
     commits_left_out: bool = False
     """Whether there may be more commits than these: the message had no room for them, or the runner could not look for them."""
 
@@ -54,6 +58,8 @@ def parse(message: str | None) -> RunResult | None:
             exception=_exception(content.get("exception")),
             failed_operation=_failed_operation(content),
             report=_report(content.get("report")),
+            strayed=_strayed(content.get("footprint")),
+            has_kept_to_footprint=_has_kept_to_footprint(content.get("footprint")),
             commits_left_out=_leaves_out(content),
         )
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError):
@@ -128,6 +134,18 @@ def _report(content: Any) -> AttemptReport | None:
     return AttemptReport(
         config_map=_short(content.get("configMap"), 256), missing=_short(content.get("missing"), 2048)
     )
+
+
+def _strayed(content: Any) -> tuple[str, ...]:
+    found = content.get("strayed") if isinstance(content, dict) else None
+    return tuple(str(place)[:512] for place in found[:8]) if isinstance(found, list) else ()
+
+
+def _has_kept_to_footprint(content: Any) -> bool | None:
+    if _strayed(content):
+        return False
+    is_known = isinstance(content, dict) and content.get("strayed") == [] and content.get("unlooked") is None
+    return True if is_known else None
 
 
 def _conflicting(content: dict[str, Any] | None) -> ConflictingCommit | None:

@@ -1,7 +1,7 @@
 """Reads from a job's manifest what the job touches, before anything runs."""
 
 from sluice.footprint.errors import NotUnderstoodError
-from sluice.footprint.job import footprint_of, texts_of
+from sluice.footprint.job import footprint_of, texts_of, touching_all
 from sluice.footprint.model import (
     EVERYTHING,
     NOTHING,
@@ -37,5 +37,6 @@ __all__ = [
     "split",
     "text_of",
     "texts_of",
+    "touching_all",
     "unknown_footprints",
 ]

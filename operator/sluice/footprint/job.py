@@ -233,6 +233,11 @@ def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
     )
 
 
+def touching_all(found: JobFootprint, why: str) -> JobFootprint:
+    """The footprint of a job that may do anything to the tables that it writes."""
+    return replace(found, tables=tuple(_unknown(footprint, why) for footprint in found.tables))
+
+
 def _with_compaction(tables: tuple[TableFootprint, ...], *, anywhere: bool) -> Iterator[TableFootprint]:
     """Adds auto-compaction, which rewrites small files after the job's own commit, in the partitions that it wrote or
     in any. It adds nothing where a table is unknown and the job itself may rewrite all of it."""

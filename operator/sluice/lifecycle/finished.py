@@ -17,7 +17,10 @@ from sluice.lifecycle.evidence import PROVED, is_marked
 _TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt")
-_OF_OVER_ATTEMPT = ("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome")
+_OF_OVER_ATTEMPT = (
+    *("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome"),
+    "footprintHeld",
+)
 _OF_FOOTPRINT = ("table", "statement", "operation", "reads", "writes")
 """Fields without which it couldn't be read any more."""
 _OF_ATTEMPT = {"number": int, "token": int, "hash": str, "application": str, "grantedAt": str, "outcome": str}

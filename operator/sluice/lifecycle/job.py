@@ -1,6 +1,6 @@
 """A job as the operator sees it: the object, and what was understood of it."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -9,13 +9,15 @@ from typing import Any
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
 from sluice.engines import RuntimeProfile
-from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.statuses import ReadStatus, Statuses
+from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "_footprint_from_spec", "spec_hash")
+_STRAYED = "a run of this very spec has touched more than was understood of it"
 _BY_FACTS = ("_footprint_with_facts", "footprint", "recorded")
 
 
@@ -35,6 +37,8 @@ class JobView:
     """What was read of all jobs' specs."""
     statuses: Statuses = field(default_factory=Statuses)
     """The statuses of all jobs that were read last."""
+    strayed: Strayed = field(default_factory=Strayed)
+    """Specs of which more was touched than is understood of them."""
     resting: Resting = field(default_factory=Resting)
     """Called when something is concluded from what is known of its tables."""
 
@@ -62,6 +66,12 @@ class JobView:
         return "_footprint_with_facts" in self.__dict__ and (
             table in self.tables or table in self._selected_from
         )
+
+    def has_spec(self, hashes: Container[str]) -> bool:
+        """Whether its spec was read, and has one of these hashes."""
+        if not self.is_read or isinstance(self._footprint_from_spec, NotUnderstoodError):
+            return False
+        return self.spec_hash in hashes
 
     def _concludes_from(self, names: frozenset[TableKey]) -> bool:
         """Whether anything may have been concluded from where one of these leads."""
@@ -232,9 +242,11 @@ class JobView:
     @cached_property
     def footprint(self) -> JobFootprint:
         """The footprint with what is known of its tables. A job that they refuse may touch all of them, as they will be then."""
-        if not isinstance(self._footprint_with_facts, NotUnderstoodError):
-            return self._footprint_with_facts
-        return self._on_unknown_tables(str(self._footprint_with_facts))
+        if isinstance(self._footprint_with_facts, NotUnderstoodError):
+            return self._on_unknown_tables(str(self._footprint_with_facts))
+        if self.strayed and self.spec_hash in self.strayed:
+            return touching_all(self._footprint_with_facts, _STRAYED)
+        return self._footprint_with_facts
 
     @cached_property
     def recorded(self) -> tuple[ShownFootprint, ...]:

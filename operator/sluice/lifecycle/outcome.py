@@ -9,6 +9,7 @@ from sluice.conflicts.lost import Lost, explained
 from sluice.engines import Observation, Stage
 from sluice.engines.result import RunResult, parse
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.strayed import FootprintSaid
 
 _FAILURE = 1600
 """Characters for what went wrong, so that what was committed has room in the message, too."""
@@ -43,6 +44,23 @@ def must_ask_logs(job: JobView, seen: Observation) -> bool:
     return result.commits_left_out if result is not None else job.spec.application is None
 
 
+def footprint_said(seen: Observation) -> FootprintSaid | None:
+    """What the runner's look at its commits says; None where nobody has looked at all of them."""
+    result = parse(seen.message)
+    if result is None or result.has_kept_to_footprint is None:
+        return None
+    if result.has_kept_to_footprint:
+        return FootprintSaid(
+            is_held=True, message="its commits touched only what the job was judged to touch"
+        )
+    return FootprintSaid(
+        is_held=False,
+        message="it touched more than the job was judged to touch, so that other jobs may have failed for it: "
+        f"{'; '.join(result.strayed)}. From now on jobs with this very spec are taken to touch all of their tables. Correct what "
+        "the manifest declares; if it declares nothing, Sluice has understood a statement wrongly: please report it",
+    )
+
+
 def closed(
     attempt: Attempt, seen: Observation, logs: LogsSay | None, now: datetime, *, deleted: bool = False
 ) -> Attempt:
@@ -73,7 +91,12 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
     message = (
         _summary(result) if logs is None else f"{_failure(result) or 'done'}; {LogsSay(commits, logs.unread)}"
     )
-    update = {"commits": commits[:MAX_COMMITS], "exception": _explained(result), "report": result.report}
+    update = {
+        "commits": commits[:MAX_COMMITS],
+        "exception": _explained(result),
+        "report": result.report,
+        "footprint_held": result.has_kept_to_footprint,
+    }
     return _closed(attempt, ended, result.outcome, message).model_copy(update=update)
 
 

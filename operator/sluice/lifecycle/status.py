@@ -17,6 +17,7 @@ from sluice.api.job_status import (
 )
 from sluice.footprint import JobFootprint
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.strayed import FootprintSaid
 
 _TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
 
@@ -28,6 +29,10 @@ NEED_A_PERSON = frozenset(
 """Reasons of jobs that have not ended and do not go on by themselves."""
 
 _LONGEST_MESSAGE = 2048
+
+FOOTPRINT_HELD = "FootprintHeld"
+STRAYED = "FootprintStrayed"
+"""The condition's reason, and the Event's."""
 
 _FIELDS = frozenset(field.alias or name for name, field in DeltaWriteJobStatus.model_fields.items())
 
@@ -59,6 +64,8 @@ class StatusChange:
     blocked_by: tuple[Blocking, ...] | None = None
     blocked_by_count: int | None = None
     """The number of all that are in the way, if not all are named."""
+    footprint: FootprintSaid | None = None
+    """What a run's end said of it."""
     comes_anew: bool = False
     """Whether the job enters the phase anew, even if it was in it already: the status then differs from what it was, whatever
     that was."""
@@ -74,7 +81,10 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
         "since": before.since if stays and before.since else now,
         "reason": change.reason,
         "message": message,
-        "conditions": _conditions(job, _states(change.phase, change.reason), change.reason, message, now),
+        "conditions": (
+            *_conditions(job, _states(change.phase, change.reason), change.reason, message, now),
+            *_of_footprint(job, change.footprint, now),
+        ),
         "finished_at": now if change.phase.is_terminal else None,
     }
     if change.phase is not Phase.WAITING:
@@ -109,7 +119,10 @@ def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str,
     if not job.can_tell:
         return {}
     message = message[:_LONGEST_MESSAGE]
-    conditions = _conditions(job, _states(None, reason), reason, message, now)
+    conditions = (
+        *_conditions(job, _states(None, reason), reason, message, now),
+        *_of_footprint(job, None, now),
+    )
     before = job.body.get("status") or {}
     wanted = {
         "reason": reason,
@@ -173,6 +186,15 @@ def _conditions(
         )
         for type_, state in states.items()
     )
+
+
+def _of_footprint(job: JobView, said: FootprintSaid | None, now: datetime) -> tuple[Condition, ...]:
+    """The condition, once anybody has looked. What has strayed once counts for the job for good."""
+    known = tuple(condition for condition in job.status.conditions if condition.type == FOOTPRINT_HELD)
+    if said is None or any(condition.status is _FALSE for condition in known):
+        return known
+    state, reason = (_TRUE, "Held") if said.is_held else (_FALSE, STRAYED)
+    return _conditions(job, {FOOTPRINT_HELD: state}, reason, said.message[:_LONGEST_MESSAGE], now)
 
 
 def _with_attempt(before: tuple[Attempt, ...], attempt: Attempt) -> tuple[Attempt, ...]:

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.plan import plan_arguments, plan_for, plan_from_arguments
 from sluice.engines.profile import RuntimeProfile
+from sluice.footprint import TableFootprint, footprint_of
+from sluice.predicates import Table
+from sluice.tables import TableFacts, TableKey
 from sluice_runner.assumptions import Assumed
-from sluice_runner.plan import Plan, decode
+from sluice_runner.plan import Plan, Target, Touched, decode
 
 JOB = {"namespace": "etl", "name": "daily", "uid": "1c5e2a3e-0000-4000-8000-000000000001"}
 PROFILE = RuntimeProfile(
@@ -23,7 +26,7 @@ PROFILE = RuntimeProfile(
 LONGEST_ARGUMENT = 128 * 1024
 
 
-def plan_of(spec: dict[str, Any]) -> dict[str, Any]:
+def plan_of(spec: dict[str, Any], touched: tuple[TableFootprint, ...] = ()) -> dict[str, Any]:
     return plan_for(
         JOB,
         DeltaWriteJobSpec.model_validate(spec),
@@ -32,6 +35,7 @@ def plan_of(spec: dict[str, Any]) -> dict[str, Any]:
         spec_hash="abc",
         attempt=1,
         token=4294967297,
+        touched=touched,
     )
 
 
@@ -65,6 +69,31 @@ def test_the_largest_incompressible_job_is_cut_into_arguments_that_linux_takes()
     assert len(arguments) > 1
     assert max(map(len, arguments)) <= LONGEST_ARGUMENT
     assert plan_from_arguments(arguments) == plan
+
+
+def test_what_the_job_was_judged_to_touch_goes_to_the_runner() -> None:
+    key = TableKey.parse("file:/lake/t")
+    columns = Table.of({"id": "bigint", "date": "date"}, ["date"])
+    spec = DeltaWriteJobSpec.model_validate(
+        {"sql": "DELETE FROM delta.`/lake/t` WHERE date = DATE '2026-11-19'; OPTIMIZE delta.`/lake/t`"}
+    )
+    touched = footprint_of(spec, {}, facts={key: TableFacts(columns=columns)}).tables
+    plan = decode(
+        plan_arguments(plan_of(spec.model_dump(mode="json", by_alias=True, exclude_none=True), touched))
+    )
+    assert plan.touched[0] == Touched(1, Target("file:/lake/t", None), "FALSE", "date = DATE '2026-11-19'")
+    assert {one.statement for one in plan.touched} == {1, 2}
+    declared = {"footprint": [{"table": {"path": "/lake/t"}, "operation": "Append", "writes": "true"}]}
+    spec = DeltaWriteJobSpec.model_validate({"sql": "INSERT INTO delta.`/lake/t` SELECT 1", **declared})
+    found = decode(
+        plan_arguments(
+            plan_of(
+                spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+                footprint_of(spec, {}).tables,
+            )
+        )
+    )
+    assert Touched(None, Target("file:/lake/t", None), None, "FALSE") in found.touched
 
 
 def test_a_promise_goes_to_the_runner_with_its_values() -> None:

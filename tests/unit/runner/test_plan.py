@@ -23,6 +23,7 @@ def packed(document: object) -> str:
     return base64.b64encode(zlib.compress(json.dumps(document).encode())).decode()
 
 
+TOUCHED: Document = {"statement": 1, "table": {"path": "/lake/t"}}
 RUN: Document = {"appId": "sluice/sales/x", "closes": True, "firstToken": 1, "tables": [{"path": "/lake/t"}]}
 
 
@@ -153,6 +154,9 @@ REFUSED: list[tuple[str, object, str]] = [
     ("a replaced part that Spark would fill in", write_plan(mode="Overwrite", replaceWhere="a = ${x}"), r"replaceWhere: Spark"),
     ("a token below the first one", sql_plan(run={**RUN, "firstToken": 2**40}), r"firstToken: the job's first attempt has"),
     ("an unknown field of the run", sql_plan(run={**RUN, "x": 1}), r"plan\.run: unknown field x"),
+    ("touched tables that are none", sql_plan(touched=[]), r"plan\.touched: expected a list that is not empty"),
+    ("a touched table without a table", sql_plan(touched=[{"statement": 1}]), r"plan\.touched\[0\]\.table: is missing"),
+    ("an unknown field of what is touched", sql_plan(touched=[{**TOUCHED, "x": 1}]), r"plan\.touched\[0\]: unknown field x"),
     ("a promise that is a string", sql_plan(writes="d = 1"), r"plan\.writes: expected a list that is not empty"),
     ("an empty promise", sql_plan(writes=["d = 1", " "]), r"plan\.writes\[1\]: is empty"),
     ("a promise that is a number", sql_plan(writes=[1]), r"plan\.writes\[0\]: expected a string"),

@@ -55,6 +55,11 @@ class Commit:
     read_version: int | None = None
 
 
+def file_of(commit: Commit) -> str:
+    """Where it is in the table's log."""
+    return f"{commit.table.rstrip('/')}/_delta_log/{commit.version:020}.json"
+
+
 def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, int]:
     """The newest version of each table behind these names, by location."""
     return {table.location: table.version for name in names for table in tables.find(spark, name)}

@@ -90,6 +90,19 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Touched:
+    """What a statement was judged to do to a table."""
+
+    statement: int | None
+    """None: any of them, where the job declares what it does as a whole."""
+    table: Target
+    adds: str | None
+    """A condition on the partitions to which it may add files; None: anywhere."""
+    removes: str | None
+    """Likewise, from which it may remove files."""
+
+
+@dataclass(frozen=True)
 class Plan:
     job: Job
     run_key: str
@@ -102,6 +115,8 @@ class Plan:
     """Absent: nothing is fenced, and nothing is left out because it was done before."""
     writes: tuple[str, ...] = ()
     """Conditions that hold for all rows that the job adds; only such commits are made. Absent: it may add rows anywhere."""
+    touched: tuple[Touched, ...] = ()
+    """What its statements were judged to do: looked at afterwards. Absent: nothing is looked at."""
 
 
 def decode(arguments: Sequence[str]) -> Plan:
@@ -168,6 +183,7 @@ def _plan(fields: Fields) -> Plan:
         work=_work(fields),
         assumed=_assumed(fields.object("assumed")),
         writes=_promise(fields) if fields.has("writes") else (),
+        touched=tuple(map(_touched, fields.objects("touched"))) if fields.has("touched") else (),
         run=_run(fields.object("run")) if fields.has("run") else None,
     )
     job.end()
@@ -184,6 +200,17 @@ def _promise(fields: Fields) -> tuple[str, ...]:
         if not _as_written(text, place).strip():
             raise PlanError(f"{place}: is empty")
     return conditions
+
+
+def _touched(fields: Fields) -> Touched:
+    touched = Touched(
+        statement=fields.optional_integer("statement", 1, 2**31),
+        table=_target(fields.object("table")),
+        adds=_optional_as_written(fields, "adds"),
+        removes=_optional_as_written(fields, "removes"),
+    )
+    fields.end()
+    return touched
 
 
 def _run(fields: Fields) -> Run:

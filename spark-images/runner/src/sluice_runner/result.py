@@ -19,6 +19,8 @@ VERSION = 1
 MAX_BYTES = 4096
 _MESSAGE_BYTES = (1500, 600, 200)
 _REPORT_BYTES = 400
+_STRAYED = 2
+_STRAYED_BYTES = 300
 
 
 COMMITTED = "Committed"
@@ -34,6 +36,10 @@ class StatementResult:
     state: str
     operation: str
     commits: Sequence[Commit] = ()
+    strayed: Sequence[str] = ()
+    """What of these lies elsewhere than the job was judged to touch."""
+    unlooked: str | None = None
+    """Why it could not be looked whether anything does."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class Result:
     """Whether earlier attempts had done everything."""
     report: Report | None = None
     """None: not written yet."""
+    is_looked_at: bool = False
+    """Whether commits were held against what the job was judged to touch."""
 
     @property
     def outcome(self) -> str:
@@ -122,6 +130,8 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
         document["exception"] = _exception(result, result.failure, cut)
     if result.report is not None:
         document["report"] = _report(result.report)
+    if result.is_looked_at:
+        document["footprint"] = _footprint(result.statements)
     if cut != _Cut():
         document["truncated"] = True
     if len(kept) < len(result.statements):
@@ -163,6 +173,19 @@ def _exception(result: Result, failure: Failure, cut: _Cut) -> dict[str, Any]:
         "retriable": failure.retriable,
         "conflictingCommit": _winner(result.winner) if result.winner is not None else None,
     }
+
+
+def _footprint(statements: Sequence[StatementResult]) -> dict[str, Any]:
+    strayed = [(one.number, place) for one in statements for place in one.strayed]
+    unlooked = [(one.number, one.unlooked) for one in statements if one.unlooked is not None]
+    return {
+        "strayed": [_of_statement(*one) for one in strayed[:_STRAYED]],
+        "unlooked": _of_statement(*unlooked[0]) if unlooked else None,
+    }
+
+
+def _of_statement(number: int, text: str) -> str | None:
+    return _fitting(f"statement {number}: {text}", _STRAYED_BYTES)
 
 
 def _report(report: Report) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sluice_runner import commits, tables, targets, write
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
 from sluice_runner.fencing import Unfenced, fencing_of
+from sluice_runner.judged import Judged
 from sluice_runner.masking import mask_of
 from sluice_runner.past import Done
 from sluice_runner.plan import Plan, Sql, Statement, Write
@@ -47,10 +48,22 @@ class Progress:
     running: int | None = None
 
     def failed(self, failure: Failure, winner: Winner | None = None) -> Result:
-        return Result(self.plan.attempt, self.statements, failure, self.running, winner or failure.winner)
+        return Result(
+            self.plan.attempt,
+            self.statements,
+            failure,
+            self.running,
+            winner or failure.winner,
+            is_looked_at=bool(self.plan.touched),
+        )
 
     def succeeded(self, *, nothing_was_left: bool) -> Result:
-        return Result(self.plan.attempt, self.statements, nothing_was_left=nothing_was_left)
+        return Result(
+            self.plan.attempt,
+            self.statements,
+            nothing_was_left=nothing_was_left,
+            is_looked_at=bool(self.plan.touched),
+        )
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,7 @@ class _Context:
     plan: Plan
     fencing: Unfenced
     gate: Gate
+    judged: Judged
     past: Done
     something_is_left: bool
 
@@ -89,7 +103,9 @@ def run(spark: SparkSession, progress: Progress) -> Result:
         past = fencing.begin(last)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return progress.failed(failure_of(plan, error))
-    context = _Context(spark, plan, fencing, Gate(spark, plan.writes), past, past.last < last)
+    context = _Context(
+        spark, plan, fencing, Gate(spark, plan.writes), Judged(spark, plan.touched), past, past.last < last
+    )
     for number, prepare in steps:
         progress.running = number
         began = time.monotonic()
@@ -171,11 +187,19 @@ def _executed(context: _Context, number: int, prepared: _Prepared, before: Mappi
         # without a word, what comes later.
         failure = _failure_in(plan, partial(fencing.look, statement.names)) or failure
     if failure is None and unread is None:
-        return _Outcome(StatementResult(number, COMMITTED if own else NO_COMMIT, operation, own))
+        result = StatementResult(number, COMMITTED if own else NO_COMMIT, operation, own)
+        return _Outcome(_looked_at(context, result))
     winner = completed(failure.winner, found) if failure is not None and failure.has_winner else None
-    return _Outcome(
-        StatementResult(number, FAILED, operation, own), _told_together(number, failure, unread), winner
-    )
+    result = _looked_at(context, StatementResult(number, FAILED, operation, own))
+    return _Outcome(result, _told_together(number, failure, unread), winner)
+
+
+def _looked_at(context: _Context, result: StatementResult) -> StatementResult:
+    """Adds what of its commits lies elsewhere than the job was judged to touch. Whatever that is, they are made."""
+    try:
+        return replace(result, strayed=context.judged.strayed(result.number, result.commits))
+    except Exception as error:  # noqa: BLE001 - reported: it changes nothing of what was done
+        return replace(result, unlooked=failure_of(context.plan, error).message)
 
 
 def _left_out(number: int, statement: targets.Statement, past: Done) -> StatementResult:

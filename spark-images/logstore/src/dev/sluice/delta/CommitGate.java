@@ -27,7 +27,7 @@ public final class CommitGate {
 
     private enum State { OPEN, NOTHING_MAY_BE_ADDED, PROMISED }
 
-    private record Guard(State state, PartitionPromise promise, String why) {}
+    private record Guard(State state, PartitionCondition promise, String why) {}
 
     private static final Guard OPEN = new Guard(State.OPEN, null, "");
 
@@ -43,7 +43,7 @@ public final class CommitGate {
     }
 
     /** From now on commits add rows only where this holds. */
-    public static void hold(PartitionPromise promise) {
+    public static void hold(PartitionCondition promise) {
         guard = new Guard(State.PROMISED, promise, "");
     }
 

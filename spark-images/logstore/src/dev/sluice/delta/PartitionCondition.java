@@ -9,10 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The conditions that a job promised for all rows that it adds to one table, as expressions of Spark's over the
- * table's partition columns, so that they mean here what they mean in a query.
+ * Conditions on the partition columns of one table, as expressions of Spark's, so that they mean here what they mean
+ * in a query.
  */
-public final class PartitionPromise {
+public final class PartitionCondition {
 
     private final String text;
     private final String[] names;
@@ -25,7 +25,7 @@ public final class PartitionPromise {
      * @param columns the same as the log calls them
      * @param conditions over a row of the columns' texts in the log; all must hold
      */
-    public PartitionPromise(String text, String[] names, String[] columns, Expression[] conditions) {
+    public PartitionCondition(String text, String[] names, String[] columns, Expression[] conditions) {
         this.text = Objects.requireNonNull(text);
         this.names = names.clone();
         this.columns = columns.clone();
@@ -44,26 +44,37 @@ public final class PartitionPromise {
     String named(JsonNode partitionValues) {
         StringJoiner named = new StringJoiner("/");
         for (int index = 0; index < columns.length; index++) {
-            named.add(names[index] + "=" + partitionValues.path(columns[index]).asText());
+            named.add(names[index] + "=" + partitionValues.path(columns[index]).asText("null"));
         }
         return named.length() == 0 ? "the table" : named.toString();
     }
 
-    /** Whether it holds for the rows of a file with these partition values, which must name each column. */
+    /** Whether it holds for a file that is added with these partition values, which name each column. */
     boolean holds(JsonNode partitionValues) {
+        for (String column : columns) {
+            if (!partitionValues.has(column)) {
+                throw new IllegalStateException(
+                        "a file has no value for the partition column " + column + ", but only " + partitionValues
+                                + ": have the table's partition columns changed meanwhile?");
+            }
+        }
+        return holds(textsOf(partitionValues));
+    }
+
+    /** Whether it holds for a file that is removed from this partition: where one is removed, Delta leaves out nulls. */
+    boolean heldFor(JsonNode partitionValues) {
+        return holds(textsOf(partitionValues));
+    }
+
+    private Object[] textsOf(JsonNode partitionValues) {
         Object[] texts = new Object[columns.length];
         for (int index = 0; index < columns.length; index++) {
-            JsonNode value = partitionValues.get(columns[index]);
-            if (value == null) {
-                throw new PromiseBrokenException(
-                        "a file has no value for the partition column " + columns[index] + ", but only "
-                                + partitionValues + ": have the table's partition columns changed meanwhile?");
-            }
+            JsonNode value = partitionValues.path(columns[index]);
             // Delta keeps a null and an empty string alike.
-            boolean isNull = value.isNull() || value.asText().isEmpty();
+            boolean isNull = value.isMissingNode() || value.isNull() || value.asText().isEmpty();
             texts[index] = isNull ? null : UTF8String.fromString(value.asText());
         }
-        return holds(texts);
+        return texts;
     }
 
     private boolean holds(Object[] texts) {

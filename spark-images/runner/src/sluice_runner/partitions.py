@@ -1,0 +1,108 @@
+"""Conditions on a table's partition columns, as Spark's own expressions over what its log tells of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from sluice_runner.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PHYSICAL_NAME = "delta.columnMapping.physicalName"
+
+
+class UncheckableError(Exception):
+    """The condition asks for more than a partition's values."""
+
+
+def condition(spark: SparkSession, table: Table, texts: Sequence[str]) -> Any:
+    """All of these, for the JVM; what Spark can't compute from the partition columns alone is refused."""
+    by_name = {field["name"]: field for field in table.schema()["fields"]}
+    return _Conditions(spark, [by_name[name] for name in table.partition_columns()]).all_of(texts)
+
+
+class _Conditions:
+    """Conditions on these fields of a table's schema."""
+
+    def __init__(self, spark: SparkSession, fields: Sequence[Mapping[str, Any]]) -> None:
+        self._spark = spark
+        self._fields = fields
+
+    def all_of(self, texts: Sequence[str]) -> Any:
+        jvm: Any = self._spark._jvm
+        try:
+            return jvm.dev.sluice.delta.PartitionCondition(
+                " and ".join(texts),
+                self._array(jvm.java.lang.String, [field["name"] for field in self._fields]),
+                self._array(jvm.java.lang.String, [_name_in_log(field) for field in self._fields]),
+                self._array(
+                    jvm.org.apache.spark.sql.catalyst.expressions.Expression, self._expressions(texts)
+                ),
+            )
+        except (PySparkException, Py4JError) as error:
+            raise self._uncheckable(str(error).strip().splitlines()[0]) from error
+
+    def _uncheckable(self, why: str) -> UncheckableError:
+        columns = ", ".join(field["name"] for field in self._fields) or "it has none"
+        return UncheckableError(
+            f"it must be a condition on the table's partition columns ({columns}) alone, without subqueries and chance: {why}"
+        )
+
+    def _array(self, of: Any, items: Sequence[Any]) -> Any:
+        gateway: Any = self._spark._sc._gateway
+        found = gateway.new_array(of, len(items))
+        for index, item in enumerate(items):
+            found[index] = item
+        return found
+
+    def _expressions(self, conditions: Sequence[str]) -> list[Any]:
+        """The conditions as Spark's optimizer leaves them, over the texts that the log has for the partition columns."""
+        from pyspark.sql import functions  # noqa: PLC0415
+        from pyspark.sql.types import StringType, StructField, StructType  # noqa: PLC0415
+
+        types = [field.dataType for field in StructType.fromJson({"fields": list(self._fields)}).fields]
+        # From an RDD: of rows that Spark knows to be none, the optimizer would leave nothing.
+        texts = self._spark.createDataFrame(
+            self._spark.sparkContext.emptyRDD(),
+            StructType([StructField(str(index), StringType()) for index in range(len(self._fields))]),
+        )
+        typed = texts.select(
+            [
+                functions.col(f"`{index}`").cast(types[index]).alias(field["name"])
+                for index, field in enumerate(self._fields)
+            ]
+        )
+        output: Any = texts._jdf.queryExecution().analyzed().output()
+        return [
+            self._bound(condition, output)
+            for text in conditions
+            for condition in self._filters(typed.where(text)._jdf.queryExecution().optimizedPlan())
+        ]
+
+    def _filters(self, plan: Any) -> Iterator[Any]:
+        """The conditions of a plan that only filters and selects."""
+        kind = plan.getClass().getSimpleName()
+        if kind in ("Filter", "Project"):
+            if kind == "Filter":
+                yield plan.condition()
+            yield from self._filters(plan.child())
+        elif kind == "LocalRelation" and plan.data().isEmpty():
+            literal: Any = self._spark._jvm.org.apache.spark.sql.catalyst.expressions.Literal  # type: ignore[union-attr]
+            yield literal.FalseLiteral()
+        elif kind != "LogicalRDD":
+            raise self._uncheckable(f"Spark would run {kind} for it")
+
+    def _bound(self, expression: Any, output: Any) -> Any:
+        expressions: Any = self._spark._jvm.org.apache.spark.sql.catalyst.expressions  # type: ignore[union-attr]
+        attributes = getattr(expressions, "package$AttributeSeq")(output)
+        return expressions.BindReferences.bindReference(expression, attributes, False)
+
+
+def _name_in_log(field: Mapping[str, Any]) -> str:
+    name: str = field["metadata"].get(_PHYSICAL_NAME, field["name"])
+    return name
