@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from sluice.footprint.sql import meaning
+from sluice_runner import assumptions
 from sluice_runner.assumptions import Assumed, NotAsJudgedError, refuse_other_settings
 
 STORE = "spark.delta.logStore.file.impl"
@@ -18,6 +20,10 @@ def refusal(configured: Mapping[str, str], assumed: Mapping[str, str] = CONF) ->
     with pytest.raises(NotAsJudgedError) as refused:
         refuse_other_settings(configured, Assumed("4.2.0", None, assumed))
     return str(refused.value)
+
+
+def test_the_runner_compares_every_setting_that_the_operator_judges_by() -> None:
+    assert assumptions.OF_SQL == meaning.OF_SQL
 
 
 @pytest.mark.parametrize(

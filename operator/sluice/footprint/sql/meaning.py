@@ -23,7 +23,7 @@ class Meaning(Enum):
     ANYTHING = "anything"
 
 
-_OF_SQL = (
+OF_SQL = (
     "spark.sql.",
     "spark.databricks.",
     "spark.delta.",
@@ -93,7 +93,7 @@ def meaning_of(key: str, value: str, spark: Version | None) -> Meaning:
     """Returns what the setting may change. `spark` is the version of Spark; None if it isn't known."""
     if key in _JARS and _DELTA_ITSELF.search(value) is not None:
         return Meaning.COMMITS
-    if not key.lower().startswith(_OF_SQL):
+    if not key.lower().startswith(OF_SQL):
         return Meaning.HARMLESS
     if key in AS_EVERYBODY_SETS_THEM:
         return Meaning.HARMLESS if value in AS_EVERYBODY_SETS_THEM[key] else Meaning.ANYTHING
