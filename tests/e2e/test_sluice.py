@@ -119,7 +119,8 @@ def _has_its_report(kubernetes: Any, job: Json) -> None:
     told = [commit["version"] for one in report["statements"] for commit in one["commits"]]
     assert told == [commit["version"] for commit in attempt["commits"]]
     assert report["tables"][0]["partitionColumns"] == ["day"]
-    driver = kubernetes.get("pod", f"{attempt['application']}-driver")
+    driver = kubernetes.get("pod", attempt["driver"]["pod"])
+    assert attempt["driver"]["sparkApplication"] == driver["metadata"]["labels"]["spark-app-selector"]
     assert json.loads(driver["metadata"]["annotations"]["sluice.dev/progress"])["statement"] == 1
 
 

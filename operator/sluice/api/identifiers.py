@@ -52,6 +52,17 @@ TxnAppId = Annotated[
     ),
 ]
 
+HttpUrl = Annotated[
+    str,
+    Field(max_length=512),
+    Checked(
+        matching(
+            r"^https?://[A-Za-z0-9.:-]+(/[A-Za-z0-9._~/-]*)?$",
+            "must be a URL such as https://spark-history.example",
+        )
+    ),
+]
+
 SemanticVersion = Annotated[
     str,
     Field(max_length=32),

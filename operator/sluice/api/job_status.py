@@ -190,6 +190,18 @@ class AttemptReport(Model):
     """Why there is none."""
 
 
+class AttemptDriver(Model):
+    """Where there is more to read of a driver than its result."""
+
+    pod: ShortText
+    """Its pod, in the job's namespace: `kubectl logs` shows its log, `kubectl port-forward` to port 4040 Spark's own page on it
+    while it runs."""
+    spark_application: ShortText | None = None
+    """Its id in Spark: event logs are called after it. Absent: its pod did not say."""
+    history: Location | None = None
+    """Its page on the Spark history server. Absent: its runtime names none, or writes no event logs."""
+
+
 class Attempt(Model):
     """One SparkApplication of the job: the intent before it is created, and afterwards what became of it."""
 
@@ -207,6 +219,8 @@ class Attempt(Model):
     """When the driver was first seen running."""
     ended_at: datetime | None = None
     """When the end of the driver was proved."""
+    driver: AttemptDriver | None = None
+    """Its driver. Absent: none was seen running."""
     outcome: Outcome | None = None
     """Its outcome. Absent: it has not ended."""
     exit_code: Int32 | None = None

@@ -22,6 +22,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle import withdrawal
+from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
@@ -136,7 +137,7 @@ class Attempts:
                 return
         if seen.stage is Stage.NEVER_STARTS:
             seen = await self._with_missing_account(job, seen)
-        ended = closed(attempt, seen, logs, datetime.now(UTC), deleted=deleted)
+        ended = closed(with_driver(job, attempt, seen), seen, logs, datetime.now(UTC), deleted=deleted)
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)

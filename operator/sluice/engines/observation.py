@@ -4,7 +4,7 @@ The pod's container is believed before anything else: it alone proves that the d
 carries the runner's result. An application's own state tells of starts and of submissions that failed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from sluice.api import names
 from sluice.engines.engine import Engine, Progress
 
+_LABEL_SPARK = "spark-app-selector"
 _UNDER_WAY = "its driver is being started"
 
 
@@ -36,6 +37,8 @@ class Observation:
     ended_at: datetime | None = None
     exit_code: int | None = None
     message: str | None = None
+    spark_application: str | None = None
+    """The driver's id in Spark."""
 
 
 def observe(
@@ -45,7 +48,8 @@ def observe(
     if pod is not None and is_placeholder(pod):
         return Observation(Stage.NEVER_STARTS, detail=_words(progress))
     if pod is not None:
-        return _of_pod(pod, engine.driver_container)
+        labels = pod["metadata"].get("labels") or {}
+        return replace(_of_pod(pod, engine.driver_container), spark_application=labels.get(_LABEL_SPARK))
     if driver_seen or (progress is not None and progress.driver_was_seen):
         return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
     if application is None or progress is None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from sluice.api.base import Model
-from sluice.api.identifiers import ObjectName, SemanticVersion
+from sluice.api.identifiers import HttpUrl, ObjectName, SemanticVersion
 from sluice.api.runtime import Driver, Executor, Image, Runtime
 from sluice.engines.pod_template import ACCOUNT_FIELDS, DriverPod, ExecutorPod, problems_at
 from sluice.footprint import refused_settings
@@ -17,6 +17,9 @@ def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
     if found:
         raise problems_at("sparkConf", found)
     return conf
+
+
+_EVENT_LOGS = "spark.eventLog.enabled"
 
 
 class RuntimeProfile(Model):
@@ -32,6 +35,8 @@ class RuntimeProfile(Model):
     service_account: ObjectName | None = None
     driver: Driver = Driver(cores=1, memory="1g")
     executor: Executor = Executor(instances=1, cores=1, memory="1g")
+    history_server: HttpUrl | None = None
+    """The Spark history server that shows the event logs of its runs."""
     spark_conf: Annotated[dict[str, str], AfterValidator(_none_is_refused)] = Field(default_factory=dict)
     driver_pod: DriverPod = Field(default_factory=dict)
     """Pod template of the driver, for example with volumes, tolerations or environment variables."""
@@ -50,6 +55,25 @@ class RuntimeProfile(Model):
         if found:
             raise problems_at("runtime", found)
         return self
+
+    @model_validator(mode="after")
+    def _a_history_server_has_something_to_show(self) -> Self:
+        if self.history_server is not None and not self._writes_event_logs:
+            raise ValueError(
+                f"historyServer shows nothing of runs that write no event logs: set {_EVENT_LOGS} to true in its sparkConf, and "
+                "spark.eventLog.dir to the folder that the server reads"
+            )
+        return self
+
+    @property
+    def _writes_event_logs(self) -> bool:
+        return self.spark_conf.get(_EVENT_LOGS, "").strip().lower() == "true"
+
+    def history_of(self, spark_application: str) -> str | None:
+        """Returns the page of a run on the history server, if it will have one."""
+        if self.history_server is None or not self._writes_event_logs:
+            return None
+        return f"{self.history_server.rstrip('/')}/history/{spark_application}/"
 
     def with_overrides(self, runtime: Runtime | None) -> "RuntimeProfile":
         if runtime is None:

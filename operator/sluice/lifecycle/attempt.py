@@ -16,6 +16,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
 from sluice.lifecycle.deletion import LetGo, leaving
+from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
@@ -200,7 +201,7 @@ def _beside(evidence: Evidence) -> str:
 def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Step:
     """Progress is news of its own: it is copied once a minute at most, so that short runs cost no write more, and with
     whatever else is written."""
-    change = _running(attempt, evidence)
+    change = _running(with_driver(job, attempt, evidence.seen), evidence)
     progress = progress_of(evidence.pod)
     known = attempt.progress
     if progress is None or progress == (known and known.model_copy(update={"copied_at": None})):

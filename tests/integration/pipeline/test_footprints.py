@@ -33,10 +33,9 @@ def test_a_run_that_strays_is_told_and_its_spec_is_not_believed_again(pipeline: 
     assert (told["status"], told["reason"]) == ("False", "FootprintStrayed")
     assert "adds to date=2026-11-19" in told["message"]
     assert {one["type"]: one["status"] for one in strayed["conditions"]}["Ready"] == "True"
-    n = ("-n", pipeline.namespace)
-    events = pipeline.kubectl.json("get", "events", *n, "--field-selector=reason=FootprintStrayed")["items"]
-    assert [one["involvedObject"]["name"] for one in events] == ["footprints-strays"]
-    assert events[0]["type"] == "Warning"
+    told_of = "--output=jsonpath={range .items[*]}{.involvedObject.name} {.type}{end}"
+    ours = ("-n", pipeline.namespace, "--field-selector=reason=FootprintStrayed")
+    assert pipeline.kubectl("get", "events", *ours, told_of).stdout == "footprints-strays Warning"
 
     pipeline.apply("footprints-again", {**kept, "footprint": declared})
     again = pipeline.until("footprints-again", "Succeeded")

@@ -198,7 +198,7 @@ def test_a_commit_that_went_around_the_gate_is_told(
     spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where Delta takes another LogStore than the settings say."""
-    monkeypatch.setattr("sluice_runner.promise._file_of", lambda commit: json.dumps(commit.version))
+    monkeypatch.setattr("sluice_runner.promise.file_of", lambda commit: json.dumps(commit.version))
     result = run_sql(spark, f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-19', 'x')", writes=TODAY)
     assert (result["outcome"], result["exception"]["class"]) == ("Failed", "UncheckedPromiseError"), result
     assert statements(result) == [("WRITE", "Failed", [2])], "what it committed is told all the same"
