@@ -23,7 +23,6 @@ from pyspark.sql import SparkSession
 
 from integration.runner.jobs import (
     DELTA_SETTINGS,
-    SMALL_SETTINGS,
     Document,
     at,
     class_path,
@@ -38,11 +37,18 @@ DRIVERS = 5
 ROWS = 200_000
 TOKEN = 1 << 32
 SETTINGS = {
-    **SMALL_SETTINGS,
     **DELTA_SETTINGS,
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.extraClassPath": class_path(),
     "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
 }
+"""Of a small job's driver; how Java runs it is left as it is, as in the images."""
 KINDS = ("plain", "runner", "runner with a run key")
 
 

@@ -75,6 +75,43 @@ def test_history_is_read_in_pages_to_its_end(spark: SparkSession, table: Path) -
     assert [commit.version for commit in found] == [3, 4, 5]
 
 
+def test_what_is_read_of_a_commit_is_what_deltas_history_says(spark: SparkSession, table: Path) -> None:
+    name = ("delta", str(table))
+    before = commits.versions(spark, [name])
+    run_sql(
+        spark,
+        f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')",
+        f"DELETE FROM {at(table)} WHERE id = 3",
+        f"MERGE INTO {at(table)} t USING (SELECT 1 id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET item = 'd'",
+        f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('n' = '1')",
+        f"OPTIMIZE {at(table)}",
+    )
+    read = list(commits.since(spark, [name], before))
+    history = commits.history(spark, next(iter(before)), page=100)
+    assert read == [
+        commit for commit in reversed(list(history)) if commit.version in {c.version for c in read}
+    ]
+    assert len(read) >= 4
+
+
+def test_many_commits_and_those_that_are_kept_elsewhere_are_read_from_the_history(
+    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        spark.sql(f"INSERT INTO {at(table)} VALUES ({number}, DATE'2026-11-21', 'c')")
+    name = ("delta", str(table))
+    location = next(iter(commits.versions(spark, [name])))
+    few = list(commits.since(spark, [name], {location: 1}))
+    assert [commit.version for commit in few] == [2, 3, 4]
+    monkeypatch.setattr(commits, "_FEW", 2)
+    assert list(commits.since(spark, [name], {location: 1})) == few
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        commits, "_file", lambda table, version: f"{table}/_delta_log/elsewhere-{version}.json"
+    )
+    assert list(commits.since(spark, [name], {location: 1})) == few
+
+
 def test_the_first_failure_ends_the_job(spark: SparkSession, table: Path) -> None:
     result = run_sql(
         spark,

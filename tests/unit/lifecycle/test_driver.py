@@ -10,9 +10,10 @@ from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.job import JobView
+from unit.controller.bodies import job_body
 from unit.lifecycle.objects import NAME, RUNNING, application, placeholder, pod
 from unit.lifecycle.test_attempt import intent, step
-from unit.lifecycle.test_evidence import NOW, job, job_body
+from unit.lifecycle.test_evidence import NOW, job
 
 SERVER = "https://spark-history.example/spark/"
 LOGS = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": "s3a://lake/events"}

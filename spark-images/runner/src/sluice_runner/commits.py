@@ -1,14 +1,15 @@
 """Which commits are a statement's own: those in a table's log that carry its stamp.
 
-Delta's history is the public way to the log, whoever keeps it. It is read newest first, in pages, down to the version
-that the table had before the statement, and not at all if the version is still the same.
+The few that came while a statement ran are read from their files, down to the version that the table had before it, and
+nothing is read if that is still the same. Delta's history is the way to more: it is read newest first, in pages.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sluice_runner import tables
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 ABSENT = -1
 """The version of a table that does not exist."""
+
+_FEW = 20
+"""Commits that are read one after another."""
 
 _METRICS = frozenset(
     {
@@ -57,7 +61,11 @@ class Commit:
 
 def file_of(commit: Commit) -> str:
     """Where it is in the table's log."""
-    return f"{commit.table.rstrip('/')}/_delta_log/{commit.version:020}.json"
+    return _file(commit.table, commit.version)
+
+
+def _file(table: str, version: int) -> str:
+    return f"{table.rstrip('/')}/_delta_log/{version:020}.json"
 
 
 def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, int]:
@@ -70,7 +78,37 @@ def since(spark: SparkSession, names: Sequence[Sequence[str]], before: Mapping[s
     for location, version in versions(spark, names).items():
         floor = before.get(location, ABSENT)
         if version > floor:
-            yield from reversed(_newer(spark, location, floor, version - floor))
+            yield from _between(spark, location, floor, version)
+
+
+def _between(spark: SparkSession, location: str, floor: int, newest: int) -> list[Commit]:
+    few = _few(spark, location, range(floor + 1, newest + 1)) if newest - floor <= _FEW else None
+    return few if few is not None else list(reversed(_newer(spark, location, floor, newest - floor)))
+
+
+def _few(spark: SparkSession, location: str, versions: Sequence[int]) -> list[Commit] | None:
+    """None if one isn't a file of its version's name: a coordinator of commits may keep it elsewhere for a while."""
+    infos: Any = spark._jvm.dev.sluice.delta.CommitInfos  # type: ignore[union-attr]
+    conf: Any = spark._jsparkSession.sessionState().newHadoopConf()
+    found = infos.of([_file(location, version) for version in versions], conf)
+    if found is None:
+        return None
+    return [
+        _commit(location, version, json.loads(info)) for version, info in zip(versions, found, strict=True)
+    ]
+
+
+def _commit(location: str, version: int, info: Mapping[str, Any]) -> Commit:
+    """`info`: as Delta's log and its history name the parts."""
+    return Commit(
+        location,
+        version,
+        info.get("operation") or "",
+        selected(info.get("operationMetrics") or {}),
+        info.get("userMetadata"),
+        info.get("engineInfo"),
+        info.get("readVersion"),
+    )
 
 
 def _newer(spark: SparkSession, location: str, floor: int, expected: int) -> list[Commit]:
@@ -94,16 +132,7 @@ def history(spark: SparkSession, location: str, page: int) -> Iterator[Commit]:
         for row in rows:
             if seen is None or row["version"] < seen:
                 seen = row["version"]
-                metrics = selected(row["operationMetrics"] or {})
-                yield Commit(
-                    location,
-                    row["version"],
-                    row["operation"],
-                    metrics,
-                    row["userMetadata"],
-                    row["engineInfo"],
-                    row["readVersion"],
-                )
+                yield _commit(location, row["version"], row.asDict())
         if len(rows) < limit:
             return
         limit *= 4
