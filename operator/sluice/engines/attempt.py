@@ -8,6 +8,8 @@ from sluice.engines.profile import RuntimeProfile
 
 DRIVER_SUFFIX = "-driver"
 LABEL_ROLE = "spark-role"
+LABEL_SPARK = "spark-app-selector"
+"""A run's id in Spark, as its pods bear it."""
 EXECUTOR_ROLE = "executor"
 """How Spark itself labels its executors' pods."""
 

@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from sluice.api import names
+from sluice.engines.attempt import LABEL_SPARK
 from sluice.engines.engine import Engine, Progress
 
-_LABEL_SPARK = "spark-app-selector"
 _UNDER_WAY = "its driver is being started"
 
 
@@ -49,7 +49,7 @@ def observe(
         return Observation(Stage.NEVER_STARTS, detail=_words(progress))
     if pod is not None:
         labels = pod["metadata"].get("labels") or {}
-        return replace(_of_pod(pod, engine.driver_container), spark_application=labels.get(_LABEL_SPARK))
+        return replace(_of_pod(pod, engine.driver_container), spark_application=labels.get(LABEL_SPARK))
     if driver_seen or (progress is not None and progress.driver_was_seen):
         return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
     if application is None or progress is None:

@@ -12,12 +12,13 @@ from typing import Any
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.engines.profile import RuntimeProfile
 from sluice.footprint import TableFootprint, promise_at, text_of, texts_of
-from sluice.predicates import to_sql
+from sluice.predicates import is_told_in, to_sql
 from sluice.tables import TableKey
 
 PLAN_VERSION = 2
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
 """The environment variable that tells the runner its application: its report and its driver's pod are called after it."""
+_TIME_ZONE = "spark.sql.session.timeZone"
 _CHUNK = 96 * 1024
 _LONGEST_CONDITION = 16 * 1024
 """Characters; where a longer one says what is touched, the runner doesn't look whether it is."""
@@ -71,18 +72,21 @@ def plan_for(
         raise ValueError("only sql and write jobs have a plan for the runner")
     if touched:
         is_declared = spec.footprint is not None
-        plan["touched"] = [_touched(footprint, is_declared=is_declared) for footprint in touched]
+        zone = profile.spark_conf.get(_TIME_ZONE)
+        plan["touched"] = [_touched(footprint, zone, is_declared=is_declared) for footprint in touched]
     return plan
 
 
-def _touched(footprint: TableFootprint, *, is_declared: bool) -> dict[str, Any]:
+def _touched(footprint: TableFootprint, zone: str | None, *, is_declared: bool) -> dict[str, Any]:
+    """The runner understands conditions by the settings that the job begins with: what is told by another zone's clocks,
+    which a statement has set, is left out."""
     key = footprint.table
     table = {"name": key.text} if key.is_name else {"path": _as_written(key)}
     # What is declared is declared of the job as a whole.
     found: dict[str, Any] = {"statement": None if is_declared else footprint.statement, "table": table}
     for name, region in (("adds", footprint.adds), ("removes", footprint.removes)):
         condition = to_sql(region)
-        if not region.is_everything and len(condition) <= _LONGEST_CONDITION:
+        if not region.is_everything and len(condition) <= _LONGEST_CONDITION and is_told_in(region, zone):
             found[name] = condition
     return found
 

@@ -138,7 +138,12 @@ def _report(content: Any) -> AttemptReport | None:
 
 def _strayed(content: Any) -> tuple[str, ...]:
     found = content.get("strayed") if isinstance(content, dict) else None
-    return tuple(str(place)[:512] for place in found[:8]) if isinstance(found, list) else ()
+    return tuple(_plain(str(place)[:512]) for place in found[:8]) if isinstance(found, list) else ()
+
+
+def _plain(text: str) -> str:
+    """A lone surrogate, half a character, can be written nowhere."""
+    return text.encode(errors="replace").decode()
 
 
 def _has_kept_to_footprint(content: Any) -> bool | None:

@@ -11,7 +11,7 @@ from typing import Any
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.engines import ENGINE
-from sluice.engines.attempt import LABEL_ROLE
+from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
 
 _OF_METADATA = (
     "namespace",
@@ -24,7 +24,9 @@ _OF_METADATA = (
     "finalizers",
 )
 _OURS = f"{names.GROUP}/"
-"""The prefix of our own labels and annotations. Of those of others only the label that tells executors apart means anything."""
+"""The prefix of our own labels and annotations."""
+_OF_SPARK = frozenset({LABEL_ROLE, LABEL_SPARK})
+"""Labels that tell executors apart, and where to read more of a run. Nothing else that others note means anything."""
 
 
 def of_job(body: Json) -> Json:
@@ -96,7 +98,7 @@ def metadata(given: Json) -> Json:
 def _that_mean(given: Any) -> Any:
     if not isinstance(given, dict):
         return given
-    return {name: text for name, text in given.items() if name.startswith(_OURS) or name == LABEL_ROLE}
+    return {name: text for name, text in given.items() if name.startswith(_OURS) or name in _OF_SPARK}
 
 
 def _each(body: Json, **kept: Any) -> Json:

@@ -3,6 +3,7 @@
 It is told from the attempts of jobs as they stand, so that a new leader knows it, too, for as long as such a job is there.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,22 +19,27 @@ class FootprintSaid:
 class Strayed:
     def __init__(self) -> None:
         self._by_job: dict[str, frozenset[str]] = {}
+        self._jobs: Counter[str] = Counter()
+        """How many jobs tell it of a spec."""
 
     def seen(self, uid: str, body: dict[str, Any]) -> frozenset[str]:
         """Takes in a job as it stands; returns the hashes of specs that weren't known before."""
         found = frozenset(_told_by(body.get("status")))
-        if not found:
-            self._by_job.pop(uid, None)
-            return found
         news = frozenset(one for one in found if one not in self)
-        self._by_job[uid] = found
+        self.gone(uid)
+        if found:
+            self._by_job[uid] = found
+            self._jobs.update(found)
         return news
 
     def gone(self, uid: str) -> None:
-        self._by_job.pop(uid, None)
+        for one in self._by_job.pop(uid, ()):
+            self._jobs[one] -= 1
+            if not self._jobs[one]:
+                del self._jobs[one]
 
     def __contains__(self, spec_hash: str) -> bool:
-        return any(spec_hash in hashes for hashes in self._by_job.values())
+        return self._jobs[spec_hash] > 0
 
     def __bool__(self) -> bool:
         return bool(self._by_job)

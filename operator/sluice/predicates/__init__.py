@@ -42,6 +42,7 @@ from sluice.predicates.errors import PredicateError
 from sluice.predicates.parse import parse
 from sluice.predicates.project import from_conjuncts, from_whole
 from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
+from sluice.predicates.scope import is_told_in
 from sluice.predicates.session import Session
 from sluice.predicates.syntax import refuse_templates
 from sluice.predicates.text import example, quoted, to_sql
@@ -89,6 +90,7 @@ __all__ = [
     "example",
     "from_conjuncts",
     "from_whole",
+    "is_told_in",
     "overlap",
     "parse",
     "parse_type",

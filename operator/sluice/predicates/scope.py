@@ -12,9 +12,23 @@ from sluice.predicates.columns import Column, Kind, Table
 from sluice.predicates.errors import PredicateError, unknown_column
 from sluice.predicates.literals import Widening
 from sluice.predicates.reasons import is_volatile, position, volatile
+from sluice.predicates.region import Region
 from sluice.predicates.session import Session
 
 OF_ANOTHER = " is a column of another table and bounds nothing here"
+
+
+def axis_in_zone(axis: str, time_zone: str | None) -> str:
+    """Timestamps are told by the clocks of a session, so that those of two zones are not compared."""
+    return f"{axis} in {zone_name(time_zone or 'no zone')}"
+
+
+def is_told_in(region: Region, time_zone: str | None) -> bool:
+    """Whether all that a region says of timestamps is said by the clocks of this zone."""
+    zone = axis_in_zone("", time_zone)
+    return all(
+        column.axis.endswith(zone) for column in region.columns.values() if column.type.kind is Kind.TIMESTAMP
+    )
 
 
 class Scope:
@@ -33,7 +47,7 @@ class Scope:
         unknown names."""
         found = self._resolved(node)
         if isinstance(found, Column) and found.type.kind is Kind.TIMESTAMP:
-            return replace(found, axis=f"{found.axis} in {zone_name(self._session.time_zone or 'no zone')}")
+            return replace(found, axis=axis_in_zone(found.axis, self._session.time_zone))
         return found
 
     def _resolved(self, node: exp.Column) -> Column | Widening:

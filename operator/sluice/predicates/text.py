@@ -13,6 +13,7 @@ from sluice.predicates.region import Region
 from sluice.predicates.values import Code, ValueSet, complement, intersection, successor
 
 _MANY = 6
+_LITERALS = frozenset({"true", "false", "null"})
 
 
 def to_sql(region: Region, *, shorten: bool = False) -> str:
@@ -212,4 +213,4 @@ _ESCAPES = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0
 def _name(column: Column) -> str:
     name = column.name
     plain = name.isascii() and name.replace("_", "a").isalnum() and not name[0].isdigit()
-    return name if plain else "`" + name.replace("`", "``") + "`"
+    return name if plain and name.lower() not in _LITERALS else "`" + name.replace("`", "``") + "`"

@@ -100,6 +100,54 @@ def test_a_table_without_partitions_is_one_place(spark: SparkSession, tmp_path: 
     assert overwritten["strayed"][0].endswith("removes from the table")
 
 
+def test_files_that_are_told_more_of_stray_nowhere(spark: SparkSession, table: Path) -> None:
+    text = f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
+    assert looked_at(spark, text, touched(table, adds="FALSE", removes="FALSE"))["strayed"] == []
+
+
+def test_what_an_earlier_attempt_committed_is_looked_at_as_well(spark: SparkSession, table: Path) -> None:
+    document = plan(
+        sql(f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-21', 'x')"),
+        "twice",
+        token=1 << 32,
+        run={
+            "appId": "sluice/twice",
+            "closes": True,
+            "firstToken": 1 << 32,
+            "tables": [{"path": str(table)}],
+        },
+        touched=[touched(table, adds=NINETEENTH)],
+    )
+    for outcome in ("Succeeded", "AlreadyCommitted"):
+        result = run_here(spark, document)
+        assert result["outcome"] == outcome, result
+        [strayed] = result["footprint"]["strayed"]
+        assert strayed.endswith("adds to date=2026-11-21")
+        document |= {"attempt": 2, "token": (1 << 32) + 1}
+
+
+def test_commits_that_options_may_hide_are_not_said_to_be_looked_at(spark: SparkSession, table: Path) -> None:
+    text = f"INSERT INTO {at(table)} WITH ('userMetadata' = 'mine') VALUES (9, DATE'2026-11-21', 'x')"
+    found = looked_at(spark, text, touched(table, adds=NINETEENTH))
+    assert found == {
+        "strayed": [],
+        "unlooked": "statement 1: its options may keep its commits from being known as its own",
+    }
+
+
+def test_a_table_that_is_gone_by_then_is_named(
+    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sluice_runner.tables.find_for_sure", lambda _spark, _name: ())
+    found = looked_at(
+        spark,
+        f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-19', 'x')",
+        touched(table, adds=NINETEENTH),
+    )
+    gone = f"statement 1: after version 2 of file:{table} there is no such Delta table any more"
+    assert found["unlooked"] == gone
+
+
 def test_what_could_not_be_looked_at_is_told_and_harms_nothing(spark: SparkSession, table: Path) -> None:
     text = f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-19', 'x')"
     found = looked_at(spark, text, touched(table, adds="nope = 1"))

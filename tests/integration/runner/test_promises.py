@@ -128,6 +128,45 @@ def test_what_a_promise_means_spark_tells(
     assert kept["outcome"] == "Succeeded", kept
 
 
+def test_a_promise_means_what_it_does_when_the_job_begins(spark: SparkSession, tmp_path: Path) -> None:
+    """Other jobs are let in beside it for that, whatever its own statements set since."""
+    path = tmp_path / "moments"
+    spark.sql(f"CREATE TABLE {at(path)} (id INT, t TIMESTAMP) USING delta PARTITIONED BY (t)")
+    texts = (
+        "SET TIME ZONE 'America/New_York'",
+        f"INSERT INTO {at(path)} VALUES (1, TIMESTAMP'2026-11-19 03:00:00Z')",
+    )
+    try:
+        result = run_sql(spark, *texts, writes=[f"t < {MIDNIGHT}"])
+    finally:
+        spark.sql("SET TIME ZONE 'UTC'")
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "PromiseBrokenException"), result
+
+
+def test_a_statement_with_options_is_not_run_under_a_promise(spark: SparkSession, table: Path) -> None:
+    text = f"INSERT OVERWRITE {at(table)} WITH ('dataChange' = 'false') VALUES (9, DATE'2026-11-20', 'new')"
+    before = versions(table)
+    result = run_sql(spark, text, writes=TODAY)
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "UncheckedPromiseError"), result
+    assert "WITH (...)" in result["exception"]["message"]
+    assert versions(table) == before
+
+
+def test_files_that_are_told_more_of_are_no_new_rows(spark: SparkSession, table: Path) -> None:
+    text = f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
+    result = run_sql(spark, text, writes=["date = DATE'2020-01-01'"])
+    assert result["outcome"] == "Succeeded", result
+    operations = [row["operation"] for row in spark.sql(f"DESCRIBE HISTORY {at(table)}").collect()]
+    assert "ROW TRACKING BACKFILL" in operations
+
+
+def test_a_table_whose_partition_columns_change_breaks_the_promise(spark: SparkSession, table: Path) -> None:
+    text = f"CREATE OR REPLACE TABLE {at(table)} USING delta PARTITIONED BY (item) AS SELECT 1L AS id, 'a' AS item"
+    result = run_sql(spark, text, writes=TODAY)
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "PromiseBrokenException"), result
+    assert "partition column date" in result["exception"]["message"]
+
+
 def test_the_statements_before_the_broken_one_stay_committed(spark: SparkSession, table: Path) -> None:
     work = sql(
         f"CREATE TABLE IF NOT EXISTS {at(table)} (id BIGINT) USING delta",
@@ -148,6 +187,8 @@ def test_the_statements_before_the_broken_one_stay_committed(spark: SparkSession
         (["id > 5"], "(date) alone"),
         (["date IN (SELECT max(date) FROM {t})"], "without subqueries"),
         (["rand() < 0.5"], "without subqueries and chance"),
+        (["date = DATE'2026-11-19' AND rand() < 0.5"], "without subqueries and chance"),
+        (["uuid() = date"], "without subqueries and chance"),
         (["date = "], "can't be checked"),
     ],
 )

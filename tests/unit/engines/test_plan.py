@@ -13,7 +13,7 @@ from sluice.engines.plan import plan_arguments, plan_for, plan_from_arguments
 from sluice.engines.profile import RuntimeProfile
 from sluice.footprint import TableFootprint, footprint_of
 from sluice.predicates import Table
-from sluice.tables import TableFacts, TableKey
+from sluice.tables import TableFacts, TableKey, key_of_path
 from sluice_runner.assumptions import Assumed
 from sluice_runner.plan import Plan, Target, Touched, decode
 
@@ -26,11 +26,13 @@ PROFILE = RuntimeProfile(
 LONGEST_ARGUMENT = 128 * 1024
 
 
-def plan_of(spec: dict[str, Any], touched: tuple[TableFootprint, ...] = ()) -> dict[str, Any]:
+def plan_of(
+    spec: dict[str, Any], touched: tuple[TableFootprint, ...] = (), conf: dict[str, str] | None = None
+) -> dict[str, Any]:
     return plan_for(
         JOB,
         DeltaWriteJobSpec.model_validate(spec),
-        PROFILE,
+        PROFILE if conf is None else PROFILE.model_copy(update={"spark_conf": conf}),
         run_key="key",
         spec_hash="abc",
         attempt=1,
@@ -94,6 +96,23 @@ def test_what_the_job_was_judged_to_touch_goes_to_the_runner() -> None:
         )
     )
     assert Touched(None, Target("file:/lake/t", None), None, "FALSE") in found.touched
+
+
+def test_what_is_told_by_other_clocks_than_those_that_the_job_begins_with_is_left_out() -> None:
+    key = key_of_path("/lake/t")
+    columns = Table.of({"t": "timestamp", "s": "string"}, partition_columns=["t", "s"])
+
+    def removes(before: str) -> str | None:
+        text = f"{before}DELETE FROM delta.`/lake/t` WHERE t = TIMESTAMP '2026-11-19 00:00:00'"
+        spec = DeltaWriteJobSpec.model_validate({"sql": text})
+        conf = {"spark.sql.session.timeZone": "UTC"}
+        touched = footprint_of(spec, conf, facts={key: TableFacts(columns=columns)}).tables
+        dumped = spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+        [one] = decode(plan_arguments(plan_of(dumped, touched, conf))).touched
+        return one.removes
+
+    assert removes("") == "t = TIMESTAMP '2026-11-19 00:00:00'"
+    assert removes("SET TIME ZONE 'America/New_York'; ") is None
 
 
 def test_a_promise_goes_to_the_runner_with_its_values() -> None:

@@ -237,3 +237,27 @@ def test_what_is_said_of_a_report_costs_nothing_of_a_result(told: object) -> Non
     result = parse(json.dumps(RESULT | {"report": told}))
     assert result is not None
     assert (len(result.commits), result.report) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("footprint", "kept"),
+    [
+        ({"strayed": [], "unlooked": None}, True),
+        ({"strayed": [], "unlooked": "statement 1: gone"}, None),
+        ({"strayed": ["statement 1: adds to x=1"], "unlooked": "statement 2: gone"}, False),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_a_footprint_counts_as_kept_to_where_everything_was_looked_at(
+    footprint: Any, kept: bool | None
+) -> None:
+    result = parse(json.dumps(RESULT | {"footprint": footprint}))
+    assert result is not None
+    assert result.has_kept_to_footprint is kept
+
+
+def test_half_a_character_costs_nothing_of_the_result() -> None:
+    result = parse(json.dumps(RESULT | {"footprint": {"strayed": ["\ud800"]}}))
+    assert result is not None
+    assert result.strayed == ("?",)

@@ -143,7 +143,7 @@ def test_a_known_setting_in_another_case_is_refused_with_the_right_spelling(key:
         ("SET spark.sql.ansi.enabled false", "is not the name of a setting"),
         ("SET /* on */ spark.sql.ansi.enabled = true", "is not the name of a setting"),
         ("SET spark . sql . ansi . enabled = true", "is not the name of a setting"),
-        ("SET VAR x = 1", "one after another"),
+        ("SET VAR x = 1", "use spec.parameters"),
         ("SET = 1", "name before"),
         ("SET TIME ZONE", "TIME ZONE"),
         ("SET TIME ZONE 'Asia' 'Tokyo'", "TIME ZONE"),

@@ -126,10 +126,17 @@ def test_what_is_not_surely_understood_is_refused_with_its_place(sql: str) -> No
 
 
 @pytest.mark.parametrize(
-    "sql", ["BEGIN INSERT INTO t VALUES (1)", "DECLARE x INT", "COMMIT", "EXECUTE IMMEDIATE 'DELETE FROM t'"]
+    ("sql", "why"),
+    [
+        ("BEGIN INSERT INTO t VALUES (1)", "SQL script or a transaction over several statements"),
+        ("COMMIT", "SQL script or a transaction over several statements"),
+        ("DECLARE x INT", "use spec.parameters"),
+        ("SET VAR x = 1", "use spec.parameters"),
+        ("EXECUTE IMMEDIATE 'DELETE FROM t'", "write the statement itself"),
+    ],
 )
-def test_scripts_and_transactions_are_refused_in_a_sentence(sql: str) -> None:
-    with pytest.raises(NotUnderstoodError, match="SQL script or a transaction over several statements"):
+def test_what_hides_statements_is_refused_in_a_sentence(sql: str, why: str) -> None:
+    with pytest.raises(NotUnderstoodError, match=why):
         footprints(sql)
 
 

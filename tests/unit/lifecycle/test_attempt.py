@@ -10,8 +10,10 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.engines import Observation, Stage
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
+from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.withdrawal import PATIENCE, Creates
@@ -268,7 +270,7 @@ def _running(known: Attempt, statement: int, now: datetime) -> way.Step:
 
 def test_progress_is_copied_once_a_minute_at_most() -> None:
     """A run of less than a minute costs no write more, and none is lost: it is looked at again."""
-    known = intent().model_copy(update={"started_at": BEGAN})
+    known = with_driver(job(), intent(), Observation(Stage.RUNNING)).model_copy(update={"started_at": BEGAN})
     early = _running(known, 1, BEGAN + timedelta(seconds=20))
     assert isinstance(early, way.Tell)
     assert early.seconds_until_worth_it == 40

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from sluice.api.job_status import Attempt, AttemptDriver
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.lifecycle import attempt as way
+from sluice.lifecycle import keeping
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.job import JobView
 from unit.controller.bodies import job_body
@@ -39,7 +40,7 @@ def view(default: RuntimeProfile, **spec: Any) -> JobView:
 def test_a_driver_is_told_as_soon_as_it_runs() -> None:
     driver = pod(RUNNING)
     driver["metadata"]["labels"]["spark-app-selector"] = "spark-1"
-    found = step(application("RUNNING"), driver)
+    found = step(application("RUNNING"), keeping.of_pod(driver))
     assert isinstance(found, way.Tell)
     assert found.change.attempt is not None
     assert told(found.change.attempt) == AttemptDriver(pod=f"{NAME}-driver", spark_application="spark-1")

@@ -224,7 +224,7 @@ def test_what_runs_is_not_kept_of_an_application_nor_of_a_pod() -> None:
 )
 def test_what_others_note_on_an_object_is_not_kept(keep: Any, body: Json) -> None:
     noted = copy.deepcopy(body)
-    noted["metadata"]["labels"]["spark-app-selector"] = "spark-1"
+    noted["metadata"]["labels"]["spark-app-name"] = "a"
     noted["metadata"]["annotations"]["cni.projectcalico.org/podIP"] = "10.0.0.1/32"
     noted["metadata"] |= {"ownerReferences": [{"kind": "SparkApplication"}], "generateName": "a-"}
     assert keep(noted) == keep(body)

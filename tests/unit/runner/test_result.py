@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sluice_runner.commits import Commit, selected
 from sluice_runner.failures import Failure
-from sluice_runner.result import COMMITTED, FAILED, MAX_BYTES, Result, StatementResult, encode
+from sluice_runner.result import COMMITTED, FAILED, MAX_BYTES, Report, Result, StatementResult, encode
 from sluice_runner.winners import Winner
 
 METRICS = {"numOutputRows": 2**60, "numFiles": 12, "numOutputBytes": 2**50, "executionTimeMs": 123456}
@@ -168,3 +168,38 @@ def test_metrics_are_numbers_and_only_those_that_people_ask_about() -> None:
         "numOutputRows": 3,
         "numDeletedRows": 0,
     }
+
+
+def looked_at(*statements: StatementResult, **given: Any) -> Any:
+    return document(Result(1, list(statements), is_looked_at=True, **given)).get("footprint")
+
+
+def test_nothing_is_said_of_a_footprint_where_no_statement_ran() -> None:
+    assert looked_at(failure=failure("x")) is None
+
+
+def test_the_statement_in_which_the_run_ended_was_not_looked_at() -> None:
+    found = looked_at(committed(1), failure=failure("terminated"), failed_statement=2)
+    assert found == {
+        "strayed": [],
+        "unlooked": "statement 2: the run ended before anybody could look",
+    }
+    failed = StatementResult(2, FAILED, "MERGE")
+    assert looked_at(committed(1), failed, failure=failure("x"), failed_statement=2)["unlooked"] is None
+
+
+def test_it_fits_whatever_is_told_of_the_footprint() -> None:
+    told = StatementResult(1, FAILED, '"' * 500, strayed=['"' * 2000] * 3, unlooked='"' * 2000)
+    stamp = json.dumps({"sluice": {"job": "j" * 900}})
+    result = Result(
+        1,
+        [told],
+        failure('"' * 5000),
+        1,
+        Winner(3, '"' * 500, stamp, '"' * 500),
+        report=Report(missing='"' * 2000),
+        is_looked_at=True,
+    )
+    found = document(result)
+    assert found["footprint"]["strayed"]
+    assert found["exception"]["class"] == "ConcurrentAppendException"

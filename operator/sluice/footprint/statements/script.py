@@ -27,8 +27,15 @@ from sluice.footprint.statements.unknown import unknown
 from sluice.predicates.limits import MAX_TOKENS
 
 _AS_ONE = refused(
-    "this begins a SQL script or a transaction over several statements, and Sluice cannot tell beforehand what they "
-    "touch: write the statements one after another, with ; between them, or declare what they touch in spec.footprint"
+    "this begins a SQL script or a transaction over several statements, which are not run: write the statements one after "
+    "another, with ; between them"
+)
+_BUILT = refused(
+    "EXECUTE IMMEDIATE hides from Sluice what it runs, and is not run: write the statement itself"
+)
+_VARIABLE = refused(
+    "Sluice does not follow variables of a session, which may change what a statement touches: use spec.parameters, or declare "
+    "what is touched in spec.footprint"
 )
 _PROCEDURE = refused(
     "this calls a procedure, and Sluice cannot tell what it touches: declare it in spec.footprint"
@@ -91,11 +98,13 @@ _WRITTEN: tuple[tuple[str, Reader], ...] = (
     ("CREATE TEMP FUNCTION", on_session(session_statements.function)),
     ("CREATE OR REPLACE TEMPORARY FUNCTION", on_session(session_statements.function)),
     ("CREATE OR REPLACE TEMP FUNCTION", on_session(session_statements.function)),
-    *((f"SET {words}", _AS_ONE) for words in ("VAR", "VARIABLE")),
+    *((f"SET {words}", _VARIABLE) for words in ("VAR", "VARIABLE")),
     ("SET", on_session(session_statements.set_)),
     ("RESET", on_session(session_statements.reset)),
     ("USE", on_session(session_statements.use)),
-    *((words, _AS_ONE) for words in ("BEGIN", "DECLARE", "EXECUTE", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
+    ("DECLARE", _VARIABLE),
+    ("EXECUTE", _BUILT),
+    *((words, _AS_ONE) for words in ("BEGIN", "IF", "CASE", "WHILE", "LOOP", "REPEAT", "FOR")),
     *((words, _AS_ONE) for words in ("START", "COMMIT", "ROLLBACK")),
     ("CALL", _PROCEDURE),
 )  # fmt: skip

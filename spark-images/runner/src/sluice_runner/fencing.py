@@ -109,7 +109,7 @@ class Fencing(Unfenced):
         """Refuses a statement that would write a table which the run doesn't fence."""
         if not self._locations().issuperset(locations):
             # An earlier statement may have created it.
-            self._tables()
+            self._bind()
         others = sorted(set(locations) - self._locations())
         if others:
             raise UnknownTargetError(
@@ -189,7 +189,12 @@ class Fencing(Unfenced):
         return TableHistory(table.location, table.txn_version(self._run.app_id), oldest, read)
 
     def _tables(self) -> list[Table]:
-        """The run's tables that exist: an append to one that doesn't would create it.
+        """The run's tables that exist: an append to one that doesn't would create it."""
+        self._bind()
+        return [self._at(location) for location in sorted(self._locations())]
+
+    def _bind(self) -> None:
+        """Finds where names lead that led nowhere yet.
 
         What is fenced and read is the table that a name meant first: a USE or a view of the job's, or somebody else, may have
         it mean another one later.
@@ -201,7 +206,6 @@ class Fencing(Unfenced):
                     self._refuse_unread(table)
                 if found:
                     self._bound[name] = frozenset(table.location for table in found)
-        return [self._at(location) for location in sorted(self._locations())]
 
     def _locations(self) -> frozenset[str]:
         return frozenset().union(*self._bound.values())

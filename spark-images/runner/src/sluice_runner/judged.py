@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from sluice_runner import partitions, tables, write
+from sluice_runner import tables, write
 from sluice_runner.commits import Commit, file_of
+from sluice_runner.partitions import Conditions
 from sluice_runner.plan import Touched
-from sluice_runner.tables import Table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,50 +19,58 @@ if TYPE_CHECKING:
 _MOST_TOLD = 3
 
 
+class GoneError(Exception):
+    """The table can't be looked at any more."""
+
+
 class Judged:
     """What the job was judged to touch."""
 
-    def __init__(self, spark: SparkSession, touched: Sequence[Touched]) -> None:
+    def __init__(self, spark: SparkSession, touched: Sequence[Touched], conditions: Conditions) -> None:
         self._spark = spark
-        self._touched = touched
+        self._conditions = conditions
+        self._touched = [(write.table_name(one.table), one) for one in touched]
 
     def strayed(self, statement: int, own: Sequence[Commit]) -> list[str]:
         """What of a statement's commits lies elsewhere, for people; the first of it."""
-        if not self._touched:
+        relevant = [(name, one) for name, one in self._touched if one.statement in (None, statement)]
+        if not self._touched or not own:
             return []
-        found = [place for commit in own for place in self._of_commit(statement, commit)]
+        locations = {name: self._locations(name) for name in dict.fromkeys(name for name, _ in relevant)}
+        found = [
+            place
+            for commit in own
+            for place in self._of_commit(
+                commit, [one for name, one in relevant if _without_scheme(commit.table) in locations[name]]
+            )
+        ]
         return found[:_MOST_TOLD]
 
-    def _of_commit(self, statement: int, commit: Commit) -> list[str]:
-        (table,) = tables.find_for_sure(self._spark, tables.path_name(commit.table))
-        touched = [
-            one for one in self._touched if one.statement in (None, statement) and self._is_of(one, table)
-        ]
+    def _locations(self, name: tuple[str, ...]) -> set[str]:
+        return {_without_scheme(table.location) for table in tables.find(self._spark, name)}
+
+    def _of_commit(self, commit: Commit, touched: Sequence[Touched]) -> list[str]:
         version = f"version {commit.version} of {commit.table}"
         if not touched:
             return [f"{version} is of a table that the statement wasn't judged to write"]
-        adds = self._any_of(table, [one.adds for one in touched])
-        removes = self._any_of(table, [one.removes for one in touched])
+        adds, removes = _any_of([one.adds for one in touched]), _any_of([one.removes for one in touched])
         if adds is None and removes is None:
             return []
+        found = tables.find_for_sure(self._spark, tables.path_name(commit.table))
+        if len(found) != 1:
+            raise GoneError(f"after {version} there is no such Delta table any more")
         strayed: Any = self._spark._jvm.dev.sluice.delta.Strayed  # type: ignore[union-attr]
         conf: Any = self._spark._jsparkSession.sessionState().newHadoopConf()
-        return [
-            f"{version} {place}" for place in strayed.of(file_of(commit), conf, adds, removes, _MOST_TOLD)
+        conditions = [
+            None if text is None else self._conditions.on(found[0], [text]) for text in (adds, removes)
         ]
+        return [f"{version} {place}" for place in strayed.of(file_of(commit), conf, *conditions, _MOST_TOLD)]
 
-    def _is_of(self, one: Touched, table: Table) -> bool:
-        found = tables.find(self._spark, write.table_name(one.table))
-        return _without_scheme(table.location) in (_without_scheme(other.location) for other in found)
 
-    def _any_of(self, table: Table, alternatives: Sequence[str | None]) -> Any:
-        """None: anywhere."""
-        texts = [text for text in alternatives if text is not None]
-        if len(texts) < len(alternatives):
-            return None
-        return partitions.condition(
-            self._spark, table, [" OR ".join(f"({text})" for text in dict.fromkeys(texts))]
-        )
+def _any_of(alternatives: Sequence[str | None]) -> str | None:
+    """None: anywhere."""
+    texts = dict.fromkeys(alternatives)
+    return None if None in texts else " OR ".join(f"({text})" for text in texts)
 
 
 def _without_scheme(location: str) -> str:

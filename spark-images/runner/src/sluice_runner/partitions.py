@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +21,26 @@ class UncheckableError(Exception):
     """The condition asks for more than a partition's values."""
 
 
-def condition(spark: SparkSession, table: Table, texts: Sequence[str]) -> Any:
-    """All of these, for the JVM; what Spark can't compute from the partition columns alone is refused."""
-    by_name = {field["name"]: field for field in table.schema()["fields"]}
-    return _Conditions(spark, [by_name[name] for name in table.partition_columns()]).all_of(texts)
+class Conditions:
+    """Conditions as they were judged: under the settings with which the job begins, whatever its statements set since."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._unchanged: SparkSession | None = None
+        self._made: dict[tuple[str, ...], Any] = {}
+
+    def on(self, table: Table, texts: Sequence[str]) -> Any:
+        """All of these, for the JVM; what Spark can't compute from the partition columns alone is refused."""
+        by_name = {field["name"]: field for field in table.schema()["fields"]}
+        fields = [by_name[name] for name in table.partition_columns()]
+        key = (json.dumps(fields), *texts)
+        if key not in self._made:
+            self._unchanged = self._unchanged or self._spark.newSession()
+            self._made[key] = _OfFields(self._unchanged, fields).all_of(texts)
+        return self._made[key]
 
 
-class _Conditions:
+class _OfFields:
     """Conditions on these fields of a table's schema."""
 
     def __init__(self, spark: SparkSession, fields: Sequence[Mapping[str, Any]]) -> None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sluice_runner import partitions, tables
+from sluice_runner import tables
 from sluice_runner.commits import Commit, file_of
+from sluice_runner.partitions import Conditions, UncheckableError
 from sluice_runner.repeatable import WRITES_ONE_TABLE
 from sluice_runner.tables import Table
 from sluice_runner.targets import Statement
@@ -54,18 +55,24 @@ def gated(configured: Mapping[str, str]) -> dict[str, str]:
 class Gate:
     """The gate of this driver, for a job that promised this."""
 
-    def __init__(self, spark: SparkSession, conditions: Sequence[str]) -> None:
+    def __init__(self, spark: SparkSession, promised: Sequence[str], conditions: Conditions) -> None:
         self._spark = spark
+        self._promised = promised
         self._conditions = conditions
-        self._text = " and ".join(conditions)
+        self._text = " and ".join(promised)
         """For people."""
 
     def hold(self, statement: Statement) -> None:
         """From now on commits add rows only where the promise holds, until the next statement comes: what this one leaves
         running is held to it, too."""
-        if not self._conditions:
+        if not self._promised:
             return
         gate: Any = self._spark._jvm.dev.sluice.delta.CommitGate  # type: ignore[union-attr]
+        if statement.has_options:
+            raise UncheckedPromiseError(
+                "nothing was run, because the statement has options of its own, which may change what its commit says of the rows, "
+                f"and the job promised for all of them: {self._text}. Leave out WITH (...), or the promise"
+            )
         table = self._table(statement)
         if table is None:
             gate.refuseRows(
@@ -77,7 +84,7 @@ class Gate:
 
     def refuse_unchecked(self, own: Sequence[Commit]) -> None:
         """Raises if a commit has found another way into the log than through the gate."""
-        if not self._conditions:
+        if not self._promised:
             return
         gate: Any = self._spark._jvm.dev.sluice.delta.CommitGate  # type: ignore[union-attr]
         missed = [commit for commit in own if not gate.hasPassed(file_of(commit))]
@@ -95,8 +102,8 @@ class Gate:
 
     def _promise(self, table: Table) -> Any:
         try:
-            return partitions.condition(self._spark, table, self._conditions)
-        except partitions.UncheckableError as error:
+            return self._conditions.on(table, self._promised)
+        except UncheckableError as error:
             raise UncheckedPromiseError(
                 f"nothing was run, because the promise {self._text} can't be checked for {table.location}: {error}"
             ) from error

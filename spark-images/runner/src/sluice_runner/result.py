@@ -21,6 +21,7 @@ _MESSAGE_BYTES = (1500, 600, 200)
 _REPORT_BYTES = 400
 _STRAYED = 2
 _STRAYED_BYTES = 300
+_LEAST_OF_FOOTPRINT = 60
 
 
 COMMITTED = "Committed"
@@ -85,6 +86,7 @@ class _Cut:
     metrics: bool = False
     commits_of_last: int | None = None
     last_statements: int | None = None
+    footprint_bytes: int | None = None
 
 
 def encode(result: Result) -> bytes:
@@ -108,7 +110,9 @@ def _cuts(statements: int) -> Iterator[_Cut]:
         cut = replace(cut, commits_of_last=kept)
         yield cut
     for kept in _halves(statements):
-        yield replace(cut, last_statements=kept)
+        cut = replace(cut, last_statements=kept)
+        yield cut
+    yield replace(cut, footprint_bytes=_LEAST_OF_FOOTPRINT, message_bytes=0)
 
 
 def _halves(count: int) -> Iterator[int]:
@@ -130,8 +134,8 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
         document["exception"] = _exception(result, result.failure, cut)
     if result.report is not None:
         document["report"] = _report(result.report)
-    if result.is_looked_at:
-        document["footprint"] = _footprint(result.statements)
+    if result.is_looked_at and result.statements:
+        document["footprint"] = _footprint(result, cut)
     if cut != _Cut():
         document["truncated"] = True
     if len(kept) < len(result.statements):
@@ -175,17 +179,22 @@ def _exception(result: Result, failure: Failure, cut: _Cut) -> dict[str, Any]:
     }
 
 
-def _footprint(statements: Sequence[StatementResult]) -> dict[str, Any]:
-    strayed = [(one.number, place) for one in statements for place in one.strayed]
-    unlooked = [(one.number, one.unlooked) for one in statements if one.unlooked is not None]
+def _footprint(result: Result, cut: _Cut) -> dict[str, Any]:
+    strayed = [(one.number, place) for one in result.statements for place in one.strayed]
+    unlooked = [(one.number, one.unlooked) for one in result.statements if one.unlooked is not None]
+    if result.failed_statement is not None and result.failed_statement not in (
+        one.number for one in result.statements
+    ):
+        unlooked.append((result.failed_statement, "the run ended before anybody could look"))
+    limit = _STRAYED_BYTES if cut.footprint_bytes is None else cut.footprint_bytes
     return {
-        "strayed": [_of_statement(*one) for one in strayed[:_STRAYED]],
-        "unlooked": _of_statement(*unlooked[0]) if unlooked else None,
+        "strayed": [_of_statement(*one, limit) for one in strayed[:_STRAYED]],
+        "unlooked": _of_statement(*unlooked[0], limit) if unlooked else None,
     }
 
 
-def _of_statement(number: int, text: str) -> str | None:
-    return _fitting(f"statement {number}: {text}", _STRAYED_BYTES)
+def _of_statement(number: int, text: str, limit: int) -> str | None:
+    return _fitting(f"statement {number}: {text}", limit)
 
 
 def _report(report: Report) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from sluice_runner.failures import Failure, classify
 from sluice_runner.fencing import Unfenced, fencing_of
 from sluice_runner.judged import Judged
 from sluice_runner.masking import mask_of
+from sluice_runner.partitions import Conditions
 from sluice_runner.past import Done
 from sluice_runner.plan import Plan, Sql, Statement, Write
 from sluice_runner.promise import Gate
@@ -103,9 +104,9 @@ def run(spark: SparkSession, progress: Progress) -> Result:
         past = fencing.begin(last)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return progress.failed(failure_of(plan, error))
-    context = _Context(
-        spark, plan, fencing, Gate(spark, plan.writes), Judged(spark, plan.touched), past, past.last < last
-    )
+    conditions = Conditions(spark)
+    gate, judged = Gate(spark, plan.writes, conditions), Judged(spark, plan.touched, conditions)
+    context = _Context(spark, plan, fencing, gate, judged, past, past.last < last)
     for number, prepare in steps:
         progress.running = number
         began = time.monotonic()
@@ -156,7 +157,7 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
         found = prepared.statement
         names = found.names
         if number <= context.past.last and not (found.is_of_session and context.something_is_left):
-            return _Outcome(_left_out(number, found, context.past))
+            return _Outcome(_looked_at(context, found, _left_out(number, found, context.past)))
         context.fencing.refuse(found)
         before = commits.versions(context.spark, names)
         if found.writes_all:
@@ -188,14 +189,20 @@ def _executed(context: _Context, number: int, prepared: _Prepared, before: Mappi
         failure = _failure_in(plan, partial(fencing.look, statement.names)) or failure
     if failure is None and unread is None:
         result = StatementResult(number, COMMITTED if own else NO_COMMIT, operation, own)
-        return _Outcome(_looked_at(context, result))
+        return _Outcome(_looked_at(context, statement, result))
     winner = completed(failure.winner, found) if failure is not None and failure.has_winner else None
-    result = _looked_at(context, StatementResult(number, FAILED, operation, own))
+    result = StatementResult(number, FAILED, operation, own)
+    if unread is None:
+        result = _looked_at(context, statement, result)
+    else:
+        result = replace(result, unlooked="what it committed could not be read")
     return _Outcome(result, _told_together(number, failure, unread), winner)
 
 
-def _looked_at(context: _Context, result: StatementResult) -> StatementResult:
+def _looked_at(context: _Context, statement: targets.Statement, result: StatementResult) -> StatementResult:
     """Adds what of its commits lies elsewhere than the job was judged to touch. Whatever that is, they are made."""
+    if statement.has_options:
+        return replace(result, unlooked="its options may keep its commits from being known as its own")
     try:
         return replace(result, strayed=context.judged.strayed(result.number, result.commits))
     except Exception as error:  # noqa: BLE001 - reported: it changes nothing of what was done

@@ -16,18 +16,26 @@ import org.apache.hadoop.fs.Path;
  * Lets only such commits of this JVM through as keep what its job promised. A driver runs one job, so that this is for
  * the whole JVM: no thread and no session of it gets around.
  *
- * <p>New rows must be where the promise holds. Rows that DELETE, UPDATE and MERGE only write again may stay in a
- * partition from which the same commit removes files, wherever that is; so may those of a commit that changes no data.
+ * <p>New rows must be where the promise holds. Rows that DELETE, UPDATE, MERGE and compactions only write again may stay
+ * in a partition from which the same commit removes files, wherever that is. That a file changes no data, as whoever
+ * writes it may say of it, counts for nothing by itself.
  */
 public final class CommitGate {
 
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Set<String> KEEPING_ROWS = Set.of("DELETE", "UPDATE", "MERGE");
+    private static final Set<String> KEEPING_ROWS = Set.of("DELETE", "UPDATE", "MERGE", "OPTIMIZE", "REORG");
     private static final int SHOWN = 5;
 
     private enum State { OPEN, NOTHING_MAY_BE_ADDED, PROMISED }
 
     private record Guard(State state, PartitionCondition promise, String why) {}
+
+    /** What the files of one commit come to. */
+    private static final class Commit {
+        String operation = "";
+        final Set<JsonNode> added = new HashSet<>();
+        final Set<Map<String, String>> rewritten = new HashSet<>();
+    }
 
     private static final Guard OPEN = new Guard(State.OPEN, null, "");
 
@@ -57,30 +65,19 @@ public final class CommitGate {
         return PASSED.contains(path);
     }
 
+    static boolean isOpen() {
+        return guard.state() == State.OPEN;
+    }
+
     static void check(Path path, List<String> actions) throws IOException {
         Guard now = guard;
         if (now.state() == State.OPEN) {
             return;
         }
-        List<JsonNode> added = new ArrayList<>();
-        Set<Map<String, String>> rewritten = new HashSet<>();
-        String operation = "";
-        for (String line : actions) {
-            JsonNode action = JSON.readTree(line);
-            if (action.has("add")) {
-                added.add(action.get("add"));
-            } else if (action.has("remove") && action.get("remove").hasNonNull("partitionValues")) {
-                rewritten.add(valuesOf(action.get("remove").get("partitionValues")));
-            } else if (action.has("commitInfo")) {
-                operation = action.get("commitInfo").path("operation").asText();
-            }
-        }
+        Commit commit = read(actions);
         Set<String> outside = new HashSet<>();
-        for (JsonNode file : added) {
-            JsonNode partition = file.path("partitionValues");
-            boolean changesData = file.path("dataChange").asBoolean(true);
-            boolean mayStay = !changesData || KEEPING_ROWS.contains(operation);
-            if (mayStay && rewritten.contains(valuesOf(partition))) {
+        for (JsonNode partition : commit.added) {
+            if (KEEPING_ROWS.contains(commit.operation) && commit.rewritten.contains(valuesOf(partition))) {
                 continue;
             }
             if (now.state() != State.PROMISED) {
@@ -90,9 +87,30 @@ public final class CommitGate {
             }
         }
         if (!outside.isEmpty()) {
-            throw new PromiseBrokenException(told(now, operation, outside));
+            throw new PromiseBrokenException(told(now, commit.operation, outside));
         }
         PASSED.add(path.toString());
+    }
+
+    /** Keeps partitions alone: a commit of 100,000 files has their statistics, too. */
+    private static Commit read(List<String> actions) throws IOException {
+        Commit commit = new Commit();
+        List<JsonNode> again = new ArrayList<>();
+        for (String line : actions) {
+            JsonNode action = JSON.readTree(line);
+            if (action.has("add")) {
+                JsonNode file = action.get("add");
+                (file.path("dataChange").asBoolean(true) ? commit.added : again).add(file.path("partitionValues"));
+            } else if (action.has("remove") && action.get("remove").hasNonNull("partitionValues")) {
+                commit.rewritten.add(valuesOf(action.get("remove").get("partitionValues")));
+            } else if (action.has("commitInfo")) {
+                commit.operation = action.get("commitInfo").path("operation").asText();
+            }
+        }
+        if (!Operations.addsFilesAgain(commit.operation)) {
+            commit.added.addAll(again);
+        }
+        return commit;
     }
 
     /** Without columns that are null: those are left out where a file is removed. */

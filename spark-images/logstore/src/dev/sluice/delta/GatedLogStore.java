@@ -43,7 +43,7 @@ public final class GatedLogStore extends LogStore {
     public void write(Path path, Iterator<String> actions, Boolean overwrite, Configuration hadoopConf)
             throws IOException {
         LogStore store = innerFor(path, hadoopConf);
-        if (!COMMIT.matcher(path.getName()).matches()) {
+        if (CommitGate.isOpen() || !COMMIT.matcher(path.getName()).matches()) {
             store.write(path, actions, overwrite, hadoopConf);
             return;
         }

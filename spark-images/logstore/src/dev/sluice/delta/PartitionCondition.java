@@ -33,6 +33,11 @@ public final class PartitionCondition {
         if (names.length != columns.length) {
             throw new IllegalArgumentException("each column needs its name in the log");
         }
+        for (Expression condition : conditions) {
+            if (!condition.deterministic()) {
+                throw new IllegalArgumentException("it may be otherwise each time that it is asked: " + condition.sql());
+            }
+        }
         holds(new Object[columns.length]); // what can't be computed shall not wait for a commit to say so
     }
 
@@ -49,13 +54,14 @@ public final class PartitionCondition {
         return named.length() == 0 ? "the table" : named.toString();
     }
 
-    /** Whether it holds for a file that is added with these partition values, which name each column. */
+    /** Whether it holds for a file that is added with these partition values, which must name each column. */
     boolean holds(JsonNode partitionValues) {
         for (String column : columns) {
             if (!partitionValues.has(column)) {
-                throw new IllegalStateException(
-                        "a file has no value for the partition column " + column + ", but only " + partitionValues
-                                + ": have the table's partition columns changed meanwhile?");
+                throw new PromiseBrokenException(
+                        "whether " + text + " holds can't be told: a file has no value for the partition column " + column
+                                + ", but only " + partitionValues + ". The commit changes the table's partition columns, or"
+                                + " another one did: say what is so of the columns that it has now");
             }
         }
         return holds(textsOf(partitionValues));
@@ -79,6 +85,12 @@ public final class PartitionCondition {
 
     private boolean holds(Object[] texts) {
         GenericInternalRow row = new GenericInternalRow(texts);
-        return Arrays.stream(conditions).allMatch(condition -> Boolean.TRUE.equals(condition.eval(row)));
+        try {
+            return Arrays.stream(conditions).allMatch(condition -> Boolean.TRUE.equals(condition.eval(row)));
+        } catch (RuntimeException failure) {
+            throw new PromiseBrokenException(
+                    "whether " + text + " holds for " + Arrays.toString(texts) + " can't be computed: "
+                            + failure.getMessage());
+        }
     }
 }

@@ -30,6 +30,7 @@ public final class Strayed {
             throws IOException {
         Path path = new Path(commit);
         Set<String> found = new TreeSet<>();
+        boolean addsAgain = false;
         try (BufferedReader lines = new BufferedReader(
                 new InputStreamReader(path.getFileSystem(conf).open(path), StandardCharsets.UTF_8))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
@@ -37,9 +38,13 @@ public final class Strayed {
                 if (found.size() == most) {
                     break;
                 }
-                if (adds != null && action.has("add")) {
-                    JsonNode partition = action.get("add").path("partitionValues");
-                    if (!adds.holds(partition)) {
+                if (action.has("commitInfo")) {
+                    addsAgain = Operations.addsFilesAgain(action.get("commitInfo").path("operation").asText());
+                } else if (adds != null && action.has("add")) {
+                    JsonNode file = action.get("add");
+                    JsonNode partition = file.path("partitionValues");
+                    boolean isNew = !addsAgain || file.path("dataChange").asBoolean(true);
+                    if (isNew && !adds.holds(partition)) {
                         found.add("adds to " + adds.named(partition));
                     }
                 } else if (removes != null && action.has("remove")) {
