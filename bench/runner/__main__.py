@@ -1,6 +1,6 @@
 """What the runner adds to the statements that it runs, and where the time of a driver goes.
 
-./dev run python -m bench.runner           # 10 rounds in one session, 5 pairs of drivers; about five minutes
+./dev run python -m bench.runner           # 10 rounds in one session, 3 triples of drivers; about five minutes
 
 Always side by side: each round runs a job's statements in plain PySpark and by the runner, on tables of their own that are
 alike, in turns of who comes first. The ratio is the median over the rounds.
@@ -33,7 +33,7 @@ from integration.runner.jobs import (
 )
 
 ROUNDS = 10
-DRIVERS = 5
+DRIVERS = 3
 ROWS = 200_000
 TOKEN = 1 << 32
 SETTINGS = {
@@ -133,7 +133,7 @@ def drivers(folder: Path) -> None:
                 if driver.result()["outcome"] != "Succeeded":
                     raise RuntimeError(f"the runner failed: {driver.result()}")
             took[kind].append(time.perf_counter() - began)
-    tell(f"a driver from start to end, {DRIVERS} pairs", took)
+    tell(f"a driver from start to end, {DRIVERS} of each", took)
     sys.stdout.write("\nwhere the time of the last plain driver went\n")
     for (_, before), (what, after) in pairwise(marks.items()):
         sys.stdout.write(f"  {what:<24} {after - before:6.2f} s\n")
