@@ -326,15 +326,17 @@ class DeltaWriteJobSpec(Model):
     application: Application | None = None
     """Your own Spark application, run unchanged; needs footprint, because Sluice cannot read what it writes."""
     parameters: Parameters | None = None
-    """Named and typed values, such as {day: {date: "2026-11-19"}}, used as :day in SQL and predicates. They are bound,
-    never pasted in: no quoting, no injection."""
+    """Named and typed values, such as {day: {date: "2026-11-19"}}, used as :day in SQL and predicates. They become literals
+    of their types, never pasted text: no quoting, no injection."""
     footprint: Footprint | None = None
     """What the job does to each table, declared. Required with application. With sql, write and stream it replaces
     what Sluice understands from them: a promise that you keep, for what the SQL cannot say."""
     writes: Annotated[tuple[GivenPredicate, ...], Field(max_length=8), Checked(NOT_EMPTY)] | None = None
     """Predicates on partition columns that hold for every row this job adds to its one table, such as "date = DATE
     '2026-11-19'": a promise that lets it run beside more jobs where the SQL alone does not bound its rows. The driver
-    makes no commit that breaks it: the job fails instead (PromiseBrokenException). The table must be there already."""
+    makes no commit that breaks it: the job fails instead (PromiseBrokenException). All of them hold together, so that
+    alternatives stand in one, with OR. Rows that are only written again don't count. The table must be there already,
+    or an earlier statement creates it."""
     run_key: RunKey | None = None
     """Names one logical run, such as orders/2026-11-19: within the namespace the same run key never takes effect
     twice, even when GitOps creates a finished job again. A job with the same key and another spec fails as

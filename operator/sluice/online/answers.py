@@ -4,7 +4,7 @@ from sluice.api.base import Json
 from sluice.online.adoption import Adoption
 from sluice.online.findings import Examination
 from sluice.online.leases import Known
-from sluice.online.status import InstallationStatus
+from sluice.online.status import InstallationStatus, JobTold
 
 
 def status_json(found: InstallationStatus) -> Json:
@@ -28,13 +28,18 @@ def status_json(found: InstallationStatus) -> Json:
             }
             for one in found.holding
         ],
-        "stuck": [{"job": one.job, "reason": one.reason, "message": one.message} for one in found.stuck],
+        "stuck": [_job(one) for one in found.stuck],
+        "strayed": [_job(one) for one in found.strayed],
         "unexplained": [
             {"holder": lease.holder, "job": lease.job, "attempt": lease.attempt, "tables": list(lease.tables)}
             for lease in found.unexplained
         ],
         "problems": list(found.problems),
     }
+
+
+def _job(told: JobTold) -> Json:
+    return {"job": told.job, "reason": told.reason, "message": told.message}
 
 
 def known_json(known: Known) -> Json:

@@ -20,7 +20,7 @@ from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.resources import JOBS, PODS
 from sluice.leases import Epochs, Lease, number_in
-from sluice.lifecycle.status import NEED_A_PERSON
+from sluice.lifecycle.status import FOOTPRINT_HELD, NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
 from sluice.online.leader import SILENT_AFTER, lease_of
 
@@ -38,7 +38,7 @@ class HoldingJob:
 
 
 @dataclass(frozen=True)
-class Stuck:
+class JobTold:
     job: str
     reason: str
     message: str
@@ -56,7 +56,9 @@ class InstallationStatus:
     conditions: tuple[OperatorCondition, ...]
     jobs: dict[str, int]
     holding: tuple[HoldingJob, ...]
-    stuck: tuple[Stuck, ...]
+    stuck: tuple[JobTold, ...]
+    strayed: tuple[JobTold, ...]
+    """Jobs of which a run has touched more than was understood of them."""
     unexplained: tuple[Lease, ...]
     """Leases held, since the API server went back or the leases were taken over, until an object explains them or somebody
     revokes them."""
@@ -114,7 +116,7 @@ def told(
     silent_for = (now - renewed).total_seconds() if renewed is not None else None
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
     found = sorted(jobs, key=_key)
-    stuck = tuple(_stuck(found))
+    stuck, strayed = tuple(_stuck(found)), tuple(_strayed(found))
     return InstallationStatus(
         namespace=at.namespace,
         deployment=at.deployment,
@@ -126,11 +128,12 @@ def told(
         jobs=dict(sorted(Counter(_phase(job) for job in found).items())),
         holding=tuple(_holding(found, {_key(pod): pod for pod in drivers})),
         stuck=stuck,
+        strayed=strayed,
         unexplained=tuple(unexplained),
         problems=(
             *_problems_of_leader(leader, silent_for),
             *_problems_of_conditions(at, conditions, unexplained, unreadable),
-            *(f"{one.job}: {one.reason}: {one.message}" for one in stuck),
+            *(f"{one.job}: {one.reason}: {one.message}" for one in (*stuck, *strayed)),
         ),
     )
 
@@ -191,12 +194,19 @@ def _progress(job: Json, drivers: Mapping[str, Json]) -> AttemptProgress | None:
     )
 
 
-def _stuck(jobs: Iterable[Json]) -> Iterator[Stuck]:
+def _stuck(jobs: Iterable[Json]) -> Iterator[JobTold]:
     for job in jobs:
         status = _status(job)
         reason = str(status.get("reason"))
         if reason in NEED_A_PERSON:
-            yield Stuck(_key(job), reason, str(status.get("message", "")))
+            yield JobTold(_key(job), reason, str(status.get("message", "")))
+
+
+def _strayed(jobs: Iterable[Json]) -> Iterator[JobTold]:
+    for job in jobs:
+        for condition in _objects(_status(job).get("conditions")):
+            if condition.get("type") == FOOTPRINT_HELD and condition.get("status") == ConditionStatus.FALSE:
+                yield JobTold(_key(job), str(condition.get("reason")), str(condition.get("message", "")))
 
 
 def _key(job: Json) -> str:

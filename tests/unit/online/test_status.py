@@ -123,6 +123,24 @@ def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
     ]
 
 
+def test_a_job_that_has_touched_more_than_was_understood_is_a_problem() -> None:
+    def held(status: str) -> Json:
+        return {
+            "type": "FootprintHeld",
+            "status": status,
+            "reason": "FootprintStrayed",
+            "message": "it touched more",
+        }
+
+    jobs = [
+        _job("kept", phase="Succeeded", conditions=[held("True")]),
+        _job("strayed", phase="Succeeded", conditions=[{"type": "Ready", "status": "False"}, held("False")]),
+    ]
+    found = told(AT, _lease(), jobs, NOW)
+    assert found.problems == ("etl/strayed: FootprintStrayed: it touched more",)
+    assert [one["job"] for one in status_json(found)["strayed"]] == ["etl/strayed"]
+
+
 HELD = Lease(uid="u", attempt=1, hash="h", job="etl/after", tables=("file:/a", "file:/b"))
 
 
