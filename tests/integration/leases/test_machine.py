@@ -54,6 +54,8 @@ class TheLeaseTable(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.run(self.redis.aclose())
+        # A connection that Redis had broken off is closed in the loop's next round.
+        self.run(asyncio.sleep(0))
         self.loop.close()
 
     @rule(who=LEADERS)
