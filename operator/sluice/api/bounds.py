@@ -37,6 +37,11 @@ def _within_64_bits(value: int) -> int:
 WITHIN_64_BITS = AfterValidator(_within_64_bits)
 
 
+def without_surrogates(text: str) -> str:
+    """Replaces lone surrogates, halves of characters, which people may write into objects and no JSON takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def cut_to(maximum: int) -> BeforeValidator:
     """Cuts what Sluice says itself to this length, because a status that can't be written helps nobody."""
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from sluice.api.bounds import without_surrogates
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read, written
 
@@ -63,7 +64,12 @@ class Conditions:
         self._say(type_, ConditionStatus.TRUE, *WELL[type_])
 
     def fails(self, type_: OperatorConditionType, reason: str, message: str) -> None:
-        self._say(type_, ConditionStatus.FALSE, reason[:_LONGEST_REASON], _plain(message[:_LONGEST_MESSAGE]))
+        self._say(
+            type_,
+            ConditionStatus.FALSE,
+            reason[:_LONGEST_REASON],
+            without_surrogates(message[:_LONGEST_MESSAGE]),
+        )
 
     def is_well(self, type_: OperatorConditionType) -> bool:
         """Whether all is well as this process itself knows, not as the leader before it said."""
@@ -130,8 +136,3 @@ class Conditions:
             if is_transition:
                 self._untold.append(said)
             return is_transition
-
-
-def _plain(text: str) -> str:
-    """Replaces lone surrogates, which people may write into objects and no JSON takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from sluice.api import names
 from sluice.api.base import Model
+from sluice.api.bounds import without_surrogates
 from sluice.api.job_status import AttemptException, AttemptReport, Commit, ConflictingCommit, Outcome
 
 RESULT_VERSION = 1
@@ -138,12 +139,9 @@ def _report(content: Any) -> AttemptReport | None:
 
 def _strayed(content: Any) -> tuple[str, ...]:
     found = content.get("strayed") if isinstance(content, dict) else None
-    return tuple(_plain(str(place)[:512]) for place in found[:8]) if isinstance(found, list) else ()
-
-
-def _plain(text: str) -> str:
-    """A lone surrogate, half a character, can be written nowhere."""
-    return text.encode(errors="replace").decode()
+    return (
+        tuple(without_surrogates(str(place)[:512]) for place in found[:8]) if isinstance(found, list) else ()
+    )
 
 
 def _has_kept_to_footprint(content: Any) -> bool | None:
