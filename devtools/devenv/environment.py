@@ -17,7 +17,9 @@ from devenv.kubernetes_binaries import HELM, KUBECTL
 from devenv.local_stack import LocalStack
 from devenv.processes import stop_everything
 from devenv.project import IMPORT_ROOTS, PROGRAMS, TESTS
+from devenv.s3_server import ensure_s3_server
 from devenv.toolchain import (
+    ensure_aws_jars,
     ensure_control_plane_tools,
     ensure_jvm_options,
     ensure_spark,
@@ -56,6 +58,13 @@ def _spark35_variables(cache: Cache) -> Variables:
     return {"SLUICE_SPARK35_PYTHON": str(tools.python), "SLUICE_SPARK35_JARS": tools.classpath}
 
 
+def _s3_variables(cache: Cache) -> Variables:
+    return {
+        "SLUICE_AWS_JARS": ",".join(map(str, ensure_aws_jars(cache))),
+        "SLUICE_S3_SERVER": str(ensure_s3_server(cache)),
+    }
+
+
 def _control_plane_variables(cache: Cache) -> Variables:
     ensure_control_plane_tools(cache)
     return {}
@@ -81,6 +90,7 @@ NEEDS: Mapping[str, Callable[[Cache], Variables]] = {
     "python": python_variables,
     "spark": _spark_variables,
     "spark35": _spark35_variables,
+    "s3": _s3_variables,
     "control-plane": _control_plane_variables,
     "stack": _stack_variables,
     "cluster": _cluster_variables,

@@ -28,7 +28,7 @@ def properties(text: str) -> dict[str, str]:
 
 
 _DELTA = properties(DELTA.read_text(encoding="utf-8"))
-SHIPPED_WITH_SPARK = tuple(group.removesuffix(":*") for group in _DELTA["spark.jars.excludes"].split(","))
+LEFT_OUT = tuple(_DELTA["spark.jars.excludes"].split(","))
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class SparkPair:
 
 SPARK42 = SparkPair("main", Package("delta-spark42", _DELTA["spark.jars.packages"]))
 SPARK35 = SparkPair("spark35", Package("delta-spark35", "io.delta:delta-spark_2.12:3.3.3", "spark35"))
+AWS = Package("aws-spark42", _DELTA["spark.sluice.store.aws"])
+"""Hadoop's `s3a:`, for Spark 4.2."""
 ECLIPSE_COMPILER = Package("ecj", _DELTA["spark.sluice.compiler"])
 
 
@@ -57,7 +59,7 @@ def ensure_jars(cache: Cache, package: Package, java: Java) -> tuple[Path, ...]:
     """The package's jar and those that it depends on and Spark lacks."""
     folder = cache.ensure(
         package.name,
-        key_of(package.coordinates, *SHIPPED_WITH_SPARK),
+        key_of(package.coordinates, *LEFT_OUT),
         lambda folder: _fetch(cache, package, java, folder),
     )
     return tuple(sorted(folder.glob("*.jar")))

@@ -1,4 +1,4 @@
-"""Kubernetes, etcd, containerd, CoreDNS and Helm compiled from Go modules.
+"""Kubernetes, etcd, containerd, CoreDNS, Helm and an S3 server compiled from Go modules.
 
 The go.mod and go.sum files under gomodules/ pin every module with its hash, so nothing is resolved at set-up.
 """
@@ -71,6 +71,8 @@ CONTAINERS = Build(
 # Its own program has some fifty plugins, with the clients of three clouds among them: main.go takes those that serve a cluster.
 COREDNS = Build("coredns", "coredns", (".",))
 HELM = Build("helm", "helm", ("helm.sh/helm/v3/cmd/helm",))
+# A folder as an object store that speaks S3's protocol.
+VERSITYGW = Build("versitygw", "versitygw", ("github.com/versity/versitygw/cmd/versitygw",))
 STACK = (ETCD, APISERVER, CONTROLLERS, KUBECTL, HELM)
 CLUSTER = (NODE, CONTAINERS, COREDNS)
 
@@ -102,7 +104,7 @@ def ensure(cache: Cache, build: Build) -> Path:
 
 def useful_here() -> tuple[Build, ...]:
     """What this machine may ask for: only root makes clusters."""
-    return (*STACK, *CLUSTER) if os.geteuid() == 0 else STACK
+    return (*STACK, VERSITYGW, *CLUSTER) if os.geteuid() == 0 else (*STACK, VERSITYGW)
 
 
 def _compile(cache: Cache, build: Build, folder: Path) -> None:

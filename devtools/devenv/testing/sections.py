@@ -58,15 +58,15 @@ def all_sections() -> tuple[Section, ...]:
         ),
         _pytest(
             *("runner", "tests/integration/runner"),
-            about="the driver program and the LogStore on real Spark",
-            needs=SPARK,
+            about="the driver program and the LogStores on real Spark",
+            needs=(*SPARK, "s3"),
             cpu_minutes=11,
             runs_again=True,
         ),
         _pytest(
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
-            needs=("stack", "spark"),
+            needs=("stack", "spark", "s3"),
             cpu_minutes=17.5,
             lane=WAITING,
             runs_again=True,
