@@ -1,0 +1,65 @@
+package dev.sluice.delta;
+
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.util.List;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * Finds out whether a store keeps the condition of a conditional PUT. Some take it, say that all went well, and write
+ * over what is there: two drivers would lose commits to each other, and neither would know.
+ *
+ * <p>A small hidden object in the log stays for good. Whoever finds it there needs one request: to be refused is the
+ * proof.
+ */
+final class ConditionalTrial {
+
+    static final String NAME = ".sluice-conditional-writes";
+
+    private static final List<String> CONTENT =
+            List.of("Sluice tries with this object whether the store refuses to write over what is there. It may be deleted.");
+
+    /** Hadoop's word for 412, the one answer that says that the store has looked; as text, as in ConditionalCreate. */
+    private static final String REFUSED = "org.apache.hadoop.fs.s3a.RemoteFileChangedException";
+
+    private final FileSystem fs;
+    private final Path object;
+
+    ConditionalTrial(FileSystem fs, Path log) {
+        this.fs = fs;
+        this.object = new Path(log, NAME);
+    }
+
+    void run() throws IOException {
+        if (isRefused() || isRefused()) {
+            return;
+        }
+        throw new UnsafeStoreException(
+                "the store of " + object + " wrote over an object that was there, although it was asked not to (If-None-Match: *):"
+                        + " drivers that commit there can lose each other's commits, and nothing was committed. Keep the table on a"
+                        + " store that has conditional writes, or take another LogStore for it: S3DynamoDBLogStore, or"
+                        + " S3SingleDriverLogStore, beside which Sluice runs one job at a time");
+    }
+
+    private boolean isRefused() throws IOException {
+        try {
+            new ConditionalCreate(fs, object).write(CONTENT);
+            return false;
+        } catch (FileAlreadyExistsException there) {
+            Throwable answer = there.getCause();
+            if (answer != null && answer.getClass().getName().equals(REFUSED)) {
+                return true;
+            }
+            throw new UnsafeStoreException(
+                    "it can't be found out whether the store of " + object + " keeps the commits of several drivers apart: asked to"
+                            + " write over nothing (If-None-Match: *), it answered " + answer
+                            + ". Nothing was committed. If it has no conditional writes, take another LogStore for its tables");
+        } catch (UnknownOutcomeException failure) {
+            // As far as a commit goes it is well known: there was none. Hadoop's own words don't tell the bucket.
+            throw new IOException(
+                    object + " can't be written, so nothing can be committed there: " + failure.failure().getMessage(),
+                    failure.failure());
+        }
+    }
+}
