@@ -13,6 +13,7 @@ DELTA = "io.delta.exceptions."
 _DELTA_FORMERLY = "org.apache.spark.sql.delta."
 _KERNEL = "io.delta.kernel.exceptions."
 _STORAGE = "io.delta.storage.commit."
+_OURS = "dev.sluice.delta."
 
 _OTHERS_CHANGED = "another commit changed what this one had read; nothing of it was committed"
 
@@ -120,6 +121,18 @@ TABLE: tuple[Known, ...] = (
         "DELTA_DUPLICATE_ACTIONS_FOUND",
         False,
         "not a conflict, although it has the SQLSTATE of one: the job itself adds one file twice",
+    ),
+    Known(
+        _OURS + "UnknownOutcomeException",
+        None,
+        False,
+        "the commit may have landed, or may still: only the table's log knows",
+    ),
+    Known(
+        _OURS + "UnsafeStoreException",
+        None,
+        False,
+        "the store can't keep commits of several drivers apart; nothing was committed, and the next attempt finds the same store",
     ),
     Known(
         "java.nio.file.AccessDeniedException",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sluice_runner import commits, tables, targets, write
+from sluice_runner import commits, stores, tables, targets, write
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
 from sluice_runner.fencing import Unfenced, fencing_of
@@ -160,6 +160,7 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
             return _Outcome(_looked_at(context, found, _left_out(number, found, context.past)))
         context.fencing.refuse(found)
         before = commits.versions(context.spark, names)
+        stores.refuse_unsafe(context.spark, context.plan.assumed.spark_conf, found, before)
         if found.writes_all:
             context.fencing.refuse_others(before)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it

@@ -1,0 +1,36 @@
+"""Finds out before a statement computes anything whether its table's store keeps the commits of several drivers apart.
+
+Only for the LogStore that rests on what the store does: it would find out by itself, but at the commit, when all is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sluice_runner.repeatable import WRITES_ONE_TABLE
+from sluice_runner.targets import Statement
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CONDITIONAL = "dev.sluice.delta.S3ConditionalLogStore"
+
+
+def refuse_unsafe(
+    spark: SparkSession, conf: Mapping[str, str], statement: Statement, locations: Iterable[str]
+) -> None:
+    """`conf`: what the driver was started with. Tables that a statement may only read are not written to, even for a try."""
+    if statement.command not in WRITES_ONE_TABLE:
+        return
+    jvm: Any = spark._jvm
+    for location in locations:
+        if commits_conditionally(conf, location):
+            hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()
+            jvm.dev.sluice.delta.S3ConditionalLogStore.refuseUnsafe(location, hadoop)
+
+
+def commits_conditionally(conf: Mapping[str, str], location: str) -> bool:
+    scheme = location.partition(":")[0]
+    named = (conf.get(name) for name in ("spark.delta.logStore.class", f"spark.delta.logStore.{scheme}.impl"))
+    return _CONDITIONAL in named
