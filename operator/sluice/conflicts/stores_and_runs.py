@@ -6,7 +6,7 @@ from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
 from sluice.footprint.model import TableFootprint
-from sluice.tables import LogStore, TableKey
+from sluice.tables import S3_CONDITIONAL_LOG_STORE, LogStore, TableKey
 
 _REPLAY = "conflicts/test_replay.py"
 _TRANSACTION = "ConcurrentTransactionException"
@@ -33,10 +33,10 @@ def lost_commits(race: Race) -> Ruling | None:
         reason, advice = _unknown_store(table)
     elif LogStore.S3_SINGLE_DRIVER in (mine, theirs):
         advice = (
-            "let every writer commit through io.delta.storage.S3DynamoDBLogStore (spark.delta.logStore.s3a.impl), "
-            "or run one at a time"
+            f"let every writer commit through {S3_CONDITIONAL_LOG_STORE} (spark.delta.logStore.s3a.impl and "
+            "spark.delta.logStore.s3.impl), or run one at a time"
         )
-        reason = "on S3 without S3DynamoDBLogStore one of two drivers can overwrite the other's commit"
+        reason = "through Delta's own LogStore for S3 one of two drivers can overwrite the other's commit"
     elif race.loser.table.text.startswith("file:") or LogStore.RENAME in (mine, theirs):
         advice = "set spark.delta.logStore.file.impl to dev.sluice.delta.LinkLogStore in the runtime of both"
         reason = (
@@ -67,8 +67,8 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
             f"it is not known what keeps commits to {table} apart: on S3 without further settings one of two drivers "
             "can overwrite the other's commit",
             "if a store or lock lets only one of two commits win, "
-            f"{declare}: logStore: S3DynamoDB (every writer uses Delta's DynamoDB log store), "
-            "or Safe (something else keeps them apart)",
+            f"{declare}: logStore: S3Conditional (every writer uses Sluice's log store), S3DynamoDB (every writer uses Delta's "
+            "DynamoDB log store), or Safe (something else keeps them apart)",
         )
     return (
         f"the log store of {table} is not known: one of two drivers may overwrite the other's commit",

@@ -46,10 +46,12 @@ def footprint_of(
     delta_version: str | None = None,
     spark_version: str | None = None,
     texts: Texts | None = None,
+    has_all_settings: bool = False,
 ) -> JobFootprint:
     """Returns the job's footprint. `spark_conf` and the versions are what the job will run with, including its
     runtime profile. `facts` are about the tables that it writes, `sources` about those that it selects from, each
-    under the one key that `names` gives it. `texts` are the spec's, as `texts_of` returns them; they cache what was
+    under the one key that `names` gives it. `has_all_settings`: a runtime profile has been asked, and the driver will
+    have no others. `texts` are the spec's, as `texts_of` returns them; they cache what was
     read, so that nothing is read twice when facts change."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf, _spark(spec, spark_version))
@@ -60,6 +62,7 @@ def footprint_of(
         names=names,
         facts=facts,
         sources=sources or {},
+        has_all_settings=has_all_settings,
         cautious=dialect is None or not dialect.is_oss,
     )
     texts = texts_of(spec) if texts is None else texts

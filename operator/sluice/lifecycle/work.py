@@ -128,6 +128,7 @@ class Work:
                 delta_version=profile.delta_version,
                 spark_version=profile.spark_version,
                 texts=self._texts,
+                has_all_settings=True,
             )
         except NotUnderstoodError as error:
             return error

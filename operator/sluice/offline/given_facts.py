@@ -104,7 +104,9 @@ def _log_store(value: object) -> LogStore | None:
         return None
     found = _LOG_STORES.get(str(value).lower())
     if found is None:
-        raise UnusableError(f"must be S3DynamoDB, Safe or S3SingleDriver, not {value!r}", "logStore")
+        raise UnusableError(
+            f"must be S3Conditional, S3DynamoDB, Safe or S3SingleDriver, not {value!r}", "logStore"
+        )
     return found
 
 

@@ -10,7 +10,7 @@ from sluice.kube.rights import Ask, Right, Where, may_account
 from sluice.online.connection import Installation
 from sluice.online.findings import Finding, fail, ok, warn
 from sluice.tables.identity import key_of_path
-from sluice.tables.log_store import LogStore, log_store_of
+from sluice.tables.log_store import S3_CONDITIONAL_LOG_STORE, LogStore, log_store_of
 
 DEFAULT_ACCOUNT = "default"
 """As which drivers run whose profile names no account."""
@@ -92,12 +92,18 @@ def log_stores(name: str, profile: RuntimeProfile) -> Iterator[Finding]:
         cure = f"runtimes.{name}.sparkConf: spark.delta.logStore.file.impl: dev.sluice.delta.LinkLogStore"
         yield warn("log store", f"{name}, file:", message, cure)
     store = log_store_of(_S3, profile.spark_conf)
-    if store is LogStore.S3_DYNAMODB:
+    if store is LogStore.S3_CONDITIONAL:
+        message = "S3ConditionalLogStore: images of this project's recipe contain it, and need Hadoop 3.4.2, as Spark 4.2 brings it"
+        yield ok("log store", f"{name}, s3:", message)
+    elif store is LogStore.S3_DYNAMODB:
         message = "S3DynamoDBLogStore: the image must contain delta-storage-s3-dynamodb, which cannot be seen from here"
         yield ok("log store", f"{name}, s3:", message)
     else:
         message = (
             "jobs on one table of S3 run one at a time: no setting keeps the commits of two drivers apart"
         )
-        cure = f"declare logStore in the tables' policies, or set S3DynamoDBLogStore in runtimes.{name}.sparkConf"
+        cure = (
+            f"runtimes.{name}.sparkConf: spark.delta.logStore.s3.impl and spark.delta.logStore.s3a.impl: "
+            f"{S3_CONDITIONAL_LOG_STORE}"
+        )
         yield warn("log store", f"{name}, s3:", message, cure)

@@ -3,13 +3,21 @@
 from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts, unread
 from sluice.tables.identity import TableKey, in_catalog, key_of_name, key_of_path
-from sluice.tables.log_store import LINK_LOG_STORE, LogStore, lock_table_of, log_store_of
+from sluice.tables.log_store import (
+    LINK_LOG_STORE,
+    S3_CONDITIONAL_LOG_STORE,
+    LogStore,
+    lock_table_of,
+    log_store_for,
+    log_store_of,
+)
 from sluice.tables.names import Names, keys_of
 from sluice.tables.policies import Declarations, Policy, declarations_of
 from sluice.tables.policy_facts import Declared, declared_by, drift, known
 
 __all__ = [
     "LINK_LOG_STORE",
+    "S3_CONDITIONAL_LOG_STORE",
     "Declarations",
     "Declared",
     "Dialect",
@@ -29,6 +37,7 @@ __all__ = [
     "keys_of",
     "known",
     "lock_table_of",
+    "log_store_for",
     "log_store_of",
     "oss",
     "unread",

@@ -7,6 +7,7 @@ from enum import StrEnum
 from sluice.tables.identity import TableKey
 
 LINK_LOG_STORE = "dev.sluice.delta.LinkLogStore"
+S3_CONDITIONAL_LOG_STORE = "dev.sluice.delta.S3ConditionalLogStore"
 _SPELLED = {"s3": ("s3", "s3a", "s3n"), "abfss": ("abfss", "abfs", "wasb", "wasbs")}
 """Schemes that lead to one store."""
 _SAFE_BY_THEMSELVES = frozenset({"abfss", "gs", "hdfs"})
@@ -20,6 +21,8 @@ class LogStore(StrEnum):
     """Delta's own store for `file:`: it checks whether the version exists, then renames over it."""
     S3_SINGLE_DRIVER = "s3-single-driver"
     S3_DYNAMODB = "s3-dynamodb"
+    S3_CONDITIONAL = "s3-conditional"
+    """Sluice's own store for S3: it asks S3 to write only what does not exist."""
     CONDITIONAL = "conditional"
     """Delta's own store for the object stores of Oracle and IBM: it asks them to write only what does not exist."""
     UNKNOWN = "unknown"
@@ -33,6 +36,7 @@ class LogStore(StrEnum):
 
 
 _OF_S3 = {
+    frozenset({S3_CONDITIONAL_LOG_STORE}): LogStore.S3_CONDITIONAL,
     frozenset({"io.delta.storage.S3DynamoDBLogStore"}): LogStore.S3_DYNAMODB,
     frozenset({"io.delta.storage.S3SingleDriverLogStore"}): LogStore.S3_SINGLE_DRIVER,
 }
@@ -50,6 +54,8 @@ _LOCK_SETTINGS = tuple(
 _LOCK_TABLE = {"ddb.region": "us-east-1", "ddb.tableName": "delta_log"}
 """The settings of the lock table with their defaults."""
 _ALONE = frozenset({LogStore.RENAME, LogStore.S3_SINGLE_DRIVER})
+_BY_SETTINGS = frozenset({LogStore.S3_CONDITIONAL, LogStore.S3_DYNAMODB})
+"""Stores of S3 that a driver takes only where its settings name them."""
 
 
 def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
@@ -65,6 +71,19 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     if scheme in _CONDITIONAL:
         return LogStore.CONDITIONAL if classes == {_CONDITIONAL[scheme]} else LogStore.UNKNOWN
     return LogStore.SAFE if scheme in _SAFE_BY_THEMSELVES and not classes else LogStore.UNKNOWN
+
+
+def log_store_for(
+    table: TableKey, conf: Mapping[str, str], declared: LogStore | None, *, all_settings: bool
+) -> LogStore:
+    """The log store, judged by the job's settings, and where they say nothing by what is declared of the table's
+    writers. `all_settings`: `conf` is all that the driver will have, so that what it does not name is not taken."""
+    chosen = log_store_of(table, conf)
+    if declared is None or chosen is LogStore.LINK or chosen in _BY_SETTINGS:
+        return chosen
+    if declared in _BY_SETTINGS and (all_settings or chosen is LogStore.S3_SINGLE_DRIVER):
+        return LogStore.S3_SINGLE_DRIVER
+    return declared
 
 
 def lock_table_of(conf: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ LOG_STORES = {
     LogStoreKind.SAFE: LogStore.SAFE,
     LogStoreKind.S3_SINGLE_DRIVER: LogStore.S3_SINGLE_DRIVER,
     LogStoreKind.S3_DYNAMODB: LogStore.S3_DYNAMODB,
+    LogStoreKind.S3_CONDITIONAL: LogStore.S3_CONDITIONAL,
 }
 
 

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     shutil.copytree(FOLDER, there, ignore=shutil.ignore_patterns("argocd"))
     for file in there.rglob("*.yaml"):
         text = file.read_text(encoding="utf-8").replace("s3://lake", f"{tmp_path}/lake")
-        file.write_text(text.replace("logStore: S3DynamoDB", "logStore: Safe"), encoding="utf-8")
+        file.write_text(text.replace("logStore: S3Conditional", "logStore: Safe"), encoding="utf-8")
     return there
 
 

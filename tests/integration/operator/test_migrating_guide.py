@@ -22,7 +22,7 @@ def terminal(cluster: Played, kubectl: Kubectl, tmp_path: Path) -> Terminal:
     shutil.copytree(ROOT / "examples", tmp_path / "checkout" / "examples")
     for file in (tmp_path / "checkout" / "examples" / "migrating").rglob("*.yaml"):
         text = file.read_text(encoding="utf-8").replace("s3a://lake", f"{tmp_path}/lake")
-        file.write_text(text.replace("logStore: S3DynamoDB", "logStore: Safe"), encoding="utf-8")
+        file.write_text(text.replace("logStore: S3Conditional", "logStore: Safe"), encoding="utf-8")
     return Terminal.opened(kubectl, cluster.namespace, tmp_path / "checkout", tmp_path / "home")
 
 

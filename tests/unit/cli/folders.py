@@ -18,7 +18,7 @@ FACTS = {
     "partitionColumns": ["date"],
     "dialect": {"name": "oss", "version": "4.4.0"},
     "path": "s3://lake/orders",
-    "logStore": "S3DynamoDB",
+    "logStore": "S3Conditional",
 }
 PINNED_DELETE = f"DELETE FROM {ORDERS} WHERE date = DATE '2026-11-19' AND id = 1"
 MERGE = (

@@ -282,13 +282,15 @@ def test_two_tables_that_may_be_one_are_told_apart_from_one_table(tmp_path: Path
     shown = " ".join(sluice("explain", tmp_path / "a.yaml", tmp_path / "b.yaml").stdout.split())
     assert "as long as s3://lake/orders and sales.orders may be one table" in shown
     assert "Advice: s3://lake/orders and sales.orders may be one table: bind the name to its path" in shown
-    assert "S3DynamoDBLogStore (spark" not in shown
+    assert "LogStore (spark" not in shown
 
 
 def test_a_store_that_is_taken_to_be_unsafe_can_be_said_to_be_safe(tmp_path: Path) -> None:
     write(tmp_path, a=job("a", PINNED_DELETE), b=job("b", PINNED_DELETE.replace("19", "18")))
     files = ("explain", tmp_path / "a.yaml", tmp_path / "b.yaml")
-    assert "declare it in a DeltaTablePolicy: logStore: S3DynamoDB" in " ".join(sluice(*files).stdout.split())
+    assert "declare it in a DeltaTablePolicy: logStore: S3Conditional" in " ".join(
+        sluice(*files).stdout.split()
+    )
     write(tmp_path, policy=policy("orders", table={"path": "s3://lake/orders"}, logStore="Safe"))
     assert "never run together" not in sluice(*files, tmp_path / "policy.yaml").stdout
 

@@ -16,8 +16,8 @@ from sluice.tables import LogStore, TableFacts, TableKey, key_of_name, key_of_pa
 from unit.controller.bodies import PARTITIONED, job_body, policy_body
 
 ORDERS, RETURNS = key_of_path("s3://lake/orders"), key_of_path("s3://lake/returns")
-SAFE = replace(PARTITIONED, log_store=LogStore.S3_DYNAMODB)
-UNREAD = replace(unread("the store is down"), log_store=LogStore.S3_DYNAMODB)
+SAFE = replace(PARTITIONED, log_store=LogStore.SAFE)
+UNREAD = replace(unread("the store is down"), log_store=LogStore.SAFE)
 DAY, NEXT = "DATE '2026-11-19'", "DATE '2026-11-20'"
 
 

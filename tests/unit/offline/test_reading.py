@@ -83,7 +83,7 @@ def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
         ),
         (
             "schema:\n- {name: id, type: bigint}\nlogStore: S3\n",
-            "logStore (line 3) must be S3DynamoDB, Safe or S3SingleDriver, not 'S3'; these facts are left out",
+            "logStore (line 3) must be S3Conditional, S3DynamoDB, Safe or S3SingleDriver, not 'S3'; these facts are left out",
         ),
         (
             "schema:\n- {name: id, type: bigint}\n- {name: day, type: dat}\n",

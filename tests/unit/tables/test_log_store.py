@@ -2,12 +2,13 @@
 
 import pytest
 
-from sluice.tables import LogStore, key_of_name, key_of_path, lock_table_of, log_store_of
+from sluice.tables import LogStore, key_of_name, key_of_path, lock_table_of, log_store_for, log_store_of
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 SINGLE_DRIVER = {"spark.delta.logStore.class": "io.delta.storage.S3SingleDriverLogStore"}
 ORACLES = {"spark.delta.logStore.oci.impl": "io.delta.storage.OracleCloudLogStore"}
 IBMS = {"spark.delta.logStore.cos.impl": "io.delta.storage.IBMCOSLogStore"}
+CONDITIONAL = {"spark.delta.logStore.s3a.impl": "dev.sluice.delta.S3ConditionalLogStore"}
 DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStore"}
 
 
@@ -22,6 +23,13 @@ DYNAMODB = {"spark.delta.logStore.s3a.impl": "io.delta.storage.S3DynamoDBLogStor
         ("s3a://lake/t", {"spark.delta.logStore.class": "com.example.Own"}, LogStore.UNKNOWN),
         ("s3a://lake/t", DYNAMODB, LogStore.S3_DYNAMODB),
         ("S3A://lake/t", DYNAMODB, LogStore.S3_DYNAMODB),
+        ("s3a://lake/t", CONDITIONAL, LogStore.S3_CONDITIONAL),
+        ("s3://lake/t", CONDITIONAL, LogStore.UNKNOWN),
+        (
+            "/lake/t",
+            {"spark.delta.logStore.file.impl": CONDITIONAL["spark.delta.logStore.s3a.impl"]},
+            LogStore.RENAME,
+        ),
         ("s3://lake/t", DYNAMODB, LogStore.UNKNOWN),
         ("s3n://lake/t", DYNAMODB, LogStore.UNKNOWN),
         ("abfss://c@account.dfs.core.windows.net/t", {}, LogStore.SAFE),
@@ -45,7 +53,31 @@ def test_where_a_name_leads_is_not_known() -> None:
     assert log_store_of(key_of_name("sales.orders"), LINK) is LogStore.UNKNOWN
 
 
-@pytest.mark.parametrize("store", [LogStore.SAFE, LogStore.LINK, LogStore.S3_DYNAMODB, LogStore.CONDITIONAL])
+@pytest.mark.parametrize(
+    ("conf", "declared", "from_files", "known_whole"),
+    [
+        ({}, None, LogStore.UNKNOWN, LogStore.UNKNOWN),
+        ({}, LogStore.SAFE, LogStore.SAFE, LogStore.SAFE),
+        ({}, LogStore.S3_CONDITIONAL, LogStore.S3_CONDITIONAL, LogStore.S3_SINGLE_DRIVER),
+        ({}, LogStore.S3_DYNAMODB, LogStore.S3_DYNAMODB, LogStore.S3_SINGLE_DRIVER),
+        (CONDITIONAL, LogStore.S3_DYNAMODB, LogStore.S3_CONDITIONAL, LogStore.S3_CONDITIONAL),
+        (DYNAMODB, LogStore.S3_CONDITIONAL, LogStore.S3_DYNAMODB, LogStore.S3_DYNAMODB),
+        (SINGLE_DRIVER, LogStore.S3_CONDITIONAL, LogStore.S3_SINGLE_DRIVER, LogStore.S3_SINGLE_DRIVER),
+        (SINGLE_DRIVER, LogStore.SAFE, LogStore.SAFE, LogStore.SAFE),
+    ],
+)
+def test_a_job_whose_settings_are_all_known_is_not_believed_to_take_a_store_that_they_do_not_name(
+    conf: dict[str, str], declared: LogStore | None, from_files: LogStore, known_whole: LogStore
+) -> None:
+    table = key_of_path("s3a://lake/t")
+    assert log_store_for(table, conf, declared, all_settings=False) is from_files
+    assert log_store_for(table, conf, declared, all_settings=True) is known_whole
+
+
+@pytest.mark.parametrize(
+    "store",
+    [LogStore.SAFE, LogStore.LINK, LogStore.S3_DYNAMODB, LogStore.S3_CONDITIONAL, LogStore.CONDITIONAL],
+)
 def test_two_writers_through_one_store_are_safe(store: LogStore) -> None:
     assert not store.loses_beside(store)
 
@@ -66,6 +98,8 @@ def test_a_store_that_nobody_knows_is_safe_only_where_every_store_is(other: LogS
 def test_two_stores_do_not_see_each_other() -> None:
     assert LogStore.LINK.loses_beside(LogStore.SAFE)
     assert LogStore.S3_DYNAMODB.loses_beside(LogStore.LINK)
+    assert LogStore.S3_CONDITIONAL.loses_beside(LogStore.S3_DYNAMODB)
+    assert LogStore.S3_CONDITIONAL.loses_beside(LogStore.SAFE)
 
 
 def test_settings_that_say_what_holds_anyway_name_the_same_lock_table() -> None:

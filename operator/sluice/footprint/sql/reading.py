@@ -32,7 +32,7 @@ from sluice.predicates import (
 )
 from sluice.predicates.limits import MAX_TOKENS, excess
 from sluice.predicates.syntax import condition_among, condition_in, statement_in
-from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, lock_table_of, log_store_of
+from sluice.tables import LogStore, Names, TableFacts, TableKey, in_catalog, lock_table_of, log_store_for
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class Surroundings:
     """Tables whose metadata an earlier statement changed: what was known of them may be wrong now."""
     moved: bool = False
     """Whether a USE came before, so that names are looked up elsewhere."""
+    has_all_settings: bool = False
+    """Whether the settings are all that the driver will have, those of its runtime profile included."""
     cautious: bool = False
     """Whether the engine may be another than open-source Delta, whose way of reading conditions was measured."""
 
@@ -349,10 +351,12 @@ class Reading:
 
     def footprint(self, operation: Operation, **fields: Any) -> TableFootprint:
         facts = self.facts
-        store = log_store_of(self.key, self.around.settings.conf)
-        declared = self.around.declared_store(self.written)
-        if declared is not None and not _is_chosen(store, declared):
-            store = declared
+        store = log_store_for(
+            self.key,
+            self.around.settings.conf,
+            self.around.declared_store(self.written),
+            all_settings=self.around.has_all_settings,
+        )
         widened = tuple(dict.fromkeys((*fields.pop("widened", ()), *_reasons(fields))))
         if facts is not None and not facts.exists:
             fields = {**fields, "creates": True}
@@ -389,13 +393,6 @@ _NO_SUBQUERY = (
     "source"
 )
 _COMPACT = ("delta.autoOptimize.autoCompact", "delta.autoOptimize")
-
-
-def _is_chosen(store: LogStore, declared: LogStore) -> bool:
-    """Whether the job's settings override what is declared, even if it then does not commit as every writer should."""
-    if declared is LogStore.S3_DYNAMODB and store is LogStore.S3_SINGLE_DRIVER:
-        return True
-    return store in (LogStore.LINK, LogStore.S3_DYNAMODB)
 
 
 _UNPARSED = (["WITH", "SCHEMA", "EVOLUTION"], ["IF", "NOT", "EXISTS"])
