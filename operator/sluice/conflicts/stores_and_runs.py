@@ -16,7 +16,7 @@ _WEEK = 168.0
 
 @rule(
     says="Some stores let a commit overwrite another one of the same version without any exception.",
-    sources=("S1", "S2", "S3", "S4", "S5", "S6"),
+    sources=("S1", "S2", "S3", "S4", "S5", "S6", "S7"),
     example=Example(example_jobs.APPEND, example_jobs.APPEND, table={"log_store": LogStore.S3_SINGLE_DRIVER}),
     proofs=(
         "cli/test_batch.py::test_an_unsafe_store_is_unsafe_for_everything",

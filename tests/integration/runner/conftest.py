@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path
+from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path, store_settings
 from sluice_runner import promise
 
 
@@ -43,6 +43,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory, freezes: Path) -> Iterator[S
         "spark.driver.extraClassPath": class_path(),
         "spark.hadoop.sluice.test.freezeDir": str(freezes),
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        **store_settings(),
     }
     # The gate that holds commits to a promise lets everything through for jobs that promise nothing.
     for key, value in {**settings, **promise.gated(settings)}.items():

@@ -23,6 +23,13 @@ from sluice_runner.work import Progress, run
 
 Document = dict[str, Any]
 
+BUCKET_FOLDER, SCHEME, STORE_SETTINGS = (
+    "SLUICE_TEST_BUCKET",
+    "SLUICE_TEST_SCHEME",
+    "SLUICE_TEST_STORE_SETTINGS",
+)
+"""Where an S3 server keeps the bucket with the tests' tables, by which scheme they are written, and what Spark is to know of the
+server. Not set: tables are in folders of this machine."""
 ENTRY = Path(__file__).parents[3] / "spark-images" / "runner" / "run.py"
 DELTA_SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -70,7 +77,27 @@ def spark_jars() -> str:
 
 def at(path: Path) -> str:
     """The name under which SQL knows the table in a folder."""
-    return f"delta.`{path}`"
+    return f"delta.`{place(path)}`"
+
+
+def place(path: Path) -> str:
+    """What a job calls a folder: its path, or the object store's name for it where the tests' tables are in a bucket."""
+    bucket = os.environ.get(BUCKET_FOLDER)
+    if not bucket or not path.is_relative_to(bucket):
+        return str(path)
+    return f"{os.environ[SCHEME]}://{Path(bucket).name}/{path.relative_to(bucket)}"
+
+
+def store_settings() -> Mapping[str, str]:
+    """What the session needs beside, where the tests' tables are in a bucket."""
+    found: Mapping[str, str] = json.loads(os.environ.get(STORE_SETTINGS, "{}"))
+    return found
+
+
+def location(path: Path) -> str:
+    """Where the table in a folder is, in Hadoop's spelling."""
+    found = place(path)
+    return f"file:{found}" if found.startswith("/") else found
 
 
 def plan(work: Document, run_key: str = "run-1", **changes: object) -> Document:

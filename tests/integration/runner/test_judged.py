@@ -9,13 +9,13 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, plan, run_here, sql
+from integration.runner.jobs import Document, at, location, place, plan, run_here, sql
 
 NINETEENTH, TWENTIETH = "date = DATE '2026-11-19'", "date = DATE '2026-11-20'"
 
 
 def touched(table: Path, statement: int | None = 1, **regions: str | None) -> Document:
-    return {"statement": statement, "table": {"path": str(table)}, **regions}
+    return {"statement": statement, "table": {"path": place(table)}, **regions}
 
 
 def looked_at(spark: SparkSession, text: str, *expected: Document) -> Any:
@@ -48,7 +48,7 @@ def test_what_lies_elsewhere_is_told_and_stays(
     if strayed is None:
         assert found["strayed"] == []
     else:
-        assert found["strayed"][0] == f"statement 1: version 2 of file:{table} {strayed}"
+        assert found["strayed"][0] == f"statement 1: version 2 of {location(table)} {strayed}"
 
 
 def test_files_of_a_null_partition_are_found_where_they_are_removed(spark: SparkSession, table: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_table_that_the_job_was_not_judged_to_write_is_told(
         spark, f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-19', 'x')", touched(tmp_path / "other")
     )
     assert found["strayed"] == [
-        f"statement 1: version 2 of file:{table} is of a table that the statement wasn't judged to write"
+        f"statement 1: version 2 of {location(table)} is of a table that the statement wasn't judged to write"
     ]
 
 
@@ -115,7 +115,7 @@ def test_what_an_earlier_attempt_committed_is_looked_at_as_well(spark: SparkSess
             "appId": "sluice/twice",
             "closes": True,
             "firstToken": 1 << 32,
-            "tables": [{"path": str(table)}],
+            "tables": [{"path": place(table)}],
         },
         touched=[touched(table, adds=NINETEENTH)],
     )
@@ -146,7 +146,7 @@ def test_a_table_that_is_gone_by_then_is_named(
         f"INSERT INTO {at(table)} VALUES (9, DATE'2026-11-19', 'x')",
         touched(table, adds=NINETEENTH),
     )
-    gone = f"statement 1: after version 2 of file:{table} there is no such Delta table any more"
+    gone = f"statement 1: after version 2 of {location(table)} there is no such Delta table any more"
     assert found["unlooked"] == gone
 
 

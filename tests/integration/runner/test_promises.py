@@ -14,6 +14,7 @@ from integration.runner.jobs import (
     Document,
     at,
     class_path,
+    place,
     plan,
     run_here,
     run_sql,
@@ -69,7 +70,7 @@ def test_rows_are_added_where_the_job_promised_and_nowhere_else(
 def test_a_write_is_held_to_it_in_each_mode(spark: SparkSession, table: Path, mode: str) -> None:
     def write(day: int) -> Document:
         rows = f"SELECT 9L AS id, DATE'2026-11-{day}' AS date, 'new' AS item"
-        return {"write": {"table": {"path": str(table)}, "source": {"sql": rows}, "mode": mode}}
+        return {"write": {"table": {"path": place(table)}, "source": {"sql": rows}, "mode": mode}}
 
     before = versions(table)
     broken = run_here(spark, plan(write(20), writes=TODAY))

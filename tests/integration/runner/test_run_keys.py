@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.freezing import Freeze, wait_for
-from integration.runner.jobs import Document, at, plan, run_here, sql, statements
+from integration.runner.jobs import Document, at, place, plan, run_here, sql, statements
 
 TOKEN = 1 << 32
 _SINCE_4 = pytest.mark.skipif(
@@ -26,7 +26,7 @@ def attempt(number: int, work: Document, run_key: str, *tables: Path, **changes:
         "appId": f"sluice/sales/{run_key}",
         "closes": True,
         "firstToken": TOKEN,
-        "tables": [{"path": str(table)} for table in tables],
+        "tables": [{"path": place(table)} for table in tables],
     }
     return plan(work, run_key, **{"attempt": number, "token": TOKEN + number, "run": run, **changes})
 
@@ -37,7 +37,7 @@ def on_slot(number: int, work: Document, run_key: str, *tables: Path, first: int
         "appId": "sluice/slot/0",
         "closes": False,
         "firstToken": TOKEN + first + 1,
-        "tables": [{"path": str(table)} for table in tables],
+        "tables": [{"path": place(table)} for table in tables],
     }
     return plan(work, run_key, attempt=number, token=TOKEN + first + number, run=run)
 
@@ -262,7 +262,7 @@ def test_a_log_that_was_cleaned_up_under_a_run_is_for_a_person_to_judge(
 def test_a_write_is_numbered_and_closed_like_a_statement(spark: SparkSession, table: Path) -> None:
     work = {
         "write": {
-            "table": {"path": str(table)},
+            "table": {"path": place(table)},
             "source": {"sql": f"SELECT 3L AS id, {DAY} AS date, 'c' AS item"},
         }
     }
@@ -330,7 +330,7 @@ def test_options_that_would_take_a_commit_out_of_its_run_are_refused(
 def test_the_source_of_a_write_is_a_query_and_nothing_else(
     spark: SparkSession, table: Path, source: str
 ) -> None:
-    work = {"write": {"table": {"path": str(table)}, "source": {"sql": source.format(t=at(table))}}}
+    work = {"write": {"table": {"path": place(table)}, "source": {"sql": source.format(t=at(table))}}}
     before = commits(table)
     result = run_here(spark, plan(work))
     assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RefusedStatementError"), result

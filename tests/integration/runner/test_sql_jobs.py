@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, run_here, run_sql, statements
+from integration.runner.jobs import Document, at, location, place, run_here, run_sql, statements
 from integration.runner.operators_plan import of_job
 from sluice_runner import commits
 from sluice_runner.stamp import CONF
@@ -36,7 +36,7 @@ def test_each_statement_names_its_own_commits(spark: SparkSession, table: Path) 
         ("UPDATE", "Committed", [5]),
     ]
     merge = result["statements"][2]["commits"][0]
-    assert merge["table"] == f"file:{table}"
+    assert merge["table"] == location(table)
     assert merge["metrics"]["numTargetRowsUpdated"] == 1
     assert spark.conf.get(CONF, None) is None
 
@@ -52,7 +52,7 @@ def test_a_table_by_the_text_of_its_location_is_found(spark: SparkSession, table
 
 
 def test_commits_of_others_are_told_apart_by_their_stamp(spark: SparkSession, table: Path) -> None:
-    name = ("delta", str(table))
+    name = ("delta", place(table))
     before = commits.versions(spark, [name])
     first = run_sql(spark, f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')", run_key="mine")
     spark.sql(f"INSERT INTO {at(table)} VALUES (4, DATE'2026-11-21', 'foreign')")
@@ -69,14 +69,14 @@ def test_commits_of_others_are_told_apart_by_their_stamp(spark: SparkSession, ta
 def test_history_is_read_in_pages_to_its_end(spark: SparkSession, table: Path) -> None:
     for number in range(4):
         spark.sql(f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('n' = '{number}')")
-    location = next(iter(commits.versions(spark, [("delta", str(table))])))
+    folder = next(iter(commits.versions(spark, [("delta", place(table))])))
     assert [commit.version for commit in commits.history(spark, location, page=1)] == [5, 4, 3, 2, 1, 0]
-    found = commits.since(spark, [("delta", str(table))], {location: 2})
+    found = commits.since(spark, [("delta", place(table))], {folder: 2})
     assert [commit.version for commit in found] == [3, 4, 5]
 
 
 def test_what_is_read_of_a_commit_is_what_deltas_history_says(spark: SparkSession, table: Path) -> None:
-    name = ("delta", str(table))
+    name = ("delta", place(table))
     before = commits.versions(spark, [name])
     run_sql(
         spark,
@@ -99,8 +99,8 @@ def test_many_commits_and_those_that_are_kept_elsewhere_are_read_from_the_histor
 ) -> None:
     for number in range(3):
         spark.sql(f"INSERT INTO {at(table)} VALUES ({number}, DATE'2026-11-21', 'c')")
-    name = ("delta", str(table))
-    location = next(iter(commits.versions(spark, [name])))
+    name = ("delta", place(table))
+    folder = next(iter(commits.versions(spark, [name])))
     few = list(commits.since(spark, [name], {location: 1}))
     assert [commit.version for commit in few] == [2, 3, 4]
     monkeypatch.setattr(commits, "_FEW", 2)
@@ -211,7 +211,7 @@ def test_one_statement_may_commit_to_several_tables(spark: SparkSession, tmp_pat
         f"FROM (SELECT 1L AS id) INSERT INTO {at(first)} SELECT id INSERT INTO {at(second)} SELECT id",
     )
     commits_of_both = result["statements"][2]["commits"]
-    assert {Path(commit["table"].removeprefix("file:")) for commit in commits_of_both} == {first, second}
+    assert {commit["table"] for commit in commits_of_both} == {location(first), location(second)}
 
 
 def test_the_stamp_gives_way_to_what_the_application_had_set(spark: SparkSession, table: Path) -> None:

@@ -1,7 +1,6 @@
 package dev.sluice.delta;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,12 +35,17 @@ final class CommitFreeze {
         return new CommitFreeze(Optional.ofNullable(hadoopConf.getTrimmed(FOLDER)).map(Paths::get));
     }
 
-    /** Waits as long as the commit that stands ready in this file is to be held. */
-    void holdIfFrozen(Path commit) throws IOException {
+    /** A commit that stands ready. */
+    interface Commit {
+        String actions() throws IOException;
+    }
+
+    /** Waits as long as the commit is to be held. */
+    void holdIfFrozen(Commit commit) throws IOException {
         if (folder.isEmpty() || !Files.isDirectory(folder.get())) {
             return;
         }
-        String actions = Files.readString(commit, StandardCharsets.UTF_8);
+        String actions = commit.actions();
         try (DirectoryStream<Path> wanted = Files.newDirectoryStream(folder.get(), "*" + SUFFIX)) {
             for (Path freeze : wanted) {
                 String name = freeze.getFileName().toString();

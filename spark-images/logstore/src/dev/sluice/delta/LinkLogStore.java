@@ -79,7 +79,7 @@ public class LinkLogStore extends LogStore {
             if (overwrite) {
                 replace(temporary, target);
             } else {
-                CommitFreeze.from(hadoopConf).holdIfFrozen(temporary);
+                CommitFreeze.from(hadoopConf).holdIfFrozen(() -> Files.readString(temporary, StandardCharsets.UTF_8));
                 create(temporary, target);
             }
         } catch (NoSuchFileException missing) {

@@ -46,6 +46,7 @@ public class S3ConditionalLogStore extends S3SingleDriverLogStore {
         actions.forEachRemaining(all::add);
         FileSystem fs = path.getFileSystem(hadoopConf);
         refuseUnsafe(path.getParent(), fs);
+        CommitFreeze.from(hadoopConf).holdIfFrozen(() -> String.join("\n", all));
         new ConditionalCreate(fs, path).write(all);
     }
 
