@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import psutil
@@ -53,7 +55,7 @@ class Pipeline:
     redis: RedisProcess
     engine: subprocess.Popen[bytes]
     lake: Path
-    accounts: dict[str, Path]
+    accounts: dict[str, Path] = field(default_factory=dict)
     """Folders of service accounts, as a pod has one, by the runtimes whose drivers have them."""
     applied_at: dict[str, float] = field(default_factory=dict)
 
@@ -127,23 +129,47 @@ def pipeline(
     stack: Stack, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Pipeline]:
     folder = tmp_path_factory.mktemp("pipeline")
+    accounts = {name: folder / "accounts" / name for name in ("may", "may-not")}
+    in_cluster = {
+        name: PROFILE | {"driverPod": _in_cluster(at, stack.kubeconfig)} for name, at in accounts.items()
+    }
+    with running_pipeline(
+        stack, kubectl, folder, namespace_of(request), {"default": PROFILE, **in_cluster}
+    ) as running:
+        running.accounts.update(accounts)
+        yield running
+
+
+def namespace_of(request: pytest.FixtureRequest) -> str:
+    return f"pipeline-{request.path.stem.removeprefix('test_').replace('_', '-')}"
+
+
+@contextmanager
+def running_pipeline(
+    stack: Stack,
+    kubectl: Kubectl,
+    folder: Path,
+    namespace: str,
+    runtimes: Json,
+    *,
+    jars: Sequence[str] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Pipeline]:
+    """`jars`: what drivers need beside Delta and our LogStores. `environment`: the operator's."""
     lake = folder / "lake"
     lake.mkdir()
-    namespace = f"pipeline-{request.path.stem.removeprefix('test_').replace('_', '-')}"
-    accounts = {name: folder / "accounts" / name for name in ("may", "may-not")}
     created = kubectl("create", "namespace", namespace)
     assert created.returncode == 0, created.stderr
     assert wait_until(
         lambda: kubectl("get", "serviceaccount", "default", "-n", namespace).returncode == 0, 90
     )
     with running_redis(ensure_redis_server(cache()), folder / "redis") as redis:
-        operator = OperatorProcess(
-            stack.kubeconfig, _configuration(namespace, redis.url, accounts, stack.kubeconfig), folder
-        )
+        config = configuration([namespace], redis.url, runtimes=runtimes)
+        operator = OperatorProcess(stack.kubeconfig, config, folder, environment=dict(environment))
         operator.start()
-        engine = _engine(stack.kubeconfig, namespace, folder)
+        engine = _engine(stack.kubeconfig, namespace, folder, jars)
         try:
-            yield Pipeline(kubectl, namespace, operator, redis, engine, lake, accounts)
+            yield Pipeline(kubectl, namespace, operator, redis, engine, lake)
         finally:
             operator.kill()
             engine.send_signal(signal.SIGTERM)
@@ -151,16 +177,13 @@ def pipeline(
             kubectl("delete", "namespace", namespace, "--wait=false")
 
 
-def _configuration(namespace: str, redis_url: str, accounts: dict[str, Path], kubeconfig: Path) -> Json:
-    profile = {
-        "sparkVersion": "4.2.0",
-        "deltaVersion": "4.4.0",
-        "mainApplicationFile": f"local://{ROOT / 'spark-images' / 'runner' / 'run.py'}",
-        "driver": {"cores": 1, "memory": "1g"},
-        "sparkConf": SPARK_CONF,
-    }
-    in_cluster = {name: profile | {"driverPod": _in_cluster(at, kubeconfig)} for name, at in accounts.items()}
-    return configuration([namespace], redis_url, runtimes={"default": profile, **in_cluster})
+PROFILE: Json = {
+    "sparkVersion": "4.2.0",
+    "deltaVersion": "4.4.0",
+    "mainApplicationFile": f"local://{ROOT / 'spark-images' / 'runner' / 'run.py'}",
+    "driver": {"cores": 1, "memory": "1g"},
+    "sparkConf": SPARK_CONF,
+}
 
 
 def _in_cluster(account: Path, kubeconfig: Path) -> Json:
@@ -176,12 +199,14 @@ def _in_cluster(account: Path, kubeconfig: Path) -> Json:
     return {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}}
 
 
-def _engine(kubeconfig: Path, namespace: str, folder: Path) -> subprocess.Popen[bytes]:
+def _engine(kubeconfig: Path, namespace: str, folder: Path, jars: Sequence[str]) -> subprocess.Popen[bytes]:
+    all_jars = ",".join([os.environ["SLUICE_SPARK_JARS"], *jars])
     with (folder / "engine.log").open("ab") as log:
         return subprocess.Popen(
             [
                 *(sys.executable, "-m", "localengine", "--namespace", namespace, "--stop-drivers"),
                 *("--kubeconfig", str(kubeconfig), "--work", str(folder / "engine"), "--drivers", "2"),
+                f"--jars={all_jars}",
             ],
             env={
                 **os.environ,

@@ -70,7 +70,7 @@ def test_history_is_read_in_pages_to_its_end(spark: SparkSession, table: Path) -
     for number in range(4):
         spark.sql(f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('n' = '{number}')")
     folder = next(iter(commits.versions(spark, [("delta", place(table))])))
-    assert [commit.version for commit in commits.history(spark, location, page=1)] == [5, 4, 3, 2, 1, 0]
+    assert [commit.version for commit in commits.history(spark, folder, page=1)] == [5, 4, 3, 2, 1, 0]
     found = commits.since(spark, [("delta", place(table))], {folder: 2})
     assert [commit.version for commit in found] == [3, 4, 5]
 
@@ -101,15 +101,15 @@ def test_many_commits_and_those_that_are_kept_elsewhere_are_read_from_the_histor
         spark.sql(f"INSERT INTO {at(table)} VALUES ({number}, DATE'2026-11-21', 'c')")
     name = ("delta", place(table))
     folder = next(iter(commits.versions(spark, [name])))
-    few = list(commits.since(spark, [name], {location: 1}))
+    few = list(commits.since(spark, [name], {folder: 1}))
     assert [commit.version for commit in few] == [2, 3, 4]
     monkeypatch.setattr(commits, "_FEW", 2)
-    assert list(commits.since(spark, [name], {location: 1})) == few
+    assert list(commits.since(spark, [name], {folder: 1})) == few
     monkeypatch.undo()
     monkeypatch.setattr(
         commits, "_file", lambda table, version: f"{table}/_delta_log/elsewhere-{version}.json"
     )
-    assert list(commits.since(spark, [name], {location: 1})) == few
+    assert list(commits.since(spark, [name], {folder: 1})) == few
 
 
 def test_the_first_failure_ends_the_job(spark: SparkSession, table: Path) -> None:

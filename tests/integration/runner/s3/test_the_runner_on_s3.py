@@ -32,9 +32,7 @@ REST = ("test_judged.py", "test_promises.py", "test_run_keys.py", "test_conflict
         pytest.param("s3", (*EVERY, *REST), marks=pytest.mark.long),
     ],
 )
-def test_what_holds_in_folders_holds_in_a_bucket(
-    server: S3Server, scheme: str, files: Sequence[str]
-) -> None:
+def test_what_holds_in_folders_holds_in_a_bucket(server: S3Server, scheme: str, files: Sequence[str]) -> None:
     bucket = server.bucket(f"suite-{uuid.uuid4().hex[:12]}")
     settings = {
         **{f"spark.hadoop.{key}": value for key, value in hadoop_settings(server.endpoint).items()},
