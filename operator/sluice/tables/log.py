@@ -10,12 +10,12 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from sluice.api import names
-from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
+from sluice.tables.address import LogUnreadableError, address_of, must_be_around
 from sluice.tables.identity import TableKey
+from sluice.tables.opening import READ_ERRORS, open_table, why_unread
 
 __all__ = ["READING", "LogUnreadableError", "StampedCommit", "commits_of_run"]
 
@@ -36,12 +36,12 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
     committed so often since it began that the latest do not reach back to it, nothing is known."""
     address = address_of(table)
     try:
-        history = DeltaTable(address).history(_LOOK_BACK)
+        history = open_table(table, address).history(_LOOK_BACK)
     except TableNotFoundError:
         must_be_around(table, address)
         return []
-    except (DeltaError, OSError, ValueError) as error:
-        raise LogUnreadableError(f"{table}: its log cannot be read: {in_short(error)}") from error
+    except READ_ERRORS as error:
+        raise LogUnreadableError(why_unread(table, error)) from error
     if len(history) == _LOOK_BACK and history[-1].get("timestamp", 0) > begun.timestamp() * 1000:
         raise LogUnreadableError(
             f"{table}: there were more than {_LOOK_BACK} commits since then, and only as many are read"

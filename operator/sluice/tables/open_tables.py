@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from sluice.predicates import PredicateError
-from sluice.tables.address import LogUnreadableError, address_of, in_short, must_be_around
-from sluice.tables.catalog_managed import as_managed
+from sluice.tables.address import LogUnreadableError, address_of, must_be_around
 from sluice.tables.facts import TableFacts, absent, unread
 from sluice.tables.identity import TableKey
+from sluice.tables.opening import READ_ERRORS, open_table, why_unread
 from sluice.tables.snapshot import facts_of
 
 MOST_TABLES = 512
@@ -29,7 +29,7 @@ REOPEN_SECONDS = 60.0
 """A table that was removed and created again looks like a longer log to a reader of newer commits only."""
 
 _Mark = tuple[int, int, int]
-_TROUBLE = (LogUnreadableError, DeltaError, OSError, ValueError, PredicateError)
+_TROUBLE = (LogUnreadableError, *READ_ERRORS, PredicateError)
 
 
 @dataclass
@@ -79,9 +79,7 @@ class OpenTables:
         except TableNotFoundError:
             return absent()
         except _TROUBLE as trouble:
-            error = as_managed(trouble)
-            why = str(error) if isinstance(error, LogUnreadableError) else in_short(error)
-            return unread(why if key.text in why else f"the log of {key} cannot be read: {why}")
+            return unread(why_unread(key, trouble))
         self._keep(key, opened)
         return facts
 
@@ -104,14 +102,14 @@ class OpenTables:
             return None
         try:
             opened.table.update_incremental()
-        except (DeltaError, OSError, ValueError):
+        except READ_ERRORS:
             return None  # the error of opening it is the one that counts
         opened.mark = _mark(opened.table, key)
         return opened
 
     def _opened(self, key: TableKey, address: str) -> _Open:
         opened_at = self._now()
-        table = DeltaTable(address)
+        table = open_table(key, address)
         files = table.get_add_actions().num_rows
         return _Open(table, opened_at, files, _mark(table, key))
 

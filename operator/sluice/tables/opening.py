@@ -1,0 +1,69 @@
+"""Opens tables where they lie: how long a store is asked, in which region, and what its refusals mean."""
+
+import threading
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from sluice.tables.address import LogUnreadableError, in_short
+from sluice.tables.bucket_regions import region_of
+from sluice.tables.catalog_managed import as_managed
+from sluice.tables.identity import TableKey
+from sluice.tables.store_troubles import StoreTrouble, explained, own_words, trouble_of
+
+READ_ERRORS = (DeltaError, OSError, ValueError)
+"""What delta-rs raises."""
+
+_STORES = ("s3:", "gs:", "abfss:")
+BOUNDS = {
+    # Callers wait 10 s for facts. A store that comes back within that is worth waiting for, and longer retries only hold a thread.
+    "retry_timeout": "8s",
+    "connect_timeout": "4s",
+    # For one whole answer: a table's checkpoint may be large.
+    "timeout": "30s",
+}
+
+_regions: dict[str, str] = {}
+"""Of buckets that turned out to be in another region than AWS_REGION says."""
+_regions_lock = threading.Lock()
+
+
+def open_table(table: TableKey, address: str) -> DeltaTable:
+    """Opens it. Raises TableNotFoundError only if its store says that there is no log, else one of READ_ERRORS."""
+    if not table.text.startswith(_STORES):
+        return DeltaTable(address)
+    bucket = bucket_of(table)
+    with _regions_lock:
+        region = _regions.get(bucket)
+    options = BOUNDS | ({"AWS_REGION": region} if region else {})
+    try:
+        return DeltaTable(address, storage_options=options)
+    except OSError as error:
+        if not table.text.startswith("s3:") or trouble_of(error) is not StoreTrouble.WRONG_REGION:
+            raise
+        found = region_of(bucket)
+        if found is None or found == region:
+            raise
+    with _regions_lock:
+        _regions[bucket] = found
+    return DeltaTable(address, storage_options=BOUNDS | {"AWS_REGION": found})
+
+
+def why_unread(table: TableKey, trouble: Exception) -> str:
+    """Says why its log could not be read, and what to do if a store is the reason."""
+    error = as_managed(trouble)
+    if isinstance(error, LogUnreadableError):
+        why = str(error)
+        return why if table.text in why else _cannot(table, why)
+    of_store = explained(error, bucket_of(table)) if table.text.startswith(_STORES) else None
+    return _cannot(table, of_store or ": ".join(filter(None, (own_words(str(error)), in_short(error)))))
+
+
+def _cannot(table: TableKey, why: str) -> str:
+    return f"the log of {table} cannot be read: {why}"
+
+
+def bucket_of(table: TableKey) -> str:
+    """The bucket, or the container."""
+    authority = table.text.partition("://")[2].partition("/")[0]
+    return authority.partition("@")[0]
