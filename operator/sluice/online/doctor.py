@@ -22,6 +22,7 @@ from sluice.online.redis_check import redis_findings
 from sluice.online.register_check import register_findings
 from sluice.online.runtime_checks import job_namespaces, runtime_findings
 from sluice.online.spark_operator import unserved
+from sluice.online.table_checks import table_findings
 
 CONFIG_KEY = "sluice.yaml"
 
@@ -253,6 +254,11 @@ async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
         yield finding
 
 
+async def _tables(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    async for finding in table_findings(kube, at):
+        yield finding
+
+
 _OF_THE_INSTALLATION = frozenset({"operator", "rights", "installations"})
 """The checks that look at the installation itself: what the others look at, the cluster has without it."""
 _CHECKS: dict[str, Check] = {
@@ -263,4 +269,5 @@ _CHECKS: dict[str, Check] = {
     "rights": _rights,
     "installations": _installations,
     "runtimes": _runtimes,
+    "tables": _tables,
 }
