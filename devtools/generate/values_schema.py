@@ -68,6 +68,23 @@ def _objects_with(*texts: str) -> Schema:
     }
 
 
+_SOURCE = _closed({"name": _NAME, "optional": _FLAG | {"default": False}})
+_SOURCES: Schema = {
+    "type": "array",
+    "items": {
+        **_closed(
+            {
+                "prefix": _TEXT,
+                "secretRef": _SOURCE | {"default": {}},
+                "configMapRef": _SOURCE | {"default": {}},
+            }
+        ),
+        "oneOf": [{"required": ["secretRef"]}, {"required": ["configMapRef"]}],
+    },
+    "default": [],
+}
+"""Variables from Secrets and ConfigMaps: a misspelt one would leave the operator without credentials, and nobody would be told."""
+
 _UNIT = "([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?"
 _QUANTITY: Schema = {
     "type": ["string", "number"],
@@ -165,7 +182,7 @@ def schema() -> Schema:
                         "resources": _RESOURCES,
                         "verbose": _FLAG,
                         "extraEnv": _objects_with("name"),
-                        "extraEnvFrom": _OBJECTS,
+                        "extraEnvFrom": _SOURCES,
                         "extraVolumes": _objects_with("name"),
                         "extraVolumeMounts": _objects_with("name", "mountPath"),
                         "serviceAccount": _closed(

@@ -112,6 +112,14 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
             "redis.podLabels has app.kubernetes.io/instance, which the chart sets itself",
         ),
         (("redis.podAnnotations.checksum/config=x",), "redis.podAnnotations has checksum/config, which"),
+        (("operator.extraEnvFrom[0].secretref.name=x",), "at '/operator/extraEnvFrom/0'"),
+        (("operator.extraEnvFrom[0].prefix=x",), "at '/operator/extraEnvFrom/0'"),
+        (("operator.extraEnvFrom[0].secretRef.nam=x",), "at '/operator/extraEnvFrom/0/secretRef'"),
+        (
+            ("operator.extraEnvFrom[0].secretRef.name=Bad Name",),
+            "at '/operator/extraEnvFrom/0/secretRef/name'",
+        ),
+        ((r"operator.podLabels.azure\.workload\.identity/use=true",), "at '/operator/podLabels/azure"),
         (("operator.extraEnv[0].value=x",), "at '/operator/extraEnv/0': missing property 'name'"),
         (
             ("operator.extraEnv[0].name=SLUICE_REDIS_PASSWORD",),
