@@ -41,7 +41,7 @@ def on(day: str) -> Json:
         f"spark.delta.logStore.{scheme}.impl": "io.delta.storage.S3DynamoDBLogStore"
         for scheme in ("s3", "s3a", "s3n")
     }
-    return {"sql": sql, "sparkConf": conf}
+    return {"sql": sql, "runtime": {"sparkConf": conf}}
 
 
 def doctors_tables(kubeconfig: Path, namespace: str) -> list[dict[str, str]]:
