@@ -180,6 +180,12 @@ priorityClassName: {{ . | quote }}
 {{- if and (not .Values.operator.serviceAccount.create) (not .Values.operator.serviceAccount.name) }}
 {{- fail "operator.serviceAccount.create is false: set operator.serviceAccount.name to the account that is there" }}
 {{- end }}
+{{- if and (not .Values.operator.serviceAccount.create) .Values.operator.serviceAccount.annotations }}
+{{- fail "operator.serviceAccount.annotations are given for an account that the chart does not make (operator.serviceAccount.create is false), so nobody would write them: leave them out, and annotate the account yourself" }}
+{{- end }}
+{{- if and (hasKey (default dict .Values.operator.serviceAccount.annotations) "azure.workload.identity/client-id") (ne (get (default dict .Values.operator.podLabels) "azure.workload.identity/use") "true") }}
+{{- fail "operator.serviceAccount.annotations has azure.workload.identity/client-id, which AKS heeds only for pods with the label azure.workload.identity/use: \"true\": set it in operator.podLabels" }}
+{{- end }}
 {{- $account := include "sluice.serviceAccount" . }}
 {{- $hooks := include "sluice.hooks" . }}
 {{- if eq $account $hooks }}

@@ -18,7 +18,8 @@ _CURE = "do as it says; until it can be read, its jobs run one after the other (
 async def table_findings(kube: Kube, at: Installation) -> AsyncIterator[Finding]:
     newest: dict[str, tuple[str, str | None]] = {}
     """When its newest job was made, and why that one had no facts, by table."""
-    for namespace in sorted(set(at.watch_namespaces)) or [None]:
+    watched: list[str | None] = [*sorted(set(at.watch_namespaces))]
+    for namespace in watched or [None]:
         async for page in kube.pages(JOBS, namespace):
             for job in page["items"]:
                 made = str(job["metadata"].get("creationTimestamp", ""))

@@ -112,6 +112,17 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
             "redis.podLabels has app.kubernetes.io/instance, which the chart sets itself",
         ),
         (("redis.podAnnotations.checksum/config=x",), "redis.podAnnotations has checksum/config, which"),
+        (
+            (
+                *("operator.serviceAccount.create=false", "operator.serviceAccount.name=mine"),
+                r"operator.serviceAccount.annotations.eks\.amazonaws\.com/role-arn=arn",
+            ),
+            "annotate the account yourself",
+        ),
+        (
+            (r"operator.serviceAccount.annotations.azure\.workload\.identity/client-id=id",),
+            "set it in operator.podLabels",
+        ),
         (("operator.extraEnvFrom[0].secretref.name=x",), "at '/operator/extraEnvFrom/0'"),
         (("operator.extraEnvFrom[0].prefix=x",), "at '/operator/extraEnvFrom/0'"),
         (("operator.extraEnvFrom[0].secretRef.nam=x",), "at '/operator/extraEnvFrom/0/secretRef'"),
