@@ -40,7 +40,7 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
     except TableNotFoundError:
         must_be_around(table, address)
         return []
-    except READ_ERRORS as error:
+    except (LogUnreadableError, *READ_ERRORS) as error:
         raise LogUnreadableError(why_unread(table, error)) from error
     if len(history) == _LOOK_BACK and history[-1].get("timestamp", 0) > begun.timestamp() * 1000:
         raise LogUnreadableError(

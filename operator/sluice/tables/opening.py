@@ -3,13 +3,13 @@
 import threading
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from sluice.tables.address import LogUnreadableError, in_short
-from sluice.tables.bucket_regions import region_of
 from sluice.tables.catalog_managed import as_managed
 from sluice.tables.identity import TableKey
 from sluice.tables.store_troubles import StoreTrouble, explained, own_words, trouble_of
+from sluice.tables.unsigned import NoAnswerError, is_of_a_store, own_endpoint, region_of
 
 READ_ERRORS = (DeltaError, OSError, ValueError)
 """What delta-rs raises."""
@@ -25,15 +25,27 @@ BOUNDS = {
 
 _regions: dict[str, str] = {}
 """Of buckets that turned out to be in another region than AWS_REGION says."""
-_regions_lock = threading.Lock()
+_known_stores: set[tuple[str, str]] = set()
+"""Endpoints and buckets at which a store was seen to answer."""
+_lock = threading.Lock()
 
 
 def open_table(table: TableKey, address: str) -> DeltaTable:
-    """Opens it. Raises TableNotFoundError only if its store says that there is no log, else one of READ_ERRORS."""
+    """Opens it. Raises TableNotFoundError only if its store says that there is no log, else LogUnreadableError or one of
+    READ_ERRORS."""
     if not table.text.startswith(_STORES):
         return DeltaTable(address)
+    try:
+        return _opened(table, address)
+    except TableNotFoundError:
+        if table.text.startswith("s3:"):
+            _must_be_a_store(table)
+        raise
+
+
+def _opened(table: TableKey, address: str) -> DeltaTable:
     bucket = bucket_of(table)
-    with _regions_lock:
+    with _lock:
         region = _regions.get(bucket)
     options = BOUNDS | ({"AWS_REGION": region} if region else {})
     try:
@@ -44,9 +56,28 @@ def open_table(table: TableKey, address: str) -> DeltaTable:
         found = region_of(bucket)
         if found is None or found == region:
             raise
-    with _regions_lock:
+    with _lock:
         _regions[bucket] = found
     return DeltaTable(address, storage_options=BOUNDS | {"AWS_REGION": found})
+
+
+def _must_be_a_store(table: TableKey) -> None:
+    """Requires that a list without a log came from a store: any web page may look like one."""
+    endpoint, bucket = own_endpoint(), bucket_of(table)
+    if endpoint is None or (endpoint, bucket) in _known_stores:
+        return
+    try:
+        is_one = is_of_a_store(bucket)
+    except NoAnswerError as error:
+        raise LogUnreadableError(
+            f"{StoreTrouble.STORE_SILENT}: {endpoint} no longer answers: {error}"
+        ) from error
+    if not is_one:
+        raise LogUnreadableError(
+            f"{StoreTrouble.NO_STORE}: what answers at {endpoint} is no object store: correct the endpoint (AWS_ENDPOINT_URL)"
+        )
+    with _lock:
+        _known_stores.add((endpoint, bucket))
 
 
 def why_unread(table: TableKey, trouble: Exception) -> str:

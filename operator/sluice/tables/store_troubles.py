@@ -17,6 +17,7 @@ class StoreTrouble(StrEnum):
     CREDENTIALS_REFUSED = "CredentialsRefused"
     ACCESS_DENIED = "AccessDenied"
     CLOCK_SKEWED = "ClockSkewed"
+    NO_STORE = "NoStore"
     NO_BUCKET = "NoBucket"
     WRONG_REGION = "WrongRegion"
     PLAIN_HTTP = "PlainHttp"

@@ -31,6 +31,7 @@ def no_clouds(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(_CLOUDS)]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(opening, "_regions", {})
+    monkeypatch.setattr(opening, "_known_stores", set())
 
 
 @pytest.fixture

@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 import pytest
 
 from devenv.s3_server import S3Server
-from integration.tables.store_proxy import DROPPED, HANGS, Answer, Fault, Request, StoreProxy, s3_error
+from integration.tables.store_proxy import (
+    DROPPED,
+    HANGS,
+    Answer,
+    Fault,
+    Request,
+    StoreProxy,
+    passes,
+    s3_error,
+)
 from sluice.controller.run_commits import commits_of_run
 from sluice.controller.store_threads import StoreThreads
 from sluice.controller.table_reader import PATIENCE
@@ -116,6 +125,29 @@ def test_a_log_whose_commits_vanish_is_not_absent(store: StoreProxy, gone: str) 
     assert "File not found" in why_unread("s3://lake/deep")
 
 
+PAGE = Answer(
+    200, "<html><head><title>Console</title></head><body>Sign in</body></html>", {"Content-Type": "text/html"}
+)
+
+
+@pytest.mark.usefixtures("signed_in")
+@pytest.mark.parametrize("fault", [lambda _: PAGE, only_lists(PAGE)], ids=["whatever is asked", "a list"])
+def test_a_web_page_at_the_endpoint_is_no_store_without_tables(store: StoreProxy, fault: Fault) -> None:
+    store.fault = fault
+    assert "cannot be read: NoStore: " in why_unread()
+    assert "cannot be read: NoStore: " in why_unread("s3://lake/nothing-here")
+    store.fault = passes
+    assert facts().unread is None
+
+
+@pytest.mark.usefixtures("signed_in")
+def test_a_store_is_asked_once_whether_it_is_one(store: StoreProxy) -> None:
+    tables = OpenTables()
+    for number in range(3):
+        assert not tables.facts(key_of_path(f"s3://lake/nothing-{number}")).exists
+    assert unsigned(store) == ["GET"]
+
+
 def every_third(fault: Answer) -> Fault:
     return lambda request: fault if request.number % 3 == 0 else None
 
@@ -184,6 +216,10 @@ async def test_a_store_that_hangs_holds_up_no_other_stores_tables(store: StorePr
         threads.close()
 
 
+def unsigned(store: StoreProxy) -> list[str]:
+    return [request.method for request in store.requests if request.region is None]
+
+
 def test_a_bucket_in_another_region_is_read_there(
     signed_in: pytest.MonkeyPatch, store: StoreProxy, s3: S3Server
 ) -> None:
@@ -199,11 +235,10 @@ def test_a_bucket_in_another_region_is_read_there(
     store.fault = amazon
     tables = OpenTables()
     assert tables.facts(key_of_path(ORDERS)).unread is None
-    asked = [request.method for request in store.requests if request.region is None]
-    assert asked == ["HEAD"]
+    assert unsigned(store) == ["HEAD"]
     assert tables.facts(key_of_path("s3://lake/deep")).unread is None
     assert not tables.facts(key_of_path("s3://lake/nothing-here")).exists
-    assert asked == [request.method for request in store.requests if request.region is None]
+    assert unsigned(store) == ["HEAD", "GET"]
 
 
 @pytest.mark.usefixtures("signed_in")
