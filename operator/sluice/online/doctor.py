@@ -255,6 +255,8 @@ async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterato
 
 
 async def _tables(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    if at.profiles is None:
+        return  # which namespaces it watches isn't known either, as the check of runtimes tells
     async for finding in table_findings(kube, at):
         yield finding
 

@@ -123,6 +123,7 @@ def test_an_installation_is_examined_and_what_is_advised_mends_it(
             "redis",
             "rights",
             "service account",
+            "table",
             "spark operator",
         }
     with account_with(
