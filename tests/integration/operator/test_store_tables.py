@@ -10,7 +10,7 @@ import pytest
 from devenv.s3_server import REGION, S3Server
 from integration.operator.conftest import StartOperator
 from integration.operator.played import Played
-from integration.operator.process import sluice
+from integration.operator.process import OperatorProcess, sluice
 from sluice.api.base import Json
 from unit.tables.lake import orders
 
@@ -44,15 +44,16 @@ def on(day: str) -> Json:
     return {"sql": sql, "runtime": {"sparkConf": conf}}
 
 
-def doctors_tables(kubeconfig: Path, namespace: str) -> list[dict[str, str]]:
-    done = sluice(kubeconfig, "doctor", "-n", namespace, "-o", "json")
+def doctors_tables(operator: OperatorProcess) -> list[dict[str, str]]:
+    configured = ("--config", str(operator.folder / f"{operator.name}.yaml"))
+    done = sluice(operator.kubeconfig, "doctor", *configured, "-o", "json")
     return [one for one in json.loads(done.stdout)["checks"] if one["check"] == "table"]
 
 
 def test_jobs_on_other_partitions_of_a_table_on_s3_run_together(
-    cluster: Played, operators: StartOperator, s3: S3Server, kubeconfig: Path
+    cluster: Played, operators: StartOperator, s3: S3Server
 ) -> None:
-    operators(environment=credentials(s3))
+    operator = operators(environment=credentials(s3))
     for name, day in (("on-19", "2026-11-19"), ("on-20", "2026-11-20")):
         cluster.apply(name, on(day))
         driver = cluster.start(name)
@@ -60,19 +61,19 @@ def test_jobs_on_other_partitions_of_a_table_on_s3_run_together(
         assert understood["table"] == ORDERS
         assert understood["reads"] == f"date = DATE '{day}'"
         assert driver is not None
-    (told,) = doctors_tables(kubeconfig, cluster.namespace)
+    (told,) = doctors_tables(operator)
     assert told["level"] == "ok"
 
 
 def test_a_secret_that_is_wrong_is_told_by_the_job_and_by_the_doctor(
-    cluster: Played, operators: StartOperator, s3: S3Server, kubeconfig: Path
+    cluster: Played, operators: StartOperator, s3: S3Server
 ) -> None:
-    operators(environment=credentials(s3, AWS_SECRET_ACCESS_KEY="retired"))
+    operator = operators(environment=credentials(s3, AWS_SECRET_ACCESS_KEY="retired"))
     cluster.apply("on-19", on("2026-11-19"))
     cluster.start("on-19")
     (understood,) = cluster.reaches("on-19", "Running")["footprint"]
     assert understood["reads"] == "true"
     assert any("CredentialsRefused: the store does not take" in why for why in understood["widened"])
-    (told,) = doctors_tables(kubeconfig, cluster.namespace)
+    (told,) = doctors_tables(operator)
     assert (told["level"], told["subject"]) == ("warn", ORDERS)
     assert told["message"].startswith("its log cannot be read: CredentialsRefused: ")
