@@ -238,6 +238,7 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
         attempt=attempt.number,
         token=attempt.token,
         touched=job.footprint.tables,
+        names=job.names,
     )
     return AttemptRun(
         namespace=job.namespace,

@@ -6,14 +6,15 @@ Plain text would not: Kubernetes expands `$(X)` in arguments, and Linux limits o
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
+from sluice.engines.bound_names import bound_names
 from sluice.engines.profile import RuntimeProfile
-from sluice.footprint import TableFootprint, promise_at, text_of, texts_of
+from sluice.footprint import TableFootprint, Texts, promise_at, text_of, texts_of
 from sluice.predicates import is_told_in, to_sql
-from sluice.tables import TableKey
+from sluice.tables import Names, TableKey
 
 PLAN_VERSION = 2
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
@@ -34,8 +35,9 @@ def plan_for(
     attempt: int,
     token: int,
     touched: Sequence[TableFootprint] = (),
+    names: Names | None = None,
 ) -> dict[str, Any]:
-    """`touched`: what the job was judged to touch, by which the runner looks at its commits."""
+    """`touched`: what the job was judged to touch, by which the runner looks at its commits. `names`: where names led then."""
     plan: dict[str, Any] = {
         "version": PLAN_VERSION,
         "job": job,
@@ -74,7 +76,19 @@ def plan_for(
         is_declared = spec.footprint is not None
         zone = profile.spark_conf.get(_TIME_ZONE)
         plan["touched"] = [_touched(footprint, zone, is_declared=is_declared) for footprint in touched]
+    bound = _names(spec, texts, names or Names(), profile.spark_conf)
+    if bound:
+        plan["names"] = bound
     return plan
+
+
+def _names(
+    spec: DeltaWriteJobSpec, texts: Texts, names: Names, spark_conf: Mapping[str, str]
+) -> list[dict[str, str]]:
+    written = spec.write.table.name if spec.write is not None else None
+    runs = [statement.runs for statements in texts.values() for statement in statements]
+    found = bound_names(runs, [written] if written is not None else [], names, spark_conf)
+    return [{"name": name, "path": _as_written(key)} for name, key in found]
 
 
 def _touched(footprint: TableFootprint, zone: str | None, *, is_declared: bool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from sluice.engines.profile import RuntimeProfile
 from sluice.footprint import TableFootprint, footprint_of
 from sluice.predicates import Table
 from sluice.tables import TableFacts, TableKey, key_of_path
+from sluice.tables.names import Names, keys_of, names_of
 from sluice_runner.assumptions import Assumed
 from sluice_runner.plan import Plan, Target, Touched, decode
 
@@ -27,7 +28,10 @@ LONGEST_ARGUMENT = 128 * 1024
 
 
 def plan_of(
-    spec: dict[str, Any], touched: tuple[TableFootprint, ...] = (), conf: dict[str, str] | None = None
+    spec: dict[str, Any],
+    touched: tuple[TableFootprint, ...] = (),
+    conf: dict[str, str] | None = None,
+    names: Names | None = None,
 ) -> dict[str, Any]:
     return plan_for(
         JOB,
@@ -38,6 +42,7 @@ def plan_of(
         attempt=1,
         token=4294967297,
         touched=touched,
+        names=names,
     )
 
 
@@ -71,6 +76,18 @@ def test_the_largest_incompressible_job_is_cut_into_arguments_that_linux_takes()
     assert len(arguments) > 1
     assert max(map(len, arguments)) <= LONGEST_ARGUMENT
     assert plan_from_arguments(arguments) == plan
+
+
+def test_where_the_names_lead_that_a_job_uses_goes_to_the_runner() -> None:
+    names = names_of([keys_of("sales.orders", "s3a://lake//orders/"), keys_of("sales.lines", "/lake/lines")])
+    sql: dict[str, Any] = {"sql": "DELETE FROM sales.orders"}
+    write = {"write": {"table": {"name": "sales.lines"}, "source": {"sql": "SELECT * FROM sales.orders"}}}
+    for spec, expected in ((sql, {"sales.orders"}), (write, {"sales.orders", "sales.lines"})):
+        plan = plan_of(spec, names=names)
+        assert {one["name"] for one in plan["names"]} == expected
+        told = {one.parts: one.path for one in decode(plan_arguments(plan)).names}
+        assert told["sales", "orders"] == "s3a://lake/orders"
+    assert "names" not in plan_of({"sql": "DELETE FROM delta.`/lake/lines`"}, names=names)
 
 
 def test_what_the_job_was_judged_to_touch_goes_to_the_runner() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sluice_runner.assumptions import Assumed
 from sluice_runner.fields import PlanError
-from sluice_runner.plan import MAX_JSON_BYTES, Plan, Sql, Write, decode
+from sluice_runner.plan import MAX_JSON_BYTES, BoundName, Plan, Sql, Write, decode
 
 Document = dict[str, Any]
 
@@ -69,6 +69,12 @@ def test_a_plan_of_statements_is_read() -> None:
         "abc",
     )
     assert plan.assumed == Assumed("4.2.0", "4.4.0", {"spark.x": "y"})
+
+
+def test_names_are_read_with_the_locations_that_they_lead_to() -> None:
+    assert decoded(sql_plan()).names == ()
+    plan = decoded(sql_plan(names=[{"name": "prod.sales.orders", "path": "s3a://lake/orders"}]))
+    assert plan.names == (BoundName(("prod", "sales", "orders"), "s3a://lake/orders"),)
 
 
 def test_a_plan_comes_in_any_number_of_chunks_and_keeps_dollars_and_quotes() -> None:
@@ -161,6 +167,11 @@ REFUSED: list[tuple[str, object, str]] = [
     ("an empty promise", sql_plan(writes=["d = 1", " "]), r"plan\.writes\[1\]: is empty"),
     ("a promise that is a number", sql_plan(writes=[1]), r"plan\.writes\[0\]: expected a string"),
     ("a promise that Spark would fill in", sql_plan(writes=["d = ${x}"]), r"plan\.writes\[0\]: Spark would put"),
+    ("names that are none", sql_plan(names=[]), r"plan\.names: expected a list that is not empty"),
+    ("a name without a path", sql_plan(names=[{"name": "t"}]), r"plan\.names\[0\]\.path: is missing"),
+    ("a name of four parts", sql_plan(names=[{"name": "a.b.c.d", "path": "/t"}]), r"names\[0\]\.name: expected one to three"),
+    ("a name with an empty part", sql_plan(names=[{"name": "a..b", "path": "/t"}]), r"names\[0\]\.name: expected one to three"),
+    ("an unknown field of a name", sql_plan(names=[{"name": "t", "path": "/t", "x": 1}]), r"plan\.names\[0\]: unknown field x"),
     ("parameters", sql_plan(parameters={"n": 1}), r"plan: unknown field parameters"),
 ]  # fmt: skip
 

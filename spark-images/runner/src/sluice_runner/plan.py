@@ -23,6 +23,8 @@ PREFIX = "--plan="
 MAX_JSON_BYTES = 16 * 1024 * 1024
 """More than any manifest can hold, and so little that a hostile plan can't fill the driver's memory."""
 
+_MOST_PARTS = 3
+"""Of a name: catalog, schema and table."""
 MODES = ("Append", "Overwrite", "OverwritePartitions")
 
 
@@ -103,6 +105,15 @@ class Touched:
 
 
 @dataclass(frozen=True)
+class BoundName:
+    """A name and the location that it was judged to lead to."""
+
+    parts: tuple[str, ...]
+    """Catalog, schema and table; the first one or two may be missing, as they may be in SQL."""
+    path: str
+
+
+@dataclass(frozen=True)
 class Plan:
     job: Job
     run_key: str
@@ -117,6 +128,8 @@ class Plan:
     """Conditions that hold for all rows that the job adds; only such commits are made. Absent: it may add rows anywhere."""
     touched: tuple[Touched, ...] = ()
     """What its statements were judged to do: looked at afterwards. Absent: nothing is looked at."""
+    names: tuple[BoundName, ...] = ()
+    """Where policies say that names lead. Absent: only the driver's own catalogs know names."""
 
 
 def decode(arguments: Sequence[str]) -> Plan:
@@ -184,6 +197,7 @@ def _plan(fields: Fields) -> Plan:
         assumed=_assumed(fields.object("assumed")),
         writes=_promise(fields) if fields.has("writes") else (),
         touched=tuple(map(_touched, fields.objects("touched"))) if fields.has("touched") else (),
+        names=tuple(map(_bound_name, fields.objects("names"))) if fields.has("names") else (),
         run=_run(fields.object("run")) if fields.has("run") else None,
     )
     job.end()
@@ -211,6 +225,15 @@ def _touched(fields: Fields) -> Touched:
     )
     fields.end()
     return touched
+
+
+def _bound_name(fields: Fields) -> BoundName:
+    parts = tuple(fields.text("name").split("."))
+    if not all(parts) or len(parts) > _MOST_PARTS:
+        raise PlanError(f"{fields.place('name')}: expected one to three parts with dots between them")
+    bound = BoundName(parts, fields.text("path"))
+    fields.end()
+    return bound
 
 
 def _run(fields: Fields) -> Run:

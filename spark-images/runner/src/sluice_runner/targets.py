@@ -45,6 +45,9 @@ _OPERATIONS = {
     "VacuumTableCommand": "VACUUM",
 }
 
+CREATES_A_TABLE = frozenset({"CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect"})
+LIKE = frozenset({"CreateTableLike", "CreateTableLikeCommand"})
+
 _PARTS = {
     "UnresolvedIdentifier": "nameParts",
     "UnresolvedRelation": "multipartIdentifier",
@@ -119,6 +122,10 @@ class Statement:
     """Whether it gives the table that it writes options of its own."""
     setting: str | None = None
     """The setting that it sets."""
+    provider: str | None = None
+    """The format of the table that it creates, as it says after USING."""
+    location: str | None = None
+    """Where it says that the table lies which it creates."""
 
 
 WRITE = "AppendData"
@@ -134,6 +141,7 @@ def analyse(spark: SparkSession, text: str) -> Statement:
     command = _command(plan)
     found = _Names(spark)
     names = tuple(dict.fromkeys(found.of(plan)))
+    provider, location = _created(plan) if command in CREATES_A_TABLE else (None, _cloned_to(plan, command))
     of_session = command in _OF_SESSION or (command == "DropView" and _is_temporary(spark, names))
     return Statement(
         _OPERATIONS.get(command),
@@ -145,6 +153,8 @@ def analyse(spark: SparkSession, text: str) -> Statement:
         is_query=found.writes == 0 and is_query(spark, text),
         has_options=found.has_options,
         setting=_setting(plan) if command == "SetCommand" else None,
+        provider=provider,
+        location=location,
     )
 
 
@@ -160,6 +170,22 @@ def is_query(spark: SparkSession, text: str) -> bool:
 def _setting(plan: Any) -> str | None:
     pair = plan.kv()
     return str(pair.get()._1()) if pair.isDefined() else None
+
+
+def _created(plan: Any) -> tuple[str | None, str | None]:
+    """The format and the location of the table that is created."""
+    if _simple_name(plan) == "UnresolvedWith":
+        return _created(plan.child())
+    spec = plan.tableSpec()
+    return _of_option(spec.provider()), _of_option(spec.location())
+
+
+def _cloned_to(plan: Any, command: str) -> str | None:
+    return _of_option(plan.targetLocation()) if command == "CloneTableStatement" else None
+
+
+def _of_option(option: Any) -> str | None:
+    return str(option.get()) if option.isDefined() else None
 
 
 def _is_temporary(spark: SparkSession, names: Sequence[Sequence[str]]) -> bool:

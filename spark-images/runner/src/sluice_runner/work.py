@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice_runner import commits, stores, tables, targets, write
+from sluice_runner.bound import Bound
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
 from sluice_runner.fencing import Unfenced, fencing_of
@@ -21,7 +22,7 @@ from sluice_runner.judged import Judged
 from sluice_runner.masking import mask_of
 from sluice_runner.partitions import Conditions
 from sluice_runner.past import Done
-from sluice_runner.plan import Plan, Sql, Statement, Write
+from sluice_runner.plan import Plan, Sql, Statement, Target, Write
 from sluice_runner.promise import Gate
 from sluice_runner.result import (
     ALREADY_COMMITTED,
@@ -82,6 +83,7 @@ class _Context:
     spark: SparkSession
     plan: Plan
     fencing: Unfenced
+    bound: Bound
     gate: Gate
     judged: Judged
     past: Done
@@ -97,16 +99,17 @@ class _Outcome:
 
 def run(spark: SparkSession, progress: Progress) -> Result:
     plan = progress.plan
-    steps = list(_steps(spark, plan))
-    last = steps[-1][0]
     fencing = fencing_of(spark, plan)
     try:
+        bound = Bound(spark, plan.names)
+        steps = list(_steps(spark, plan, bound))
+        last = steps[-1][0]
         past = fencing.begin(last)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return progress.failed(failure_of(plan, error))
     conditions = Conditions(spark)
     gate, judged = Gate(spark, plan.writes, conditions), Judged(spark, plan.touched, conditions)
-    context = _Context(spark, plan, fencing, gate, judged, past, past.last < last)
+    context = _Context(spark, plan, fencing, bound, gate, judged, past, past.last < last)
     for number, prepare in steps:
         progress.running = number
         began = time.monotonic()
@@ -127,25 +130,27 @@ def failure_of(plan: Plan, error: BaseException) -> Failure:
     return classify(error).without(mask_of(plan))
 
 
-def _steps(spark: SparkSession, plan: Plan) -> Iterator[tuple[int, Callable[[], _Prepared]]]:
+def _steps(spark: SparkSession, plan: Plan, bound: Bound) -> Iterator[tuple[int, Callable[[], _Prepared]]]:
     """Each statement's number and what prepares it, which waits until the statements before it have run."""
     if isinstance(plan.work, Sql):
         for statement in plan.work.statements:
-            yield statement.number, partial(_prepare_sql, spark, statement)
+            yield statement.number, partial(_prepare_sql, spark, statement, bound)
     else:
-        yield 1, partial(_prepare_write, spark, plan.work)
+        yield 1, partial(_prepare_write, spark, plan.work, bound)
 
 
-def _prepare_sql(spark: SparkSession, statement: Statement) -> _Prepared:
+def _prepare_sql(spark: SparkSession, statement: Statement, bound: Bound) -> _Prepared:
     found = targets.analyse(spark, statement.text)
     for name in found.names:
-        tables.refuse_foreign_folder(spark, name)
+        tables.refuse_foreign_folder(spark, bound.there(name))
 
     return _Prepared(found, partial(spark.sql, statement.text))
 
 
-def _prepare_write(spark: SparkSession, work: Write) -> _Prepared:
-    name = write.table_name(work.table)
+def _prepare_write(spark: SparkSession, work: Write, bound: Bound) -> _Prepared:
+    name = bound.there(write.table_name(work.table))
+    if work.table.path is None and name != write.table_name(work.table):
+        work = replace(work, table=Target(path=name[1], name=None))
     tables.refuse_foreign_folder(spark, name)
     return _Prepared(targets.of_write(name), partial(write.run, spark, work))
 
@@ -159,6 +164,7 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
         if number <= context.past.last and not (found.is_of_session and context.something_is_left):
             return _Outcome(_looked_at(context, found, _left_out(number, found, context.past)))
         context.fencing.refuse(found)
+        context.bound.refuse(found)
         before = commits.versions(context.spark, names)
         stores.refuse_unsafe(context.spark, context.plan.assumed.spark_conf, found, before)
         if found.writes_all:
