@@ -169,12 +169,21 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
         return Tell(StatusChange(Phase.STARTING, "LeaseUnexplained", message))
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
-        if creates.refusal is not None and withdrawal.is_over(job, attempt, now):
-            change = withdrawal.given_up(job, attempt, creates.refusal, now)
-            return TakeBack(change) if creates.none_can_land else OccupyDriverName()
-        return Create(cover.lease) if creates.is_next_due else Wait()
+        return _creation(job, attempt, cover.lease, creates, now)
     message = f"{obstacle}: nothing is created; put that right, or delete the job"
     return Tell(StatusChange(Phase.STARTING, "SpecChanged", message))
+
+
+def _creation(job: JobView, attempt: Attempt, lease: Lease, creates: Creates, now: datetime) -> Step:
+    if not _is_covered(job, lease):
+        change = withdrawn(
+            attempt, "a name that it uses leads elsewhere than its leases were granted for", now
+        )
+    elif creates.refusal is not None and withdrawal.is_over(job, attempt, now):
+        change = withdrawal.given_up(job, attempt, creates.refusal, now)
+    else:
+        return Create(lease) if creates.is_next_due else Wait()
+    return TakeBack(change) if creates.none_can_land else OccupyDriverName()
 
 
 def _seconds_of_patience(job: JobView, attempt: Attempt, now: datetime) -> float:
@@ -192,6 +201,11 @@ def _obstacle(job: JobView, attempt: Attempt) -> str | None:
     except NotUnderstoodError as error:
         return str(error)
     return None if same else f"the spec is not the one that attempt {attempt.number} was granted for"
+
+
+def _is_covered(job: JobView, lease: Lease) -> bool:
+    """Whether its leases are on the tables that it would write now: its driver is told where names lead now."""
+    return {key.text for key in job.footprint.keys}.issubset(lease.tables)
 
 
 def _beside(evidence: Evidence) -> str:

@@ -84,6 +84,15 @@ def test_after_the_jobs_patience_it_is_withdrawn_with_the_api_servers_own_words(
     assert found.change.attempt.outcome is Outcome.WITHDRAWN
 
 
+def test_an_intent_is_taken_back_where_a_name_leads_elsewhere_than_its_lease() -> None:
+    elsewhere = replace(LEASE, tables=("file:/lake/others",))
+    found = step(lease=elsewhere, creates=Creates(none_can_land=True))
+    assert isinstance(found, way.TakeBack)
+    assert found.change.phase is Phase.PENDING
+    assert "leads elsewhere" in found.change.message
+    assert step(lease=elsewhere) == way.OccupyDriverName()
+
+
 def test_without_a_refusal_time_alone_withdraws_nothing() -> None:
     assert step(creates=Creates(none_can_land=True), now=TOO_LONG) == way.Create(LEASE)
     assert step(creates=Creates(), now=TOO_LONG) == way.Create(LEASE)
