@@ -1,0 +1,220 @@
+"""A name that a policy binds to a location is the table there, on a driver without any catalog; where a catalog that others
+use as well says otherwise, nothing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from integration.runner.jobs import Document, at, class_path, plan, run_here, sql, statements, submit
+
+DELTAS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+
+
+@pytest.fixture
+def driver(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session whose catalogs nobody has asked yet, as a driver's are when it begins."""
+    session = spark.newSession()
+    for name in ("spark_catalog", "prod"):
+        session.conf.unset(f"spark.sql.catalog.{name}")
+    session.conf.set("spark.sql.catalog.spark_catalog", DELTAS)
+    yield session
+    spark._jvm.dev.sluice.delta.BoundNames.clear()  # type: ignore[union-attr]
+
+
+def bound(**locations: Path | str) -> list[Document]:
+    return [{"name": name.replace("__", "."), "path": str(path)} for name, path in locations.items()]
+
+
+def run(driver: SparkSession, names: list[Document], *texts: str) -> Document:
+    return run_here(driver, plan(sql(*texts), names=names))
+
+
+def failure(result: Document) -> tuple[str, str]:
+    assert result["outcome"] == "Failed", result
+    return result["exception"]["class"], result["exception"]["message"]
+
+
+def rows(driver: SparkSession, path: Path) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in driver.sql(f"SELECT id, item FROM {at(path)}").collect())
+
+
+@pytest.mark.parametrize("name", ["sales.orders", "prod.sales.orders"])
+def test_every_kind_of_statement_finds_the_table_by_its_name(
+    driver: SparkSession, table: Path, name: str
+) -> None:
+    result = run(
+        driver,
+        [{"name": name, "path": str(table)}],
+        f"INSERT INTO {name} VALUES (3, DATE'2026-11-21', 'c')",
+        f"UPDATE {name} SET item = 'x' WHERE {name}.id = 1",
+        f"DELETE FROM {name.upper().replace('PROD', 'prod')} AS o WHERE o.id = 2",
+        f"MERGE INTO {name} t USING (SELECT 3L AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET t.item = 'm'",
+        f"OPTIMIZE {name} WHERE date = DATE'2026-11-21'",
+        f"VACUUM {name} RETAIN 400 HOURS",
+        f"ALTER TABLE {name} SET TBLPROPERTIES ('a.b' = 'c')",
+        f"DESCRIBE {name}",
+        f"CREATE OR REPLACE TEMPORARY VIEW seen AS SELECT * FROM {name} WHERE id = 1",
+        f"INSERT INTO {name} SELECT id + 10, date, item FROM seen",
+        f"RESTORE TABLE {name} TO VERSION AS OF 5",
+    )
+    assert result["outcome"] == "Succeeded", result
+    committed = [commit for one in result["statements"] for commit in one["commits"]]
+    assert {commit["table"] for commit in committed} == {f"file:{table}"}
+    assert [one[0] for one in statements(result) if one[1] == "Committed"][:4] == [
+        "WRITE",
+        "UPDATE",
+        "DELETE",
+        "MERGE",
+    ]
+    assert rows(driver, table) == [(1, "x"), (3, "m")]
+
+
+def test_a_name_is_found_after_a_use_of_its_schema(driver: SparkSession, table: Path) -> None:
+    names = [*bound(sales__orders=table), *bound(prod__sales__orders=table)]
+    result = run(
+        driver,
+        names,
+        "USE sales",
+        "INSERT INTO orders VALUES (3, DATE'2026-11-21', 'c')",
+        "USE prod.sales",
+        "INSERT INTO orders VALUES (4, DATE'2026-11-21', 'd')",
+    )
+    assert result["outcome"] == "Succeeded", result
+    assert [one[2] for one in statements(result) if one[2]] == [[2], [3]]
+
+
+@pytest.mark.parametrize("name", ["sales.fresh", "prod.sales.fresh", "fresh"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE {name} (id BIGINT, item STRING) USING delta",
+        "CREATE TABLE {name} USING delta LOCATION '{path}' AS SELECT 1L AS id, 'a' AS item",
+        "CREATE OR REPLACE TABLE {name} USING delta AS SELECT 1L AS id, 'a' AS item",
+    ],
+)
+def test_a_table_that_the_job_creates_is_made_at_the_bound_location_and_nowhere_else(
+    driver: SparkSession, tmp_path: Path, name: str, text: str
+) -> None:
+    path = tmp_path / "lake" / "fresh"
+    result = run(
+        driver,
+        [{"name": name, "path": str(path)}],
+        text.format(name=name, path=path),
+        f"INSERT INTO {name} VALUES (2, 'b')",
+    )
+    assert result["outcome"] == "Succeeded", result
+    assert {commit["table"] for one in result["statements"] for commit in one["commits"]} == {f"file:{path}"}
+    assert (2, "b") in rows(driver, path)
+    assert not list(warehouse(driver).glob("**/fresh"))
+    assert driver.sql("SHOW TABLES IN default").collect() == []
+
+
+def warehouse(driver: SparkSession) -> Path:
+    return Path(str(driver.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"))
+
+
+@pytest.mark.parametrize("mode", ["Append", "Overwrite"])
+def test_a_write_by_name_makes_and_writes_the_table_at_the_bound_location(
+    driver: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    path = tmp_path / "lake" / "fresh"
+    write = {"table": {"name": "fresh"}, "source": {"sql": "SELECT 1L AS id, 'a' AS item"}, "mode": mode}
+    for version in (0, 1):
+        result = run_here(driver, plan({"write": write}, names=bound(fresh=path)))
+        assert statements(result) == [("WRITE", "Committed", [version])], result
+    assert len(rows(driver, path)) == (2 if mode == "Append" else 1)
+    assert not list(warehouse(driver).glob("**/fresh"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("CREATE TABLE fresh (id BIGINT) USING delta LOCATION '{other}'", "binds this name to"),
+        ("CREATE TABLE fresh (id BIGINT)", "write USING delta"),
+        ("CREATE TABLE fresh USING parquet AS SELECT 1 AS id", "write USING delta"),
+        ("CREATE TABLE fresh LIKE orders", "would not make"),
+    ],
+)
+def test_a_table_that_would_be_made_elsewhere_is_not(
+    driver: SparkSession, table: Path, tmp_path: Path, text: str, told: str
+) -> None:
+    names = bound(orders=table, fresh=tmp_path / "fresh")
+    _, message = failure(run(driver, names, text.format(other=tmp_path / "other")))
+    assert told in message
+    assert not (tmp_path / "fresh").exists()
+    assert not (tmp_path / "other").exists()
+    assert not list(warehouse(driver).glob("**/fresh"))
+
+
+def test_a_name_that_nothing_is_bound_to_is_looked_up_by_the_driver(
+    driver: SparkSession, table: Path
+) -> None:
+    for name in ("sales.other", "prod.sales.other"):
+        names = bound(sales__orders=table, prod__sales__orders=table)
+        _, message = failure(run(driver, names, f"INSERT INTO {name} VALUES (1)"))
+        assert "TABLE_OR_VIEW_NOT_FOUND" in message
+    _, message = failure(run(driver, names, "CREATE TABLE prod.sales.other (id BIGINT) USING delta"))
+    assert "no policy says where it is" in message
+
+
+def test_a_folder_of_other_files_is_refused_by_name_as_well(driver: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a table")
+    error, message = failure(run(driver, bound(orders=tmp_path), "INSERT INTO orders VALUES (1)"))
+    assert error == "NotADeltaTableError", message
+
+
+def test_nothing_runs_where_the_catalog_is_in_use_already(driver: SparkSession, table: Path) -> None:
+    assert driver.sql("SHOW TABLES IN default").collect() == []
+    error, message = failure(run(driver, bound(orders=table), "DELETE FROM orders"))
+    assert (error, "can't be bound any more" in message) == ("NotAsJudgedError", True), message
+
+
+def hive(folder: Path) -> dict[str, str]:
+    """A metastore that others use as well: its database is on disk."""
+    return {
+        "spark.driver.extraClassPath": class_path(),
+        "spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder / 'metastore'};create=true",
+        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+    }
+
+
+def on_hive(folder: Path, names: list[Document], *texts: str) -> Document:
+    driver = submit(folder, plan(sql(*texts), names=names), hive(folder))
+    driver.process.communicate(timeout=500)
+    return driver.result()
+
+
+@pytest.mark.timeout(1500)
+def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
+    path = tmp_path / "lake" / "orders"
+    made = on_hive(
+        tmp_path,
+        bound(sales__orders=path),
+        "CREATE DATABASE sales",
+        f"CREATE TABLE sales.orders (id BIGINT, item STRING) USING delta LOCATION '{path}'",
+        "INSERT INTO sales.orders VALUES (1, 'a')",
+    )
+    assert made["outcome"] == "Succeeded", made
+    found = on_hive(tmp_path, bound(sales__orders=path), "INSERT INTO sales.orders VALUES (2, 'b')")
+    assert [one["commits"][0]["table"] for one in found["statements"]] == [f"file:{path}"], found
+
+    other = tmp_path / "lake" / "other"
+    error, message = failure(on_hive(tmp_path, bound(sales__orders=other), "DELETE FROM sales.orders"))
+    assert error == "NotAsJudgedError"
+    assert f"sales.orders is file:{path} in this driver's catalog, and {other} in the policy" in message
+
+    made = on_hive(
+        tmp_path, bound(sales__other=other), "CREATE TABLE sales.other USING delta AS SELECT 1 AS id"
+    )
+    error, message = failure(made)
+    assert error == "NotAsJudgedError"
+    assert f"create it with LOCATION '{other}'" in message
+    assert not list((tmp_path / "warehouse").glob("**/other"))
