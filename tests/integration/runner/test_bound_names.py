@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -18,11 +19,13 @@ DELTAS = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 def driver(spark: SparkSession) -> Iterator[SparkSession]:
     """A session whose catalogs nobody has asked yet, as a driver's are when it begins."""
     session = spark.newSession()
-    for name in ("spark_catalog", "prod"):
-        session.conf.unset(f"spark.sql.catalog.{name}")
     session.conf.set("spark.sql.catalog.spark_catalog", DELTAS)
+    jvm: Any = spark._jvm
+    # A driver has one session, by whose settings catalogs are made.
+    jvm.org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)
     yield session
-    spark._jvm.dev.sluice.delta.BoundNames.clear()  # type: ignore[union-attr]
+    jvm.org.apache.spark.sql.SparkSession.setActiveSession(spark._jsparkSession)
+    jvm.dev.sluice.delta.BoundNames.clear()
 
 
 def bound(**locations: Path | str) -> list[Document]:

@@ -1,7 +1,9 @@
 package dev.sluice.delta;
 
+import java.net.URI;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
@@ -31,6 +33,9 @@ public final class BoundCatalog extends DeltaCatalog {
 
     private static final String SPARKS_OWN = "spark_catalog";
     private static final String[] OF_PATHS = {"delta"};
+
+    private static final Map<String, String> SAME_STORE =
+            Map.of("s3a", "s3", "s3n", "s3", "abfs", "abfss", "wasb", "abfss", "wasbs", "abfss");
 
     private String ownName;
 
@@ -220,7 +225,14 @@ public final class BoundCatalog extends DeltaCatalog {
     }
 
     private static boolean isSame(String one, String other) {
-        return new Path(one).equals(new Path(other));
+        return spelledOnce(one).equals(spelledOnce(other));
+    }
+
+    /** One bucket has several schemes, and a location without any was judged as a local folder. */
+    private static Path spelledOnce(String location) {
+        URI there = new Path(location).toUri();
+        String scheme = there.getScheme() == null ? "file" : there.getScheme().toLowerCase(Locale.ROOT);
+        return new Path(SAME_STORE.getOrDefault(scheme, scheme), there.getAuthority(), there.getPath());
     }
 
     private void refuseOfBound(Identifier table, String what) {
