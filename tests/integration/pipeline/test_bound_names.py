@@ -23,7 +23,8 @@ def bind(pipeline: Pipeline, policy: str, name: str, path: str) -> None:
 
     def is_read() -> bool:
         seen = pipeline.kubectl.json("get", "deltatablepolicy", policy, "-n", pipeline.namespace)
-        return bool(seen.get("status", {}).get("conditions"))
+        status = seen.get("status", {})
+        return isinstance(status, dict) and bool(status.get("conditions"))
 
     assert wait_until(is_read, PATIENCE_SECONDS), pipeline.operator.told()[-3000:]
 

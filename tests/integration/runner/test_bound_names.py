@@ -156,8 +156,8 @@ def test_a_table_that_would_be_made_elsewhere_is_not(
 def test_a_name_that_nothing_is_bound_to_is_looked_up_by_the_driver(
     driver: SparkSession, table: Path
 ) -> None:
+    names = bound(sales__orders=table, prod__sales__orders=table)
     for name in ("sales.other", "prod.sales.other"):
-        names = bound(sales__orders=table, prod__sales__orders=table)
         _, message = failure(run(driver, names, f"INSERT INTO {name} VALUES (1)"))
         assert "TABLE_OR_VIEW_NOT_FOUND" in message
     _, message = failure(run(driver, names, "CREATE TABLE prod.sales.other (id BIGINT) USING delta"))
