@@ -20,8 +20,10 @@ case $role in
       eval "set -- \"\$@\" \"\$SPARK_JAVA_OPT_$number\""
       number=$((number + 1))
     done
+    # Drivers get these folders from spark-submit.
+    settings=${SPARK_CONF_DIR:-$SPARK_HOME/conf}${HADOOP_CONF_DIR:+:$HADOOP_CONF_DIR}
     exec java "$@" "-Xms$SPARK_EXECUTOR_MEMORY" "-Xmx$SPARK_EXECUTOR_MEMORY" \
-      -cp "${SPARK_CLASSPATH:+$SPARK_CLASSPATH:}$SPARK_HOME/jars/*" \
+      -cp "${SPARK_CLASSPATH:+$SPARK_CLASSPATH:}$settings:$SPARK_HOME/jars/*" \
       org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend \
       --driver-url "$SPARK_DRIVER_URL" --executor-id "$SPARK_EXECUTOR_ID" --cores "$SPARK_EXECUTOR_CORES" \
       --app-id "$SPARK_APPLICATION_ID" --hostname "$SPARK_EXECUTOR_POD_IP" \

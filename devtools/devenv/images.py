@@ -17,7 +17,7 @@ from devenv.buildah import buildah
 from devenv.cache import Cache, key_of
 from devenv.debian_image import ensure_debian
 from devenv.processes import fetch, run
-from devenv.progress import step
+from devenv.progress import say, step
 from devenv.project import ROOT
 
 ARCHIVE = "image.tar"
@@ -38,14 +38,23 @@ class Recipe:
     """What the Containerfile copies: files and folders of the context."""
     built_on: tuple[tuple[str, Recipe], ...] = ()
     """Build arguments, and the images whose names they are given. Without any, BASE is Debian."""
+    chosen: tuple[tuple[str, str], ...] = ()
+    """Build arguments that choose between variants; the others are as the Containerfile has them."""
 
 
-SPARK = Recipe(
-    "spark",
-    ROOT / "spark-images" / "Containerfile",
-    ROOT / "spark-images",
-    ("delta.conf", "entrypoint.sh", "ivy.xml", "logstore", "requirements.txt", "runner"),
-)
+def spark_image(name: str, version: str, **chosen: str) -> Recipe:
+    """The Spark image in one version of Spark; without a choice of stores it has the drivers of all."""
+    return Recipe(
+        name,
+        ROOT / "spark-images" / "Containerfile",
+        ROOT / "spark-images",
+        ("entrypoint.sh", "hadoop", "ivy.xml", "logstore", "runner", f"versions/{version}"),
+        chosen=(("SPARK", version), *chosen.items()),
+    )
+
+
+SPARK = spark_image("spark", "4.2")
+SPARK35 = spark_image("spark35", "3.5")
 OPERATOR = Recipe(
     "operator",
     ROOT / "operator" / "Containerfile",
@@ -71,6 +80,7 @@ ENGINE = Recipe(
     (("BASE", SPARK), ("OPERATOR", OPERATOR)),
 )
 RECIPES = (SPARK, OPERATOR, REDIS, ENGINE)
+"""What the tests of each run need."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,8 @@ def _files(path: Path) -> list[Path]:
 def key(recipe: Recipe) -> str:
     files = contents(recipe)
     below = (f"{argument}={image_name(other)}" for argument, other in recipe.built_on)
-    return key_of(recipe.containerfile, *files, *files.values(), *below)
+    chosen = (f"{argument}={value}" for argument, value in recipe.chosen)
+    return key_of(recipe.containerfile, *files, *files.values(), *below, *chosen)
 
 
 def image_name(recipe: Recipe) -> str:
@@ -136,7 +147,7 @@ def _build(cache: Cache, recipe: Recipe, name: str, place: Path) -> None:
             "--layers",
             "--isolation=chroot",
             *_certificates(),
-            *(f"--build-arg={argument}={image}" for argument, image in bases.items()),
+            *(f"--build-arg={argument}={value}" for argument, value in (*bases.items(), *recipe.chosen)),
             f"--file={recipe.containerfile}",
             f"--tag={name}",
             folder,
@@ -146,7 +157,12 @@ def _build(cache: Cache, recipe: Recipe, name: str, place: Path) -> None:
         push = buildah(cache, "push", name, f"docker-archive:{place / ARCHIVE}:{name}")
         failure = f"buildah could not write the {recipe.name} image to {place}: check the free space."
         run(push, log, failure=failure)
+        say(f"    the {recipe.name} image: {megabytes((place / ARCHIVE).stat().st_size)} MB unpacked")
     forget_old(place.parent)
+
+
+def megabytes(size: int) -> int:
+    return size // 1_000_000
 
 
 def _lay_out(files: Mapping[str, Path], folder: Path) -> None:

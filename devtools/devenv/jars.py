@@ -16,7 +16,7 @@ from devenv.processes import fetch
 from devenv.progress import step
 from devenv.project import ROOT
 
-DELTA = ROOT / "spark-images" / "delta.conf"
+VERSIONS = ROOT / "spark-images" / "versions"
 IVY_SETTINGS = ROOT / "spark-images" / "ivy.xml"
 
 
@@ -27,8 +27,9 @@ def properties(text: str) -> dict[str, str]:
     return {name: value.strip() for name, value in pairs}
 
 
-_DELTA = properties(DELTA.read_text(encoding="utf-8"))
-LEFT_OUT = tuple(_DELTA["spark.jars.excludes"].split(","))
+def pins(spark: str) -> Path:
+    """The file that pins what goes with a version of Spark."""
+    return VERSIONS / spark / "delta.conf"
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,22 @@ class Package:
     """Something on Maven Central, fetched by the Spark of one Python environment."""
 
     name: str
-    coordinates: str
+    setting: str
+    """Under which its coordinates are pinned."""
+    spark: str = "4.2"
     environment: str = "main"
+
+    @property
+    def coordinates(self) -> str:
+        return self._pinned[self.setting]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        return tuple(self._pinned["spark.jars.excludes"].split(","))
+
+    @property
+    def _pinned(self) -> dict[str, str]:
+        return properties(pins(self.spark).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -48,18 +63,18 @@ class SparkPair:
     delta: Package
 
 
-SPARK42 = SparkPair("main", Package("delta-spark42", _DELTA["spark.jars.packages"]))
-SPARK35 = SparkPair("spark35", Package("delta-spark35", "io.delta:delta-spark_2.12:3.3.3", "spark35"))
-AWS = Package("aws-spark42", _DELTA["spark.sluice.store.aws"])
+SPARK42 = SparkPair("main", Package("delta-spark42", "spark.jars.packages"))
+SPARK35 = SparkPair("spark35", Package("delta-spark35", "spark.jars.packages", "3.5", "spark35"))
+AWS = Package("aws-spark42", "spark.sluice.store.aws")
 """Hadoop's `s3a:`, for Spark 4.2."""
-ECLIPSE_COMPILER = Package("ecj", _DELTA["spark.sluice.compiler"])
+ECLIPSE_COMPILER = Package("ecj", "spark.sluice.compiler")
 
 
 def ensure_jars(cache: Cache, package: Package, java: Java) -> tuple[Path, ...]:
     """The package's jar and those that it depends on and Spark lacks."""
     folder = cache.ensure(
         package.name,
-        key_of(package.coordinates, *LEFT_OUT),
+        key_of(package.coordinates, *package.left_out),
         lambda folder: _fetch(cache, package, java, folder),
     )
     return tuple(sorted(folder.glob("*.jar")))
@@ -86,7 +101,7 @@ def _fetch(cache: Cache, package: Package, java: Java, folder: Path) -> None:
             [
                 python / "bin" / "spark-submit",
                 "--master=local[1]",
-                f"--properties-file={DELTA}",
+                f"--properties-file={pins(package.spark)}",
                 f"--conf=spark.jars.ivy={ivy}",
                 f"--conf=spark.jars.ivySettings={IVY_SETTINGS}",
                 f"--packages={package.coordinates}",
