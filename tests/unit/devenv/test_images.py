@@ -2,19 +2,36 @@
 
 import os
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from devenv import images, jars
 from devenv.debian_image import make_slim
-from devenv.images import ENGINE, OPERATOR, RECIPES, REDIS, SPARK, Recipe, contents, image_name, key
+from devenv.images import (
+    ENGINE,
+    OPERATOR,
+    RECIPES,
+    REDIS,
+    SPARK,
+    SPARK35,
+    Recipe,
+    contents,
+    image_name,
+    key,
+    spark_image,
+)
 from devenv.locks import ENVIRONMENTS
 from devenv.python_env import lock_of
 
 FILES = ("Containerfile", "requirements.txt", "runner/run.py", "runner/src/sluice_runner/main.py")
 SLIM = (REDIS, SPARK, OPERATOR)
+ALL = (*RECIPES, SPARK35)
+PAIRS = ((SPARK, "4.2", jars.SPARK42), (SPARK35, "3.5", jars.SPARK35))
+STORES = ("aws", "azure", "gcs")
 
 
 @pytest.fixture
@@ -30,7 +47,8 @@ def text(recipe: Recipe) -> str:
 
 
 def copied_from_the_context(recipe: Recipe) -> set[str]:
-    lines = re.findall(r"^COPY (?!--from)(.+)$", text(recipe), re.MULTILINE)
+    chosen = re.sub(r"\$\{(\w+)\}", lambda name: dict(recipe.chosen).get(name[1], name[0]), text(recipe))
+    lines = re.findall(r"^COPY (?!--from)(.+)$", chosen, re.MULTILINE)
     return {source for line in lines for source in line.split()[:-1]}
 
 
@@ -68,7 +86,12 @@ def test_an_image_that_is_built_on_a_changed_one_is_another(recipe: Recipe, tmp_
     assert image_name(upper) != before
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_a_variant_is_an_image_of_its_own(recipe: Recipe) -> None:
+    chosen = {key(replace(recipe, chosen=(("STORES", stores),))) for stores in ("aws", "gcs")}
+    assert len({key(recipe), *chosen}) == 3
+
+
+@pytest.mark.parametrize("recipe", ALL, ids=lambda recipe: recipe.name)
 def test_the_context_holds_what_the_containerfile_copies_and_nothing_else(recipe: Recipe) -> None:
     held = contents(recipe)
     sources = copied_from_the_context(recipe)
@@ -85,7 +108,7 @@ def test_whoever_builds_the_operators_image_by_hand_sends_the_same_files() -> No
     assert "**/__pycache__" in (SPARK.context / ".dockerignore").read_text().splitlines()
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", ALL, ids=lambda recipe: recipe.name)
 def test_every_build_argument_that_names_an_image_is_given(recipe: Recipe) -> None:
     named = set(re.findall(r"^FROM \$\{(\w+)\}", text(recipe), re.MULTILINE))
     assert named == {argument for argument, _ in recipe.built_on or (("BASE", SPARK),)}
@@ -108,12 +131,29 @@ def test_the_runner_lies_beside_the_file_that_applications_name() -> None:
     assert "COPY runner/run.py /ours/opt/sluice/run.py\nCOPY runner/src/ /ours/opt/sluice/\n" in text(SPARK)
 
 
-def test_every_requirement_of_the_spark_image_is_pinned_by_hashes_in_the_version_of_the_tests() -> None:
-    lines = (SPARK.context / "requirements.txt").read_text().splitlines()
-    pins = [line for line in lines if "==" in line]
-    tested = lock_of("main").read_text().splitlines()
-    assert {"pyspark==4.2.0 \\", "delta-spark==4.4.0 \\"} <= set(pins) & set(tested)
-    assert all(lines[lines.index(pin) + 1].strip().startswith("--hash=sha256:") for pin in pins)
+def pinned(file: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", file.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize(("recipe", "version", "pair"), PAIRS)
+def test_every_requirement_of_a_spark_image_is_pinned_by_hashes_in_the_version_of_the_tests(
+    recipe: Recipe, version: str, pair: jars.SparkPair
+) -> None:
+    file = recipe.context / "versions" / version / "requirements.txt"
+    held, lines = pinned(file), file.read_text().splitlines()
+    tested = pinned(lock_of(pair.environment))
+    assert held["pyspark"] == tested["pyspark"]
+    assert held["delta-spark"] == tested["delta-spark"] == pair.delta.coordinates.rpartition(":")[2]
+    assert held["pyspark"].startswith(f"{version}.")
+    for place, line in enumerate(lines):
+        if "==" in line:
+            assert lines[place + 1].strip().startswith("--hash=sha256:"), line
+
+
+def test_both_pairs_choose_by_one_argument_and_the_first_is_taken_without_it() -> None:
+    assert [recipe.chosen for recipe, _, _ in PAIRS] == [(("SPARK", "4.2"),), (("SPARK", "3.5"),)]
+    assert "\nARG SPARK=4.2\n" in text(SPARK)
+    assert {path.name for path in jars.VERSIONS.iterdir()} == {"4.2", "3.5"}
 
 
 def test_the_operators_image_holds_the_versions_that_the_tests_ran_with() -> None:
@@ -127,11 +167,77 @@ def test_the_operators_image_holds_the_versions_that_the_tests_ran_with() -> Non
 
 def test_the_image_and_the_tests_fetch_the_same_jars() -> None:
     assert jars.SPARK42.delta.coordinates == "io.delta:delta-spark_4.2_2.13:4.4.0"
+    assert jars.SPARK35.delta.coordinates == "io.delta:delta-spark_2.12:3.3.3"
     assert jars.ECLIPSE_COMPILER.coordinates.startswith("org.eclipse.jdt:ecj:")
-    assert "org.apache.hadoop:hadoop-c*" in jars.LEFT_OUT
-    for name in ("spark.jars.packages", "spark.sluice.compiler"):
-        assert f" {name}" in text(SPARK)
-        assert re.search(rf"^{re.escape(name)} \S+$", jars.DELTA.read_text(), re.MULTILINE)
+    for setting in ("spark.jars.packages", "spark.sluice.compiler", "spark.sluice.store.$store"):
+        assert re.search(rf'coordinates "?{re.escape(setting)}"?\)', text(SPARK)), setting
+
+
+@pytest.mark.parametrize("version", ["4.2", "3.5"])
+def test_the_build_reads_the_coordinates_as_the_tests_read_them(version: str) -> None:
+    (script,) = re.findall(r"coordinates\(\) \{ (.+); \}", text(SPARK))
+    for name, value in jars.properties(jars.pins(version).read_text()).items():
+        command = script.replace("/build/delta.conf", str(jars.pins(version))).replace("$1", name)
+        read = subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True)
+        assert read.stdout == f"{value}\n"
+
+
+@pytest.mark.parametrize("version", ["4.2", "3.5"])
+def test_every_version_knows_every_store_of_the_default(version: str) -> None:
+    settings = jars.properties(jars.pins(version).read_text())
+    known = {name.removeprefix("spark.sluice.store.") for name in settings if "sluice.store" in name}
+    assert known == set(STORES)
+    assert f'ARG STORES="{" ".join(STORES)}"\n' in text(SPARK)
+
+
+@pytest.mark.parametrize("version", ["4.2", "3.5"])
+def test_hadoops_drivers_are_of_the_version_of_sparks_hadoop(version: str) -> None:
+    settings = jars.properties(jars.pins(version).read_text())
+    fetched = ",".join(settings[f"spark.sluice.store.{store}"] for store in STORES)
+    hadoop = {part.rpartition(":")[2] for part in fetched.split(",") if part.startswith("org.apache.hadoop:")}
+    assert hadoop == {"3.5.0" if version == "4.2" else "3.3.4"}
+    assert "org.apache.hadoop:hadoop-c*" in settings["spark.jars.excludes"]
+
+
+def test_s3_is_another_spelling_of_s3a_in_the_image() -> None:
+    site = ElementTree.parse(SPARK.context / "hadoop" / "core-site.xml")  # noqa: S314 - our own file
+    said = {item.findtext("name"): item.findtext("value") for item in site.iter("property")}
+    assert said == {
+        "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
+    }
+    assert "COPY hadoop/ /ours/opt/hadoop/conf/\n" in text(SPARK)
+    assert "HADOOP_CONF_DIR=/opt/hadoop/conf" in text(SPARK)
+
+
+@pytest.mark.parametrize("hadoop", [None, "/opt/hadoop/conf"])
+def test_executors_read_the_settings_that_drivers_read(tmp_path: Path, hadoop: str | None) -> None:
+    (tmp_path / "java").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "java").chmod(0o755)
+    variables = (
+        *("SPARK_DRIVER_URL", "SPARK_EXECUTOR_ID", "SPARK_EXECUTOR_CORES", "SPARK_APPLICATION_ID"),
+        *("SPARK_EXECUTOR_POD_IP", "SPARK_RESOURCE_PROFILE_ID", "SPARK_EXECUTOR_POD_NAME"),
+    )
+    environment = {
+        **dict.fromkeys(variables, "x"),
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "SPARK_HOME": "/opt/spark",
+        "SPARK_EXECUTOR_MEMORY": "1g",
+        "SPARK_JAVA_OPT_0": "-Da=b c",
+        **({} if hadoop is None else {"HADOOP_CONF_DIR": hadoop}),
+    }
+    entrypoint = ["sh", str(SPARK.context / "entrypoint.sh"), "executor"]
+    said = subprocess.run(entrypoint, env=environment, check=True, capture_output=True, text=True).stdout
+    given = said.splitlines()
+    assert given[0] == "-Da=b c"
+    folders = "/opt/spark/conf" if hadoop is None else f"/opt/spark/conf:{hadoop}"
+    assert given[given.index("-cp") + 1] == f"{folders}:/opt/spark/jars/*"
+
+
+def test_stores_can_be_chosen_by_name() -> None:
+    narrow = spark_image("spark-aws", "4.2", STORES="aws")
+    assert narrow.chosen == (("SPARK", "4.2"), ("STORES", "aws"))
+    assert contents(narrow).keys() == contents(SPARK).keys()
 
 
 def test_properties_are_read_as_java_reads_them() -> None:
