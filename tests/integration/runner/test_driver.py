@@ -9,6 +9,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from devenv.project import ROOT
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import (
     SMALL_SETTINGS,
@@ -163,6 +164,20 @@ def test_a_driver_that_is_not_what_the_job_was_judged_by_runs_nothing(
     assert failure["class"] == "NotAsJudgedError"
     assert told.format(spark=pyspark.__version__) in failure["message"]
     assert not (tmp_path / "orders").exists()
+
+
+def test_the_core_site_of_the_image_is_no_reason_to_run_nothing(tmp_path: Path) -> None:
+    settings = {
+        **LOG_STORE,
+        "spark.jars": spark_jars(),
+        "spark.driver.extraClassPath": str(ROOT / "spark-images" / "hadoop"),
+    }
+    driver = submit(
+        tmp_path, plan(sql(f"CREATE TABLE {at(tmp_path / 'orders')} (id BIGINT) USING delta")), settings
+    )
+    finished(driver)
+    assert driver.process.returncode == 0, (tmp_path / "stderr").read_text()
+    assert statements(driver.result()) == [("CREATE TABLE", "Committed", [0])]
 
 
 def test_a_core_site_that_leads_locations_elsewhere_runs_nothing(tmp_path: Path) -> None:

@@ -87,6 +87,20 @@ def test_what_is_not_known_may_change_anything(key: str, value: str) -> None:
         assert any(key in why for why in table.widened)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.hadoop.fs.s3.impl", "org.apache.hadoop.fs.s3a.S3AFileSystem"),
+        ("spark.hadoop.fs.AbstractFileSystem.s3.impl", "org.apache.hadoop.fs.s3a.S3A"),
+        ("spark.hadoop.fs.gs.impl", "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"),
+        ("spark.hadoop.fs.gs.impl", "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"),
+        ("spark.hadoop.fs.AbstractFileSystem.gs.impl", "org.apache.hadoop.fs.gs.Gs"),
+    ],
+)
+def test_a_profile_may_spell_out_the_file_systems_that_the_image_has(key: str, value: str) -> None:
+    assert job(DELETE, **{key: value}) == job(DELETE)
+
+
 def test_an_unknown_setting_of_a_script_counts_though_it_is_reset_before_the_end() -> None:
     key = "spark.sql.no.such.setting"
     found = job(f"SET {key} = 1; {DELETE}; SET {key} = 2; RESET {key}; {DELETE}")

@@ -257,10 +257,16 @@ AS_EVERYBODY_SETS_THEM: Mapping[str, frozenset[str]] = {
     "spark.hadoop.fs.s3.impl": frozenset({"org.apache.hadoop.fs.s3a.S3AFileSystem"}),
     "spark.hadoop.fs.s3a.impl": frozenset({"org.apache.hadoop.fs.s3a.S3AFileSystem"}),
     "spark.hadoop.fs.s3n.impl": frozenset({"org.apache.hadoop.fs.s3a.S3AFileSystem"}),
-    "spark.hadoop.fs.gs.impl": frozenset({"com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"}),
+    "spark.hadoop.fs.gs.impl": frozenset(
+        {
+            "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
+            "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem",
+        }
+    ),
+    "spark.hadoop.fs.AbstractFileSystem.s3.impl": frozenset({"org.apache.hadoop.fs.s3a.S3A"}),
     "spark.hadoop.fs.AbstractFileSystem.s3a.impl": frozenset({"org.apache.hadoop.fs.s3a.S3A"}),
     "spark.hadoop.fs.AbstractFileSystem.gs.impl": frozenset(
-        {"com.google.cloud.hadoop.fs.gcs.GoogleHadoopFS"}
+        {"com.google.cloud.hadoop.fs.gcs.GoogleHadoopFS", "org.apache.hadoop.fs.gs.Gs"}
     ),
     "spark.hadoop.fs.abfs.impl": frozenset({"org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem"}),
     "spark.hadoop.fs.abfss.impl": frozenset({"org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem"}),
