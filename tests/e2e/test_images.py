@@ -1,6 +1,5 @@
 """The images run as a cluster runs them that trusts nobody: restricted, with a read-only root, as their own user and as any."""
 
-import gzip
 import json
 import re
 import tarfile
@@ -11,7 +10,18 @@ from typing import Any
 import pytest
 
 from cluster.cluster import Cluster
-from devenv.images import ENGINE, OPERATOR, REDIS, SPARK, SPARK35, Image, Recipe, ensure_image, megabytes
+from devenv.images import (
+    ENGINE,
+    OPERATOR,
+    REDIS,
+    SPARK,
+    SPARK35,
+    Image,
+    Recipe,
+    compressed,
+    ensure_image,
+    megabytes,
+)
 from devenv.toolchain import cache
 from sluice.api.base import Json
 
@@ -269,22 +279,6 @@ def files_in(archive: Path) -> set[str]:
             held -= {name for name in held if any(name == it or name.startswith(f"{it}/") for it in gone)}
             held |= {name for name, is_folder in entries if not is_folder and "/.wh." not in name}
     return held
-
-
-def compressed(archive: Path) -> int:
-    """What a registry keeps and a node fetches, nearly: registries compress each layer by itself."""
-    size = 0
-
-    class Counted:
-        def write(self, data: bytes) -> int:
-            nonlocal size
-            size += len(data)
-            return len(data)
-
-    with archive.open("rb") as plain, gzip.GzipFile(fileobj=Counted(), mode="wb", compresslevel=1) as packed:  # type: ignore[call-overload]
-        while chunk := plain.read(1 << 20):
-            packed.write(chunk)
-    return size
 
 
 def test_the_operators_image_is_small(images: dict[str, Image]) -> None:
