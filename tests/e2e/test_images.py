@@ -25,6 +25,8 @@ from devenv.images import (
 from devenv.toolchain import cache
 from sluice.api.base import Json
 
+pytestmark = pytest.mark.timeout(900)
+
 Run = Callable[..., str]
 NAMESPACE = "images"
 ANY_USER = 1_000_730_000
@@ -94,7 +96,9 @@ LEFT_BEHIND = re.compile(
 )
 """What building leaves: package lists and downloads of apt, pip, Ivy and Maven, files that Python compiled."""
 SPARKS = pytest.mark.parametrize(
-    "recipe", [SPARK, pytest.param(SPARK35, marks=pytest.mark.long)], ids=lambda it: it.name
+    "recipe",
+    [SPARK, pytest.param(SPARK35, marks=[pytest.mark.long, pytest.mark.timeout(3600)])],
+    ids=lambda it: it.name,
 )
 """The pair of versions that runs in each run, and the one that --long builds and runs as well."""
 
