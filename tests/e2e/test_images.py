@@ -160,7 +160,7 @@ def run(kubernetes: Any, images: dict[str, Image]) -> Iterator[Run]:
         made = kubectl("create", "-f", "-", stdin=json.dumps(pod))
         assert made.returncode == 0, made.stderr
         kubectl(
-            *("wait", f"--namespace={NAMESPACE}", "--timeout=240s", f"pod/{name}"),
+            *("wait", f"--namespace={NAMESPACE}", "--timeout=600s", f"pod/{name}"),
             "--for=jsonpath={.status.containerStatuses[0].state.terminated}",
         )
         logs = kubectl("logs", f"--namespace={NAMESPACE}", name)
