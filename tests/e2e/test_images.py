@@ -62,8 +62,8 @@ files = java.org.apache.hadoop.fs.FileSystem
 for scheme in ("s3", "s3a", "abfs", "abfss", "gs"):
     found = files.getFileSystemClass(scheme, settings)
     # Linked and made, so that what it needs at once is there, too.
-    java.java.lang.Class.forName(found.getName(), True, found.getClassLoader())
-    print("stores", scheme, found.getDeclaredConstructor(None).newInstance().getClass().getName())
+    made = java.org.apache.hadoop.util.ReflectionUtils.newInstance(found, settings)
+    print("stores", scheme, made.getClass().getName())
 for location in ("s3://lake/t", "s3a://lake/t", "abfss://lake@a.dfs.core.windows.net/t"):
     opened = java.org.apache.hadoop.fs.Path(location).getFileSystem(settings)
     print("opens", opened.getUri().toString())
