@@ -64,15 +64,13 @@ for scheme in ("s3", "s3a", "abfs", "abfss", "gs"):
     # Linked and made, so that what it needs at once is there, too.
     made = java.org.apache.hadoop.util.ReflectionUtils.newInstance(found, settings)
     print("stores", scheme, made.getClass().getName())
-for location in ("s3://lake/t", "s3a://lake/t", "abfss://lake@a.dfs.core.windows.net/t"):
+for location in ("s3://lake/t", "s3a://lake/t"):
     opened = java.org.apache.hadoop.fs.Path(location).getFileSystem(settings)
     print("opens", opened.getUri().toString())
 """
 KEYS = (
     *("--conf", "spark.hadoop.fs.s3a.access.key=a", "--conf", "spark.hadoop.fs.s3a.secret.key=b"),
     *("--conf", "spark.hadoop.fs.s3a.endpoint.region=eu-west-1"),
-    *("--conf", "spark.hadoop.fs.azure.account.key.a.dfs.core.windows.net=a2V5"),
-    *("--conf", "spark.hadoop.fs.azure.account.hns.enabled=true"),
 )
 HADOOPS_OWN = "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"
 GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
@@ -226,7 +224,7 @@ def test_a_driver_has_the_file_system_of_every_store(run: Run, recipe: Recipe) -
         "gs": HADOOPS_OWN if recipe is SPARK else GOOGLES,
     }
     opened = [location for (location,) in told(output, "opens")]
-    assert opened == ["s3://lake", "s3a://lake", "abfss://lake@a.dfs.core.windows.net"]
+    assert opened == ["s3://lake", "s3a://lake"]
 
 
 @SPARKS
