@@ -18,7 +18,7 @@ from integration.runner.s3.drivers import OURS, hadoop_settings
 from integration.runner.s3.jars import s3_class_path
 
 HERE = Path(__file__).parents[1]
-EVERY = ("test_sql_jobs.py", "test_write_jobs.py")
+SQL, WRITES = "test_sql_jobs.py", "test_write_jobs.py"
 REST = ("test_judged.py", "test_promises.py", "test_run_keys.py", "test_conflicts.py")
 
 
@@ -26,10 +26,10 @@ REST = ("test_judged.py", "test_promises.py", "test_run_keys.py", "test_conflict
 @pytest.mark.parametrize(
     ("scheme", "files"),
     [
-        ("s3a", EVERY),
-        ("s3", ("test_judged.py",)),
-        pytest.param("s3a", REST, marks=pytest.mark.long),
-        pytest.param("s3", (*EVERY, *REST), marks=pytest.mark.long),
+        ("s3a", [WRITES]),
+        ("s3", [SQL]),
+        pytest.param("s3a", [SQL, *REST], marks=pytest.mark.long),
+        pytest.param("s3", [WRITES, *REST], marks=pytest.mark.long),
     ],
 )
 def test_what_holds_in_folders_holds_in_a_bucket(server: S3Server, scheme: str, files: Sequence[str]) -> None:
