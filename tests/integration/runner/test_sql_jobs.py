@@ -161,7 +161,7 @@ def test_a_folder_of_other_files_is_refused_and_left_alone(
     result = run_sql(spark, text.format(at(folder)))
     assert result["outcome"] == "Failed"
     assert result["exception"]["class"] == "NotADeltaTableError"
-    assert f"{folder} is not a Delta table" in result["exception"]["message"]
+    assert f"{place(folder)} is not a Delta table" in result["exception"]["message"]
     assert [entry.name for entry in folder.iterdir()] == ["report.csv"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, at, plan, run_here, statements
+from integration.runner.jobs import Document, at, place, plan, run_here, statements
 from integration.runner.operators_plan import of_job
 
 NEW_ROW = "SELECT 9L AS id, DATE'2026-11-20' AS date, 'new' AS item"
@@ -20,7 +20,7 @@ def target(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) 
     columns = "(id BIGINT, date DATE, item STRING) USING delta PARTITIONED BY (date)"
     rows = "VALUES (1, DATE'2026-11-19', 'a'), (2, DATE'2026-11-20', 'b')"
     if request.param == "path":
-        reference, name = {"path": str(tmp_path / "orders")}, at(tmp_path / "orders")
+        reference, name = {"path": place(tmp_path / "orders")}, at(tmp_path / "orders")
     else:
         reference, name = {"name": "default.orders"}, "default.orders"
     spark.sql(f"CREATE TABLE {name} {columns}")
@@ -117,7 +117,7 @@ def test_a_source_of_a_format_takes_options_also_from_the_environment(
 
 
 def test_the_first_write_makes_the_table(spark: SparkSession, tmp_path: Path) -> None:
-    result = write(spark, {"table": {"path": str(tmp_path / "new")}}, mode="Overwrite")
+    result = write(spark, {"table": {"path": place(tmp_path / "new")}}, mode="Overwrite")
     assert statements(result) == [("WRITE", "Committed", [0])]
     named = write(spark, {"table": {"name": "fresh"}})
     assert [commit["version"] for commit in named["statements"][0]["commits"]] == [0]
@@ -130,7 +130,7 @@ def test_the_first_write_makes_the_table(spark: SparkSession, tmp_path: Path) ->
 def test_a_part_of_a_table_that_is_not_there_cannot_be_replaced(
     spark: SparkSession, tmp_path: Path, fields: Document
 ) -> None:
-    result = write(spark, {"table": {"path": str(tmp_path / "absent")}}, **fields)
+    result = write(spark, {"table": {"path": place(tmp_path / "absent")}}, **fields)
     assert result["exception"]["class"] == "MissingTableError"
     assert not (tmp_path / "absent").exists()
 
@@ -138,7 +138,7 @@ def test_a_part_of_a_table_that_is_not_there_cannot_be_replaced(
 def test_a_folder_of_other_files_is_refused_and_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "exports").mkdir()
     (tmp_path / "exports" / "report.csv").write_text("id\n1\n")
-    result = write(spark, {"table": {"path": str(tmp_path / "exports")}}, mode="Overwrite")
+    result = write(spark, {"table": {"path": place(tmp_path / "exports")}}, mode="Overwrite")
     assert result["exception"]["class"] == "NotADeltaTableError"
     assert [entry.name for entry in (tmp_path / "exports").iterdir()] == ["report.csv"]
 
