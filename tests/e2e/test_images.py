@@ -78,7 +78,7 @@ GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 TWICE = """
 import collections, pathlib, sys, zipfile
 jars = collections.defaultdict(set)
-for jar in pathlib.Path("/opt/spark/jars").iterdir():
+for jar in pathlib.Path("/opt/spark/jars").glob("*.jar"):
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
             if name.endswith(".class") and not name.startswith("META-INF/") and "module-info" not in name:
