@@ -174,7 +174,12 @@ def schema() -> Schema:
                 "apiBurst": _from_config("apiBurst"),
                 "runtimes": profiles | {"required": ["default"]},
                 "jobServiceAccount": _closed(
-                    {"create": _FLAG, "name": _NAME, "namespaces": _NAMESPACES | {"default": []}}
+                    {
+                        "create": _FLAG,
+                        "name": _NAME,
+                        "namespaces": _NAMESPACES | {"default": []},
+                        "annotations": _ANNOTATIONS,
+                    }
                 ),
                 "operator": _closed(
                     {

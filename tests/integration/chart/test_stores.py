@@ -5,11 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from devenv.project import ROOT
 from integration.chart.helm import Helm, one
 from integration.conftest import Kubectl
 from sluice.api.base import Json
+from sluice.engines import RuntimeProfile
+from sluice.online.findings import Level
+from sluice.online.runtime_checks import log_stores
 
 GUIDE = ROOT / "docs" / "operations.md"
 SHOWN = dict(
@@ -87,3 +91,34 @@ def test_the_pod_runs_as_the_annotated_account_and_has_no_key(shown: list[Json],
 @pytest.mark.parametrize("shown", ["an identity on AKS"], indirect=True)
 def test_the_pod_has_the_label_by_which_aks_knows_it(shown: list[Json]) -> None:
     assert pod_of(shown)["metadata"]["labels"]["azure.workload.identity/use"] == "true"
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "examples" / "s3").glob("values-*.yaml")), ids=lambda file: file.stem
+)
+def test_the_values_to_copy_make_a_runtime_whose_jobs_on_s3_go_beside_each_other(
+    helm: Helm, file: Path
+) -> None:
+    made = helm.rendered("sluice-system", f"file:{file}")
+    configured = yaml.safe_load(one(made, "ConfigMap")["data"]["sluice.yaml"])["runtimes"]["default"]
+    profile = RuntimeProfile.model_validate(configured)
+    assert {finding.level for finding in log_stores("default", profile)} == {Level.OK}
+    assert any(name.startswith("spark.hadoop.fs.s3a.") for name in profile.spark_conf)
+
+
+def test_the_account_of_the_jobs_is_annotated_in_each_of_their_namespaces(helm: Helm) -> None:
+    role = "eks.amazonaws.com/role-arn"
+    made = helm.rendered(
+        "sluice-system",
+        "watchNamespaces={a,b}",
+        r"jobServiceAccount.annotations.eks\.amazonaws\.com/role-arn=writes",
+    )
+    accounts = [
+        body["metadata"]
+        for body in made
+        if body["kind"] == "ServiceAccount" and body["metadata"]["name"] == "spark"
+    ]
+    assert {account["namespace"]: account["annotations"] for account in accounts} == {
+        "a": {role: "writes"},
+        "b": {role: "writes"},
+    }
