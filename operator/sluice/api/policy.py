@@ -205,11 +205,11 @@ class DeltaTablePolicySpec(Model):
     isolation_level: IsolationLevel | None = None
     """Fact, checked against the log: the isolation level. Under Serializable a blind append can make others abort."""
     log_store: LogStoreKind | None = None
-    """Fact: how writers commit. Safe: the store lets one of two writers win. S3Conditional: S3 with Sluice's log store.
-    S3DynamoDB: S3 with Delta's DynamoDB log store. S3SingleDriver: S3 with neither, where two drivers at once lose data,
-    so only one job at a time runs. A job whose profile and sparkConf do not name the store commits without it, whatever
-    stands here. Absent: judged by the location and the jobs' sparkConf; on S3 without a setting there it is not known,
-    and only one job at a time runs."""
+    """Fact: how writers commit. S3Conditional: S3 with Sluice's log store. S3DynamoDB: S3 with Delta's DynamoDB log
+    store. S3SingleDriver: S3 with neither, where two drivers at once lose data, so only one job at a time runs. Safe:
+    store and log store together let only one of two writers win; never S3 with Delta's own log store, which does not
+    ask the store, whatever the store can do. The settings of a job's runtime profile win: a job that does not name
+    the store commits without it, whatever stands here. Absent: judged by the location and the jobs' settings."""
     properties: Properties | None = None
     """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
     features: Features | None = None

@@ -33,8 +33,8 @@ def lost_commits(race: Race) -> Ruling | None:
         reason, advice = _unknown_store(table)
     elif LogStore.S3_SINGLE_DRIVER in (mine, theirs):
         advice = (
-            f"let every writer commit through {S3_CONDITIONAL_LOG_STORE} (spark.delta.logStore.s3a.impl and "
-            "spark.delta.logStore.s3.impl), or run one at a time"
+            "let the runtime profiles of both name Sluice's log store, as the chart's does: spark.delta.logStore.s3.impl and "
+            f"spark.delta.logStore.s3a.impl: {S3_CONDITIONAL_LOG_STORE}"
         )
         reason = "through Delta's own LogStore for S3 one of two drivers can overwrite the other's commit"
     elif race.loser.table.text.startswith("file:") or LogStore.RENAME in (mine, theirs):
@@ -66,9 +66,8 @@ def _unknown_store(table: TableKey) -> tuple[str, str]:
         return (
             f"it is not known what keeps commits to {table} apart: on S3 without further settings one of two drivers "
             "can overwrite the other's commit",
-            "if a store or lock lets only one of two commits win, "
-            f"{declare}: logStore: S3Conditional (every writer uses Sluice's log store), S3DynamoDB (every writer uses Delta's "
-            "DynamoDB log store), or Safe (something else keeps them apart)",
+            f"if the jobs' runtime profiles name {S3_CONDITIONAL_LOG_STORE} for S3, as the chart's does, {declare}: "
+            "logStore: S3Conditional",
         )
     return (
         f"the log store of {table} is not known: one of two drivers may overwrite the other's commit",

@@ -9,13 +9,17 @@ from sluice.kube.resources import JOBS, SERVICE_ACCOUNTS, Resource
 from sluice.kube.rights import Ask, Right, Where, may_account
 from sluice.online.connection import Installation
 from sluice.online.findings import Finding, fail, ok, warn
-from sluice.tables.identity import key_of_path
+from sluice.tables.identity import TableKey, key_of_path
 from sluice.tables.log_store import S3_CONDITIONAL_LOG_STORE, LogStore, log_store_of
 
 DEFAULT_ACCOUNT = "default"
 """As which drivers run whose profile names no account."""
 
-_FILE, _S3 = key_of_path("file:/any/table"), key_of_path("s3://any/table")
+_FILE = key_of_path("file:/any/table")
+_S3 = {scheme: key_of_path(f"{scheme}://any/table") for scheme in ("s3", "s3a")}
+"""Delta looks a log store up by the scheme as it is written."""
+_WRITES_CONDITIONALLY = (4, 1)
+"""The first Spark whose Hadoop, 3.4.2, does."""
 _DRIVER = tuple(
     Right(DRIVER_VERBS, Resource("/api/v1", plural), Where.JOBS, "to make executors")
     for plural in DRIVER_RESOURCES
@@ -91,19 +95,29 @@ def log_stores(name: str, profile: RuntimeProfile) -> Iterator[Finding]:
         message = "jobs on one table of a shared folder run one at a time, because Delta's own store may lose commits"
         cure = f"runtimes.{name}.sparkConf: spark.delta.logStore.file.impl: dev.sluice.delta.LinkLogStore"
         yield warn("log store", f"{name}, file:", message, cure)
-    store = log_store_of(_S3, profile.spark_conf)
+    for scheme, table in _S3.items():
+        yield _on_s3(name, profile, scheme, table)
+
+
+def _on_s3(name: str, profile: RuntimeProfile, scheme: str, table: TableKey) -> Finding:
+    where, setting = f"{name}, {scheme}:", f"spark.delta.logStore.{scheme}.impl"
+    store = log_store_of(table, profile.spark_conf)
+    major, minor, *_ = profile.spark_version.split(".")
+    old = (int(major), int(minor)) < _WRITES_CONDITIONALLY
+    if store is LogStore.S3_CONDITIONAL and old:
+        message = f"S3ConditionalLogStore needs Hadoop 3.4.2, which Spark {profile.spark_version} does not bring: jobs on S3 fail"
+        return fail(
+            "log store",
+            where,
+            message,
+            f"remove {setting} from runtimes.{name}.sparkConf: jobs then run one at a time",
+        )
     if store is LogStore.S3_CONDITIONAL:
-        message = "S3ConditionalLogStore: images of this project's recipe contain it, and need Hadoop 3.4.2, as Spark 4.2 brings it"
-        yield ok("log store", f"{name}, s3:", message)
-    elif store is LogStore.S3_DYNAMODB:
+        message = "S3ConditionalLogStore, which images of this project's recipe contain"
+        return ok("log store", where, message)
+    if store is LogStore.S3_DYNAMODB:
         message = "S3DynamoDBLogStore: the image must contain delta-storage-s3-dynamodb, which cannot be seen from here"
-        yield ok("log store", f"{name}, s3:", message)
-    else:
-        message = (
-            "jobs on one table of S3 run one at a time: no setting keeps the commits of two drivers apart"
-        )
-        cure = (
-            f"runtimes.{name}.sparkConf: spark.delta.logStore.s3.impl and spark.delta.logStore.s3a.impl: "
-            f"{S3_CONDITIONAL_LOG_STORE}"
-        )
-        yield warn("log store", f"{name}, s3:", message, cure)
+        return ok("log store", where, message)
+    message = "jobs on one table of S3 run one at a time: no setting keeps the commits of two drivers apart"
+    cure = "use Spark 4.2" if old else f"runtimes.{name}.sparkConf: {setting}: {S3_CONDITIONAL_LOG_STORE}"
+    return warn("log store", where, message, cure)

@@ -63,7 +63,7 @@ def log_store_of(table: TableKey, conf: Mapping[str, str]) -> LogStore:
     if table.is_name:
         return LogStore.UNKNOWN
     scheme = table.text.partition(":")[0]
-    classes = {conf[key] for key in _settings_of(table.scheme, scheme) if key in conf}
+    classes = _classes(table, conf)
     if scheme == "file":
         return LogStore.LINK if classes == {LINK_LOG_STORE} else LogStore.RENAME
     if scheme == "s3":
@@ -79,11 +79,20 @@ def log_store_for(
     """The log store, judged by the job's settings, and where they say nothing by what is declared of the table's
     writers. `all_settings`: `conf` is all that the driver will have, so that what it does not name is not taken."""
     chosen = log_store_of(table, conf)
-    if declared is None or chosen is LogStore.LINK or chosen in _BY_SETTINGS:
+    if chosen is LogStore.LINK or chosen in _BY_SETTINGS:
         return chosen
     if declared in _BY_SETTINGS and (all_settings or chosen is LogStore.S3_SINGLE_DRIVER):
         return LogStore.S3_SINGLE_DRIVER
-    return declared
+    if declared is not None:
+        return declared
+    takes_deltas_own = all_settings and table.text.startswith("s3:") and not _classes(table, conf)
+    return LogStore.S3_SINGLE_DRIVER if takes_deltas_own else chosen
+
+
+def _classes(table: TableKey, conf: Mapping[str, str]) -> set[str]:
+    """The classes that settings name for the table's location."""
+    settings = _settings_of(table.scheme, table.text.partition(":")[0])
+    return {conf[key] for key in settings if key in conf}
 
 
 def lock_table_of(conf: Mapping[str, str]) -> str:

@@ -70,12 +70,13 @@ def in_the_way(footprints: list[JobFootprint], conflict: Conflict) -> Decision:
     return Decision(waiter, (Blocking(holder, conflict, holds=True),), count=1)
 
 
-@pytest.mark.parametrize("declared", [True, False])
-def test_the_operator_tells_a_newcomer_what_the_readme_shows(declared: bool) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_the_operator_tells_a_newcomer_what_the_readme_shows(named: bool) -> None:
+    """With the chart's runtime, which names a log store for S3, and with one that names none."""
     policy, job, printed = first_manifest()
     path = policy["spec"]["table"]["path"]
     body = {"name": "x", "namespace": "default", "creationTimestamp": "2026-11-19T10:00:00Z"}
-    by, _ = declarations([{"metadata": body, "spec": policy["spec"]}] if declared else [])
+    by, _ = declarations([{"metadata": body, "spec": policy["spec"]}])
     columns = Table.of({"id": "bigint", "amount": "int", "date": "date"}, ["date"])
     facts = {
         key_of_path(path): known(
@@ -84,12 +85,17 @@ def test_the_operator_tells_a_newcomer_what_the_readme_shows(declared: bool) -> 
     }
     merge = DeltaWriteJobSpec.model_validate(job["spec"])
     append = DeltaWriteJobSpec(sql=f"INSERT INTO delta.`{path}` SELECT * FROM parquet.`/incoming`")
-    footprints = [footprint_of(spec, {}, facts=facts, names=by.names) for spec in (merge, append)]
+    chart = yaml.safe_load((ROOT / "charts" / "sluice" / "values.yaml").read_text(encoding="utf-8"))
+    conf = chart["runtimes"]["default"]["sparkConf"] if named else {}
+    footprints = [
+        footprint_of(spec, conf, facts=facts, names=by.names, has_all_settings=True)
+        for spec in (merge, append)
+    ]
     found = conflict_between(*footprints)
     assert found is not None
     _, _, message = outcome_of_waiting(merge.admission, in_the_way(footprints, found), 0.0)
     assert message in printed
-    assert (found.verdict.advice in printed) is not declared
+    assert (found.verdict.advice in printed) is not named
 
 
 def test_the_manifests_in_the_readme_are_those_of_the_examples() -> None:

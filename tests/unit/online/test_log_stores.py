@@ -6,23 +6,39 @@ from sluice.online.runtime_checks import log_stores
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 DYNAMO = {
-    f"spark.delta.logStore.{scheme}.impl": "io.delta.storage.S3DynamoDBLogStore"
-    for scheme in ("s3", "s3a", "s3n")
+    f"spark.delta.logStore.{scheme}.impl": "io.delta.storage.S3DynamoDBLogStore" for scheme in ("s3", "s3a")
 }
+OURS = dict.fromkeys(DYNAMO, "dev.sluice.delta.S3ConditionalLogStore")
 
 
-def _levels(conf: dict[str, str]) -> list[Level]:
-    profile = RuntimeProfile(spark_version="4.2.0", spark_conf=conf)
+def _levels(conf: dict[str, str], spark: str = "4.2.0") -> list[Level]:
+    """Of file:, s3: and s3a:."""
+    profile = RuntimeProfile(spark_version=spark, spark_conf=conf)
     return [one.level for one in log_stores("default", profile)]
 
 
 def test_settings_that_keep_commits_apart_are_well_and_others_are_told_with_the_setting() -> None:
-    assert _levels(LINK | DYNAMO) == [Level.OK, Level.OK]
-    assert _levels(LINK) == [Level.OK, Level.WARN]
-    assert _levels({}) == [Level.WARN, Level.WARN]
-    file, s3 = log_stores("nightly", RuntimeProfile(spark_version="4.2.0"))
+    assert _levels(LINK | DYNAMO) == [Level.OK] * 3
+    assert _levels(LINK | OURS) == [Level.OK] * 3
+    assert _levels(LINK) == [Level.OK, Level.WARN, Level.WARN]
+    assert _levels({}) == [Level.WARN] * 3
+    file, _, s3a = log_stores("nightly", RuntimeProfile(spark_version="4.2.0"))
     assert (
         "runtimes.nightly.sparkConf: spark.delta.logStore.file.impl: dev.sluice.delta.LinkLogStore"
         in file.cure
     )
-    assert "logStore" in s3.cure
+    assert (
+        "runtimes.nightly.sparkConf: spark.delta.logStore.s3a.impl: dev.sluice.delta.S3ConditionalLogStore"
+        in s3a.cure
+    )
+
+
+def test_each_spelling_of_s3_needs_its_own_setting() -> None:
+    for name, ours in OURS.items():
+        assert sorted(_levels(LINK | {name: ours})) == sorted([Level.OK, Level.OK, Level.WARN])
+
+
+def test_a_spark_without_conditional_writes_fails_with_a_log_store_that_needs_them() -> None:
+    for spark in ("3.5.9", "4.0.1"):
+        assert _levels(LINK | OURS, spark) == [Level.OK, Level.FAIL, Level.FAIL]
+    assert _levels(LINK | OURS, "4.1.0") == [Level.OK] * 3

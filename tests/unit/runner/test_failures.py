@@ -159,7 +159,7 @@ def test_access_that_is_denied_is_told_with_the_object_and_what_to_do() -> None:
     assert failure.name == "AccessDeniedException"
     said, _, advice = failure.message.partition("\n")
     assert said == "s3a://lake/t/_delta_log: getFileStatus: Forbidden (403)"
-    assert advice.startswith("The storage refused the driver's account: give the account these rights")
+    assert advice.startswith("The driver has no credentials for the storage, or the storage refused them")
 
 
 def test_another_failure_is_its_outermost_exception_with_its_root_cause() -> None:

@@ -56,7 +56,8 @@ def test_where_a_name_leads_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("conf", "declared", "from_files", "known_whole"),
     [
-        ({}, None, LogStore.UNKNOWN, LogStore.UNKNOWN),
+        ({}, None, LogStore.UNKNOWN, LogStore.S3_SINGLE_DRIVER),
+        ({"spark.delta.logStore.class": "com.example.Own"}, None, LogStore.UNKNOWN, LogStore.UNKNOWN),
         ({}, LogStore.SAFE, LogStore.SAFE, LogStore.SAFE),
         ({}, LogStore.S3_CONDITIONAL, LogStore.S3_CONDITIONAL, LogStore.S3_SINGLE_DRIVER),
         ({}, LogStore.S3_DYNAMODB, LogStore.S3_DYNAMODB, LogStore.S3_SINGLE_DRIVER),

@@ -34,9 +34,10 @@ _UNREACHABLE = (
     "policies, DNS)."
 )
 _REFUSED = (
-    "The storage refused the driver's account: give the account these rights, or the driver another one (its service "
-    "account, or the Secret with its keys)."
+    "The driver has no credentials for the storage, or the storage refused them: give its account these rights, or the "
+    "driver another one (its service account, or the Secret with its keys)."
 )
+_NO_BUCKET = "There is no such bucket: correct the path, or the endpoint that the driver asks (spark.hadoop.fs.s3a.endpoint)."
 _BY_CLASS = {
     "java.net.ConnectException": _UNREACHABLE,
     "java.net.NoRouteToHostException": _UNREACHABLE,
@@ -45,6 +46,7 @@ _BY_CLASS = {
     "org.apache.hadoop.net.ConnectTimeoutException": _UNREACHABLE,
     "java.nio.file.AccessDeniedException": _REFUSED,
     "org.apache.hadoop.security.AccessControlException": _REFUSED,
+    "org.apache.hadoop.fs.s3a.UnknownStoreException": _NO_BUCKET,
     "org.apache.hadoop.fs.UnsupportedFileSystemException": (
         "The image knows no such storage: correct the path, or use an image with the jar that serves it."
     ),
@@ -52,8 +54,8 @@ _BY_CLASS = {
 
 _FILE_SYSTEM = "Class org.apache.hadoop.fs."
 _NO_JAR = (
-    "The image has no jar for this storage: use one that has (for s3a: hadoop-aws of the same version as Spark's Hadoop, "
-    "with its AWS SDK), or correct the path."
+    "The image has no jar for this storage: use one that has (Sluice's, built with this store in STORES; for s3a: hadoop-aws "
+    "of the version of Spark's Hadoop, with its AWS SDK), or correct the path."
 )
 
 

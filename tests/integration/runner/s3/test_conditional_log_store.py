@@ -193,7 +193,7 @@ def test_a_store_that_writes_over_what_is_there_is_refused_before_anything_is_co
         assert refused is not None
         assert refused.java_class == UNSAFE
         assert log.table in refused.message
-        assert "S3DynamoDBLogStore" in refused.message
+        assert "conditional writes" in refused.message
     assert log.names() == []
 
 

@@ -38,8 +38,8 @@ final class ConditionalTrial {
         throw new UnsafeStoreException(
                 "the store of " + object + " wrote over an object that was there, although it was asked not to (If-None-Match: *):"
                         + " drivers that commit there can lose each other's commits, and nothing was committed. Keep the table on a"
-                        + " store that has conditional writes, or take another LogStore for it: S3DynamoDBLogStore, or"
-                        + " S3SingleDriverLogStore, beside which Sluice runs one job at a time");
+                        + " store that has conditional writes, or remove this LogStore from the runtime profile: then its jobs run one"
+                        + " at a time");
     }
 
     private boolean isRefused() throws IOException {
