@@ -17,6 +17,8 @@ _BUCKETS = frozenset({"s3", "gs", "oss", "obs", "oci", "cos", "cosn"})
 """Stores that also speak S3's protocol: with an endpoint in the configuration, `s3:` may lead to the buckets of any
 of them."""
 _FIXED = _HDFS | _BUCKETS | {"file", "abfss", "adl"}
+_ALIASES = ("-s3alias", "--ol-s3")
+"""How aliases of S3's access points end."""
 _ANYWHERE = "anywhere"
 _ON_DATABRICKS = re.compile(r"file:(?:/dbfs(?P<below>/.*)|(?P<volume>/Volumes/.*))", re.DOTALL)
 
@@ -51,14 +53,21 @@ def may_be_one(one: str, other: str) -> bool:
     if not schemes <= _FIXED:
         return True
     by_default = scheme == their_scheme and "" in (host, their_host)
-    one_bucket = schemes <= _BUCKETS and _bucket(*mine) == _bucket(*theirs)
+    one_bucket = schemes <= _BUCKETS and (
+        _bucket(*mine) == _bucket(*theirs) or _is_alias(*mine) or _is_alias(*theirs)
+    )
     return same_path and (by_default or one_bucket or schemes <= _HDFS or "file" in schemes)
 
 
 def _bucket(scheme: str, authority: str) -> str:
-    """The bucket's name. Some stores add its endpoint, service or namespace to it; names of buckets in S3 and
-    Google's store have dots."""
-    return authority if scheme in ("s3", "gs") else re.split("[.@]", authority, maxsplit=1)[0]
+    """The bucket's name, in small letters, as Hadoop finds a bucket again. Some stores add its endpoint, service or
+    namespace to it; names of buckets in S3 and Google's store have dots."""
+    return authority.lower() if scheme in ("s3", "gs") else re.split("[.@]", authority.lower(), maxsplit=1)[0]
+
+
+def _is_alias(scheme: str, authority: str) -> bool:
+    """Whether it is the alias of an access point, which leads to a bucket of another name."""
+    return scheme == "s3" and authority.lower().endswith(_ALIASES)
 
 
 def may_lie_in(folder: str, location: str) -> bool:
@@ -88,7 +97,7 @@ def seen_from(location: str) -> tuple[frozenset[str], frozenset[str]]:
         else f"{scheme} {host}"
     )
     there, somewhere = f"at {store} {table}", f"path {table}"
-    asks = {there, somewhere} if scheme == "file" or not host else {there}
+    asks = {there, somewhere} if scheme == "file" or not host or _is_alias(scheme, host) else {there}
     return frozenset(asks), frozenset({there, somewhere, _ANYWHERE})
 
 
@@ -123,6 +132,8 @@ def _authority(scheme: str, authority: str) -> str:
         host = host.lower().removesuffix(_DEFAULT_PORT.get(scheme, ""))
     if scheme == "abfss":
         host = host.replace(".blob.", ".dfs.", 1)
+    if scheme == "s3":  # s3a takes the host alone
+        return re.sub(r":\d+$", "", host)
     return f"{container}{at}{host}"
 
 

@@ -28,6 +28,7 @@ _SPARKS_OWN = "spark_catalog"
 _SETTING = "spark.sql.catalog."
 _IMPLEMENTATION = "spark.sql.catalogImplementation"
 _IN_MEMORY = "in-memory"
+_CLONES = "CloneTableStatement"
 
 
 class Bound:
@@ -44,7 +45,7 @@ class Bound:
         configured = _catalogs(spark)
         catalogs = set()
         for name in names:
-            full = _in_full(name.parts)
+            full = _in_full(name.parts, configured)
             if full[0] not in configured or (full[0] == _SPARKS_OWN and _is_only_here(spark, configured)):
                 catalogs.add(full[0])
                 self._ours[_lower(full)] = name.path
@@ -68,11 +69,25 @@ class Bound:
             full = self._full(name)
             if full in self._ours:
                 if position == 0:
-                    _refuse_elsewhere(statement, name, self._ours[full])
+                    self._refuse_elsewhere(statement, name, self._ours[full])
             elif full in self._theirs:
                 written, path = self._theirs[full]
                 if not self._is_there(written, path) and position == 0:
                     _refuse_unless_located(statement, name, path)
+
+    def _refuse_elsewhere(self, statement: Statement, name: Name, path: str) -> None:
+        """Spark and Delta would make these past the catalog, where tables are kept by default."""
+        what = f"{'.'.join(name)}, which a policy binds to {path}"
+        if statement.command in LIKE:
+            raise RefusedStatementError(
+                f"CREATE TABLE ... LIKE would not make {what}, there: write delta.`{path}`, or the columns"
+            )
+        if statement.command in CREATES_A_TABLE and (statement.provider or "").lower() != "delta":
+            raise RefusedStatementError(
+                f"the statement would make {what}, in another format elsewhere: write USING delta"
+            )
+        if statement.command == _CLONES and not tables.find(self._spark, tables.path_name(path)):
+            raise RefusedStatementError(f"the clone would not make {what}, there: write delta.`{path}`")
 
     def _bind(self, catalogs: Iterable[str]) -> None:
         jvm: Any = self._spark._jvm
@@ -130,22 +145,9 @@ class Bound:
         return self._spark._jsparkSession.sessionState().catalogManager()
 
 
-def _refuse_elsewhere(statement: Statement, name: Name, path: str) -> None:
-    """Spark would make these in its own catalog, where that keeps tables."""
-    what = f"{'.'.join(name)}, which a policy binds to {path}"
-    if statement.command in LIKE:
-        raise RefusedStatementError(
-            f"CREATE TABLE ... LIKE would not make {what}, there: write delta.`{path}`, or the columns"
-        )
-    if statement.command in CREATES_A_TABLE and (statement.provider or "").lower() != "delta":
-        raise RefusedStatementError(
-            f"the statement would make {what}, in another format elsewhere: write USING delta"
-        )
-
-
 def _refuse_unless_located(statement: Statement, name: Name, path: str) -> None:
     """The table is not there yet. The catalog would choose a place of its own for it."""
-    if statement.command not in CREATES_A_TABLE | LIKE | {"CloneTableStatement", "AppendData"}:
+    if statement.command not in CREATES_A_TABLE | LIKE | {_CLONES, "AppendData"}:
         return  # Spark says that there is no such table
     if statement.location is None or not is_same(statement.location, path):
         raise NotAsJudgedError(
@@ -180,10 +182,12 @@ def _is_only_here(spark: SparkSession, configured: Mapping[str, str]) -> bool:
     )
 
 
-def _in_full(parts: Name) -> Name:
+def _in_full(parts: Name, catalogs: Mapping[str, str]) -> Name:
+    """Of two parts the first is a catalog, if there is one of that name: so Spark reads it."""
     if len(parts) == 1:
         return (_SPARKS_OWN, "default", *parts)
-    return parts if len(parts) > 2 else (_SPARKS_OWN, *parts)
+    names_a_catalog = parts[0] in catalogs and parts[0] != _SPARKS_OWN
+    return parts if len(parts) > 2 or names_a_catalog else (_SPARKS_OWN, *parts)
 
 
 def _lower(name: Sequence[str]) -> Name:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.repeatable import WRITES_ONE_TABLE
 from sluice_runner.targets import Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_OF_S3 = ("s3", "s3a", "s3n")
 _CONDITIONAL = "dev.sluice.delta.S3ConditionalLogStore"
 
 
@@ -25,9 +27,24 @@ def refuse_unsafe(
         return
     jvm: Any = spark._jvm
     for location in locations:
+        _refuse_another_spelling(conf, location)
         if commits_conditionally(conf, location):
             hadoop: Any = spark._jsparkSession.sessionState().newHadoopConf()
             jvm.dev.sluice.delta.S3ConditionalLogStore.refuseUnsafe(location, hadoop)
+
+
+def _refuse_another_spelling(conf: Mapping[str, str], location: str) -> None:
+    """Delta looks the LogStore up by the scheme. Where a catalog spells it otherwise than the policy, by which the job was
+    judged, Delta's own LogStore would commit."""
+    scheme = location.partition(":")[0]
+    if scheme not in _OF_S3 or commits_conditionally(conf, location):
+        return
+    named = [other for other in _OF_S3 if commits_conditionally(conf, f"{other}:")]
+    if named:
+        raise NotAsJudgedError(
+            f"the statement was not run, because {location} would be committed to without Sluice's LogStore, which the settings "
+            f"name for {', '.join(named)} alone: set spark.delta.logStore.{scheme}.impl in the job's runtime profile, too"
+        )
 
 
 def commits_conditionally(conf: Mapping[str, str], location: str) -> bool:

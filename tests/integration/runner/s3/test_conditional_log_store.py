@@ -5,6 +5,7 @@ Against versitygw, through a proxy that breaks them; not against Amazon's S3 its
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -81,6 +82,35 @@ def test_a_broken_request_ends_as_it_would_have_without_the_break(  # noqa: PLR0
     assert is_conflict(refused) is contended
     assert lines_in(log.folder, 0) == (THEIRS if contended else MINE)
     assert log.names() == ["00000000000000000000.json"]
+
+
+def in_capitals(request: Request, send: Send) -> bytes:
+    """As proxies written in Go spell headers."""
+    return (
+        send(request)
+        .replace(b"x-amz-meta-sluice-commit", b"X-Amz-Meta-Sluice-Commit")
+        .replace(b"X-Amz-Meta-sluice-commit", b"X-Amz-Meta-Sluice-Commit")
+    )
+
+
+def without_metadata(request: Request, send: Send) -> bytes:
+    return re.sub(rb"(?i)x-amz-meta-sluice-commit:[^\r]*\r\n", b"", send(request))
+
+
+@pytest.mark.parametrize("heads", [in_capitals, without_metadata])
+@pytest.mark.parametrize("contended", [False, True], ids=["alone", "beside another"])
+def test_a_commit_is_known_again_however_its_metadata_come_back(
+    store: Store, log: Log, proxy: S3Proxy, heads: Fault, contended: bool
+) -> None:
+    """A commit of one's own that is taken for another's would be made a second time."""
+    if contended:
+        assert store.write(log.commit(0), THEIRS) is None
+    head = proxy.on("HEAD", log.key(0), heads)
+    proxy.on("PUT", log.key(0), lose_reply, 1)
+    refused = store.write(log.commit(0), MINE)
+    assert head.met >= 1
+    assert is_conflict(refused) is contended
+    assert lines_in(log.folder, 0) == (THEIRS if contended else MINE)
 
 
 def test_replies_that_are_lost_by_the_third_do_no_harm(store: Store, log: Log, proxy: S3Proxy) -> None:
@@ -195,6 +225,32 @@ def test_a_store_that_writes_over_what_is_there_is_refused_before_anything_is_co
         assert log.table in refused.message
         assert "conditional writes" in refused.message
     assert log.names() == []
+
+
+def test_a_store_that_keeps_the_condition_of_whole_objects_alone_gets_no_commit_in_parts(
+    store: Store, log: Log, proxy: S3Proxy
+) -> None:
+    def ignores_the_condition(request: Request, send: Send) -> bytes:
+        for file in log.folder.glob(".sluice-conditional-writes"):
+            file.unlink()
+        return send(request)
+
+    proxy.on("POST", log.bucket + r".*\?uploadId", ignores_the_condition)
+    assert store.write(log.commit(0), MINE) is None
+    refused = store.write(log.commit(1), BIG)
+    assert refused is not None
+    assert refused.java_class == UNSAFE
+    assert "in parts" in refused.message
+    assert log.names() == ["00000000000000000000.json"]
+
+
+def test_a_store_that_is_busy_when_it_is_tried_is_not_taken_for_an_unsafe_one(
+    store: Store, log: Log, proxy: S3Proxy
+) -> None:
+    assert store.write(log.commit(0), MINE) is None
+    fresh = log.table.replace("s3a:", "s3:")
+    proxy.on("PUT", r"\.sluice-conditional-writes", answer(409, "ConditionalRequestConflict"), 1)
+    assert store.try_out(fresh) is None
 
 
 def test_a_store_that_answers_something_else_to_a_condition_is_refused(

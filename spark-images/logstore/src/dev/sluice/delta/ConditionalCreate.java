@@ -1,7 +1,9 @@
 package dev.sluice.delta;
 
+import java.io.BufferedReader;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -9,6 +11,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FSDataOutputStreamBuilder;
@@ -20,14 +23,15 @@ import org.apache.hadoop.fs.Path;
  *
  * <p>A reply may be lost, and {@code s3a:} then asks again: the store answers that the object is there, and means the one
  * that the first request made. So each carries a number of its own in its metadata, and whenever something goes wrong,
- * the object that is there is asked whose it is. Objects of the log are never changed, so that another's number proves
- * that ours is not there, and can't come any more.
+ * the object that is there is asked whose it is. If metadata don't come back, its text tells: no two commits have the same.
+ * Objects of the log are never changed, so that another's proves that ours is not there, and can't come any more.
  */
 final class ConditionalCreate {
 
     /** Hadoop's names, since 3.4.2; as text, because the class path may hold an older one. */
     private static final String ONLY_IF_ABSENT = "fs.option.create.conditional.overwrite";
     private static final String HEADER = "fs.s3a.create.header";
+    private static final String IN_PARTS = "fs.s3a.create.multipart";
     private static final String MAGIC = "fs.s3a.capability.magic.output.stream";
 
     private static final int MOST_TRIES = 6;
@@ -38,33 +42,55 @@ final class ConditionalCreate {
 
     private final FileSystem fs;
     private final Path path;
+    private final List<String> lines;
+    private final boolean inParts;
     private final byte[] owner = UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8);
 
-    ConditionalCreate(FileSystem fs, Path path) {
+    ConditionalCreate(FileSystem fs, Path path, List<String> lines) {
+        this(fs, path, lines, false);
+    }
+
+    /** In parts: as {@code s3a:} sends what is longer than a part, however short this is. */
+    ConditionalCreate(FileSystem fs, Path path, List<String> lines, boolean inParts) {
         this.fs = fs;
         this.path = path;
+        this.lines = lines;
+        this.inParts = inParts;
     }
 
     /** Raises FileAlreadyExistsException if another's object is there, and anything else if only the log knows. */
-    void write(List<String> lines) throws IOException {
+    void write() throws IOException {
+        FSDataOutputStream stream = filled(); // until it is closed nothing has been sent that could be seen
         for (int tries = 1; ; tries++) {
-            FSDataOutputStream stream = filled(lines);
-            try {
-                stream.close();
+            IOException failure = failureOf(stream);
+            if (failure == null || isThere(failure)) {
                 return;
-            } catch (IOException failure) {
-                if (isThere(failure)) {
-                    return;
-                }
-                if (tries == MOST_TRIES || failure instanceof AccessDeniedException) {
-                    throw unknown(failure);
-                }
-                pause(tries, failure);
+            }
+            if (tries == MOST_TRIES || failure instanceof AccessDeniedException) {
+                throw unknown(failure);
+            }
+            pause(tries, failure);
+            try {
+                stream = filled();
+            } catch (IOException | RuntimeException again) {
+                failure.addSuppressed(again);
+                throw unknown(failure);
             }
         }
     }
 
-    private FSDataOutputStream filled(List<String> lines) throws IOException {
+    private static IOException failureOf(FSDataOutputStream stream) {
+        try {
+            stream.close();
+            return null;
+        } catch (IOException failure) {
+            return failure;
+        } catch (RuntimeException failure) {
+            return new IOException(failure.toString(), failure);
+        }
+    }
+
+    private FSDataOutputStream filled() throws IOException {
         FSDataOutputStream stream = begun();
         try {
             if (stream.hasCapability(MAGIC)) {
@@ -90,6 +116,9 @@ final class ConditionalCreate {
         FSDataOutputStreamBuilder<?, ?> builder = fs.createFile(path);
         builder.must(ONLY_IF_ABSENT, true);
         builder.must(HEADER + "." + OWNER, new String(owner, StandardCharsets.UTF_8));
+        if (inParts) {
+            builder.must(IN_PARTS, true);
+        }
         return builder.build();
     }
 
@@ -99,23 +128,35 @@ final class ConditionalCreate {
             Thread.currentThread().interrupt(); // whoever did it waits for the thread to end
             throw unknown(failure);
         }
-        boolean anothers;
         try {
-            if (Arrays.equals(owner, fs.getXAttr(path, OWNER_READ))) {
+            if (isOwn()) {
                 return true;
             }
-            // Asked for an object that isn't there, s3a: answers for a folder of that name.
-            anothers = fs.getFileStatus(path).isFile();
         } catch (FileNotFoundException nothing) {
             return false;
-        } catch (IOException unanswered) {
+        } catch (IOException | RuntimeException unanswered) {
             failure.addSuppressed(unanswered);
             throw unknown(failure);
         }
-        if (anothers) {
-            throw another(failure);
+        throw another(failure);
+    }
+
+    /** Raises FileNotFoundException if nothing is there, or a folder, for which {@code s3a:} answers, too. */
+    private boolean isOwn() throws IOException {
+        for (Map.Entry<String, byte[]> header : fs.getXAttrs(path).entrySet()) {
+            if (header.getKey().equalsIgnoreCase(OWNER_READ)) { // proxies change the case of headers
+                return Arrays.equals(owner, header.getValue());
+            }
         }
-        return false;
+        try (BufferedReader there =
+                new BufferedReader(new InputStreamReader(fs.open(path), StandardCharsets.UTF_8))) {
+            for (String line : lines) {
+                if (!line.equals(there.readLine())) {
+                    return false;
+                }
+            }
+            return there.readLine() == null;
+        }
     }
 
     /** Stores ask to come again (409) where requests for one object meet. The first may still arrive: it is the same one. */

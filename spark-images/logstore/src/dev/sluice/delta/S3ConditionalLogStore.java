@@ -24,6 +24,12 @@ import org.apache.hadoop.fs.Path;
 public class S3ConditionalLogStore extends S3SingleDriverLogStore {
 
     private static final Set<String> TRIED = ConcurrentHashMap.newKeySet();
+    private static final Set<String> TRIED_IN_PARTS = ConcurrentHashMap.newKeySet();
+
+    /** The least that S3 takes for a part: what is shorter goes in one request, whatever the size of parts is set to. */
+    private static final long LEAST_PART = 5L << 20;
+
+    private static final String PARTS_ENABLED = "fs.s3a.multipart.uploads.enabled";
 
     public S3ConditionalLogStore(Configuration initHadoopConf) {
         super(initHadoopConf);
@@ -32,7 +38,7 @@ public class S3ConditionalLogStore extends S3SingleDriverLogStore {
     /** Raises unless the store of this table keeps commits apart. A job asks before it computes anything. */
     public static void refuseUnsafe(String table, Configuration hadoopConf) throws IOException {
         Path log = new Path(table, "_delta_log");
-        refuseUnsafe(log, log.getFileSystem(hadoopConf));
+        refuseUnsafe(log, log.getFileSystem(hadoopConf), false);
     }
 
     @Override
@@ -45,16 +51,25 @@ public class S3ConditionalLogStore extends S3SingleDriverLogStore {
         List<String> all = new ArrayList<>(); // a store may ask to send them once more
         actions.forEachRemaining(all::add);
         FileSystem fs = path.getFileSystem(hadoopConf);
-        refuseUnsafe(path.getParent(), fs);
+        refuseUnsafe(path.getParent(), fs, false);
+        if (hadoopConf.getBoolean(PARTS_ENABLED, true) && bytesOfAtMost(all) >= LEAST_PART) {
+            refuseUnsafe(path.getParent(), fs, true);
+        }
         CommitFreeze.from(hadoopConf).holdIfFrozen(() -> String.join("\n", all));
-        new ConditionalCreate(fs, path).write(all);
+        new ConditionalCreate(fs, path, all).write();
     }
 
-    private static void refuseUnsafe(Path log, FileSystem fs) throws IOException {
+    private static void refuseUnsafe(Path log, FileSystem fs, boolean inParts) throws IOException {
+        Set<String> tried = inParts ? TRIED_IN_PARTS : TRIED;
         String bucket = fs.getUri().toString();
-        if (!TRIED.contains(bucket)) {
-            new ConditionalTrial(fs, log).run();
-            TRIED.add(bucket);
+        if (!tried.contains(bucket)) {
+            new ConditionalTrial(fs, log, inParts).run();
+            tried.add(bucket);
         }
+    }
+
+    /** A character has at most three bytes: two of them make one of four. */
+    private static long bytesOfAtMost(List<String> lines) {
+        return lines.stream().mapToLong(line -> 3L * line.length() + 1).sum();
     }
 }
