@@ -117,7 +117,7 @@ def _on_their_way(scene: Scene) -> None:
 
 def _policies(scene: Scene) -> None:
     table = {"name": "lake.sales.orders", "path": "s3://lake/sales/orders"}
-    scene.cluster.declare("counts", {"table": table, "logStore": "S3DynamoDB"})
+    scene.cluster.declare("counts", {"table": table, "logStore": "S3Conditional"})
     scene.keep_policy("counts", "Counts")
     scene.cluster.declare("left-out", {"table": table, "logStore": "Safe"})
     scene.keep_policy("left-out", "LeftOut")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MOST_TABLES = 32
-_SECONDS = 20.0
+_SECONDS = 60.0
 _FACTS = (
     "id",
     "name",
