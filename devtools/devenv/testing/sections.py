@@ -60,7 +60,7 @@ def all_sections() -> tuple[Section, ...]:
             *("runner", "tests/integration/runner"),
             about="the driver program and the LogStores on real Spark",
             needs=(*SPARK, "s3"),
-            cpu_minutes=19,
+            cpu_minutes=16,
             runs_again=True,
         ),
         _pytest(

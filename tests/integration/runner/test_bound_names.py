@@ -197,6 +197,7 @@ def on_hive(folder: Path, names: list[Document], *texts: str) -> Document:
     return driver.result()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1500)
 def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
     path = tmp_path / "lake" / "orders"

@@ -26,10 +26,9 @@ REST = ("test_judged.py", "test_promises.py", "test_run_keys.py", "test_conflict
 @pytest.mark.parametrize(
     ("scheme", "files"),
     [
-        ("s3a", [WRITES]),
-        ("s3", [SQL]),
-        pytest.param("s3a", [SQL, *REST], marks=pytest.mark.long),
-        pytest.param("s3", [WRITES, *REST], marks=pytest.mark.long),
+        ("s3", [WRITES]),
+        pytest.param("s3a", [WRITES, SQL, *REST], marks=pytest.mark.long),
+        pytest.param("s3", [SQL, *REST], marks=pytest.mark.long),
     ],
 )
 def test_what_holds_in_folders_holds_in_a_bucket(server: S3Server, scheme: str, files: Sequence[str]) -> None:
