@@ -192,6 +192,9 @@ priorityClassName: {{ . | quote }}
 {{- fail (printf "operator.serviceAccount.name is %s, which is the account of the hooks and goes with each of them: choose another" $account) }}
 {{- end }}
 {{- with .Values.jobServiceAccount }}
+{{- if and .annotations (not (and .create (.namespaces | default $.Values.watchNamespaces))) }}
+{{- fail "jobServiceAccount.annotations are given for accounts that the chart does not make (jobServiceAccount.create is false, or neither namespaces nor watchNamespaces says where), so nobody would write them: leave them out, and annotate the account yourself in each namespace of jobs" }}
+{{- end }}
 {{- if .create }}
 {{- $used := list }}
 {{- range $.Values.runtimes }}{{ $used = append $used (.serviceAccount | default "default") }}{{ end }}

@@ -26,6 +26,7 @@ EVERYTHING = (
     "apiBurst=60",
     "runtimes.default.driver.cores=2",
     f"jobServiceAccount.namespaces={{{WATCHED}}}",
+    "jobServiceAccount.annotations.role=writer",
     "operator.verbose=true",
     "operator.image.repository=team/sluice-operator",
     "operator.image.tag=next",

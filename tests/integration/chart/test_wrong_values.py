@@ -119,6 +119,7 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
             ),
             "annotate the account yourself",
         ),
+        (("jobServiceAccount.annotations.role=writer",), "annotate the account yourself in each namespace"),
         (
             (r"operator.serviceAccount.annotations.azure\.workload\.identity/client-id=id",),
             "set it in operator.podLabels",
