@@ -24,6 +24,7 @@ OF_OTHERS = (
     "install/orders.facts.yaml",
     "install/values.yaml",
     "migrating/orders.facts.yaml",
+    "s3",
     "migrating/spark-application/before.yaml",
 )
 """Examples that are not to be applied together with all others: a session of its own, test data, what other programs read."""
