@@ -6,7 +6,6 @@ Against versitygw, through a proxy that breaks them; not against Amazon's S3 its
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,6 +20,7 @@ from integration.runner.s3.proxy import (
     Request,
     S3Proxy,
     Send,
+    Together,
     answer,
     answer_after,
     double,
@@ -175,13 +175,7 @@ def test_where_the_store_answers_nothing_the_writer_says_that_it_does_not_know(
 def test_two_commits_of_one_version_at_the_same_moment(store: Store, log: Log, proxy: S3Proxy) -> None:
     """Of one driver here, whose locks don't count for this store; of several in test_races.py."""
     for version in range(10):
-        together = threading.Barrier(2)
-
-        def at_once(request: Request, send: Send, gate: threading.Barrier = together) -> bytes:
-            gate.wait(60)
-            return send(request)
-
-        proxy.on("PUT", log.key(version), at_once, 2)
+        proxy.on("PUT", log.key(version), Together(2), 2)
         with ThreadPoolExecutor(2) as threads:
             writing = [threads.submit(store.write, log.commit(version), [tag]) for tag in ("one", "two")]
             refused = [one.result(120) for one in writing]

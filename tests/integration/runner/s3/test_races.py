@@ -6,7 +6,6 @@ Against versitygw; not against Amazon's S3 itself.
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from integration.runner.s3.drivers import (
     hadoop_settings,
     lines_in,
 )
-from integration.runner.s3.proxy import Request, S3Proxy, Send, lose_reply
+from integration.runner.s3.proxy import Request, S3Proxy, Send, Together, lose_reply
 
 DRIVERS = 8
 COMMITS = 20
@@ -144,13 +143,7 @@ def race_at_one_moment(
     with ThreadPoolExecutor(2) as threads:
         for version in range(ROUNDS):
             proxy.quiet()
-            gate = threading.Barrier(2)
-
-            def together(request: Request, send: Send, gate: threading.Barrier = gate) -> bytes:
-                gate.wait(120)
-                return send(request)
-
-            proxy.on("PUT", log.key(version), together, 2)
+            proxy.on("PUT", log.key(version), Together(2), 2)
             names = [f"{version}-{number}" for number in range(2)]
             writing = [
                 threads.submit(store.write, log.commit(version), [tag] * LINES)
