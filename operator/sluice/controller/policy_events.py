@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import kopf
 from kopf._cogs.clients.errors import APIError  # kopf raises it, and exports it nowhere else
+from kopf._cogs.structs.credentials import Vault  # kopf takes one, and exports it nowhere else
 
 from sluice.api import names
 from sluice.controller.stopping import end, heed_signals
@@ -56,8 +57,13 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
         world.forgotten.clear()
         if not await are_discovered(kube, stop):
             return
+        connection = Vault()
         tasks = await kopf.spawn_tasks(
-            registry=registry, namespaces=namespaces, clusterwide=not namespaces, standalone=True
+            registry=registry,
+            namespaces=namespaces,
+            clusterwide=not namespaces,
+            standalone=True,
+            vault=connection,
         )
         heed_signals(stop)  # kopf has taken them for itself, and fails on the second
         try:
@@ -67,6 +73,8 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
                 logger.warning("the API server refuses policies: %s; asking again", error)
                 refused = str(error)
             await _sleep(PAUSE, stop)
+        finally:
+            await connection.close()  # kopf does so as the last of its tasks, unless that is cancelled twice
 
 
 async def are_discovered(kube: Kube, stop: asyncio.Event) -> bool:

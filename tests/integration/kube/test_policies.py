@@ -1,0 +1,50 @@
+"""Policies of a real API server, as kopf brings them."""
+
+import asyncio
+import gc
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes.config import kube_config
+
+from integration.objects import Objects
+from sluice.api import names
+from sluice.controller import policy_events
+from sluice.controller.stopping import end
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.kube.client import Kube
+
+POLICY: dict[str, Any] = {
+    "apiVersion": names.API_VERSION,
+    "kind": names.POLICY_KIND,
+    "metadata": {"name": "orders"},
+    "spec": {"table": {"path": "/lake/orders"}},
+}
+
+
+async def test_kopf_leaves_no_connection_open_however_often_it_is_told_to_end(
+    kubeconfig: Path, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own way of closing is the last task of it that ends, and gives up when it is told twice."""
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(kubeconfig))
+    monkeypatch.setattr(policy_events, "end", partial(end, ask_again=0.0))
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    world, stop = World({"default": RuntimeProfile(spark_version="4.2.0")}), asyncio.Event()
+    kube = await Kube.connect(str(kubeconfig))
+    following = asyncio.create_task(policy_events.follow(world, kube, (objects.namespace,), stop))
+    objects.create("deltatablepolicy", POLICY)
+    async with asyncio.timeout(60):
+        while not len(world.policies):
+            await world.wait_for_change(1.0)
+            world.take_changes()
+    stop.set()
+    await following
+    await kube.close()
+    del following
+    gc.collect()
+    await asyncio.sleep(0)
+    assert complaints == []
