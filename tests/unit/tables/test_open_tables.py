@@ -280,6 +280,13 @@ def test_nor_by_a_reader_that_would_open_it(feature: str) -> None:
     refuse_managed(["appendOnly", "inCommitTimestamp"])
 
 
+def test_nor_is_a_table_whose_commits_a_coordinator_takes() -> None:
+    with pytest.raises(
+        LogUnreadableError, match=r"a coordinator takes its commits .* may not be in its folder yet"
+    ):
+        refuse_managed(["inCommitTimestamp", "coordinatedCommits-preview"])
+
+
 def test_who_writes_a_catalogs_table_by_its_path_reads_that_delta_will_refuse_it(tmp_path: Path) -> None:
     key = catalogs_table(tmp_path / "t", "catalogManaged")
     spec = DeltaWriteJobSpec.model_validate({"sql": f"DELETE FROM delta.`{tmp_path}/t` WHERE id = 1"})
