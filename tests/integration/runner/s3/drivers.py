@@ -20,14 +20,6 @@ from jvm_options import java_options
 OURS = "dev.sluice.delta.S3ConditionalLogStore"
 DELTAS_OWN = "io.delta.storage.S3SingleDriverLogStore"
 
-_JVM = {
-    "spark.driver.memory": "256m",
-    "spark.driver.extraClassPath": s3_class_path(),
-    "spark.driver.extraJavaOptions": java_options(
-        "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=OFF"
-    ),
-}
-
 
 def hadoop_settings(endpoint: str, account: Account = Account(), region: str = REGION) -> Mapping[str, str]:  # noqa: B008 - frozen
     """For one server, with so little patience that a test of a store that doesn't answer takes seconds."""
@@ -135,8 +127,12 @@ def lines_in(log: Path, version: int) -> list[str]:
 @contextmanager
 def driver() -> Iterator[Driver]:
     conf = SparkConf(loadDefaults=False)
-    for key, value in _JVM.items():
-        conf.set(key, value)
+    conf.set("spark.driver.memory", "256m")
+    conf.set("spark.driver.extraClassPath", s3_class_path())
+    conf.set(
+        "spark.driver.extraJavaOptions",
+        java_options("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dlog4j2.level=OFF"),
+    )
     gateway: Any = launch_gateway(conf, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL})  # type: ignore[no-untyped-call]
     made = Driver(gateway)
     try:
