@@ -207,8 +207,15 @@ def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
         "CREATE DATABASE sales",
         f"CREATE TABLE sales.orders (id BIGINT, item STRING) USING delta LOCATION '{path}'",
         "INSERT INTO sales.orders VALUES (1, 'a')",
+        "CREATE VIEW sales.seen AS SELECT * FROM sales.orders WHERE id IN (SELECT id FROM sales.orders)",
     )
     assert made["outcome"] == "Succeeded", made
+    error, message = failure(on_hive(tmp_path, bound(sales__seen=path), "SELECT * FROM sales.seen"))
+    assert (error, "sales.seen is a view in this driver's catalog" in message) == (
+        "NotAsJudgedError",
+        True,
+    ), message
+
     found = on_hive(tmp_path, bound(sales__orders=path), "INSERT INTO sales.orders VALUES (2, 'b')")
     assert [one["commits"][0]["table"] for one in found["statements"]] == [f"file:{path}"], found
 

@@ -29,6 +29,7 @@ _SETTING = "spark.sql.catalog."
 _IMPLEMENTATION = "spark.sql.catalogImplementation"
 _IN_MEMORY = "in-memory"
 _CLONES = "CloneTableStatement"
+_VIEW = "VIEW"
 
 
 class Bound:
@@ -110,6 +111,11 @@ class Bound:
     def _is_there(self, full: Name, path: str) -> bool:
         """Whether the catalog has the table; it must be the one that the job was judged by."""
         found = tables.find_for_sure(self._spark, full)
+        if found and self._spark.catalog.getTable(tables.quoted(full)).tableType == _VIEW:
+            raise NotAsJudgedError(  # which may read more than the one table that is seen behind it
+                f"nothing was run, because {'.'.join(full)} is a view in this driver's catalog, and a policy says that it is the "
+                f"table at {path}: correct the policy or the catalog"
+            )
         if not found:
             if self._spark.catalog.tableExists(tables.quoted(full)):
                 raise NotAsJudgedError(
