@@ -1,4 +1,4 @@
-"""The demo as a person runs it in a pipe: the same jobs without Sluice and with it, counted in one table."""
+"""The demo as a person runs it in a pipe: jobs with Sluice; with --long also without it, counted in one table."""
 
 import json
 import os
@@ -26,9 +26,21 @@ pytestmark = pytest.mark.timeout(4 * PATIENCE_SECONDS)
 
 @pytest.fixture(scope="module")
 def told() -> Json:
-    """What `./dev demo --plain -o json` says on its standard output."""
-    demo = subprocess.Popen(
-        [ROOT / "dev", "demo", "--plain", "-o", "json"],
+    """With Sluice alone: what everybody sees first."""
+    return demo()
+
+
+@pytest.fixture(scope="module")
+def compared() -> Json:
+    found = demo("--plain")
+    assert found["problems"] == {}
+    return found
+
+
+def demo(*options: str) -> Json:
+    """What `./dev demo -o json` says on its standard output."""
+    process = subprocess.Popen(
+        [ROOT / "dev", "demo", *options, "-o", "json"],
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -37,13 +49,13 @@ def told() -> Json:
         start_new_session=True,
     )
     try:
-        output, story = demo.communicate(timeout=4 * PATIENCE_SECONDS - 60)
+        output, story = process.communicate(timeout=4 * PATIENCE_SECONDS - 60)
     finally:
-        if demo.poll() is None:
-            os.killpg(demo.pid, signal.SIGTERM)
-            demo.communicate()
-    assert demo.returncode == 0, story
-    assert "without Sluice, on a copy of the tables" in story
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate()
+    assert process.returncode == 0, story
+    assert ("without Sluice, on a copy of the tables" in story) == ("--plain" in options)
     found: Json = json.loads(output)
     return found
 
@@ -63,8 +75,9 @@ def test_with_sluice_only_the_job_that_spark_refused_threw_compute_away(told: Js
     assert told["withSluice"]["thrownAwaySeconds"] == runs["wrong-column"]["computeSeconds"]
 
 
-def test_without_sluice_whoever_failed_was_aborted_by_delta_or_wrong_by_itself(told: Json) -> None:
-    runs = {job["job"]: job["withoutSluice"] for job in told["jobs"]}
+@pytest.mark.long
+def test_without_sluice_whoever_failed_was_aborted_by_delta_or_wrong_by_itself(compared: Json) -> None:
+    runs = {job["job"]: job["withoutSluice"] for job in compared["jobs"]}
     assert runs.keys() == JOBS.keys()
     failed = {name for name, run in runs.items() if not run["succeeded"]}
     assert failed >= WRONG_BY_THEMSELVES
@@ -74,17 +87,19 @@ def test_without_sluice_whoever_failed_was_aborted_by_delta_or_wrong_by_itself(t
     assert all(run["computeSeconds"] > 0 for run in runs.values())
 
 
-def test_whom_delta_aborted_the_oracle_had_named_with_the_exception(told: Json) -> None:
+@pytest.mark.long
+def test_whom_delta_aborted_the_oracle_had_named_with_the_exception(compared: Json) -> None:
     """Holds however many were aborted: who meets whom is a matter of the machine's speed."""
-    for job in told["jobs"]:
+    for job in compared["jobs"]:
         if job["withoutSluice"]["abortedByDelta"]:
             assert "may end with" in job["inDanger"], job
 
 
-def test_the_totals_are_those_of_the_rows(told: Json) -> None:
+@pytest.mark.long
+def test_the_totals_are_those_of_the_rows(compared: Json) -> None:
     for way in ("withoutSluice", "withSluice"):
-        runs = {job["job"]: job[way] for job in told["jobs"]}
-        total = told[way]
+        runs = {job["job"]: job[way] for job in compared["jobs"]}
+        total = compared[way]
         lost = [run["computeSeconds"] for run in runs.values() if not run["succeeded"]]
         assert total["committed"] == [name for name, run in runs.items() if run["succeeded"]]
         assert total["thrownAwaySeconds"] == sum(lost)
@@ -94,7 +109,8 @@ def test_the_totals_are_those_of_the_rows(told: Json) -> None:
         assert total["makespanSeconds"] + 1 >= max(run["computeSeconds"] for run in runs.values())
 
 
-def test_without_sluice_the_table_holds_what_the_applications_said_they_did(told: Json) -> None:
+@pytest.mark.long
+def test_without_sluice_the_table_holds_what_the_applications_said_they_did(compared: Json) -> None:
     """Both ways commit through a LogStore that never overwrites a commit: Delta aborts, but loses nothing."""
-    plain = told["withoutSluice"]
+    plain = compared["withoutSluice"]
     assert plain["rows"] == plain["rowsByOutcomes"]
