@@ -142,6 +142,7 @@ def test_a_write_by_name_makes_and_writes_the_table_at_the_bound_location(
         ("CREATE TABLE fresh LIKE orders", "would not make"),
         ("CREATE TABLE fresh SHALLOW CLONE orders", "would not make"),
         ("CREATE OR REPLACE TABLE default.fresh SHALLOW CLONE orders", "would not make"),
+        ("CREATE OR REPLACE TABLE orders SHALLOW CLONE delta.`{other}`", "would not make"),
     ],
 )
 def test_a_table_that_would_be_made_elsewhere_is_not(

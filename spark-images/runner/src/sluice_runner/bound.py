@@ -87,7 +87,7 @@ class Bound:
             raise RefusedStatementError(
                 f"the statement would make {what}, in another format elsewhere: write USING delta"
             )
-        if statement.command == _CLONES and not tables.find(self._spark, tables.path_name(path)):
+        if statement.command == _CLONES:
             raise RefusedStatementError(f"the clone would not make {what}, there: write delta.`{path}`")
 
     def _bind(self, catalogs: Iterable[str]) -> None:
