@@ -68,7 +68,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="sluice-bench-") as folder,
         S3Server(Path(folder), Path(os.environ["SLUICE_S3_SERVER"])) as server,
-        driver() as one,
+        driver(memory="1g") as one,
     ):
         for number, (size, characters) in enumerate(SIZES.items()):
             lines = ["x" * 999] * (characters // 1_000)

@@ -125,9 +125,9 @@ def lines_in(log: Path, version: int) -> list[str]:
 
 
 @contextmanager
-def driver() -> Iterator[Driver]:
+def driver(memory: str = "256m") -> Iterator[Driver]:
     conf = SparkConf(loadDefaults=False)
-    conf.set("spark.driver.memory", "256m")
+    conf.set("spark.driver.memory", memory)
     conf.set("spark.driver.extraClassPath", s3_class_path())
     conf.set(
         "spark.driver.extraJavaOptions",
