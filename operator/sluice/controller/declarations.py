@@ -1,7 +1,7 @@
 """Keeps what the policies of the cluster declare, by table."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
 from sluice.policies.status import LeftOut
-from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
+from sluice.tables import Declarations, Names, Policy, TableKey, declarations_of, keys_of
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,23 @@ def _together(read: Iterable[_Read]) -> _Found:
         )
         for policy, older in found.left_out
     ]
-    return found, (*not_understood, *second)
+    return found, (*not_understood, *second, *_ambiguous(policies, found.names))
+
+
+def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
+    """Policies that bind a name which others bind elsewhere: told to both, because both would go on believing in theirs."""
+    for policy in policies:
+        name, location = policy.table
+        if name is None or location is None:
+            continue
+        elsewhere = sorted(names.key_of(name).bound - {location.text})
+        if names.key_of(name).is_name and elsewhere:
+            yield LeftOut(
+                policy.key,
+                "Ambiguous",
+                f"other policies bind {name} to {', '.join(elsewhere)}, this one binds it to {location}: jobs of this name wait "
+                "for writers of any of these, and no driver is told where it leads, until one location is left",
+            )
 
 
 def _table_alone(spec: Any) -> tuple[TableKey | None, TableKey | None]:

@@ -12,7 +12,9 @@ from sluice.online.connection import Installation
 from sluice.online.findings import Finding, ok, warn
 
 _UNREAD = re.compile(r"the log of (?P<table>\S+) (?P<why>cannot be read: .*|did not answer .*)", re.DOTALL)
-_CURE = "do as it says; until it can be read, its jobs run one after the other (docs/operations.md)"
+_CURE = (
+    "what the message says; until its log can be read, its jobs run one after the other (docs/operations.md)"
+)
 
 
 async def table_findings(kube: Kube, at: Installation) -> AsyncIterator[Finding]:

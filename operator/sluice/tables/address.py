@@ -14,13 +14,20 @@ class LogUnreadableError(Exception):
     """Why a table's log could not be read."""
 
 
+def cannot_be_read(table: TableKey, why: str) -> str:
+    return f"the log of {table} cannot be read: {why}"
+
+
 def address_of(table: TableKey) -> str:
-    if table.is_name:
-        raise LogUnreadableError(
-            f"{table} is a catalog name, and no DeltaTablePolicy binds it to a path: add one"
+    if table.is_name and table.bound:
+        paths = ", ".join(sorted(table.bound))
+        raise _unreadable(
+            table, f"it is a catalog name, and policies bind it to several paths, {paths}: leave one"
         )
+    if table.is_name:
+        raise _unreadable(table, "it is a catalog name, and no DeltaTablePolicy binds it to a path: add one")
     if any("=" in part for part in table.text.rpartition("/")[2:]):
-        raise LogUnreadableError(f"{table} looks like a partition's folder: name the table by its own folder")
+        raise _unreadable(table, "it looks like a partition's folder: name the table by its own folder")
     if table.text.startswith("file:"):
         if "%" in table.text:
             raise _misread(table)
@@ -28,10 +35,10 @@ def address_of(table: TableKey) -> str:
     scheme = table.text.partition(":")[0]
     if scheme not in _READ_BY_DELTA_RS:
         # delta-rs would take it for a folder of this machine, and find no table there
-        raise LogUnreadableError(f"{table}: delta-rs, which reads logs here, does not know {scheme}:")
+        raise _unreadable(table, f"delta-rs, which reads logs here, does not know {scheme}:")
     if table.text.startswith(f"{scheme}:///"):
-        raise LogUnreadableError(
-            f"{table}: only the drivers' configuration says where it lies: name its host, nameservice or bucket"
+        raise _unreadable(
+            table, "only the drivers' configuration says where it lies: name its host, nameservice or bucket"
         )
     if _PLAIN.fullmatch(table.text) is None:
         raise _misread(table)
@@ -42,13 +49,17 @@ def must_be_around(table: TableKey, address: str) -> None:
     """Requires the folder around a local table: the operator's file system may not be the drivers', and without the
     folder nothing is known."""
     if table.text.startswith("file:") and not Path(address).parent.is_dir():
-        raise LogUnreadableError(f"the folder around {table} does not exist where the operator runs")
+        raise _unreadable(table, "the folder around it does not exist where the operator runs")
 
 
 def _misread(table: TableKey) -> LogUnreadableError:
-    return LogUnreadableError(
-        f"{table}: Spark and delta-rs, which reads logs here, read characters of this location differently"
+    return _unreadable(
+        table, "Spark and delta-rs, which reads logs here, read characters of this location differently"
     )
+
+
+def _unreadable(table: TableKey, why: str) -> LogUnreadableError:
+    return LogUnreadableError(cannot_be_read(table, why))
 
 
 def in_short(error: BaseException) -> str:

@@ -5,7 +5,7 @@ import threading
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from sluice.tables.address import LogUnreadableError, in_short
+from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short
 from sluice.tables.catalog_managed import as_managed
 from sluice.tables.identity import TableKey
 from sluice.tables.store_troubles import StoreTrouble, explained, own_words, trouble_of
@@ -85,13 +85,11 @@ def why_unread(table: TableKey, trouble: Exception) -> str:
     error = as_managed(trouble)
     if isinstance(error, LogUnreadableError):
         why = str(error)
-        return why if table.text in why else _cannot(table, why)
+        return why if table.text in why else cannot_be_read(table, why)
     of_store = explained(error, bucket_of(table)) if table.text.startswith(_STORES) else None
-    return _cannot(table, of_store or ": ".join(filter(None, (own_words(str(error)), in_short(error)))))
-
-
-def _cannot(table: TableKey, why: str) -> str:
-    return f"the log of {table} cannot be read: {why}"
+    return cannot_be_read(
+        table, of_store or ": ".join(filter(None, (own_words(str(error)), in_short(error))))
+    )
 
 
 def bucket_of(table: TableKey) -> str:

@@ -55,6 +55,19 @@ def test_a_policy_whose_facts_do_not_count_binds_its_name_all_the_same() -> None
     assert declared.log_store is LogStore.SAFE
 
 
+def test_who_binds_a_name_that_others_bind_elsewhere_is_told_on_both_sides() -> None:
+    """From then on no driver finds the table by its name."""
+    older = policy_body("a", table={"path": "/lake/orders", "name": "sales.orders"})
+    younger = policy_body("b", created="11:00:00", table={"path": "/lake/other", "name": "sales.orders"})
+    apart = policy_body("c", table={"path": "/lake/third", "name": "sales.third"})
+    found, told = declarations([older, younger, apart])
+    assert found.names.key_of(NAME).bound == {"file:/lake/orders", "file:/lake/other"}
+    last = {one.policy: one for one in told}
+    assert {name: one.reason for name, one in last.items()} == {"etl/a": "Ambiguous", "etl/b": "Ambiguous"}
+    assert "other policies bind sales.orders to file:/lake/other" in last["etl/a"].why
+    assert "other policies bind sales.orders to file:/lake/orders" in last["etl/b"].why
+
+
 def test_so_does_one_that_is_not_understood() -> None:
     table = {"path": "/lake/orders", "name": "sales.orders"}
     found, _ = declarations([policy_body("a", table=table, logStore="Hope")])

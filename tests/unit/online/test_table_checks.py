@@ -7,6 +7,8 @@ import pytest
 from sluice.online.connection import Installation
 from sluice.online.findings import Finding, Level
 from sluice.online.table_checks import table_findings
+from sluice.tables import key_of_name
+from sluice.tables.open_tables import OpenTables
 from unit.kube.served import served, told
 
 DENIED = "nothing is known of its columns: the log of s3://lake/orders cannot be read: AccessDenied: the store (x) does not let it"
@@ -32,6 +34,13 @@ async def test_a_table_that_cannot_be_read_is_a_warning_with_the_reason(watched:
     (one,) = await found(job("01", "s3://lake/orders", "it is wide", DENIED), watched=watched)
     assert (one.level, one.subject) == (Level.WARN, "s3://lake/orders")
     assert one.message == "its log cannot be read: AccessDenied: the store (x) does not let it"
+
+
+async def test_a_name_that_no_policy_binds_is_one() -> None:
+    facts = OpenTables().facts(key_of_name("prod.sales.orders"))
+    (one,) = await found(job("01", "prod.sales.orders", f"nothing is known of its columns: {facts.unread}"))
+    assert (one.level, one.subject) == (Level.WARN, "prod.sales.orders")
+    assert "no DeltaTablePolicy binds it to a path: add one" in one.message
 
 
 async def test_a_table_that_did_not_answer_in_time_is_one() -> None:

@@ -144,7 +144,7 @@ def test_a_folder_without_a_log_is_no_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("{here}/not/mounted", "the folder around file:"),
+        ("{here}/not/mounted", "the folder around it does not exist"),
         ("{here}/50%25", "location differently"),
         ("s3://lake/my orders", "location differently"),
         ("{here}/orders/date=2026-11-19", "partition's folder"),
