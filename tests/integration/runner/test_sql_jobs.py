@@ -165,6 +165,20 @@ def test_a_folder_of_other_files_is_refused_and_left_alone(
     assert [entry.name for entry in folder.iterdir()] == ["report.csv"]
 
 
+def test_nothing_is_committed_past_the_log_store(spark: SparkSession, table: Path) -> None:
+    """Delta's second way to write takes neither a LogStore nor the stamp: the commit would be told as none."""
+    mode = "spark.databricks.delta.v2.enableMode"
+    try:
+        result = run_sql(
+            spark, f"SET {mode}=STRICT", f"INSERT INTO {at(table)} VALUES (3, DATE'2026-11-21', 'c')"
+        )
+    finally:
+        spark.conf.unset(mode)
+    assert result["exception"]["class"] == "NotAsJudgedError"
+    assert f"{mode} is STRICT" in result["exception"]["message"]
+    assert len(list((table / "_delta_log").glob("0*.json"))) == 2
+
+
 def test_a_folder_that_is_absent_or_empty_may_become_a_table(spark: SparkSession, tmp_path: Path) -> None:
     absent, empty = tmp_path / "absent", tmp_path / "empty"
     empty.mkdir()

@@ -58,6 +58,9 @@ VOLCANO = "org.apache.spark.deploy.k8s.features.VolcanoFeatureStep"
         ("spark.kubernetes.driver.secretKeyRef.SPARK_REMOTE", "s:k", "another process"),
         ("spark.remote", "sc://elsewhere", "another process"),
         ("spark.api.mode", "connect", "another process"),
+        ("spark.databricks.delta.v2.enableMode", "STRICT", "past the LogStore"),
+        ("spark.databricks.delta.v2.enableMode", "NONE", "past the LogStore"),
+        ("spark.hadoop.sluice.gate.any", "com.example.Own", "spec.writes promises"),
         ("spark.master", "local[*]", "the Spark operator starts each run"),
         ("spark.submit.deployMode", "client", "the Spark operator starts each run"),
         ("spark.app.id", "mine", "from those of others"),
@@ -125,6 +128,7 @@ def test_a_name_that_spark_submit_would_cut_in_two_is_refused(name: str) -> None
         ("spark.kubernetes.executor.deleteOnTermination", "false"),
         ("spark.kubernetes.node.selector.disktype", "ssd"),
         ("spark.api.mode", "classic"),
+        ("spark.databricks.delta.v2.enableMode", "AUTO"),
     ],
 )
 def test_what_a_pod_has_and_where_it_is_placed_may_be_said(name: str, value: str) -> None:

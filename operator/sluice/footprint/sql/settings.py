@@ -22,6 +22,10 @@ _TWO_SETTINGS = (
     "spark-submit would read another name and value from it: write what stands before the = as the name and the rest as the "
     "value, and leave spaces out of the name"
 )
+_PAST_THE_LOG_STORE = (
+    "Delta would commit past the LogStore that keeps drivers apart, and unknown to Sluice: remove it"
+)
+_OWN_GATE = "the driver itself sets it, so that a job keeps what spec.writes promises: remove it"
 _OTHER_SQL = "Spark would read the SQL differently from Sluice: remove it"
 _OTHER_SETTINGS = "Spark would read settings from there that Sluice does not see: set them under sparkConf"
 
@@ -59,6 +63,8 @@ _OWN_FILE_SYSTEM = re.compile(r"spark\.hadoop\.fs\.(?:AbstractFileSystem\.)?(?!v
 
 _ANSI = "spark.sql.ansi.enabled"
 _API_MODE = "spark.api.mode"
+_CONNECTOR = "spark.databricks.delta.v2.enableMode"
+_GATE = "spark.hadoop.sluice.gate."
 _AUTO_COMPACT = "spark.databricks.delta.autoCompact.enabled"
 _AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 _CASE = "spark.sql.caseSensitive"
@@ -107,6 +113,8 @@ def _why_not(name: str, value: str) -> str | None:
 def _why_not_this_name(name: str) -> str | None:
     if _TWO.search(name) is not None:
         return _TWO_SETTINGS
+    if name.startswith(_GATE):
+        return _OWN_GATE
     refused = _REFUSED_BY_LOWER.get(name.lower())
     if refused is not None:
         return refused[1] if refused[0] == name else f"the setting is spelled {refused[0]}, and {refused[1]}"
@@ -125,6 +133,8 @@ def _why_not_this_value(name: str, value: str) -> str | None:
         return _OTHER_PLACES
     if name == _API_MODE and value.lower() != "classic":
         return _OTHER_PROCESS
+    if name == _CONNECTOR and value.upper() != "AUTO":
+        return _PAST_THE_LOG_STORE
     taken = _TAKEN.get(name)
     if taken is not None and value.lower() not in taken:
         return f"Spark does not accept {value!r} here: write {' or '.join(sorted(taken))}"

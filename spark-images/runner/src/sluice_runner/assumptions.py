@@ -33,6 +33,8 @@ _ELSEWHERE = (
     r"^fs\.(viewfs\.mounttable\.|viewfs\.impl$|s3a\.bucket\..*\.accesspoint\.arn$)|^fs\.[a-z0-9]+\.impl$"
 )
 _MOST_TOLD = 5
+_CONNECTOR = "spark.databricks.delta.v2.enableMode"
+_DELTAS_OWN_CHOICE = "AUTO"
 
 
 class NotAsJudgedError(Exception):
@@ -69,6 +71,15 @@ def refuse_another_spark(spark: SparkSession, assumed: Assumed) -> None:
         "file systems",
         "remove them from the image's core-site.xml, or write them under sparkConf of the job's runtime profile",
     )
+
+
+def refuse_another_connector(spark: SparkSession) -> None:
+    """Delta has a second way to write, by its Kernel, which asks no LogStore and takes neither stamp nor transaction."""
+    mode = spark.conf.get(_CONNECTOR, _DELTAS_OWN_CHOICE) or ""
+    if mode.upper() != _DELTAS_OWN_CHOICE:
+        raise NotAsJudgedError(
+            f"the statement was not run, because {_CONNECTOR} is {mode}, under which Delta commits past its LogStore: remove it"
+        )
 
 
 def _refuse(found: list[str], what: str, cure: str) -> None:

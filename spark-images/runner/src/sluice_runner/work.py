@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sluice_runner import commits, stores, tables, targets, write
+from sluice_runner.assumptions import refuse_another_connector
 from sluice_runner.bound import Bound
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
@@ -163,6 +164,7 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
         names = found.names
         if number <= context.past.last and not (found.is_of_session and context.something_is_left):
             return _Outcome(_looked_at(context, found, _left_out(number, found, context.past)))
+        refuse_another_connector(context.spark)
         context.fencing.refuse(found)
         context.bound.refuse(found)
         before = commits.versions(context.spark, names)
