@@ -5,6 +5,7 @@ import pytest
 from sluice.tables import LogStore, key_of_name, key_of_path, lock_table_of, log_store_for, log_store_of
 
 LINK = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+OWN = {"spark.delta.logStore.class": "com.example.Own"}
 SINGLE_DRIVER = {"spark.delta.logStore.class": "io.delta.storage.S3SingleDriverLogStore"}
 ORACLES = {"spark.delta.logStore.oci.impl": "io.delta.storage.OracleCloudLogStore"}
 IBMS = {"spark.delta.logStore.cos.impl": "io.delta.storage.IBMCOSLogStore"}
@@ -57,14 +58,16 @@ def test_where_a_name_leads_is_not_known() -> None:
     ("conf", "declared", "from_files", "known_whole"),
     [
         ({}, None, LogStore.UNKNOWN, LogStore.S3_SINGLE_DRIVER),
-        ({"spark.delta.logStore.class": "com.example.Own"}, None, LogStore.UNKNOWN, LogStore.UNKNOWN),
+        (OWN, None, LogStore.UNKNOWN, LogStore.UNKNOWN),
         ({}, LogStore.SAFE, LogStore.SAFE, LogStore.SAFE),
         ({}, LogStore.S3_CONDITIONAL, LogStore.S3_CONDITIONAL, LogStore.S3_SINGLE_DRIVER),
         ({}, LogStore.S3_DYNAMODB, LogStore.S3_DYNAMODB, LogStore.S3_SINGLE_DRIVER),
         (CONDITIONAL, LogStore.S3_DYNAMODB, LogStore.S3_CONDITIONAL, LogStore.S3_CONDITIONAL),
         (DYNAMODB, LogStore.S3_CONDITIONAL, LogStore.S3_DYNAMODB, LogStore.S3_DYNAMODB),
         (SINGLE_DRIVER, LogStore.S3_CONDITIONAL, LogStore.S3_SINGLE_DRIVER, LogStore.S3_SINGLE_DRIVER),
-        (SINGLE_DRIVER, LogStore.SAFE, LogStore.SAFE, LogStore.SAFE),
+        (SINGLE_DRIVER, LogStore.SAFE, LogStore.S3_SINGLE_DRIVER, LogStore.S3_SINGLE_DRIVER),
+        (OWN, LogStore.SAFE, LogStore.SAFE, LogStore.SAFE),
+        (OWN, LogStore.S3_CONDITIONAL, LogStore.S3_SINGLE_DRIVER, LogStore.S3_SINGLE_DRIVER),
     ],
 )
 def test_a_job_whose_settings_are_all_known_is_not_believed_to_take_a_store_that_they_do_not_name(
