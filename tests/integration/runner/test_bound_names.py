@@ -156,6 +156,24 @@ def test_a_table_that_would_be_made_elsewhere_is_not(
     assert not list(warehouse(driver).glob("**/fresh"))
 
 
+def test_a_table_beside_a_view_of_its_name_is_not_made_elsewhere_either(
+    driver: SparkSession, tmp_path: Path
+) -> None:
+    text = (
+        "CREATE TEMPORARY VIEW fresh AS SELECT 1 AS id",
+        "CREATE TABLE fresh USING parquet AS SELECT 1 AS id",
+    )
+    _, message = failure(run(driver, bound(fresh=tmp_path / "fresh"), *text))
+    assert "write USING delta" in message
+    assert not list(warehouse(driver).glob("**/fresh"))
+
+
+def test_a_schema_may_be_called_like_a_format(driver: SparkSession, table: Path) -> None:
+    result = run(driver, bound(parquet__orders=table), "DELETE FROM parquet.orders WHERE id = 1")
+    assert result["outcome"] == "Succeeded", result
+    assert [commit["table"] for one in result["statements"] for commit in one["commits"]] == [f"file:{table}"]
+
+
 def test_a_name_that_nothing_is_bound_to_is_looked_up_by_the_driver(
     driver: SparkSession, table: Path
 ) -> None:

@@ -30,6 +30,7 @@ _IMPLEMENTATION = "spark.sql.catalogImplementation"
 _IN_MEMORY = "in-memory"
 _CLONES = "CloneTableStatement"
 _VIEW = "VIEW"
+_MAKES = CREATES_A_TABLE | LIKE | {_CLONES}
 
 
 class Bound:
@@ -67,7 +68,7 @@ class Bound:
         if not self._ours and not self._theirs:
             return
         for position, name in enumerate(statement.names):
-            full = self._full(name)
+            full = self._full(name, creates=position == 0 and statement.command in _MAKES)
             if full in self._ours:
                 if position == 0:
                     self._refuse_elsewhere(statement, name, self._ours[full])
@@ -132,11 +133,12 @@ class Bound:
             )
         return True
 
-    def _full(self, name: Name) -> Name:
+    def _full(self, name: Name, *, creates: bool = False) -> Name:
         """The name with its catalog and its schema, as the session completes it now."""
         manager = self._manager
         if (
             len(name) == 1
+            and not creates  # beside a temporary view of its name
             and self._spark._jsparkSession.sessionState().catalog().getTempView(name[0]).isDefined()
         ):
             return name
@@ -153,7 +155,7 @@ class Bound:
 
 def _refuse_unless_located(statement: Statement, name: Name, path: str) -> None:
     """The table is not there yet. The catalog would choose a place of its own for it."""
-    if statement.command not in CREATES_A_TABLE | LIKE | {_CLONES, "AppendData"}:
+    if statement.command not in _MAKES | {"AppendData"}:
         return  # Spark says that there is no such table
     if statement.location is None or not is_same(statement.location, path):
         raise NotAsJudgedError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _FILES_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 _DELTA_PACKAGE = "org.apache.spark.sql.delta."
 _PATH_FORMATS = ("delta", "parquet")
-"""Words before a quoted path that is a Delta table, or that CONVERT TO DELTA turns into one."""
+"""Words before a quoted path that is a Delta table, or that CONVERT TO DELTA turns into one. They may be schemas, too."""
 
 _NOT_THERE = ("DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "TABLE_OR_VIEW_NOT_FOUND")
 
@@ -90,7 +90,7 @@ def _code_of(error: AnalysisException) -> str | None:
 
 
 def _behind(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
-    if len(name) == 2 and name[0].lower() in _PATH_FORMATS:
+    if len(name) == 2 and name[0].lower() in _PATH_FORMATS and "/" in name[1]:
         name = path_name(name[1])
     plan: Any = spark.table(quoted(name))._jdf.queryExecution().analyzed()
     leaves = plan.collectLeaves()
