@@ -16,7 +16,7 @@ PER_STORE = 8
 IN_ALL = 16
 """Reads that are not overdue."""
 MOST_STUCK = 48
-"""Overdue reads beside them. If more stores than that hang together, no place is left for anybody."""
+"""Overdue reads beside them. A store that hangs has one place, so as many stores may hang together before others are held up."""
 
 _Answer = asyncio.Future[tuple[TableFacts, float]]
 """Called with the time when the read began."""
@@ -70,9 +70,11 @@ class StoreThreads:
     def is_overdue(self, key: TableKey) -> None:
         """Notes that nobody waits for the read any more: its thread, if it has one, takes no place from other stores."""
         store = store_of(key)
-        if key in self._running.get(store, ()):
+        running = self._running.get(store, set())
+        if key in running:
             self._stuck.add(key)
-        if store not in self._hanging:
+        # Where none of its reads has begun, others' reads took the time.
+        if running and store not in self._hanging:
             self._hanging.add(store)
             logger.warning(
                 "%s: its tables are not read in time; until they are, they count as unread, and their jobs wait for all jobs "
@@ -87,7 +89,7 @@ class StoreThreads:
             store, waiting = next(iter(self._waiting.items()))
             self._waiting.move_to_end(store)
             running = self._running.setdefault(store, set())
-            if len(running) >= self._per_store:
+            if len(running) >= (1 if store in self._hanging else self._per_store):
                 passed += 1
                 continue
             passed = 0

@@ -120,6 +120,39 @@ async def test_reads_that_hang_take_no_place_from_others_up_to_a_number(stores: 
     threads.close()
 
 
+async def test_a_store_that_hangs_has_one_place_and_so_leaves_others_theirs(stores: Stores) -> None:
+    threads = StoreThreads(stores.read, per_store=3, in_all=3, most_stuck=3)
+    hung = tables("hung", 9)
+    for key in hung:
+        threads.read(key)
+    await until(lambda: begun(stores, "hung") == 3)
+    for key in hung[:3]:
+        threads.is_overdue(key)
+    stores.let_go(hung[0])
+    stores.let_go(hung[1])
+    good = tables("good", 3)
+    stores.let_go(*good)
+    await asyncio.wait_for(asyncio.gather(*(threads.read(key) for key in good)), 20)
+    assert begun(stores, "hung") == 3
+    stores.let_go(*hung)
+    threads.close()
+
+
+async def test_a_store_whose_reads_only_waited_for_others_is_not_said_to_hang(
+    stores: Stores, caplog: pytest.LogCaptureFixture
+) -> None:
+    threads = StoreThreads(stores.read, per_store=1, in_all=1)
+    (slow,), (waits,) = tables("slow", 1), tables("waits", 1)
+    answers = [threads.read(slow), threads.read(waits)]
+    await until(lambda: begun(stores, "slow") == 1)
+    threads.is_overdue(waits)
+    threads.is_overdue(slow)
+    assert [record.message.partition(": ")[0] for record in caplog.records] == ["s3://slow"]
+    stores.let_go(slow, waits)
+    await asyncio.gather(*answers)
+    threads.close()
+
+
 async def test_a_store_that_hangs_is_told_once_and_again_when_it_does_not(
     stores: Stores, caplog: pytest.LogCaptureFixture
 ) -> None:
