@@ -26,11 +26,12 @@ def bound_names(
     may_be_implied = {_SPARKS_SCHEMA, default.lower()}
     found: list[tuple[str, TableKey]] = []
     implied: list[tuple[str, TableKey]] = []
-    for name in sorted(names.locations):
+    used = [name for name in names.locations if name.text.rpartition(".")[2] in spelled]
+    for name in sorted(used):
         key = names.key_of(name)
-        parts = name.text.split(".")
-        if key.is_name or parts[-1] not in spelled:
+        if key.is_name:
             continue
+        parts = name.text.split(".")
         missing = [part for part in parts if part not in spelled and part not in may_be_implied]
         if missing and "use" not in spelled:
             continue
