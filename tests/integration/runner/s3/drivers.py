@@ -72,15 +72,28 @@ class Driver:
         return Store(self._jvm, made, conf)
 
 
+@dataclass(frozen=True)
+class Text:
+    """A commit's lines, in the JVM."""
+
+    io: Any
+    reader: Any
+
+    def iterator(self) -> Any:
+        self.reader.reset()
+        return self.io.BufferedReader(self.reader).lines().iterator()
+
+
 class Store:
     def __init__(self, jvm: Any, store: Any, conf: Any) -> None:
         self._jvm = jvm
         self._store = store
         self._conf = conf
 
-    def write(self, path: str, lines: Sequence[str], *, overwrite: bool = False) -> Refusal | None:
+    def write(self, path: str, lines: Sequence[str] | Text, *, overwrite: bool = False) -> Refusal | None:
+        text = lines if isinstance(lines, Text) else self.text(lines)
         try:
-            self._store.write(self._path(path), self._iterator(lines), overwrite, self._conf)
+            self._store.write(self._path(path), text.iterator(), overwrite, self._conf)
         except Py4JJavaError as error:
             return _refusal(error)
         return None
@@ -92,9 +105,17 @@ class Store:
             return _refusal(error)
         return None
 
-    def _iterator(self, lines: Sequence[str]) -> Any:
-        java = self._jvm.java.io
-        return java.BufferedReader(java.StringReader("\n".join(lines))).lines().iterator()
+    def half_a_character(self) -> Text:
+        """A line with a lone surrogate, which Python would not send."""
+        builder = self._jvm.java.lang.StringBuilder()
+        builder.append('{"txn":"')
+        builder.appendCodePoint(0xD83D)
+        builder.append('"}')
+        return Text(self._jvm.java.io, self._jvm.org.apache.commons.io.input.CharSequenceReader(builder))
+
+    def text(self, lines: Sequence[str]) -> Text:
+        io = self._jvm.java.io
+        return Text(io, io.StringReader("\n".join(lines)))
 
     def list_from(self, path: str) -> list[str]:
         files = self._store.listFrom(self._path(path), self._conf)

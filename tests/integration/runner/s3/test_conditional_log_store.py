@@ -113,6 +113,15 @@ def test_a_commit_is_known_again_however_its_metadata_come_back(
     assert lines_in(log.folder, 0) == (THEIRS if contended else MINE)
 
 
+def test_a_commit_whose_text_no_encoding_has_is_known_again_by_what_was_written(
+    store: Store, log: Log, proxy: S3Proxy
+) -> None:
+    proxy.on("HEAD", log.key(0), without_metadata)
+    proxy.on("PUT", log.key(0), lose_reply, 1)
+    assert store.write(log.commit(0), store.half_a_character()) is None
+    assert lines_in(log.folder, 0) == ['{"txn":"?"}']
+
+
 def test_replies_that_are_lost_by_the_third_do_no_harm(store: Store, log: Log, proxy: S3Proxy) -> None:
     count = 0
 
@@ -221,9 +230,14 @@ def test_a_store_that_writes_over_what_is_there_is_refused_before_anything_is_co
     assert log.names() == []
 
 
+@pytest.mark.parametrize("by_bucket", [False, True], ids=["", "parts are for this bucket alone"])
 def test_a_store_that_keeps_the_condition_of_whole_objects_alone_gets_no_commit_in_parts(
-    store: Store, log: Log, proxy: S3Proxy
+    one_driver: Driver, log: Log, proxy: S3Proxy, by_bucket: bool
 ) -> None:
+    parts = "multipart.uploads.enabled"
+    only_here = {f"fs.s3a.{parts}": "false", f"fs.s3a.bucket.{log.bucket}.{parts}": "true"}
+    store = one_driver.store({**hadoop_settings(proxy.endpoint), **(only_here if by_bucket else {})})
+
     def ignores_the_condition(request: Request, send: Send) -> bytes:
         for file in log.folder.glob(".sluice-conditional-writes"):
             file.unlink()

@@ -151,12 +151,17 @@ final class ConditionalCreate {
         try (BufferedReader there =
                 new BufferedReader(new InputStreamReader(fs.open(path), StandardCharsets.UTF_8))) {
             for (String line : lines) {
-                if (!line.equals(there.readLine())) {
+                if (!asWritten(line).equals(there.readLine())) {
                     return false;
                 }
             }
             return there.readLine() == null;
         }
+    }
+
+    /** Half of a character, which no encoding has, was written as something else. */
+    private static String asWritten(String line) {
+        return new String(line.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
     }
 
     /** Stores ask to come again (409) where requests for one object meet. The first may still arrive: it is the same one. */

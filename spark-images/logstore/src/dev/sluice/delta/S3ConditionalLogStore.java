@@ -52,7 +52,8 @@ public class S3ConditionalLogStore extends S3SingleDriverLogStore {
         actions.forEachRemaining(all::add);
         FileSystem fs = path.getFileSystem(hadoopConf);
         refuseUnsafe(path.getParent(), fs, false);
-        if (hadoopConf.getBoolean(PARTS_ENABLED, true) && bytesOfAtMost(all) >= LEAST_PART) {
+        // The file system's own configuration has what is set for this bucket alone.
+        if (fs.getConf().getBoolean(PARTS_ENABLED, true) && bytesOfAtMost(all) >= LEAST_PART) {
             refuseUnsafe(path.getParent(), fs, true);
         }
         CommitFreeze.from(hadoopConf).holdIfFrozen(() -> String.join("\n", all));
