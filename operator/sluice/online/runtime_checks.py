@@ -90,17 +90,17 @@ def log_stores(name: str, profile: RuntimeProfile) -> Iterator[Finding]:
     """What the settings of a profile say of commits. Only what differs from store to store is told: a table that is declared
     otherwise by its policy is as its policy says."""
     if log_store_of(_FILE, profile.spark_conf) is LogStore.LINK:
-        yield ok("log store", f"{name}, file:", "LinkLogStore, which images of this project's recipe contain")
+        yield ok("log store", f"{name}, file", "LinkLogStore, which images of this project's recipe contain")
     else:
         message = "jobs on one table of a shared folder run one at a time, because Delta's own store may lose commits"
         cure = f"runtimes.{name}.sparkConf: spark.delta.logStore.file.impl: dev.sluice.delta.LinkLogStore"
-        yield warn("log store", f"{name}, file:", message, cure)
+        yield warn("log store", f"{name}, file", message, cure)
     for scheme, table in _S3.items():
         yield _on_s3(name, profile, scheme, table)
 
 
 def _on_s3(name: str, profile: RuntimeProfile, scheme: str, table: TableKey) -> Finding:
-    where, setting = f"{name}, {scheme}:", f"spark.delta.logStore.{scheme}.impl"
+    where, setting = f"{name}, {scheme}", f"spark.delta.logStore.{scheme}.impl"
     store = log_store_of(table, profile.spark_conf)
     major, minor, *_ = profile.spark_version.split(".")
     old = (int(major), int(minor)) < _WRITES_CONDITIONALLY
@@ -118,6 +118,8 @@ def _on_s3(name: str, profile: RuntimeProfile, scheme: str, table: TableKey) -> 
     if store is LogStore.S3_DYNAMODB:
         message = "S3DynamoDBLogStore: the image must contain delta-storage-s3-dynamodb, which cannot be seen from here"
         return ok("log store", where, message)
-    message = "jobs on one table of S3 run one at a time: no setting keeps the commits of two drivers apart"
+    named = profile.spark_conf.get(setting) or profile.spark_conf.get("spark.delta.logStore.class")
+    what = f"{named} is not known to keep" if named else "no setting keeps"
+    message = f"jobs on one table of S3 run one at a time: {what} the commits of two drivers apart"
     cure = "use Spark 4.2" if old else f"runtimes.{name}.sparkConf: {setting}: {S3_CONDITIONAL_LOG_STORE}"
     return warn("log store", where, message, cure)

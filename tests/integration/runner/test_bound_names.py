@@ -181,6 +181,7 @@ def test_a_name_that_nothing_is_bound_to_is_looked_up_by_the_driver(
     for name in ("sales.other", "prod.sales.other"):
         _, message = failure(run(driver, names, f"INSERT INTO {name} VALUES (1)"))
         assert "TABLE_OR_VIEW_NOT_FOUND" in message
+        assert "bind it to its path in a DeltaTablePolicy" in message
     _, message = failure(run(driver, names, "CREATE TABLE prod.sales.other (id BIGINT) USING delta"))
     assert "no policy says where it is" in message
 

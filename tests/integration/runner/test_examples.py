@@ -33,6 +33,7 @@ TABLES = {
     "shop.orders": "id BIGINT, customer BIGINT, date DATE",
     "shop.raw_orders": "id BIGINT, customer BIGINT, date DATE",
     "shops.stock": "item STRING, region STRING",
+    "web.visits": "id BIGINT, page STRING, day DATE",
 }
 ROWS = {
     "archive.orders": "(1, 7, 1.5, DATE'2026-10-05'), (2, 7, 2.5, DATE'2026-11-05')",
@@ -46,8 +47,9 @@ ROWS = {
     "shop.orders": "(1, 7, DATE'2026-11-18')",
     "shop.raw_orders": "(9, 7, DATE'2026-11-19')",
     "shops.stock": "('a', 'Berlin'), ('b', 'Hamburg')",
+    "web.visits": "(7, '/home', DATE'2026-11-16')",
 }
-PARTITIONED = {"sales.orders": "date", "shop.orders": "date", "shops.stock": "region"}
+PARTITIONED = {"sales.orders": "date", "shop.orders": "date", "shops.stock": "region", "web.visits": "day"}
 FOLDERS = {
     "incoming/orders/2026-11-19": "SELECT 9L AS id, 7L AS customer, 1.5D AS amount, DATE'2026-11-19' AS date",
     "incoming/stock/berlin": "SELECT 'c' AS item, 'Berlin' AS region",
@@ -66,10 +68,14 @@ OPERATIONS = {
     "forget-customer": ["DELETE"],
     "forget-customer-4711": ["DELETE"],
     "forget-customer-7": ["DELETE"],
+    "forget-visitor": ["DELETE"],
     "load-customers": ["WRITE"],
     "load-monday": ["WRITE"],
     "load-tuesday": ["WRITE"],
+    "load-visits-monday": ["WRITE"],
+    "load-visits-tuesday": ["WRITE"],
     "make-orders": ["CREATE TABLE"],
+    "make-visits": ["CREATE TABLE"],
     "merge-late-orders": ["MERGE"],
     "merge-orders-2026-11-19": ["MERGE"],
     "merge-shop-orders-2026-11-19": ["MERGE"],
@@ -121,6 +127,8 @@ def stand_ins(spark: SparkSession, folder: Path, text: str) -> Iterator[None]:
         spark.sql(f"CREATE DATABASE {database}")
     try:
         for name in names:
+            if f"CREATE TABLE IF NOT EXISTS lake.{name} " in text:
+                continue
             by = f"PARTITIONED BY ({PARTITIONED[name]})" if name in PARTITIONED else ""
             spark.sql(f"CREATE TABLE {name} ({TABLES[name]}) USING delta {by}")
             for _ in range(2):

@@ -39,5 +39,5 @@ def test_who_says_himself_that_he_does_not_lock_is_believed_whatever_is_declared
     assert pair_of(locked, append(declared=LogStore.S3_DYNAMODB)).together
     verdict = pair_of(locked, append(alone, declared=LogStore.S3_DYNAMODB)).first_loses
     assert (verdict.level, verdict.rule) == (Level.UNSAFE, "lost-commits")
-    behind_a_lock = append(alone, declared=LogStore.SAFE)
-    assert pair_of(behind_a_lock, behind_a_lock).together
+    called_safe = append(alone, declared=LogStore.SAFE)
+    assert pair_of(called_safe, called_safe).first_loses.level is Level.UNSAFE

@@ -33,6 +33,15 @@ def test_settings_that_keep_commits_apart_are_well_and_others_are_told_with_the_
     )
 
 
+def test_a_class_that_is_not_known_is_named() -> None:
+    conf = LINK | OURS | {"spark.delta.logStore.s3.impl": "dev.sluice.S3ConditionalLogStore"}
+    _, s3, _ = log_stores("default", RuntimeProfile(spark_version="4.2.0", spark_conf=conf))
+    assert (s3.level, s3.subject) == (Level.WARN, "default, s3")
+    assert (
+        "dev.sluice.S3ConditionalLogStore is not known to keep the commits of two drivers apart" in s3.message
+    )
+
+
 def test_each_spelling_of_s3_needs_its_own_setting() -> None:
     for name, ours in OURS.items():
         assert sorted(_levels(LINK | {name: ours})) == sorted([Level.OK, Level.OK, Level.WARN])

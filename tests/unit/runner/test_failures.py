@@ -220,6 +220,10 @@ def test_a_message_without_any_table_is_told_with_those_of_the_statement(message
             "The image has no jar for this storage",
         ),
         (java("a.b.DeltaX", "m", "DELTA_UNSUPPORTED_FEATURES_FOR_READ"), "A newer Delta wrote this table"),
+        (
+            java("o.a.s.sql.AnalysisException", "m", "TABLE_OR_VIEW_NOT_FOUND"),
+            "If it is a table's name, bind it",
+        ),
         (java("java.lang.ClassNotFoundException", "com.example.Mine"), None),
         (Link("ConnectException", "Connection refused", None, is_java=False), None),
     ],

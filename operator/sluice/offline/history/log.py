@@ -112,10 +112,16 @@ def _no_log(table: Path) -> str:
         )
     place = f"{scheme}://{rest.lstrip('/').removesuffix('/_delta_log')}"
     copied = f"./{table.parent.name if table.name == '_delta_log' else table.name}"
-    how = f"copy {place}/_delta_log"
+    then = f"sluice explain --history {copied}"
+    copies = None
     if scheme.startswith("s3"):
-        how = f'aws s3 sync s3://{place.partition("://")[2]}/_delta_log {copied}/_delta_log --exclude "*" --include "*.json"'
-    return f"{place}: only local folders are read. Copy the log, then replay the copy: {how} && sluice explain --history {copied}"
+        copies = f'aws s3 sync s3://{place.partition("://")[2]}/_delta_log {copied}/_delta_log --exclude "*" --include "*.json"'
+    if scheme == "gs":
+        copies = f"gcloud storage rsync {place}/_delta_log {copied}/_delta_log"
+    how = f"Copy the log, then replay the copy: {copies} && {then}"
+    if copies is None:
+        how = f"Copy {place}/_delta_log to {copied}/_delta_log, then replay the copy: {then}"
+    return f"{place}: only local folders are read. {how}"
 
 
 def _partition_columns(actions: list[Json]) -> tuple[str, ...] | None:

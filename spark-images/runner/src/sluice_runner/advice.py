@@ -17,12 +17,19 @@ _OTHER_COLUMNS = (
     "If the write is meant to add these columns, allow it (spec.write.schemaEvolution: true); otherwise select the "
     "columns of the table, under their names."
 )
+_NO_SUCH_NAME = (
+    "If it is a table's name, bind it to its path in a DeltaTablePolicy (table.name as the job writes it, and table.path), or "
+    "configure its catalog in the job's runtime profile."
+)
 _BY_ERROR_CLASS = {
     "DELTA_UNSUPPORTED_FEATURES_FOR_READ": _OLD_LIBRARY,
     "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE": _OLD_LIBRARY,
     "DELTA_TABLE_NOT_FOUND": (
         "There is no _delta_log: check the path. Files of another kind are read by their format, such as parquet.`/path`."
     ),
+    "TABLE_OR_VIEW_NOT_FOUND": _NO_SUCH_NAME,
+    "REQUIRES_SINGLE_PART_NAMESPACE": _NO_SUCH_NAME,
+    "SCHEMA_NOT_FOUND": _NO_SUCH_NAME,
     "PATH_NOT_FOUND": "Check the path, and that whatever writes it has run before this job.",
     "DELTA_METADATA_MISMATCH": _OTHER_COLUMNS,
     "_LEGACY_ERROR_TEMP_DELTA_0007": _OTHER_COLUMNS,
