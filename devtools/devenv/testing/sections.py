@@ -48,7 +48,12 @@ def all_sections() -> tuple[Section, ...]:
             about="modules by themselves",
             cpu_minutes=3.6,
         ),
-        _pytest("protocol", "tests/protocol", about="the model of leases, searched", cpu_minutes=1.8),
+        _pytest(
+            *("protocol", "tests/protocol"),
+            about="the model of leases, searched",
+            cpu_minutes=1.8,
+            lane=WAITING,  # which has less to do
+        ),
         _pytest(
             *("contract", "tests/contract"),
             about="conflict rules and predicates against real Spark and Delta, both versions",
