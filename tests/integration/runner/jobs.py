@@ -42,6 +42,8 @@ SMALL_SETTINGS: Mapping[str, str] = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.default.parallelism": "1",
     "spark.sql.shuffle.partitions": "1",
+    # VACUUM lists files in so many tasks: 10,000 by default, which take a minute.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.session.timeZone": "UTC",
