@@ -95,8 +95,9 @@ def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
         name, location = policy.table
         if name is None or location is None:
             continue
-        elsewhere = sorted(names.key_of(name).bound - {location.text})
-        if names.key_of(name).is_name and elsewhere:
+        key = names.key_of(name)
+        elsewhere = sorted(key.bound - {location.text})
+        if key.is_name and elsewhere:
             yield LeftOut(
                 policy.key,
                 "Ambiguous",

@@ -79,7 +79,7 @@ def log_store_for(
     """The log store, judged by the job's settings, and where they say nothing by what is declared of the table's
     writers. `all_settings`: `conf` is all that the driver will have, so that what it does not name is not taken."""
     chosen = log_store_of(table, conf)
-    if chosen in {LogStore.LINK, LogStore.S3_SINGLE_DRIVER} or chosen in _BY_SETTINGS:
+    if chosen in _BY_SETTINGS | {LogStore.LINK, LogStore.S3_SINGLE_DRIVER}:
         return chosen
     if declared in _BY_SETTINGS and (all_settings or _classes(table, conf)):
         return LogStore.S3_SINGLE_DRIVER
