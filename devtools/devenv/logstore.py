@@ -1,10 +1,10 @@
-"""Our LogStore, compiled from spark-images/logstore into one jar for both Spark pairs."""
+"""Our LogStore, compiled from spark-images/logstore for a Spark pair, as the pair's image has it."""
 
 import sys
 from pathlib import Path
 
 from devenv.cache import Cache, key_of
-from devenv.jars import ECLIPSE_COMPILER, SPARK42, ensure_jars, spark_home
+from devenv.jars import ECLIPSE_COMPILER, SparkPair, ensure_jars, spark_home
 from devenv.java import Java
 from devenv.processes import Argument, run
 from devenv.progress import step
@@ -15,21 +15,22 @@ BUILD = FOLDER / "build.py"
 JAR = "sluice-logstore.jar"
 
 
-def ensure_logstore(cache: Cache, java: Java) -> Path:
+def ensure_logstore(cache: Cache, java: Java, pair: SparkPair) -> Path:
     """The jar."""
     files = sorted(FOLDER.rglob("*.java"))
     names = (str(file.relative_to(FOLDER)) for file in files)
-    key = key_of(SPARK42.delta.coordinates, BUILD, *names, *files)
-    return cache.ensure("logstore", key, lambda folder: _build(cache, java, folder)) / JAR
+    key = key_of(pair.delta.coordinates, BUILD, *names, *files)
+    name = f"logstore-{pair.environment}"
+    return cache.ensure(name, key, lambda folder: _build(cache, java, pair, folder)) / JAR
 
 
-def _build(cache: Cache, java: Java, folder: Path) -> None:
-    delta = ensure_jars(cache, SPARK42.delta, java)[0].parent
-    with step(f"Compiling {JAR}"):
+def _build(cache: Cache, java: Java, pair: SparkPair, folder: Path) -> None:
+    delta = ensure_jars(cache, pair.delta, java)[0].parent
+    with step(f"Compiling {JAR} for Spark {pair.delta.spark}"):
         run(
             [
                 *(sys.executable, BUILD, "--jar", folder / JAR),
-                *("--class-path", spark_home(cache, SPARK42) / "jars", delta),
+                *("--class-path", spark_home(cache, pair) / "jars", delta),
                 *("--", *_compiler(cache, java)),
             ],
             cache.log("logstore"),

@@ -103,4 +103,4 @@ def _spark(store: Cache, pair: SparkPair) -> SparkTools:
     java = ensure_java(store)
     environment = ensure_environment(store, pair.environment)
     jars = ensure_jars(store, pair.delta, java)
-    return SparkTools(environment, java, jars, ensure_logstore(store, java))
+    return SparkTools(environment, java, jars, ensure_logstore(store, java, pair))

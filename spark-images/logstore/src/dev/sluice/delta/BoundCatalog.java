@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -114,19 +115,22 @@ public final class BoundCatalog extends DeltaCatalog {
     @Override
     public StagedTable stageCreate(
             Identifier table, Column[] columns, Transform[] partitions, Map<String, String> properties) {
-        return super.stageCreate(madeAt(table), columns, partitions, madeThere(table, properties));
+        Map<String, String> there = madeThere(table, properties);
+        return staged(() -> super.stageCreate(madeAt(table), columns, partitions, there));
     }
 
     @Override
     public StagedTable stageReplace(
             Identifier table, Column[] columns, Transform[] partitions, Map<String, String> properties) {
-        return super.stageReplace(madeAt(table), columns, partitions, madeThere(table, properties));
+        Map<String, String> there = madeThere(table, properties);
+        return staged(() -> super.stageReplace(madeAt(table), columns, partitions, there));
     }
 
     @Override
     public StagedTable stageCreateOrReplace(
             Identifier table, Column[] columns, Transform[] partitions, Map<String, String> properties) {
-        return super.stageCreateOrReplace(madeAt(table), columns, partitions, madeThere(table, properties));
+        Map<String, String> there = madeThere(table, properties);
+        return staged(() -> super.stageCreateOrReplace(madeAt(table), columns, partitions, there));
     }
 
     @Override
@@ -197,6 +201,15 @@ public final class BoundCatalog extends DeltaCatalog {
     @SuppressWarnings("unchecked")
     private static <E extends Throwable> E unchecked(Throwable error) throws E {
         throw (E) error;
+    }
+
+    /** Of a Spark whose interface has these methods itself, they declare exceptions; Delta's own declare none. */
+    private static StagedTable staged(Callable<StagedTable> stage) {
+        try {
+            return stage.call();
+        } catch (Exception error) {
+            throw BoundCatalog.<RuntimeException>unchecked(error);
+        }
     }
 
     private Identifier madeAt(Identifier table) {
