@@ -21,6 +21,7 @@ from devenv.images import (
     compressed,
     ensure_image,
     megabytes,
+    spark_image,
 )
 from devenv.toolchain import cache
 from sluice.api.base import Json
@@ -55,26 +56,33 @@ total = rows.rdd.map(lambda row: row.id).sum()
 print("written", total, rows.first().text, spark._jvm.System.getProperty("user.name"), pwd.getpwuid(os.getuid()).pw_name)
 """
 FILE_SYSTEMS = """
+import re
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.getOrCreate()
 java, settings = spark._jvm, spark._jsc.hadoopConfiguration()
 files = java.org.apache.hadoop.fs.FileSystem
 for scheme in ("s3", "s3a", "abfs", "abfss", "gs"):
-    found = files.getFileSystemClass(scheme, settings)
+    try:
+        found = files.getFileSystemClass(scheme, settings)
+    except Py4JJavaError as error:
+        print("lacks", scheme, re.search("ClassNotFound|UnsupportedFileSystem", error.java_exception.toString())[0])
+        continue
     # Linked and made, so that what it needs at once is there, too.
     made = java.org.apache.hadoop.util.ReflectionUtils.newInstance(found, settings)
     print("stores", scheme, made.getClass().getName())
-for location in ("s3://lake/t", "s3a://lake/t"):
-    opened = java.org.apache.hadoop.fs.Path(location).getFileSystem(settings)
-    print("opens", opened.getUri().toString())
+    if scheme in ("s3", "s3a"):
+        print("opens", java.org.apache.hadoop.fs.Path(f"{scheme}://lake/t").getFileSystem(settings).getUri().toString())
+    if scheme == "abfss":
+        azure = java.org.apache.hadoop.fs.azurebfs.AbfsConfiguration(settings, "lake.dfs.core.windows.net")
+        print("key", azure.getStorageAccountKey())
 """
 KEYS = (
     *("--conf", "spark.hadoop.fs.s3a.access.key=a", "--conf", "spark.hadoop.fs.s3a.secret.key=b"),
     *("--conf", "spark.hadoop.fs.s3a.endpoint.region=eu-west-1"),
+    *("--conf", "'spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net=${env.ACCOUNT_KEY}'"),
 )
-HADOOPS_OWN = "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"
-GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
-"""Hadoop has a gs: of its own from 3.5 on, which goes with Spark 4.2."""
+AZURE_KEY = "a2V5"
 TWICE = """
 import collections, pathlib, sys, zipfile
 jars = collections.defaultdict(set)
@@ -99,6 +107,18 @@ SPARKS = pytest.mark.parametrize(
     ids=lambda it: it.name,
 )
 """The pair of versions that runs in each run, and the one that --long builds and runs as well."""
+S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+SCHEMES = {
+    "aws": {"s3": S3A, "s3a": S3A},
+    "azure": {
+        "abfs": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
+        "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
+    },
+    "gcs": {"gs": "org.apache.hadoop.fs.gs.GoogleHadoopFileSystem"},
+}
+"""What serves the locations of each store, by their scheme."""
+GOOGLES = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
+"""Hadoop has a gs: of its own from 3.5 on, which goes with Spark 4.2."""
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +154,7 @@ def run(kubernetes: Any, images: dict[str, Image]) -> Iterator[Run]:
             "name": "it",
             "image": images[recipe.name].name,
             "imagePullPolicy": "Never",
-            "args" if recipe in (SPARK, SPARK35) else "command": list(command),
+            "args" if recipe.containerfile == SPARK.containerfile else "command": list(command),
             "env": [
                 {
                     "name": "SPARK_DRIVER_BIND_ADDRESS",
@@ -215,16 +235,36 @@ def test_a_driver_writes_a_delta_table(run: Run, recipe: Recipe, user: int | Non
 
 @SPARKS
 def test_a_driver_has_the_file_system_of_every_store(run: Run, recipe: Recipe) -> None:
-    output = run(f"{recipe.name}-stores", recipe, "sh", "-c", driven(FILE_SYSTEMS, *KEYS))
-    assert dict(told(output, "stores")) == {
-        "s3": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-        "s3a": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-        "abfs": "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
-        "abfss": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
-        "gs": HADOOPS_OWN if recipe is SPARK else GOOGLES,
-    }
-    opened = [location for (location,) in told(output, "opens")]
-    assert opened == ["s3://lake", "s3a://lake"]
+    stores, lacking = stores_of(run, recipe)
+    others = {} if recipe is SPARK else {"gs": GOOGLES}
+    assert stores == {**SCHEMES["aws"], **SCHEMES["azure"], **SCHEMES["gcs"], **others}
+    assert lacking == set()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("chosen", [(), ("aws",), ("azure",), ("gcs",), ("aws", "gcs")], ids="-".join)
+def test_a_driver_has_the_file_systems_of_the_stores_that_were_chosen(
+    run: Run, chosen: tuple[str, ...]
+) -> None:
+    recipe = spark_image("-".join(("spark", *chosen)) + "-only", "4.2", STORES=" ".join(chosen))
+    stores, lacking = stores_of(run, recipe)
+    assert stores == {scheme: name for store in chosen for scheme, name in SCHEMES[store].items()}
+    every = {scheme for schemes in SCHEMES.values() for scheme in schemes}
+    assert lacking == every - set(stores)
+
+
+def stores_of(run: Run, recipe: Recipe) -> tuple[dict[str, str], set[str]]:
+    """The classes of a driver's file systems by scheme, and the schemes that it has none for. Those of S3 are opened, and Azure's
+    is asked for the key that it found in the environment."""
+    script = f"export ACCOUNT_KEY={AZURE_KEY}\n{driven(FILE_SYSTEMS, *KEYS)}"
+    output = run(f"{recipe.name}-stores", recipe, "sh", "-c", script)
+    stores = dict(told(output, "stores"))
+    assert [location for (location,) in told(output, "opens")] == [
+        f"{scheme}://lake" for scheme in ("s3", "s3a") if scheme in stores
+    ]
+    assert [key for (key,) in told(output, "key")] == [AZURE_KEY for scheme in stores if scheme == "abfss"]
+    return stores, {scheme for scheme, _ in told(output, "lacks")}
 
 
 @SPARKS

@@ -1,5 +1,6 @@
 """DeltaTablePolicy: what one table should be, and how writes to it are admitted."""
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -191,6 +192,10 @@ Features = Annotated[
 Namespaces = Annotated[tuple[NamespaceName, ...], Field(max_length=256), Checked(NOT_EMPTY, EACH_ONCE)]
 
 
+_SCHEME, _S3 = "^[a-zA-Z][a-zA-Z0-9+.-]*:", "(?i)^s3[an]?:"
+"""A path without a scheme may lead to S3, too."""
+
+
 class DeltaTablePolicySpec(Model):
     """One table: facts about it that are checked against its log, what it should be, and how writes to it are
     admitted."""
@@ -237,6 +242,17 @@ class DeltaTablePolicySpec(Model):
             "!has(self.partitionBy) || size(self.partitionBy) == 0 || !has(self.clusterBy) || size(self.clusterBy) == 0",
             "a table is partitioned or clustered, not both: remove partitionBy or clusterBy",
             lambda spec: not (spec.partition_by and spec.cluster_by),
+        ),
+        Validation(
+            "!has(self.logStore) || self.logStore == 'Safe' || !has(self.table.path) "
+            f"|| !self.table.path.matches('{_SCHEME}') || self.table.path.matches('{_S3}')",
+            "logStore names a log store of S3, and table.path is in another store: remove logStore, or correct the path",
+            lambda spec: (
+                spec.log_store in (None, LogStoreKind.SAFE)
+                or spec.table.path is None
+                or re.match(_SCHEME, spec.table.path) is None
+                or re.match(_S3, spec.table.path) is not None
+            ),
         ),
     )
 
