@@ -86,6 +86,9 @@ RESOURCES = (
             Column("Reason", ".status.reason", "State in one word."),
             Column("Enforcement", ".spec.enforcement", "Observe or Enforce."),
             AGE,
+            Column(
+                "Catalog-Name", ".spec.table.name", "The catalog name that leads to the table.", wide=True
+            ),
             Column("Message", ".status.message", "State in a sentence.", wide=True),
         ),
     ),

@@ -9,7 +9,13 @@ from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short
 from sluice.tables.catalog_managed import as_managed
 from sluice.tables.identity import TableKey
 from sluice.tables.store_troubles import StoreTrouble, explained, own_words, trouble_of
-from sluice.tables.unsigned import NoAnswerError, is_of_a_store, own_endpoint, region_of
+from sluice.tables.unsigned import (
+    NoAnswerError,
+    empty_endpoint,
+    is_of_a_store,
+    own_endpoint,
+    region_of,
+)
 
 READ_ERRORS = (DeltaError, OSError, ValueError)
 """What delta-rs raises."""
@@ -44,6 +50,11 @@ def open_table(table: TableKey, address: str) -> DeltaTable:
 
 
 def _opened(table: TableKey, address: str) -> DeltaTable:
+    empty = empty_endpoint() if table.text.startswith("s3:") else None
+    if empty is not None:  # at which delta-rs panics
+        raise LogUnreadableError(
+            f"{StoreTrouble.NO_STORE}: {empty} is set, and empty: remove it, or name the endpoint"
+        )
     bucket = bucket_of(table)
     with _lock:
         region = _regions.get(bucket)

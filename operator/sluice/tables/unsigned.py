@@ -29,6 +29,11 @@ def own_endpoint() -> str | None:
     return next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), None)
 
 
+def empty_endpoint() -> str | None:
+    """The name of a variable that names no endpoint, and is set all the same."""
+    return next((name for name in _ENDPOINTS if os.environ.get(name) == ""), None)
+
+
 def region_of(bucket: str) -> str | None:
     """Returns the bucket's region; None if its store doesn't say."""
     try:

@@ -26,6 +26,7 @@ def test_the_other_pair_of_versions_behaves_alike(tmp_path: Path) -> None:
     run = subprocess.run(
         [
             *(python, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-o", "addopts="),
+            *("-o", "markers=long: runs here in any case\ntimeout: of the other runs"),
             *("--confcutdir", str(HERE), "--basetemp", str(tmp_path / "base")),
             *(str(HERE / name) for name in TESTS),
         ],

@@ -59,6 +59,11 @@ WRONG = {
     "the secret": ({"AWS_SECRET_ACCESS_KEY": "wrong"}, "CredentialsRefused", "restarted"),
     "the key": ({"AWS_ACCESS_KEY_ID": "nobody"}, "CredentialsRefused", "restarted"),
     "plain http": ({"AWS_ALLOW_HTTP": "false"}, "PlainHttp", "AWS_ALLOW_HTTP=true"),
+    "an empty endpoint": (
+        {"AWS_ENDPOINT_URL_S3": ""},
+        "NoStore",
+        "AWS_ENDPOINT_URL_S3 is set, and empty: remove it",
+    ),
 }
 
 
