@@ -20,6 +20,7 @@ from integration.runner.jobs import (
     run_sql,
     sql,
     statements,
+    store_settings,
     submit,
 )
 
@@ -225,7 +226,7 @@ def test_a_driver_puts_the_gate_in_front_of_its_log_store(
     spark: SparkSession, table: Path, tmp_path: Path, store: str | None
 ) -> None:
     spark.sql(f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('a' = 'b')")
-    settings = {**DELTA_SETTINGS, "spark.driver.extraClassPath": class_path()}
+    settings = {**DELTA_SETTINGS, "spark.driver.extraClassPath": class_path(), **store_settings()}
     if store is None:
         del settings["spark.delta.logStore.file.impl"]
     document = plan(
