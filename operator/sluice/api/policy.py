@@ -192,7 +192,7 @@ Features = Annotated[
 Namespaces = Annotated[tuple[NamespaceName, ...], Field(max_length=256), Checked(NOT_EMPTY, EACH_ONCE)]
 
 
-_SCHEME, _S3 = "^[a-zA-Z][a-zA-Z0-9+.-]*:", "(?i)^s3[an]?:"
+_MAY_BE_ON_S3 = "(?i)^(/|s3[an]?:)"
 """A path without a scheme may lead to S3, too."""
 
 
@@ -245,13 +245,12 @@ class DeltaTablePolicySpec(Model):
         ),
         Validation(
             "!has(self.logStore) || self.logStore == 'Safe' || !has(self.table.path) "
-            f"|| !self.table.path.matches('{_SCHEME}') || self.table.path.matches('{_S3}')",
+            f"|| self.table.path.matches('{_MAY_BE_ON_S3}')",
             "logStore names a log store of S3, and table.path is in another store: remove logStore, or correct the path",
             lambda spec: (
                 spec.log_store in (None, LogStoreKind.SAFE)
                 or spec.table.path is None
-                or re.match(_SCHEME, spec.table.path) is None
-                or re.match(_S3, spec.table.path) is not None
+                or re.match(_MAY_BE_ON_S3, spec.table.path) is not None
             ),
         ),
     )
