@@ -339,8 +339,9 @@ class DeltaWriteJobSpec(Model):
     or an earlier statement creates it."""
     run_key: RunKey | None = None
     """Names one logical run, such as orders/2026-11-19: within the namespace the same run key never takes effect
-    twice, even when GitOps creates a finished job again. A job with the same key and another spec fails as
-    RunKeyReused. Absent: the job's uid, so that each job is a run of its own."""
+    twice on a table, even when GitOps creates a finished job again: that one ends as AlreadyCommitted, or does what
+    was left. Jobs with the same key run one after another. One whose work (sql, write, parameters, writes) is another
+    fails as RunKeyReused if they share a table. Absent: the job's uid, so that each job is a run of its own."""
     priority: Annotated[Int32, bounded_int(-1000, 1000)] = 0
     """Among waiting jobs that conflict with one another the highest goes first; -1000 to 1000, by default 0. A job
     that has waited longer than its table's policy says in admission.ageAfter (not supported yet) goes ahead of any
@@ -370,6 +371,11 @@ class DeltaWriteJobSpec(Model):
             "!has(self.application) || has(self.footprint)",
             "application needs footprint: declare which tables it writes, Sluice cannot read that from the template",
             lambda spec: spec.application is None or spec.footprint is not None,
+        ),
+        Validation(
+            "!has(self.runKey) || !has(self.write) || !has(self.write.txnAppId)",
+            "set runKey or write.txnAppId, not both: Delta knows a run by one id, and a run key is one",
+            lambda spec: spec.run_key is None or spec.write is None or spec.write.txn_app_id is None,
         ),
     )
 

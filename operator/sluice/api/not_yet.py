@@ -43,10 +43,6 @@ JOBS_REFUSED_FOR = (
     NotYet("stream", _OTHER_WORK),
     NotYet("application", _OTHER_WORK),
     NotYet(
-        "runKey",
-        "this version of Sluice does not remember run keys, so a job that is created again would run again: remove the field",
-    ),
-    NotYet(
         "retry",
         "this version of Sluice does not run a failed job again; remove it, or set limit: 0",
         unless="limit: 0",

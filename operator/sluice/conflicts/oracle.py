@@ -19,7 +19,14 @@ NOT_KNOWN = Verdict(
     "not-known",
     "it is no longer known what it does there: it was edited or deleted after it began, or it cannot be read",
 )
-WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN)
+SAME_RUN = Verdict(
+    Level.WILL,
+    "same-run",
+    "both have the same run key: once one of them has ended, the other does what is left",
+    "ConcurrentTransactionException",
+    "give them different run keys, unless they are one run",
+)
+WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN, SAME_RUN)
 """All verdicts for which no rule is asked."""
 
 
@@ -86,7 +93,8 @@ def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
 
 def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verdict]:
     """The worst that the winner's commits can do to the loser, over all their statements."""
-    found, table = OTHER_TABLES, loser.tables[0].table
+    same_run = loser.run is not None and loser.run == winner.run
+    found, table = SAME_RUN if same_run else OTHER_TABLES, loser.tables[0].table
     for race in _races(loser, winner):
         verdict = judge(race)
         if found is OTHER_TABLES or verdict.level > found.level:

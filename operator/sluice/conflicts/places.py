@@ -15,7 +15,7 @@ from sluice.footprint.model import JobFootprint, Metadata, TableFootprint
 from sluice.tables import TableKey
 from sluice.tables.identity import Seen
 
-EDITION = 1
+EDITION = 2
 """The edition of what the numbers mean: raise it with every change, because leaders of other versions have written
 numbers down."""
 _BYTES = 6
@@ -50,7 +50,7 @@ def places_of(job: JobFootprint) -> Places:
         return EVERYWHERE
     asks: set[str] = set()
     stands = {_ALL_JOBS}
-    for found in (_written(job), _columns(job), _streamed(job), _vacuumed(job), _by_logs(job)):
+    for found in (_written(job), _columns(job), _streamed(job), _vacuumed(job), _by_logs(job), _run(job)):
         for looks_there, stands_there in found:
             asks |= looks_there
             stands |= stands_there
@@ -64,6 +64,11 @@ def _written(job: JobFootprint) -> Iterator[Seen]:
             yield _in("i", "i", _one(footprint.table_id))
         if footprint.checkpoint is not None:
             yield _in("c", "c", TableKey(footprint.checkpoint).seen)
+
+
+def _run(job: JobFootprint) -> Iterator[Seen]:
+    if job.run is not None:
+        yield _in("r", "r", _one(job.run))
 
 
 def _columns(job: JobFootprint) -> Iterator[Seen]:

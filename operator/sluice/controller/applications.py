@@ -234,11 +234,13 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
         job.spec,
         job.profile,
         run_key=job.run_key,
-        spec_hash=attempt.hash,
+        spec_hash=job.work_hash,
         attempt=attempt.number,
         token=attempt.token,
         touched=job.footprint.tables,
         names=job.names,
+        run=job.footprint.run,
+        first_token=min(one.token for one in (*job.status.attempts, attempt)),
     )
     return AttemptRun(
         namespace=job.namespace,

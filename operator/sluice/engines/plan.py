@@ -17,6 +17,8 @@ from sluice.predicates import is_told_in, to_sql
 from sluice.tables import Names, TableKey
 
 PLAN_VERSION = 2
+_RUN_KEYS = "sluice/run/"
+"""What an id of a run begins with, by which Delta knows it."""
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
 """The environment variable that tells the runner its application: its report and its driver's pod are called after it."""
 _TIME_ZONE = "spark.sql.session.timeZone"
@@ -36,8 +38,11 @@ def plan_for(
     token: int,
     touched: Sequence[TableFootprint] = (),
     names: Names | None = None,
+    run: str | None = None,
+    first_token: int | None = None,
 ) -> dict[str, Any]:
-    """`touched`: what the job was judged to touch, by which the runner looks at its commits. `names`: where names led then."""
+    """`touched`: what the job was judged to touch, by which the runner looks at its commits. `names`: where names led then.
+    `run`: the run to which the job belongs, if that may have other jobs. `first_token`: that of the job's first attempt."""
     plan: dict[str, Any] = {
         "version": PLAN_VERSION,
         "job": job,
@@ -76,6 +81,13 @@ def plan_for(
         is_declared = spec.footprint is not None
         zone = profile.spark_conf.get(_TIME_ZONE)
         plan["touched"] = [_touched(footprint, zone, is_declared=is_declared) for footprint in touched]
+    if run is not None:
+        plan["run"] = {
+            "appId": f"{_RUN_KEYS}{run}",
+            "closes": True,
+            "firstToken": token if first_token is None else first_token,
+            "tables": [_target(key) for key in dict.fromkeys(footprint.table for footprint in touched)],
+        }
     bound = _names(spec, texts, names or Names(), profile.spark_conf)
     if bound:
         plan["names"] = bound
@@ -94,15 +106,18 @@ def _names(
 def _touched(footprint: TableFootprint, zone: str | None, *, is_declared: bool) -> dict[str, Any]:
     """The runner understands conditions by the settings that the job begins with: what is told by another zone's clocks,
     which a statement has set, is left out."""
-    key = footprint.table
-    table = {"name": key.text} if key.is_name else {"path": _as_written(key)}
     # What is declared is declared of the job as a whole.
-    found: dict[str, Any] = {"statement": None if is_declared else footprint.statement, "table": table}
+    statement = None if is_declared else footprint.statement
+    found: dict[str, Any] = {"statement": statement, "table": _target(footprint.table)}
     for name, region in (("adds", footprint.adds), ("removes", footprint.removes)):
         condition = to_sql(region)
         if not region.is_everything and len(condition) <= _LONGEST_CONDITION and is_told_in(region, zone):
             found[name] = condition
     return found
+
+
+def _target(key: TableKey) -> dict[str, str]:
+    return {"name": key.text} if key.is_name else {"path": _as_written(key)}
 
 
 def _as_written(key: TableKey) -> str:

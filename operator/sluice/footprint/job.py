@@ -17,6 +17,7 @@ from sluice.footprint.model import (
     TableFootprint,
 )
 from sluice.footprint.promise import promised
+from sluice.footprint.run_keys import run_of
 from sluice.footprint.sources import NO_SOURCES, Sources, together
 from sluice.footprint.sql.known import Version, version_of
 from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
@@ -47,12 +48,13 @@ def footprint_of(
     spark_version: str | None = None,
     texts: Texts | None = None,
     has_all_settings: bool = False,
+    namespace: str = "",
 ) -> JobFootprint:
     """Returns the job's footprint. `spark_conf` and the versions are what the job will run with, including its
     runtime profile. `facts` are about the tables that it writes, `sources` about those that it selects from, each
     under the one key that `names` gives it. `has_all_settings`: a runtime profile has been asked, and the driver will
-    have no others. `texts` are the spec's, as `texts_of` returns them; they cache what was
-    read, so that nothing is read twice when facts change."""
+    have no others. `namespace` is the job's own: run keys are of one. `texts` are the spec's, as `texts_of` returns
+    them; they cache what was read, so that nothing is read twice when facts change."""
     refuse_settings(spark_conf)
     settings = Settings.of(spark_conf, _spark(spec, spark_version))
     facts, names = facts or {}, names or Names()
@@ -93,6 +95,7 @@ def footprint_of(
         streams_surely=spec.stream is not None and is_delta(spec.stream.source),
         reads=reads,
         ids_of_sources=around.ids_of(read),
+        run=run_of(spec, namespace, texts.values(), facts),
     )
     refuse_folders_elsewhere(
         spark_conf, (*found.keys, *found.streams_from, *found.reads.tables, *_checkpoints(spec))

@@ -183,6 +183,8 @@ class JobFootprint:
     """Tables that it reads but does not write."""
     ids_of_sources: Mapping[TableKey, str] = field(default_factory=dict, compare=False, repr=False)
     """Ids of the tables that it reads, where their logs were read."""
+    run: str | None = None
+    """The namespace and the run key of a run that may have other jobs; None if the job is a run of its own."""
 
     @cached_property
     def fingerprint(self) -> bytes:

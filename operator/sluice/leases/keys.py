@@ -35,7 +35,9 @@ class Keys:
     @property
     def all(self) -> list[str]:
         """All keys, in the order in which the scripts number them."""
-        counter, versions, builder = (f"{self.prefix}:{name}" for name in ("counter", "versions", "builder"))
+        counter, versions, builder, rights = (
+            f"{self.prefix}:{name}" for name in ("counter", "versions", "builder", "rights")
+        )
         return [
             self.epoch,
             counter,
@@ -45,4 +47,5 @@ class Keys:
             self.installation,
             self.beat,
             self.adopted,
+            rights,
         ]

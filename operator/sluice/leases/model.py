@@ -41,13 +41,22 @@ class Lease:
     tables: tuple[str, ...]
     reads: tuple[str, ...] | None = None
     """Tables that it only reads, under the keys that they had when it was granted; None if they may be any."""
+    run: str | None = None
+    """The run to which its job belongs, if that may have other jobs: one of them at a time."""
 
     @property
     def holder(self) -> str:
         return f"{self.uid}/{self.attempt}"
 
+    @property
+    def rights(self) -> tuple[str, ...]:
+        """What one holder alone may have, whatever it touches."""
+        return () if self.run is None else (f"run {self.run}",)
+
     def to_json(self) -> str:
-        return json.dumps(vars(self), separators=(",", ":"), sort_keys=True)
+        """Its record. A job without a run key has the one that operators wrote before there were run keys."""
+        fields = {name: value for name, value in vars(self).items() if name != "run" or value is not None}
+        return json.dumps(fields, separators=(",", ":"), sort_keys=True)
 
     @staticmethod
     def from_json(text: str) -> "Lease":
@@ -58,12 +67,12 @@ class Lease:
 
 def _read(text: str) -> Lease:
     fields = json.loads(text)
-    if not isinstance(fields, dict) or {*fields} - {"reads"} != {*_TYPES}:
+    if not isinstance(fields, dict) or {*fields} - {"reads", "run"} != {*_TYPES}:
         raise ValueError("not the fields of a lease")
     if not all(type(fields[name]) is type_ for name, type_ in _TYPES.items()):
         raise ValueError("not the types of a lease's fields")
     reads = fields.get("reads")
-    own = [fields["uid"], fields["hash"], fields["job"]]
+    own = [fields["uid"], fields["hash"], fields["job"], fields.get("run", "")]
     if not (_are_texts(own) and _are_texts(fields["tables"]) and (reads is None or _are_texts(reads))):
         raise ValueError("not the texts of a lease's fields")
     return Lease(

@@ -7,8 +7,8 @@ request that got no answer), so each is idempotent.
 A table's version is a hash of its history: each grant and each release makes a new one from the old one and its own request.
 So equal versions have the same history, and the leader knows beforehand which version it will leave.
 
-KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted. A lease is kept as lines: its token as epoch and
-counter, the request that it was granted to, its record; and how far its holder reaches, if that is known.
+KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted, rights. A lease is kept as lines: its token as epoch
+and counter, the request that it was granted to, its record; and how far its holder reaches, if that is known.
 """
 
 _INSTALLATION_IS_MINE = """
@@ -27,8 +27,8 @@ end
 """
 )
 
-# ARGV: epoch, installation, holder, request, record, then table and version in turn, as the leader left it. Returns the token.
-# The same request gives the same token again; another one for the same holder is refused.
+# ARGV: epoch, installation, holder, request, record, how many rights, the rights, then table and version in turn, as the leader
+# left it. Returns the token. The same request gives the same token again; another one for the same holder is refused.
 GRANT = (
     _EPOCH_IS_MINE
     + """
@@ -40,13 +40,23 @@ if held then
   end
   return {'GRANTED', token}
 end
-for i = 6, #ARGV, 2 do
+local tables = 7 + tonumber(ARGV[6])
+for i = tables, #ARGV, 2 do
   local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
   if version ~= ARGV[i + 1] then
     return {'STALE', ARGV[i], version}
   end
 end
-for i = 6, #ARGV, 2 do
+for i = 7, tables - 1 do
+  local holder = redis.call('HGET', KEYS[9], ARGV[i])
+  if holder then
+    return {'HELD', ARGV[i], holder}
+  end
+end
+for i = 7, tables - 1 do
+  redis.call('HSET', KEYS[9], ARGV[i], ARGV[3])
+end
+for i = tables, #ARGV, 2 do
   redis.call('HSET', KEYS[3], ARGV[i], redis.sha1hex(ARGV[i + 1] .. ' ' .. ARGV[4]))
 end
 local token = ARGV[1] .. ' ' .. redis.call('INCR', KEYS[2])
@@ -55,17 +65,23 @@ return {'GRANTED', token}
 """
 )
 
-# ARGV: epoch, installation, holder, token, then the tables. Returns the tables' versions after it.
+# ARGV: epoch, installation, holder, token, how many rights, the rights, then the tables. Returns the tables' versions after it.
 RELEASE = (
     _EPOCH_IS_MINE
     + """
 local held = redis.call('HGET', KEYS[4], ARGV[3])
 local released = held and string.match(held, '^([^\\n]*)\\n') == ARGV[4]
+local tables = 6 + tonumber(ARGV[5])
 if released then
   redis.call('HDEL', KEYS[4], ARGV[3])
+  for i = 6, tables - 1 do
+    if redis.call('HGET', KEYS[9], ARGV[i]) == ARGV[3] then
+      redis.call('HDEL', KEYS[9], ARGV[i])
+    end
+  end
 end
 local answer = {'RELEASED'}
-for i = 5, #ARGV do
+for i = tables, #ARGV do
   local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
   if released then
     version = redis.sha1hex(version .. ' ' .. ARGV[4])
@@ -77,7 +93,8 @@ return answer
 """
 )
 
-# ARGV: new epoch, installation, builder, the leader's beat, then holder, value, and so on. Only a higher epoch may take over;
+# ARGV: new epoch, installation, builder, the leader's beat, how many rights, then right, holder, and so on, then holder, value,
+# and so on. Only a higher epoch may take over;
 # the same one only if the same request came twice, which must not undo what was granted since. Redis belongs to whoever
 # rebuilds first.
 REBUILD = (
@@ -90,8 +107,12 @@ end
 if epoch >= tonumber(ARGV[1]) then
   return {'EPOCH', tostring(epoch)}
 end
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[8])
-for i = 5, #ARGV, 2 do
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[9])
+local holders = 6 + 2 * tonumber(ARGV[5])
+for i = 6, holders - 1, 2 do
+  redis.call('HSET', KEYS[9], ARGV[i], ARGV[i + 1])
+end
+for i = holders, #ARGV, 2 do
   redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 1])
 end
 redis.call('SET', KEYS[5], ARGV[3])

@@ -33,6 +33,10 @@ class StaleError(ForgottenError):
     """A table's history isn't the one that this leader left."""
 
 
+class TakenError(ForgottenError):
+    """What only one may hold has another holder: this leader, or Redis, knows of it, and whoever asked did not."""
+
+
 class OtherInstallationError(Exception):
     """Redis keeps the leases of another installation, which may still run."""
 
@@ -80,6 +84,8 @@ class LeaseStore:
         self._held: dict[str, _Held] = {}
         self._holders: dict[str, dict[str, Lease]] = {}
         """The same leases by their jobs' uids."""
+        self._rights: dict[str, str] = {}
+        """The holders of what only one may hold."""
         self._learned: dict[str, None] = {}
         """Holders whose reach Redis has not been told yet."""
         self._run_id = ""
@@ -123,9 +129,13 @@ class LeaseStore:
         lease = held.grant.lease
         self._held[lease.holder] = held
         self._holders.setdefault(lease.uid, {})[lease.holder] = lease
+        self._rights |= dict.fromkeys(lease.rights, lease.holder)
 
     def _drop(self, lease: Lease) -> None:
         del self._held[lease.holder]
+        for right in lease.rights:
+            if self._rights[right] == lease.holder:
+                del self._rights[right]
         del self._holders[lease.uid][lease.holder]
         if not self._holders[lease.uid]:
             del self._holders[lease.uid]
@@ -145,7 +155,13 @@ class LeaseStore:
     async def rebuild(self, epoch: int, grants: Iterable[Grant], *, beat: int = 0) -> None:
         """Replaces the whole table in one step, for a new epoch."""
         held = [_Held(grant, self._request(grant.lease, {})) for grant in grants]
-        arguments: list[str | int] = [uuid4().hex, beat]
+        rights = [
+            part
+            for one in held
+            for right in one.grant.lease.rights
+            for part in (right, one.grant.lease.holder)
+        ]
+        arguments: list[str | int] = [uuid4().hex, beat, len(rights) // 2, *rights]
         for one in held:
             lease = one.grant.lease
             record = _record(lease, one.grant.reach)
@@ -156,7 +172,7 @@ class LeaseStore:
         self._epoch = epoch
         self._versions = {}
         self._last_token = 0
-        self._held, self._holders, self._learned = {}, {}, {}
+        self._held, self._holders, self._rights, self._learned = {}, {}, {}, {}
         for one in held:
             self._note(one)
         self._run_id = await self._current_run_id()
@@ -175,12 +191,15 @@ class LeaseStore:
     async def grant(self, lease: Lease, reach: Reach | None = None) -> Grant:
         """Grants the lease. It is idempotent: asking again for the same attempt with the same hash, while nothing else was
         granted or released on its tables, gives the same token."""
+        for right in lease.rights:
+            if self._rights.get(right, lease.holder) != lease.holder:
+                raise TakenError(f"{lease.job}: {right} is held by {self._rights[right]}")
         known = self._held.get(lease.holder)
         if known is not None and known.grant.lease.hash == lease.hash:
             request = known.request
         else:
             request = self._request(lease, self._versions)
-        arguments = [lease.holder, request, _record(lease, reach)]
+        arguments = [lease.holder, request, _record(lease, reach), str(len(lease.rights)), *lease.rights]
         for table in lease.tables:
             arguments += [table, self._versions.get(table, "")]
         left = self._left_by(request, lease.tables)
@@ -203,6 +222,8 @@ class LeaseStore:
                 raise StaleError(
                     f"the history of table {answer[1]} in Redis is not the one that this leader left"
                 )
+            case "HELD":
+                raise TakenError(f"{lease.job}: {answer[1]} is held by {answer[2]}, as Redis tells")
             case _:
                 raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
 
@@ -212,9 +233,11 @@ class LeaseStore:
         if known is None:
             return
         token = _token_text(known.grant.token)
-        tables = known.grant.lease.tables
+        tables, rights = known.grant.lease.tables, known.grant.lease.rights
         left = self._left_by(token, tables)
-        answer = await self._ask(self._release, self._epoch, lease.holder, token, *tables)
+        answer = await self._ask(
+            self._release, self._epoch, lease.holder, token, len(rights), *rights, *tables
+        )
         self._expect("RELEASED", answer)
         for table, version in zip(tables, answer[1:], strict=True):
             if version != left[table]:

@@ -51,7 +51,7 @@ class Frozen:
     """The tables; empty: it is not known which, so that they may be any."""
 
     def as_holder(self) -> Holder:
-        return Holder(self.uid, self.who, _anything_to(self.tables))
+        return Holder(self.uid, self.who, _anything_to(self.tables, None))
 
 
 def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
@@ -69,9 +69,8 @@ def grants(jobs: Jobs, evidence: AllEvidence) -> list[Grant]:
 
 def _together(first: Grant, other: Grant) -> Grant:
     tables = tuple(dict.fromkeys((*first.lease.tables, *other.lease.tables)))
-    return (
-        first if tables == first.lease.tables else replace(first, lease=replace(first.lease, tables=tables))
-    )
+    lease = replace(first.lease, tables=tables, run=first.lease.run or other.lease.run)
+    return first if lease == first.lease else replace(first, lease=lease)
 
 
 def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list[Lease]:
@@ -175,7 +174,9 @@ def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> 
         if job is not None and is_of(lease, job):
             return Holder(lease.uid, lease.job, _footprint(job, lease, reach or _NOTHING_KNOWN))
     places = None if reach is None else Places(reach.asks, reach.stands)
-    return Holder(lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables)), places=places)
+    return Holder(
+        lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables), lease.run), places=places
+    )
 
 
 def is_of(lease: Lease, job: JobView) -> bool:
@@ -217,6 +218,7 @@ def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
         job.key,
         tuple(key.text for key in job.footprint.keys),
         None if read.any_table else tuple(key.text for key in read.tables),
+        job.footprint.run,
     )
 
 
@@ -247,11 +249,12 @@ def _granted(one: Evidence, job: JobView | None) -> Grant | None:
 def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     """Returns the lease as its status recorded it, and from the spec, if that still says what was granted: the status shows
     only a limited number of a job's tables, and names may lead elsewhere since."""
-    tables = [footprint.table for footprint in job.status.footprint]
+    tables, run = [footprint.table for footprint in job.status.footprint], None
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
         if job.spec_hash == attempt.hash:
             tables += [key.text for key in job.footprint.keys]
-    return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)))
+            run = job.footprint.run
+    return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)
 
 
 def _is_covered(doubt: Doubt, of_job: JobEvidence) -> bool:
@@ -314,8 +317,8 @@ def _told_by(footprint: JobFootprint) -> frozenset[str]:
     return frozenset(key.text for one in footprint.tables for key in one.told_by)
 
 
-def _anything_to(tables: Iterable[TableKey]) -> JobFootprint:
-    return JobFootprint(tables=unknown_footprints(tables), reads=ANY_SOURCES)
+def _anything_to(tables: Iterable[TableKey], run: str | None) -> JobFootprint:
+    return JobFootprint(tables=unknown_footprints(tables), reads=ANY_SOURCES, run=run)
 
 
 def _reads_the_same(one: Sources, other: Sources) -> bool:

@@ -180,7 +180,7 @@ class JobView:
 
     @property
     def _work(self) -> Work:
-        return self.works.of(self.body.get("spec"), self.profiles)
+        return self.works.of(self.body.get("spec"), self.profiles, self.namespace)
 
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
@@ -268,6 +268,11 @@ class JobView:
     @property
     def run_key(self) -> str:
         return self.spec.run_key or self.uid
+
+    @property
+    def work_hash(self) -> str:
+        """A hash of what is to be done."""
+        return self._work.work_hash
 
     @cached_property
     def spec_hash(self) -> str:

@@ -26,6 +26,7 @@ MOST_CHARACTERS = 250_000
 
 _MOST_FOOTPRINTS = 4
 """Footprints kept of one spec: names and facts seldom differ among the jobs that have it."""
+_WORK = {"sql", "write", "parameters", "writes"}
 _MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
 
 
@@ -40,8 +41,9 @@ class _Bound:
 class Work:
     """One spec. What is wrong with it is found once, and raised anew for each caller."""
 
-    def __init__(self, given: Any, profiles: Mapping[str, RuntimeProfile]) -> None:
+    def __init__(self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str) -> None:
         self._given = given
+        self._namespace = namespace
         self.profiles = profiles
         self._bound: list[_Bound] = []
 
@@ -76,6 +78,12 @@ class Work:
         return sha256(dumps([work, self.footprint_from_spec.identity], sort_keys=True).encode()).hexdigest()[
             :16
         ]
+
+    @cached_property
+    def work_hash(self) -> str:
+        """A hash of what is to be done, which later versions of Sluice work out alike: a run key stays with it for ever."""
+        work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, include=_WORK)
+        return sha256(dumps(work, sort_keys=True).encode()).hexdigest()[:16]
 
     @cached_property
     def _spec(self) -> DeltaWriteJobSpec | NotUnderstoodError:
@@ -129,6 +137,7 @@ class Work:
                 spark_version=profile.spark_version,
                 texts=self._texts,
                 has_all_settings=True,
+                namespace=self._namespace,
             )
         except NotUnderstoodError as error:
             return error
@@ -142,20 +151,25 @@ class Works:
         self._kept: OrderedDict[str, Work] = OrderedDict()
         self._characters = 0
 
-    def of(self, given: Any, profiles: Mapping[str, RuntimeProfile]) -> Work:
+    def of(self, given: Any, profiles: Mapping[str, RuntimeProfile], namespace: str) -> Work:
         """Returns the work of a spec. `profiles`: the very same object for all who are to share it."""
-        text = dumps(given, sort_keys=True)
+        text = dumps([given, namespace] if _has_run_key(given) else given, sort_keys=True)
         known = self._kept.get(text)
         if known is not None and known.profiles is profiles:
             self._kept.move_to_end(text)
             return known
-        found = Work(given, profiles)
+        found = Work(given, profiles, namespace)
         self._characters += 0 if known is not None else len(text)
         self._kept[text] = found
         while self._characters > self._most_characters and len(self._kept) > 1:
             gone, _ = self._kept.popitem(last=False)
             self._characters -= len(gone)
         return found
+
+
+def _has_run_key(given: Any) -> bool:
+    """Whether what is read of the spec is of its namespace: run keys are."""
+    return isinstance(given, dict) and "runKey" in given
 
 
 def _told(found: _T | NotUnderstoodError) -> _T:

@@ -26,6 +26,10 @@ class Job:
     spec: DeltaWriteJobSpec
 
     @property
+    def namespace(self) -> str:
+        return self.name.rpartition("/")[0]
+
+    @property
     def conf(self) -> dict[str, str]:
         return dict(self.spec.runtime.spark_conf or {}) if self.spec.runtime is not None else {}
 

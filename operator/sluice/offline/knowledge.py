@@ -83,7 +83,12 @@ class Knowledge:
     def footprint(self, job: Job) -> JobFootprint:
         """Returns the footprint. Raises NotUnderstoodError or PredicateError, with the place in the job."""
         return footprint_of(
-            job.spec, job.conf, facts=self.facts_for_writes_of(job), sources=self.facts, names=self.names
+            job.spec,
+            job.conf,
+            facts=self.facts_for_writes_of(job),
+            sources=self.facts,
+            names=self.names,
+            namespace=job.namespace,
         )
 
 

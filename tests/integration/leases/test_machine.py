@@ -23,9 +23,11 @@ from redis.exceptions import ConnectionError as NoConnectionError
 
 from integration.leases.redis_process import RedisProcess
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, LeaseStore, RefusedError
+from sluice.leases.store import TakenError
 
 TABLES = st.lists(st.sampled_from(["file:/a", "file:/b", "s3://c"]), min_size=1, max_size=2, unique=True)
 UIDS = st.sampled_from(["u1", "u2", "u3", "u4"])
+RUNS = st.sampled_from([None, None, "etl/r1", "etl/r2"])
 LEADERS = st.sampled_from([0, 1])
 
 
@@ -65,16 +67,18 @@ class TheLeaseTable(RuleBasedStateMachine):
         self.run(self._asked_again(lambda: self.leaders[who].rebuild(self.epoch, list(self.held.values()))))
         self.leader, self.serves, self.forgot = who, self.epoch, False
 
-    @rule(who=LEADERS, uid=UIDS, tables=TABLES, hash_=st.sampled_from(["h1", "h2"]))
-    def asks_for_a_grant(self, who: int, uid: str, tables: list[str], hash_: str) -> None:
-        lease = Lease(uid, 1, hash_, f"etl/{uid}", tuple(tables))
+    @rule(who=LEADERS, uid=UIDS, tables=TABLES, hash_=st.sampled_from(["h1", "h2"]), run=RUNS)
+    def asks_for_a_grant(self, who: int, uid: str, tables: list[str], hash_: str, run: str | None) -> None:
+        lease = Lease(uid, 1, f"{hash_} of {run}", f"etl/{uid}", tuple(tables), run=run)
         try:
             grant = self.run(self._asked_again(lambda: self.leaders[who].grant(lease)))
         except RefusedError:
             if not self.is_served_again(who) and not self.forgot:
                 assert who == self.leader
                 assert uid in self.held
-                assert self.held[uid].lease.hash != hash_
+                assert self.held[uid].lease.hash != lease.hash
+        except TakenError:
+            assert who != self.leader or self.forgot or self.has_the_run_of(lease)
         except ForgottenError:
             assert who != self.leader or self.forgot
         else:
@@ -85,6 +89,7 @@ class TheLeaseTable(RuleBasedStateMachine):
             if known is None:
                 assert grant.token not in self.tokens
                 assert Epochs.of(grant.token) == self.epoch
+                assert not self.has_the_run_of(lease)
                 self.held[uid] = grant
                 self.tokens.add(grant.token)
             else:
@@ -104,6 +109,11 @@ class TheLeaseTable(RuleBasedStateMachine):
                 return  # who knows of no lease asks nobody
             assert who == self.leader
             del self.held[uid]
+
+    def has_the_run_of(self, lease: Lease) -> bool:
+        """Whether another holder has it."""
+        others = (grant.lease for uid, grant in self.held.items() if uid != lease.uid)
+        return lease.run is not None and lease.run in {other.run for other in others}
 
     def is_served_again(self, who: int) -> bool:
         return who != self.leader and self.forgot and self.leaders[who].epoch == self.serves

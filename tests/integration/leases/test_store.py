@@ -25,6 +25,7 @@ from sluice.leases import (
 )
 from sluice.leases.former import AdoptedMeanwhileError, DamagedTableError, adopt, former
 from sluice.leases.keys import Keys
+from sluice.leases.store import TakenError
 
 
 def lease(uid: str, *tables: str, attempt: int = 1, hash_: str = "h") -> Lease:
@@ -460,3 +461,45 @@ async def test_what_somebody_wrote_over_the_table_is_named_and_taken_for_nothing
         await store.former()
     await redis.delete(f"sluice:{{test}}:{key}")
     await store.former()
+
+
+def of_run(uid: str, table: str, run: str = "etl/daily") -> Lease:
+    return Lease(uid, 1, "h", f"etl/{uid}", (table,), run=run)
+
+
+async def test_a_run_has_one_holder_whatever_tables_they_write(store: LeaseStore, redis: Redis) -> None:
+    first = await store.grant(of_run("a", "file:/t"))
+    assert await store.grant(of_run("a", "file:/t")) == first
+    before = await state(redis)
+    with pytest.raises(TakenError, match=r"etl/b: run etl/daily is held by a/1"):
+        await store.grant(of_run("b", "file:/u"))
+    assert await state(redis) == before
+    await store.grant(of_run("c", "file:/u", run="etl/weekly"))
+    await store.release(first.lease)
+    await store.grant(of_run("b", "file:/u"))
+
+
+async def test_redis_refuses_a_second_holder_of_a_run_to_a_leader_that_forgot_the_first(
+    store: LeaseStore, redis: Redis
+) -> None:
+    held = await store.grant(of_run("a", "file:/t"))
+    store._rights.clear()
+    before = await state(redis)
+    with pytest.raises(TakenError, match=r"run etl/daily is held by a/1, as Redis tells"):
+        await store.grant(of_run("b", "file:/u"))
+    assert await state(redis) == before
+    successor = LeaseStore(redis, "test", "cluster/ns/test")
+    await successor.rebuild(store.epoch + 1, [held])
+    with pytest.raises(TakenError):
+        await successor.grant(of_run("b", "file:/u"))
+    await successor.release(held.lease)
+    await successor.grant(of_run("b", "file:/u"))
+    await successor.rebuild(successor.epoch + 1, [])
+    assert await redis.hgetall("sluice:{test}:rights") == {}
+
+
+async def test_a_run_is_freed_only_by_the_grant_that_holds_it(store: LeaseStore, redis: Redis) -> None:
+    held = await store.grant(of_run("a", "file:/t"))
+    await redis.hset("sluice:{test}:rights", "run etl/daily", "b/1")
+    await store.release(held.lease)
+    assert await redis.hgetall("sluice:{test}:rights") == {"run etl/daily": "b/1"}

@@ -209,3 +209,22 @@ def test_the_higher_priority_goes_first_and_then_the_older(shared: Played) -> No
         assert running in ([], [name])
         driver.succeeds("file:/lake/order", version)
         shared.reaches(name, "Succeeded")
+
+
+def test_jobs_of_one_run_go_one_after_another_whatever_they_write(shared: Played) -> None:
+    shared.apply("run-first", append("/lake/run-a", runKey="daily"))
+    driver = shared.start("run-first")
+    shared.apply("run-other", append("/lake/run-b", runKey="weekly"))
+    other = shared.start("run-other")
+    shared.apply("run-second", append("/lake/run-c", runKey="daily"))
+    (blocker,) = shared.reaches("run-second", "Waiting")["blockedBy"]
+    assert (blocker["job"], blocker["rule"]) == (f"{shared.namespace}/run-first", "same-run")
+    shared.delete("run-first")
+    eventually(lambda: shared.job("run-first") is None, "the job is gone")
+    _admission_ran(shared, "same-run")
+    assert shared.reaches("run-second", "Waiting")["blockedBy"]
+    driver.container_ends(143)
+    shared.start("run-second").succeeds("file:/lake/run-c")
+    other.succeeds("file:/lake/run-b")
+    shared.reaches("run-second", "Succeeded")
+    shared.reaches("run-other", "Succeeded")

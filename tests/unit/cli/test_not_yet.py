@@ -8,8 +8,8 @@ import pytest
 
 from unit.cli.folders import PINNED_DELETE, complaints, job, sluice, write
 
-LATE = {"runKey": "orders/2026-11-19", "admission": {"startTimeout": "5m"}}
-FIELDS = ("spec.runKey", "spec.admission.startTimeout")
+LATE = {"activeDeadlineSeconds": 60, "admission": {"startTimeout": "5m"}}
+FIELDS = ("spec.activeDeadlineSeconds", "spec.admission.startTimeout")
 
 
 @pytest.fixture

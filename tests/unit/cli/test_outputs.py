@@ -196,7 +196,7 @@ def test_lines_are_as_wide_as_they_may_be_and_no_wider(
         a=job(
             "a",
             f"DELETE FROM delta.`s3://lake/orders` WHERE {named}",
-            runKey="a",
+            activeDeadlineSeconds=60,
             admission={"startTimeout": "5m"},
         ),
         b=job("b", "DELETE FROM nothing WHERE (", retry={"limit": 0}),
@@ -205,7 +205,7 @@ def test_lines_are_as_wide_as_they_may_be_and_no_wider(
     monkeypatch.chdir(tmp_path)  # a word is not cut, and the path of the folder may be longer than a line
     result = CliRunner().invoke(app, [command, "."], env={"COLUMNS": columns})
     told = result.stderr.splitlines()
-    assert "! a: spec.runKey: not supported yet" in result.stderr
+    assert "! a: spec.activeDeadlineSeconds: not supported yet" in result.stderr
     assert {line[:2] for line in told} == {"! ", "  "}, "what goes on stands below what it goes on from"
     for line in [*told, *result.stdout.splitlines()]:
         assert len(line) <= width

@@ -16,7 +16,7 @@ from sluice.predicates import Table
 from sluice.tables import TableFacts, TableKey, key_of_path
 from sluice.tables.names import Names, keys_of, names_of
 from sluice_runner.assumptions import Assumed
-from sluice_runner.plan import Plan, Target, Touched, decode
+from sluice_runner.plan import Plan, Run, Target, Touched, decode
 
 JOB = {"namespace": "etl", "name": "daily", "uid": "1c5e2a3e-0000-4000-8000-000000000001"}
 PROFILE = RuntimeProfile(
@@ -32,6 +32,7 @@ def plan_of(
     touched: tuple[TableFootprint, ...] = (),
     conf: dict[str, str] | None = None,
     names: Names | None = None,
+    **run: Any,
 ) -> dict[str, Any]:
     return plan_for(
         JOB,
@@ -43,6 +44,7 @@ def plan_of(
         token=4294967297,
         touched=touched,
         names=names,
+        **run,
     )
 
 
@@ -234,3 +236,18 @@ def test_the_runner_understands_the_plan(spec: dict[str, Any]) -> None:
     assert isinstance(plan, Plan)
     assert plan.attempt == 1
     assert plan.assumed == Assumed("4.2.0", "4.4.0", PROFILE.spark_conf)
+
+
+def test_a_run_key_names_the_run_to_delta_and_all_tables_that_it_may_write() -> None:
+    spec = {"sql": "INSERT INTO delta.`s3a://lake/a` VALUES (1); DELETE FROM sales.b; DELETE FROM sales.b"}
+    touched = footprint_of(DeltaWriteJobSpec.model_validate(spec), {}).tables
+    plan = plan_of(spec, touched, run="etl/load/2026-11-19", first_token=4294967296)
+    told = decode(plan_arguments(plan)).run
+    assert told == Run(
+        "sluice/run/etl/load/2026-11-19",
+        closes=True,
+        first_token=4294967296,
+        tables=(Target("s3a://lake/a", None), Target(None, "sales.b")),
+    )
+    assert decode(plan_arguments(plan_of(spec, touched, run="etl/x"))).run.first_token == 4294967297  # type: ignore[union-attr]
+    assert decode(plan_arguments(plan_of(spec, touched))).run is None

@@ -27,7 +27,8 @@ def test_an_example_says_so_if_the_operator_does_not_run_it_yet(path: Path) -> N
     text = path.read_text(encoding="utf-8")
     for body in yaml.safe_load_all(text):
         if body["kind"] == names.JOB_KIND:
-            profiles = {"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")}
+            profile = RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")
+            profiles = {"default": profile, "large": profile}
             body["metadata"] |= {"uid": "u", "namespace": "etl"}
             assert _is_run(JobView(body, profiles, datetime.now(UTC))) is ("# Not yet: " not in text)
 

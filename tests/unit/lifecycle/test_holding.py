@@ -251,3 +251,25 @@ def test_two_witnesses_of_one_holder_hold_the_tables_of_both() -> None:
     seen.pods.seen(pod(RUNNING))
     (grant,) = grants(seen)
     assert set(grant.lease.tables) == {"file:/nothing", *LEASE.tables}
+
+
+def test_a_run_is_held_by_whatever_witness_of_its_lease_is_left() -> None:
+    of_run = replace(LEASE, run="etl/daily")
+    seen = world()
+    seen.pods.seen(pod(RUNNING, lease=of_run))
+    assert [grant.lease.run for grant in grants(seen)] == ["etl/daily"]
+    gone = holding.holder_of(of_run, None)
+    assert gone.footprint.run == "etl/daily"
+    weekly = world_of_intent(sql="DELETE FROM delta.`/lake/orders`", runKey="weekly")
+    assert [grant.lease.run for grant in grants(weekly)] == ["etl/weekly"]
+    view = weekly.jobs["uid-a"]
+    assert holding.lease_for(view, 1, view.spec_hash).rights == ("run etl/weekly",)
+
+
+def world_of_intent(**spec: Any) -> World:
+    """A job whose intent is written, and nothing else."""
+    seen = world()
+    seen.job_seen(job_body("a", **spec))
+    intent = INTENT | {"hash": seen.jobs["uid-a"].spec_hash}
+    seen.job_seen(job_body("a", version=2, **spec) | {"status": {"attempts": [intent]}})
+    return seen

@@ -168,7 +168,6 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("runKey", "nightly/2026-11-19"),
         ("retry", {"limit": 1}),
         ("retry", {}),
         ("activeDeadlineSeconds", 60),

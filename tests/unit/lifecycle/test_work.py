@@ -134,16 +134,40 @@ def test_what_is_refused_is_read_once_too(parsed: Counter[str]) -> None:
 
 def test_an_equal_spec_under_other_profiles_is_read_by_itself() -> None:
     works, spec = Works(), job_body("a")["spec"]
-    assert works.of(spec, PROFILES) is works.of(dict(spec), PROFILES)
-    assert works.of(spec, dict(PROFILES)) is not works.of(spec, PROFILES)
+    assert works.of(spec, PROFILES, "etl") is works.of(dict(spec), PROFILES, "etl")
+    assert works.of(spec, dict(PROFILES), "etl") is not works.of(spec, PROFILES, "etl")
 
 
 def test_specs_are_kept_up_to_a_number_of_characters() -> None:
     works = Works(most_characters=100)
     specs = [{"sql": f"{number}" * 30} for number in range(3)]
-    first, second, third = (works.of(spec, PROFILES) for spec in specs)
-    assert works.of(specs[2], PROFILES) is third
-    assert works.of(specs[1], PROFILES) is second
-    assert works.of(specs[0], PROFILES) is not first
-    assert works.of(specs[1], PROFILES) is second
-    assert works.of(specs[2], PROFILES) is not third
+    first, second, third = (works.of(spec, PROFILES, "etl") for spec in specs)
+    assert works.of(specs[2], PROFILES, "etl") is third
+    assert works.of(specs[1], PROFILES, "etl") is second
+    assert works.of(specs[0], PROFILES, "etl") is not first
+    assert works.of(specs[1], PROFILES, "etl") is second
+    assert works.of(specs[2], PROFILES, "etl") is not third
+
+
+def test_an_equal_spec_with_a_run_key_is_another_run_in_another_namespace() -> None:
+    works, spec = Works(), job_body("a")["spec"] | {"runKey": "daily"}
+    assert works.of(spec, PROFILES, "etl") is works.of(spec, PROFILES, "etl")
+    runs = [works.of(spec, PROFILES, name).footprint_from_spec.run for name in ("etl", "other")]
+    assert runs == ["etl/daily", "other/daily"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ({}, True),
+        ({"priority": 5, "admission": {"timeout": "1h"}, "ttlSecondsAfterFinished": 5}, True),
+        ({"runtime": {"sparkConf": {"spark.sql.shuffle.partitions": "2"}}}, True),
+        ({"sql": UPDATE.replace("19", "20")}, False),
+        ({"writes": ["date = DATE '2026-11-19'"]}, False),
+    ],
+    ids=["nothing", "how it waits", "how it is run", "sql", "promise"],
+)
+def test_a_run_stays_the_same_as_long_as_its_work_does(changed: dict[str, object], *, same: bool) -> None:
+    works, spec = Works(), job_body("a")["spec"]
+    hashes = [works.of(given, PROFILES, "etl").work_hash for given in (spec, spec | changed)]
+    assert (hashes[0] == hashes[1]) is same

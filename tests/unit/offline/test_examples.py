@@ -81,7 +81,11 @@ def test_a_promised_partition_runs_beside_writers_of_other_days(known: Knowledge
 
 def test_a_backfill_runs_beside_the_writers_of_every_other_month(known: Knowledge) -> None:
     october = example("write-backfill-replace-where", known)
-    september = {"_2026_10_01": "2026-09-01", "_2026_11_01": "2026-10-01"}
+    september = {
+        "_2026_10_01": "2026-09-01",
+        "_2026_11_01": "2026-10-01",
+        "backfill_orders/2026_10": "backfill-orders/2026-09",
+    }
     assert order(october, example("write-backfill-replace-where", known, **september)) is Order.ANY
     assert order(october, example("sql-merge-one-day", known)) is Order.ANY
     assert order(october, example("sql-optimize", known)) is Order.ANY
