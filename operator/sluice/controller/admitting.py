@@ -4,6 +4,7 @@ and follows each change of one job: what it holds, and whether it waits."""
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -46,6 +47,8 @@ SLOW_SECONDS = 1.0
 ASK_AGAIN = 1.0
 """Seconds after which tables are asked for again: what some say leads to others."""
 NOT_YET_ASKED = float("-inf")
+AT_ONCE = 64
+"""Jobs that are granted with one request to Redis."""
 TURN_SECONDS = 0.1
 """Seconds of granting before what has changed meanwhile is looked at."""
 
@@ -243,8 +246,8 @@ class Admitting:
             await _others_have_their_turn()
         if self.queue.judged > before:
             self.metrics.judged(time.monotonic() - began)
-        while (decision := self.queue.take()) is not None:
-            await self._admit(decision)
+        while admitted := self._take(AT_ONCE):
+            await self._grant(admitted)
             if not self.leases.is_sure or not self.leadership.leads():
                 return
             if time.monotonic() - began > TURN_SECONDS:
@@ -305,25 +308,39 @@ class Admitting:
         message = f"it cannot be read what {first.who}{others} may write ({first.why}); {held}"
         self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
-    async def _admit(self, decision: Decision) -> None:
-        """Admits a job that nobody blocks. Whatever it still waits for has it looked at again."""
+    def _take(self, most: int) -> list[JobView]:
+        """Takes jobs that may go, beside all that hold and beside one another."""
+        admitted: list[JobView] = []
+        while len(admitted) < most and (decision := self.queue.take()) is not None:
+            job = self._admitted(decision)
+            if job is not None:
+                self.queue.hold(job.uid, (Holder(job.uid, job.key, job.footprint),))  # as it was decided on
+                self.queue.leave(job.uid)
+                admitted.append(job)
+        return admitted
+
+    def _admitted(self, decision: Decision) -> JobView | None:
+        """Returns the job if nothing else is in its way. Whatever it still waits for has it looked at again."""
         uid = decision.waiter.uid
         job = self.world.jobs.get(uid)
         if job is None or self.workers.is_busy(uid):
-            return  # it is considered again when nothing is under way
+            return None  # it is considered again when nothing is under way
         if decision.failure is None and job.footprint is not decision.waiter.footprint:
-            return  # it is another job by now, or its tables are others: that is marked, and looked at next
+            return (
+                None  # it is another job by now, or its tables are others: that is marked, and looked at next
+            )
         if decision.failure is not None:
             self.workers.do(uid, partial(failed, decision.failure))
         elif not self.tables.knows(job, for_grant=True):
-            return
+            return None
         elif job.refusal is not None:
             self.workers.do(uid, partial(self._refuse, job, job.refusal))
         elif (obstacle := self.surroundings.obstacle) is not None:
             if not _says(job, obstacle):
                 self.workers.do(uid, partial(self.tell_obstacle, uid))
         else:
-            await self._grant(job)
+            return job
+        return None
 
     async def tell_obstacle(self, uid: str) -> None:
         """Says what is missing around the operator, on a job that would otherwise start or be judged."""
@@ -336,17 +353,26 @@ class Admitting:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
 
-    async def _grant(self, job: JobView) -> None:
-        number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
-        lease = lease_for(job, number, job.spec_hash)
+    async def _grant(self, admitted: Sequence[JobView]) -> None:
+        """Has all of them granted at once."""
+        outcomes = await asyncio.gather(*map(self._granted, admitted), return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if failures:
+            raise failures[0]
+
+    async def _granted(self, job: JobView) -> None:
         self.granting.tries(job.uid)
-        grant = await self.leases.grant(lease, reach_of(job))
-        if grant is None:
-            self.granting.forget(job.uid)  # nobody is granted anything now
-            return
-        self.queue.hold(job.uid, (Holder(job.uid, job.key, job.footprint),))  # as it was decided on
-        self.queue.leave(job.uid)
-        self.workers.do(job.uid, partial(self._begin, job, grant))
+        grant = None
+        try:
+            number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
+            grant = await self.leases.grant(lease_for(job, number, job.spec_hash), reach_of(job))
+            if grant is None:
+                self.granting.forget(job.uid)  # nobody is granted anything now
+            else:
+                self.workers.do(job.uid, partial(self._begin, job, grant))
+        finally:
+            if grant is None:
+                self.world.mark(job.uid)  # it holds nothing, and waits again
 
     async def _begin(self, job: JobView, grant: Grant) -> None:
         """Writes the intent, under the version of the job that was decided on; then starts what follows from it."""

@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
 """Seconds, so that nobody waits much longer than before for a Redis that is back."""
+AT_ONCE = 64
+"""Releases that are looked at, and then sent as one."""
 CHECK_SECONDS = 2.0
 """Seconds between checks that Redis is still what it was; each grant and each release finds out for itself, too."""
 
@@ -239,19 +241,27 @@ class LeaseTable:
 
     async def send_releases(self) -> list[str]:
         """Sends the releases; returns the uids of the jobs whose leases went."""
-        asked, self._to_release = self._to_release, {}
+        asked, self._to_release = list(self._to_release.values()), {}
         sent = []
-        for lease in asked.values():
-            holds = self._world.evidence(lease.uid).holds(lease.attempt) or lease.uid in self.unsettled
-            if holds or self.is_unexplained(lease) or not self.is_sure:
-                continue
-            try:
-                await self._store.release(lease)
-            except TROUBLE as error:
-                self.mistrust(error)
-            else:
-                sent.append(lease.uid)
+        while asked:
+            some, asked = asked[:AT_ONCE], asked[AT_ONCE:]
+            ended = [lease for lease in some if self._has_ended(lease)]
+            gone = await asyncio.gather(*map(self._released, ended))
+            sent += [lease.uid for lease, is_gone in zip(ended, gone, strict=True) if is_gone]
         return sent
+
+    def _has_ended(self, lease: Lease) -> bool:
+        """Whether nothing stands for it any more, as far as can be told right now."""
+        holds = self._world.evidence(lease.uid).holds(lease.attempt) or lease.uid in self.unsettled
+        return self.is_sure and not holds and not self.is_unexplained(lease)
+
+    async def _released(self, lease: Lease) -> bool:
+        try:
+            await self._store.release(lease)
+        except TROUBLE as error:
+            self.mistrust(error)
+            return False
+        return True
 
     def mistrust(self, error: Exception) -> None:
         """Tells all jobs, and has the table rebuilt, at once; and if that fails for the same reason, after a pause."""

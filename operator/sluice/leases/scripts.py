@@ -27,69 +27,75 @@ end
 """
 )
 
-# ARGV: epoch, installation, holder, request, record, how many rights, the rights, then table and version in turn, as the leader
-# left it. Returns the token. The same request gives the same token again; another one for the same holder is refused.
-GRANT = (
+# ARGV: epoch, installation, the changes as JSON, which is read and written faster than many arguments. A change is
+# ["GRANT", holder, request, record, rights, tables, their versions as the leader left them], or
+# ["RELEASE", holder, token, rights, tables]. Returns an answer for each, as JSON. That to a grant is its token: the same request
+# gives the same token again; another one for the same holder is refused. That to a release is its tables' versions after all
+# changes.
+CHANGE = (
     _EPOCH_IS_MINE
     + """
-local held = redis.call('HGET', KEYS[4], ARGV[3])
-if held then
-  local token, request = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n')
-  if request ~= ARGV[4] then
-    return {'OTHER', token}
+local function version_of(table)
+  return redis.call('HGET', KEYS[3], table) or ''
+end
+
+local function grant(holder, request, record, rights, tables, versions)
+  local held = redis.call('HGET', KEYS[4], holder)
+  if held then
+    local token, granted_to = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n')
+    return {granted_to == request and 'GRANTED' or 'OTHER', token}
   end
+  for _, right in ipairs(rights) do
+    local other = redis.call('HGET', KEYS[9], right)
+    if other then
+      return {'HELD', right, other}
+    end
+  end
+  for i, table in ipairs(tables) do
+    if version_of(table) ~= versions[i] then
+      return {'STALE', table}
+    end
+  end
+  local token = ARGV[1] .. ' ' .. redis.call('INCR', KEYS[2])
+  for _, right in ipairs(rights) do
+    redis.call('HSET', KEYS[9], right, holder)
+  end
+  for i, table in ipairs(tables) do
+    redis.call('HSET', KEYS[3], table, redis.sha1hex(versions[i] .. ' ' .. request))
+  end
+  redis.call('HSET', KEYS[4], holder, token .. '\\n' .. request .. '\\n' .. record)
   return {'GRANTED', token}
 end
-local tables = 7 + tonumber(ARGV[6])
-for i = tables, #ARGV, 2 do
-  local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
-  if version ~= ARGV[i + 1] then
-    return {'STALE', ARGV[i], version}
-  end
-end
-for i = 7, tables - 1 do
-  local holder = redis.call('HGET', KEYS[9], ARGV[i])
-  if holder then
-    return {'HELD', ARGV[i], holder}
-  end
-end
-for i = 7, tables - 1 do
-  redis.call('HSET', KEYS[9], ARGV[i], ARGV[3])
-end
-for i = tables, #ARGV, 2 do
-  redis.call('HSET', KEYS[3], ARGV[i], redis.sha1hex(ARGV[i + 1] .. ' ' .. ARGV[4]))
-end
-local token = ARGV[1] .. ' ' .. redis.call('INCR', KEYS[2])
-redis.call('HSET', KEYS[4], ARGV[3], token .. '\\n' .. ARGV[4] .. '\\n' .. ARGV[5])
-return {'GRANTED', token}
-"""
-)
 
-# ARGV: epoch, installation, holder, token, how many rights, the rights, then the tables. Returns the tables' versions after it.
-RELEASE = (
-    _EPOCH_IS_MINE
-    + """
-local held = redis.call('HGET', KEYS[4], ARGV[3])
-local released = held and string.match(held, '^([^\\n]*)\\n') == ARGV[4]
-local tables = 6 + tonumber(ARGV[5])
-if released then
-  redis.call('HDEL', KEYS[4], ARGV[3])
-  for i = 6, tables - 1 do
-    if redis.call('HGET', KEYS[9], ARGV[i]) == ARGV[3] then
-      redis.call('HDEL', KEYS[9], ARGV[i])
+local function release(holder, token, rights, tables)
+  local held = redis.call('HGET', KEYS[4], holder)
+  if held and string.match(held, '^([^\\n]*)\\n') == token then
+    redis.call('HDEL', KEYS[4], holder)
+    for _, right in ipairs(rights) do
+      if redis.call('HGET', KEYS[9], right) == holder then
+        redis.call('HDEL', KEYS[9], right)
+      end
+    end
+    for _, table in ipairs(tables) do
+      redis.call('HSET', KEYS[3], table, redis.sha1hex(version_of(table) .. ' ' .. token))
+    end
+  end
+  return tables
+end
+
+local change = {GRANT = grant, RELEASE = release}
+local changes, answers = cjson.decode(ARGV[3]), {}
+for i, asked in ipairs(changes) do
+  answers[i] = change[asked[1]](unpack(asked, 2))
+end
+for i, asked in ipairs(changes) do
+  if asked[1] == 'RELEASE' then
+    for number, table in ipairs(answers[i]) do
+      answers[i][number] = version_of(table)
     end
   end
 end
-local answer = {'RELEASED'}
-for i = tables, #ARGV do
-  local version = redis.call('HGET', KEYS[3], ARGV[i]) or ''
-  if released then
-    version = redis.sha1hex(version .. ' ' .. ARGV[4])
-    redis.call('HSET', KEYS[3], ARGV[i], version)
-  end
-  answer[#answer + 1] = version
-end
-return answer
+return {'CHANGED', cjson.encode(answers)}
 """
 )
 

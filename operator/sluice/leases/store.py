@@ -6,19 +6,21 @@ in time, or that somebody else wrote to, is noticed at the next grant or release
 when the end of its holder is proved.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha1, sha256
 from itertools import islice
+from typing import Any
 from uuid import uuid4
 
 from redis.asyncio import Redis
 from redis.commands.core import AsyncScript
 
 from sluice.leases import scripts
+from sluice.leases.changes import Granting, InTurn, Releasing, Sent, record, request_of, token_text
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
-from sluice.leases.model import Epochs, Grant, Lease
+from sluice.leases.model import Grant, Lease
 from sluice.leases.reach import Reach
 
 _AT_ONCE = 200
@@ -52,18 +54,12 @@ class _Held:
     request: str
 
 
-def _token_text(token: int) -> str:
-    return f"{Epochs.of(token)} {Epochs.counter_of(token)}"
+def _stale(table: str) -> StaleError:
+    return StaleError(f"the history of table {table} in Redis is not the one that this leader left")
 
 
-def _record(lease: Lease, reach: Reach | None) -> str:
-    """The record as scripts keep it."""
-    return lease.to_json() if reach is None else f"{lease.to_json()}\n{reach.to_json()}"
-
-
-def _version_after(version: str, request: str) -> str:
-    """The version as the scripts make it."""
-    return sha1(f"{version} {request}".encode(), usedforsecurity=False).hexdigest()
+def _over(epoch: int) -> ForgottenError:
+    return ForgottenError(f"epoch {epoch}, in which this was decided on, is over")
 
 
 class LeaseStore:
@@ -72,10 +68,10 @@ class LeaseStore:
         self._installation = installation
         """The installation that the leases belong to."""
         self._keys = Keys(deployment)
-        self._grant = redis.register_script(scripts.GRANT)
+        self._change = redis.register_script(scripts.CHANGE)
+        self._changes = InTurn(self._send)
         self._beat = redis.register_script(scripts.BEAT)
         self._reach = redis.register_script(scripts.REACH)
-        self._release = redis.register_script(scripts.RELEASE)
         self._rebuild = redis.register_script(scripts.REBUILD)
         self._epoch = 0
         self._versions: dict[str, str] = {}
@@ -154,7 +150,7 @@ class LeaseStore:
 
     async def rebuild(self, epoch: int, grants: Iterable[Grant], *, beat: int = 0) -> None:
         """Replaces the whole table in one step, for a new epoch."""
-        held = [_Held(grant, self._request(grant.lease, {})) for grant in grants]
+        held = [_Held(grant, request_of(grant.lease, {})) for grant in grants]
         rights = [
             part
             for one in held
@@ -164,8 +160,8 @@ class LeaseStore:
         arguments: list[str | int] = [uuid4().hex, beat, len(rights) // 2, *rights]
         for one in held:
             lease = one.grant.lease
-            record = _record(lease, one.grant.reach)
-            arguments += [lease.holder, f"{_token_text(one.grant.token)}\n{one.request}\n{record}"]
+            value = f"{token_text(one.grant.token)}\n{one.request}\n{record(lease, one.grant.reach)}"
+            arguments += [lease.holder, value]
         answer = await self._ask(self._rebuild, epoch, *arguments)
         if answer[0] != "REBUILT":
             raise ForgottenError(f"epoch {epoch} is over: Redis serves epoch {answer[1]}")
@@ -195,57 +191,73 @@ class LeaseStore:
             if self._rights.get(right, lease.holder) != lease.holder:
                 raise TakenError(f"{lease.job}: {right} is held by {self._rights[right]}")
         known = self._held.get(lease.holder)
-        if known is not None and known.grant.lease.hash == lease.hash:
-            request = known.request
-        else:
-            request = self._request(lease, self._versions)
-        arguments = [lease.holder, request, _record(lease, reach), str(len(lease.rights)), *lease.rights]
-        for table in lease.tables:
-            arguments += [table, self._versions.get(table, "")]
-        left = self._left_by(request, lease.tables)
-        answer = await self._ask(self._grant, self._epoch, *arguments)
+        is_known = known is not None and known.grant.lease.hash == lease.hash
+        granted_to = known.request if known is not None and is_known else None
+        change = Granting(lease, reach, granted_to)
+        change.must_be_text()
+        grant: Grant = await self._changes.do((self._epoch, change))
+        return grant
+
+    async def release(self, lease: Lease) -> None:
+        """Releases the lease; it is idempotent."""
+        known = self._held.get(lease.holder)
+        if known is not None:
+            await self._changes.do((self._epoch, Releasing(known.grant.lease, known.grant.token)))
+
+    async def _send(self, changes: Sequence[tuple[int, Granting | Releasing]]) -> Sequence[Any]:
+        """Sends these as one request. What was decided on in an epoch that is over is not sent."""
+        touched = {table for _, change in changes for table in change.lease.tables}
+        versions = {table: self._versions.get(table, "") for table in touched}
+        told = [change.told(versions) if epoch == self._epoch else None for epoch, change in changes]
+        text = json.dumps([one.words for one in told if one is not None], separators=(",", ":"))
+        answer = await self._ask(self._change, self._epoch, text)
+        self._expect("CHANGED", answer)
+        answers = iter(json.loads(answer[1]))
+        return [
+            _over(epoch) if sent is None else self._outcome(change, sent, next(answers), versions)
+            for (epoch, change), sent in zip(changes, told, strict=True)
+        ]
+
+    def _outcome(
+        self, change: Granting | Releasing, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
+    ) -> Any:
+        try:
+            if isinstance(change, Granting):
+                return self._granted(change, sent, answer)
+            self._released(change, sent, answer, versions)
+        except (ForgottenError, RefusedError) as error:
+            return error
+        return None
+
+    def _granted(self, change: Granting, sent: Sent, answer: Sequence[str]) -> Grant:
+        lease = change.lease
         match answer[0]:
             case "GRANTED":
-                grant = Grant(lease, token_in(answer[1]), reach)
+                grant = Grant(lease, token_in(answer[1]), change.reach)
                 self._check_token(grant)
-                if known is None:
-                    self._versions |= left
+                self._versions |= sent.left
                 self._last_token = max(grant.token, self._last_token)
-                self._note(_Held(grant, request))
+                self._note(_Held(grant, sent.request))
                 return grant
             case "OTHER":
                 raise RefusedError(
                     f"{lease.job} holds a lease of attempt {lease.attempt} that was granted to another request, "
                     f"under the token {token_in(answer[1])}"
                 )
-            case "STALE":
-                raise StaleError(
-                    f"the history of table {answer[1]} in Redis is not the one that this leader left"
-                )
             case "HELD":
                 raise TakenError(f"{lease.job}: {answer[1]} is held by {answer[2]}, as Redis tells")
             case _:
-                raise ForgottenError(f"Redis serves epoch {answer[1] or 'none'}, not {self._epoch}")
+                raise _stale(answer[1])
 
-    async def release(self, lease: Lease) -> None:
-        """Releases the lease; it is idempotent."""
-        known = self._held.get(lease.holder)
-        if known is None:
-            return
-        token = _token_text(known.grant.token)
-        tables, rights = known.grant.lease.tables, known.grant.lease.rights
-        left = self._left_by(token, tables)
-        answer = await self._ask(
-            self._release, self._epoch, lease.holder, token, len(rights), *rights, *tables
-        )
-        self._expect("RELEASED", answer)
-        for table, version in zip(tables, answer[1:], strict=True):
-            if version != left[table]:
-                raise StaleError(
-                    f"the history of table {table} in Redis is not the one that this leader left"
-                )
-        self._versions |= left
-        self._drop(known.grant.lease)
+    def _released(
+        self, change: Releasing, sent: Sent, answer: Sequence[str], versions: Mapping[str, str]
+    ) -> None:
+        """`versions`: those that all changes of the request leave."""
+        for table, version in zip(change.lease.tables, answer, strict=True):
+            if version != versions[table]:
+                raise _stale(table)
+        self._versions |= sent.left
+        self._drop(change.lease)
 
     async def note_beat(self, beat: int) -> None:
         """Notes how far the leader has come, by its Lease object."""
@@ -259,7 +271,7 @@ class LeaseStore:
             arguments: list[str] = []
             for holder, grant in told.items():
                 if grant.reach is not None:
-                    arguments += [holder, _token_text(grant.token), grant.reach.to_json()]
+                    arguments += [holder, token_text(grant.token), grant.reach.to_json()]
             self._expect("NOTED", await self._ask(self._reach, self._epoch, *arguments))
             for holder in some:
                 held = self._held.get(holder)
@@ -294,16 +306,6 @@ class LeaseStore:
                 f"Redis gave {grant.lease.job} token {grant.token} for attempt {grant.lease.attempt}, which has token "
                 f"{known.token}: it forgot what it had granted"
             )
-
-    @staticmethod
-    def _request(lease: Lease, versions: Mapping[str, str]) -> str:
-        """Names what is asked for, and what was known when that was decided: an older decision's grant must not answer for a
-        newer one."""
-        decided_on = [f"{table} {versions.get(table, '')}" for table in lease.tables]
-        return sha256("\n".join([lease.holder, lease.hash, *decided_on]).encode()).hexdigest()
-
-    def _left_by(self, request: str, tables: Iterable[str]) -> dict[str, str]:
-        return {table: _version_after(self._versions.get(table, ""), request) for table in tables}
 
     async def _current_run_id(self) -> str:
         return str((await self._redis.info("server"))["run_id"])
