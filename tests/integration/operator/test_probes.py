@@ -38,7 +38,7 @@ def test_leader_and_follower_tell_how_they_are(
     }
     assert counted == {"granted": 1, "blocked": 1, "refused": 1}
     assert leader.metric('sluice_jobs{phase="Waiting"}') == 1
-    assert leader.metric('sluice_redis_calls_total{call="grant",outcome="GRANTED"}') == 1
+    assert leader.metric('sluice_redis_calls_total{call="change",outcome="CHANGED"}') == 1
     created = 'sluice_api_requests_total{code="201",resource="sparkapplications",verb="create"}'
     assert leader.metric(created) == 1
     assert leader.metric("sluice_turn_seconds_count")
