@@ -59,12 +59,9 @@ class DamagedTableError(ValueError):
 
 
 async def former(redis: "Redis", keys: Keys) -> Former:
+    script = redis.register_script(scripts.FORMER)
     try:
-        async with redis.pipeline(transaction=True) as asked:
-            for key in (keys.installation, keys.epoch, keys.beat, keys.adopted):
-                asked.get(key)
-            asked.hgetall(keys.leases)
-            installation, epoch, beat, adopted, values = await asked.execute()
+        _, installation, epoch, beat, adopted, leases = await script(keys=keys.all)
     except ResponseError as error:
         if "WRONGTYPE" not in str(error):
             raise
@@ -76,7 +73,7 @@ async def former(redis: "Redis", keys: Keys) -> Former:
         _number(keys.epoch, epoch, most=Epochs.LAST),
         _number(keys.beat, beat),
         adopted,
-        values,
+        dict(zip(leases[::2], leases[1::2], strict=True)),
     )
 
 

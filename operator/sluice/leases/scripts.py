@@ -7,6 +7,10 @@ request that got no answer), so each is idempotent.
 A table's version is a hash of its history: each grant and each release makes a new one from the old one and its own request.
 So equal versions have the same history, and the leader knows beforehand which version it will leave.
 
+A Redis that is full refuses a script at its first write if that one needs room. A CHANGE that begins with a release, REBUILD and
+BEAT begin with one that frees, after which they are let through; so leases end, and are told to a next leader, while none is
+granted. (The flag that is made for this, allow-oom, is not known to Redis 6.2.)
+
 KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted, rights. A lease is kept as lines: its token as epoch
 and counter, the request that it was granted to, its record; and how far its holder reaches, if that is known.
 """
@@ -148,10 +152,21 @@ return {'NOTED'}
 BEAT = (
     _EPOCH_IS_MINE
     + """
+redis.call('DEL', KEYS[7])
 redis.call('SET', KEYS[7], ARGV[3])
 return {'NOTED'}
 """
 )
+
+# All that is there, at one moment: a transaction would be refused by a Redis that is full.
+FORMER = """
+local there = {'THERE'}
+for _, key in ipairs({KEYS[6], KEYS[1], KEYS[7], KEYS[8]}) do
+  there[#there + 1] = redis.call('GET', key)
+end
+there[#there + 1] = redis.call('HGETALL', KEYS[4])
+return there
+"""
 
 # ARGV: the installation that it is taken from, the one that takes it. The rebuild that follows holds what nothing explains.
 ADOPT = """

@@ -24,6 +24,7 @@ def server(redis_process: RedisProcess) -> RedisProcess:
     redis_process.service.start()
     with redis_process.client() as client:
         client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", "0")
         client.flushall()
         client.script_flush()
     return redis_process

@@ -1,0 +1,49 @@
+"""A Redis that has reached its maxmemory grants nothing; leases end, and leaders follow one another, as ever."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from sluice.leases import Lease, LeaseStore, StaleError
+
+LEASE = Lease("a", 1, "h", "etl/a", ("file:/t", "file:/u"))
+OTHER = Lease("b", 1, "h", "etl/b", ("file:/t",))
+
+
+@pytest.fixture
+async def full(store: LeaseStore, redis: Redis) -> AsyncIterator[LeaseStore]:
+    """A leader's store that has granted LEASE; since then Redis is full."""
+    await store.grant(LEASE)
+    await redis.config_set("maxmemory", "1kb")
+    yield store
+    await redis.config_set("maxmemory", "0")
+
+
+async def test_a_full_redis_grants_nothing_and_changes_nothing(full: LeaseStore, redis: Redis) -> None:
+    before = await redis.hgetall("sluice:{test}:versions")
+    with pytest.raises(ResponseError, match="maxmemory"):
+        await full.grant(Lease("b", 1, "h", "etl/b", ("file:/v",)))
+    assert await redis.hgetall("sluice:{test}:versions") == before
+    assert list((await full.former()).values) == ["a/1"]
+
+
+async def test_a_full_redis_takes_releases_and_the_next_leader(full: LeaseStore, redis: Redis) -> None:
+    late = LeaseStore(redis, "test", "cluster/ns/test")
+    await full.release(LEASE)
+    assert (await full.former()).values == {}
+    await full.note_beat(7)
+    assert (await full.former()).beat == 7
+    await full.check_memory()
+    await late.rebuild(2, [])
+    await redis.config_set("maxmemory", "0")
+    await late.grant(OTHER)
+
+
+async def test_a_release_by_a_full_redis_is_told_apart_like_any_other(full: LeaseStore, redis: Redis) -> None:
+    await full.release(LEASE)
+    await redis.config_set("maxmemory", "0")
+    await redis.hset("sluice:{test}:versions", "file:/t", "another's")
+    with pytest.raises(StaleError):
+        await full.grant(OTHER)
