@@ -34,7 +34,9 @@ DEPLOYMENT = typer.Option(
     show_default=names.DEPLOYMENT,
 )
 REDIS_URL = typer.Option(
-    "--redis-url", envvar="SLUICE_REDIS_URL", help="Its Redis, as redis://, rediss:// or unix://."
+    "--redis-url",
+    envvar="SLUICE_REDIS_URL",
+    help="Its Redis: redis://, rediss://, unix://, redis+sentinel:// or rediss+sentinel://.",
 )
 YES = typer.Option("--yes", help="Do it; without this nothing is done.")
 OUTPUT = typer.Option("--output", "-o", help="The output format.")

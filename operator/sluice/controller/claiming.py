@@ -10,7 +10,7 @@ from sluice.api import names
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
-from sluice.installations.claims import Claim, redis_address
+from sluice.installations.claims import Claim
 from sluice.installations.obstacles import REGISTER
 from sluice.installations.register import NotWrittenError, Register, identity_of
 from sluice.kube.client import ApiError, Kube
@@ -71,7 +71,7 @@ class Claiming:
         return Claim(
             identity=await identity_of(self._kube, config.namespace, config.deployment),
             namespaces=tuple(sorted(set(config.watch_namespaces))),
-            redis=redis_address(config.redis_url),
+            redis=config.redis.address,
             keys=Keys(config.deployment).prefix,
             since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             version=_version(),

@@ -1,55 +1,33 @@
 """The operator's configuration: one file, read once; every mistake in it is named before anything starts."""
 
 import os
-import re
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote, urlsplit, urlunsplit
 
 import yaml
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
-from redis.asyncio import ConnectionPool
-from redis.exceptions import RedisError
 
 from sluice.api import names
 from sluice.api.base import Model
 from sluice.api.problems import problems_of
 from sluice.engines.profile import Profiles
+from sluice.leases.endpoint import Endpoint, EndpointError, with_password
 
 HTTP_OFF = "off"
 HTTP_ADDRESS = r"^(off|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):[0-9]{1,5})$"
 _MOST_NAMED = 10
-REDIS_URL = r"^(rediss?|unix)://"
-UNREADABLE = (
-    "cannot be read as redis://USER:PASSWORD@HOST:PORT/DATABASE?OPTIONS: percent-encode / ? # @ [ ] in the password (/ as %2F, "
-    "# as %23), or leave the password out and set SLUICE_REDIS_PASSWORD; a port is a number up to 65535, a database a number, and "
-    "options are those of redis-py"
-)
-"""It has no part of the URL, because a password may stand at any place of one that is wrong."""
 
 
 class ConfigError(Exception):
     """What is wrong with the configuration, and where."""
 
 
-def is_readable(url: str) -> bool:
-    """Whether redis-py finds in the URL what was meant. A / in a password makes a port of its beginning, or leaves the host out."""
-    try:
-        parts = urlsplit(url)
-        if parts.scheme != "unix" and (parts.fragment or re.fullmatch(r"[/0-9]*", parts.path) is None):
-            return False
-        if parts.username is None and "@" in parts.query:
-            return False
-        ConnectionPool.from_url(url).make_connection()  # type: ignore[no-untyped-call]  # refuses options
-    except (ValueError, TypeError, RedisError):
-        return False
-    return True
-
-
 def _readable(url: str) -> str:
-    if not is_readable(url):
-        raise PydanticCustomError("rule", UNREADABLE)
+    try:
+        Endpoint.of(url)
+    except EndpointError as error:
+        raise PydanticCustomError("rule", str(error)) from error
     return url
 
 
@@ -60,11 +38,9 @@ class OperatorConfig(Model):
     """The namespace of the operator's own objects, such as the leader's Lease."""
     watch_namespaces: tuple[str, ...] = ()
     """The namespaces whose jobs it runs; empty: all."""
-    redis_url: Annotated[str, Field(pattern=REDIS_URL), AfterValidator(_readable)] = (
-        "redis://127.0.0.1:6379/0"
-    )
-    """Redis, as redis://, rediss:// or unix://. The environment variable SLUICE_REDIS_URL wins; the password in
-    SLUICE_REDIS_PASSWORD counts where the URL has none."""
+    redis_url: Annotated[str, AfterValidator(_readable)] = "redis://127.0.0.1:6379/0"
+    """Redis, as `leases/endpoint.py` reads it. The environment variable SLUICE_REDIS_URL wins; the password in the file that
+    SLUICE_REDIS_PASSWORD_FILE names, or else in SLUICE_REDIS_PASSWORD, counts where the URL has none."""
     http_address: Annotated[str, Field(pattern=HTTP_ADDRESS)] = ":8080"
     """Where /healthz, /readyz and /metrics are served, as HOST:PORT. Without a host: on all interfaces; at port 0: on a free
     one; "off": nowhere."""
@@ -78,6 +54,10 @@ class OperatorConfig(Model):
     runtimes: Profiles
     """Runtime profiles; `default` serves jobs that name none."""
 
+    @property
+    def redis(self) -> Endpoint:
+        return Endpoint.of(self.redis_url)
+
 
 def load(path: Path) -> OperatorConfig:
     try:
@@ -87,23 +67,22 @@ def load(path: Path) -> OperatorConfig:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text: {error}") from error
     url = os.environ.get("SLUICE_REDIS_URL")
-    if url and re.match(REDIS_URL, url) is None:
+    if url:
+        try:
+            Endpoint.of(url)
+        except EndpointError as error:
+            raise ConfigError(f"the environment variable SLUICE_REDIS_URL {error}") from error
+    return config.model_copy(update={"redis_url": with_password_of_environment(url or config.redis_url)})
+
+
+def with_password_of_environment(url: str) -> str:
+    """Adds the environment's password where the URL has none."""
+    file = os.environ.get("SLUICE_REDIS_PASSWORD_FILE", "")
+    if file and not file.startswith("/"):
         raise ConfigError(
-            "the environment variable SLUICE_REDIS_URL must begin with redis://, rediss:// or unix://"
+            f"the environment variable SLUICE_REDIS_PASSWORD_FILE must be a path that begins with a slash, not {file!r}"
         )
-    if url and not is_readable(url):
-        raise ConfigError(f"the environment variable SLUICE_REDIS_URL {UNREADABLE}")
-    return config.model_copy(update={"redis_url": with_password(url or config.redis_url)})
-
-
-def with_password(url: str) -> str:
-    """Adds the environment's password where the URL has none. Whoever names a user in the URL names the password of that user."""
-    password = os.environ.get("SLUICE_REDIS_PASSWORD", "")
-    parts = urlsplit(url)
-    if not password or parts.password is not None:
-        return url
-    user, _, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{place}"))
+    return with_password(url, password=os.environ.get("SLUICE_REDIS_PASSWORD", ""), file=file)
 
 
 def understood(text: str, place: str) -> OperatorConfig:

@@ -30,7 +30,6 @@ from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
-from sluice.installations.claims import redis_address
 from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import Kube
 from sluice.leases import LeaseStore
@@ -73,7 +72,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         revoke_command=partial(
             names.revoke_command, namespace=config.namespace, deployment=config.deployment
         ),
-        redis=redis_address(config.redis_url),
+        redis=config.redis,
         conditions=shared.conditions,
         guard=guard,
     )

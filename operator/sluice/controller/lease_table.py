@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError, RedisError
+from redis.exceptions import RedisError
 
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
@@ -32,7 +32,10 @@ from sluice.leases import (
     Reach,
     RefusedError,
 )
+from sluice.leases.endpoint import Endpoint
+from sluice.leases.fitness import UnfitError
 from sluice.leases.former import Former
+from sluice.leases.refusals import REFUSALS, cure_of, refused
 from sluice.lifecycle import holding
 from sluice.lifecycle.evidence import JobEvidence
 from sluice.lifecycle.status import StatusChange
@@ -56,9 +59,10 @@ EPOCHS_AHEAD = 1 << 14
 """No installation whose Lease object and Redis are both forgotten has had more takeovers and rebuilds than hours by this
 margin."""
 
-REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
 REFUSES_US = "RedisRefusesLogin"
 """The reason of the condition where Redis answers, but not to this operator."""
+
+_OF_URL = "where the operator's configuration, SLUICE_REDIS_URL or SLUICE_REDIS_PASSWORD comes from, and restart the operator"
 
 TROUBLE = (RedisError, OSError, ForgottenError, OtherInstallationError, RefusedError, ValueError)
 
@@ -75,10 +79,10 @@ class LeaseTable:
         unexplained: UnexplainedLeases,
         conditions: Conditions,
         guard: Guard,
-        redis: str,
+        redis: Endpoint,
         revoke_command: Callable[[str], str],
     ) -> None:
-        """`redis`: where it is, without credentials. `revoke_command`: what a person types to free the lease of a holder."""
+        """`revoke_command`: what a person types to free the lease of a holder."""
         self._store = store
         self._world = world
         self._relist = relist
@@ -265,14 +269,7 @@ class LeaseTable:
 
     def mistrust(self, error: Exception) -> None:
         """Tells all jobs, and has the table rebuilt, at once; and if that fails for the same reason, after a pause."""
-        said = str(error).rstrip(".")
-        if isinstance(error, REFUSALS):
-            trouble = (
-                f"Redis at {self._redis} refuses the user name or the password of redisUrl ({said}): correct it where the "
-                "operator's configuration or SLUICE_REDIS_URL comes from, and restart the operator"
-            )
-        else:
-            trouble = f"Redis: {said}" if isinstance(error, RedisError | OSError) else said
+        trouble = self._in_words(error)
         if self.trouble != trouble:
             logger.warning(
                 "the lease table is not usable: %s; nothing is granted until it is rebuilt", trouble
@@ -282,6 +279,15 @@ class LeaseTable:
         self._conditions.fails(
             _USABLE, _in_one_word(error), f"{trouble}; nothing is granted until it is rebuilt"
         )
+
+    def _in_words(self, error: Exception) -> str:
+        said = str(error).rstrip(".")
+        where = f"Redis at {self._redis.address}"
+        if isinstance(error, REFUSALS):
+            return f"{where} {refused(error, self._redis)}: {cure_of(error, self._redis, of_url=_OF_URL)}"
+        if isinstance(error, UnfitError):
+            return f"{where} cannot keep leases: {said}"
+        return f"Redis: {said}" if isinstance(error, RedisError | OSError) else said
 
     def _evidence(self) -> dict[str, JobEvidence]:
         """The evidence of everything that may hold."""
@@ -321,7 +327,7 @@ class LeaseTable:
 
     async def _rebuild(self) -> None:
         """Starts a new epoch with every lease that Kubernetes knows of after the epoch was raised."""
-        await self._store.check_settings()
+        await self._store.check_fitness()
         epoch, returns = await self._listed_under_a_new_epoch()
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())

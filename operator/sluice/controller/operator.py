@@ -46,8 +46,8 @@ async def run(config: OperatorConfig) -> None:
         metrics.asked_api(verb, resource, code, seconds)
         refusals.asked(verb, resource, code, seconds)
 
+    redis = connected(config.redis, metrics.asked_redis)
     kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
-    redis = connected(config.redis_url, metrics.asked_redis)
     world = World(config.runtimes)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     tables = TableReader(world, OpenTables().facts)

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from hashlib import sha1
-from typing import Any, cast
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 
+from sluice.controller.config import ConfigError
 from sluice.leases import scripts
+from sluice.leases.clients import client
+from sluice.leases.endpoint import Endpoint, EndpointError
 
 PATIENCE = 3.0
 
@@ -38,11 +41,12 @@ class CountedRedis(Redis):
         return answer
 
 
-def connected(url: str, asked: Asked) -> CountedRedis:
+def connected(endpoint: Endpoint, asked: Asked) -> CountedRedis:
+    """Raises ConfigError if a file that the endpoint names is not there."""
     retry = Retry(ExponentialBackoff(cap=0.5, base=0.05), 2)
-    redis = CountedRedis.from_url(
-        url, decode_responses=True, retry=retry, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE
-    )
-    counted = cast("CountedRedis", redis)
+    try:
+        counted = client(endpoint, CountedRedis, patience=PATIENCE, retry=retry)
+    except EndpointError as error:
+        raise ConfigError(f"redisUrl {error}") from error
     counted.asked = asked
     return counted

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Self
-from urllib.parse import parse_qs, urlsplit
 
 _TYPES = {
     "cluster": str,
@@ -48,7 +47,7 @@ class Claim:
     namespaces: tuple[str, ...]
     """The namespaces whose jobs it runs; empty: all."""
     redis: str
-    """Host, port and database, without credentials."""
+    """Servers and database, without credentials."""
     keys: str
     """The prefix of its keys in Redis."""
     since: str
@@ -140,16 +139,6 @@ def claimed(own: Claim, data: Mapping[str, str], void: set[str]) -> dict[str, st
             own.identity, own.namespaces, own.redis, own.keys, since, own.version
         ).to_json()
     }
-
-
-def redis_address(url: str) -> str:
-    """Says which database it is, however the URL spells it. Two names of one server are told by what that server holds."""
-    parts = urlsplit(url)
-    given = parse_qs(parts.query).get("db", [""])[0]
-    if parts.scheme == "unix":
-        return f"{parts.path}/{given or 0}"
-    database = given or parts.path.strip("/") or "0"
-    return f"{(parts.hostname or 'localhost').lower()}:{parts.port or 6379}/{database}"
 
 
 def first_of(names: Sequence[str]) -> str:

@@ -17,7 +17,11 @@ from redis.asyncio import Redis
 from redis.commands.core import AsyncScript
 
 from sluice.leases import scripts
+<<<<<<< HEAD
 from sluice.leases.changes import Granting, InTurn, Releasing, Sent, record, request_of, token_text
+=======
+from sluice.leases.fitness import UnfitError, unfit
+>>>>>>> 53a071c (Redis is reached in each way that one URL can name, Sentinels, TLS, sockets and passwords in files that change among them, and options that are not known are refused: redis-py took any, and a changed password needed a restart. A Redis Cluster, a replica or one that is too old is refused by its INFO, which users without the right to CONFIG may ask, too)
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
 from sluice.leases.model import Grant, Lease
@@ -136,13 +140,13 @@ class LeaseStore:
         if not self._holders[lease.uid]:
             del self._holders[lease.uid]
 
-    async def check_settings(self) -> None:
-        """Checks that Redis never evicts leases to make room."""
-        policy = (await self._redis.info("memory")).get("maxmemory_policy")
-        if policy != "noeviction":
-            raise ValueError(
-                f"Redis may evict leases: its maxmemory-policy is {policy!r}; set it to noeviction"
-            )
+    async def check_fitness(self) -> None:
+        """Raises UnfitError if this Redis cannot keep leases. By the next time another server may be the one that is meant, and
+        only a new connection finds it."""
+        why = unfit(await self._redis.info())
+        if why is not None:
+            await self._redis.connection_pool.disconnect()
+            raise UnfitError(why)
 
     async def former(self) -> Former:
         """What is there, whoever wrote it."""

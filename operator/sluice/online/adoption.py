@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import dataclass
 
 from sluice.api import names
-from sluice.installations.claims import Claim, Identity, Overlap, overlaps, redis_address
+from sluice.installations.claims import Claim, Identity, Overlap, overlaps
 from sluice.installations.register import Register, identity_of
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import LEASES
 from sluice.leases.former import AdoptedMeanwhileError, Former, adopt, former
 from sluice.leases.keys import Keys
-from sluice.online.connection import Installation, cluster, redis_of
+from sluice.online.connection import Installation, cluster, endpoint_of, redis_of
 from sluice.online.errors import OnlineError
 
 SILENT = 12.0
@@ -36,9 +36,9 @@ async def look(at: Installation) -> Adoption:
     """Looks at both; raises OnlineError if the former installation still runs in this cluster."""
     async with redis_of(at) as redis:
         seen = await former(redis, Keys(at.deployment))
+    address = endpoint_of(at).address
     async with cluster() as kube:
         ours = await identity_of(kube, at.namespace, at.deployment)
-        address = redis_address(at.redis_url or "")
         await _must_be_gone(kube, ours, seen)
         return Adoption(ours, address, seen, await _stale(kube, ours, at, address))
 

@@ -1,6 +1,5 @@
 """The way to the installation that a command is about: its name in the cluster, its Kubernetes, its Redis."""
 
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,22 +9,18 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from sluice.api import names
-from sluice.controller.config import (
-    REDIS_URL,
-    UNREADABLE,
-    ConfigError,
-    OperatorConfig,
-    is_readable,
-    load,
-    with_password,
-)
+from sluice.controller.config import ConfigError, OperatorConfig, load, with_password_of_environment
 from sluice.engines import RuntimeProfile
-from sluice.installations.claims import redis_address
 from sluice.kube.client import UNAUTHORIZED, ApiError, Kube
 from sluice.kube.kubeconfig import NoClusterKnownError
+from sluice.leases.clients import client
+from sluice.leases.endpoint import Endpoint, EndpointError
+from sluice.leases.refusals import REFUSALS, cure_of, refused
 from sluice.online.errors import CalledWronglyError, OnlineError
 
 PATIENCE = 5.0
+OF_URL = "in --redis-url, SLUICE_REDIS_URL or SLUICE_REDIS_PASSWORD"
+"""Where whoever types a command corrects a password."""
 OWN_CONFIG = Path("/etc/sluice/sluice.yaml")
 """Where an operator's pod has its configuration."""
 
@@ -84,10 +79,12 @@ def _known(config: Path) -> OperatorConfig:
 
 
 def unusable(redis_url: str) -> str | None:
-    """Why the URL cannot be one of Redis, without a word of it."""
-    if re.match(REDIS_URL, redis_url) is None:
-        return "must begin with redis://, rediss:// or unix://"
-    return None if is_readable(redis_url) else UNREADABLE
+    """Why the URL cannot be one of Redis, without a word of what could be a password in it."""
+    try:
+        Endpoint.of(redis_url)
+    except EndpointError as error:
+        return str(error)
+    return None
 
 
 @asynccontextmanager
@@ -116,25 +113,38 @@ def _in_words(error: ApiError, address: str) -> str:
     return f"the cluster at {address} could not be asked: see whether kubectl reaches it, and try again ({error})"
 
 
-@asynccontextmanager
-async def redis_of(at: Installation) -> AsyncIterator[Redis]:
+def endpoint_of(at: Installation) -> Endpoint:
+    """Where its Redis is, with the password of the environment."""
     if at.redis_url is None:
         raise CalledWronglyError(
             "it is not known where its Redis is: set --redis-url, or --config to the operator's own configuration"
         )
-    client = Redis.from_url(
-        with_password(at.redis_url),
-        decode_responses=True,
-        socket_timeout=PATIENCE,
-        socket_connect_timeout=PATIENCE,
-    )
     try:
-        yield client
+        return Endpoint.of(with_password_of_environment(at.redis_url))
+    except EndpointError as error:
+        raise CalledWronglyError(f"the URL of Redis {error}") from error
+    except ConfigError as error:
+        raise CalledWronglyError(str(error)) from error
+
+
+@asynccontextmanager
+async def redis_of(at: Installation) -> AsyncIterator[Redis]:
+    endpoint = endpoint_of(at)
+    try:
+        redis = client(endpoint, Redis, patience=PATIENCE)
+    except EndpointError as error:
+        raise CalledWronglyError(f"the URL of Redis {error}") from error
+    try:
+        yield redis
+    except REFUSALS as error:
+        raise OnlineError(
+            f"Redis at {endpoint.address} {refused(error, endpoint)}: {cure_of(error, endpoint, of_url=OF_URL)}"
+        ) from error
     except (RedisError, OSError) as error:
         why = str(error) or ("it took too long" if isinstance(error, TimeoutError) else type(error).__name__)
         raise OnlineError(
-            f"Redis at {redis_address(at.redis_url)} could not be asked, or refuses: {why}: see whether it runs, and whether its "
+            f"Redis at {endpoint.address} could not be asked, or refuses: {why}: see whether it runs, and whether its "
             "URL and its password are right"
         ) from error
     finally:
-        await client.aclose()
+        await redis.aclose()

@@ -1,15 +1,18 @@
 """Redis as it is seen from here, where somebody says how it can be reached."""
 
-from redis.exceptions import AuthenticationError, RedisError
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
-from sluice.installations.claims import redis_address
+from sluice.leases.endpoint import Endpoint
+from sluice.leases.fitness import EVICTS_NOTHING, unfit
 from sluice.leases.former import former
 from sluice.leases.keys import Keys
-from sluice.online.connection import Installation, redis_of
+from sluice.leases.refusals import REFUSALS, cure_of, refused
+from sluice.online.connection import OF_URL, Installation, endpoint_of, redis_of
 from sluice.online.errors import OnlineError
 from sluice.online.findings import Finding, fail, ok, warn
 
-_POLICY = "noeviction"
+_READ = "see the section Redis of docs/operations.md"
 
 
 async def redis_findings(at: Installation, url: str | None) -> list[Finding]:
@@ -18,38 +21,38 @@ async def redis_findings(at: Installation, url: str | None) -> list[Finding]:
         there = f"kubectl -n {at.namespace} exec deployment/{at.deployment} -- sluice doctor --namespace {at.namespace}"
         cure = f"give --redis-url or SLUICE_REDIS_URL, if it can be reached from here; else ask in the operator's pod: {there}"
         return [warn("redis", "", message, cure)]
-    where = redis_address(url)
+    named = Installation(at.namespace, at.deployment, url)
     try:
-        async with redis_of(Installation(at.namespace, at.deployment, url)) as redis:
-            try:
-                settings = await redis.config_get("maxmemory-policy")
-                seen = await former(redis, Keys(at.deployment))
-            except AuthenticationError as error:
-                return [
-                    fail(
-                        "redis",
-                        where,
-                        f"it refuses the user name or the password: {error}",
-                        "correct the one in --redis-url, or SLUICE_REDIS_PASSWORD",
-                    )
-                ]
-            except (RedisError, ValueError) as error:
-                return [fail("redis", where, str(error), "see the section Redis of docs/operations.md")]
+        endpoint = endpoint_of(named)
+        async with redis_of(named) as redis:
+            return await _found(redis, endpoint, Keys(at.deployment))
     except OnlineError as error:
-        return [fail("redis", where, str(error), "start it, or correct --redis-url")]
-    policy = settings.get("maxmemory-policy")
+        return [fail("redis", "", str(error), "start it, or correct --redis-url")]
+
+
+async def _found(redis: "Redis", endpoint: Endpoint, keys: Keys) -> list[Finding]:
+    where = endpoint.address
+    try:
+        info = await redis.info()
+        why = unfit(info)
+        if why is not None:
+            return [fail("redis", where, why, _READ)]
+        seen = await former(redis, keys)
+    except REFUSALS as error:
+        return [
+            fail("redis", where, f"it {refused(error, endpoint)}", cure_of(error, endpoint, of_url=OF_URL))
+        ]
+    except (ResponseError, ValueError) as error:
+        return [fail("redis", where, str(error), _READ)]
     found = [
-        ok("redis", where, f"it answers, and maxmemory-policy is {_POLICY}")
-        if policy == _POLICY
-        else fail(
+        ok(
             "redis",
             where,
-            f"maxmemory-policy is {policy}, so that leases may be evicted",
-            f"set it to {_POLICY}",
+            f"it answers, and can keep leases: version {info['redis_version']}, {EVICTS_NOTHING}",
         )
     ]
     if seen.installation is None:
-        found.append(warn("redis", where, f"it keeps no leases of a deployment {at.deployment} yet"))
+        found.append(warn("redis", where, f"it keeps no leases of a deployment {keys.deployment} yet"))
     else:
         found.append(ok("redis", where, f"it keeps the leases of installation {seen.installation}"))
     return found

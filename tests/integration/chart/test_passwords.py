@@ -17,8 +17,8 @@ from devenv.toolchain import cache
 from integration.chart.helm import RELEASE, Helm, one
 from integration.waiting import eventually
 from sluice.api.base import Json
-from sluice.controller.config import with_password
 from sluice.controller.redis_client import connected
+from sluice.leases.endpoint import Endpoint, with_password
 
 PASSWORDS = [
     *("plain", "a/b?c#d@e%f:g[h]&i=j", "%41%", "#begins", "two words", " blanks around "),
@@ -70,7 +70,7 @@ def redis(request: pytest.FixtureRequest, helm: Helm, container: Json, tmp_path:
 
 @pytest.mark.parametrize("redis", PASSWORDS, indirect=True)
 def test_a_password_of_any_characters_is_that_of_the_charts_redis(
-    redis: Started, container: Json, monkeypatch: pytest.MonkeyPatch
+    redis: Started, container: Json, tmp_path: Path
 ) -> None:
     eventually(lambda: accepts(redis.port) or redis.process.poll() is not None, "Redis listens, or has ended")
     assert redis.process.poll() is None, redis.process.communicate()[0]
@@ -82,12 +82,17 @@ def test_a_password_of_any_characters_is_that_of_the_charts_redis(
     assert subprocess.run(probe, env=redis.environment | {"REDISCLI_AUTH": "another"}, check=False).returncode
 
     plain = f"redis://127.0.0.1:{redis.port}/0"
-    monkeypatch.setenv("SLUICE_REDIS_PASSWORD", password)
-    assert asyncio.run(_writes(with_password(plain)))
-    with pytest.raises(AuthenticationError):
-        asyncio.run(_writes(plain))
+    mounted = tmp_path / "password"
+    mounted.write_bytes(password.encode())
+    with_file = with_password(plain, password="", file=str(mounted))
+    assert asyncio.run(_writes(with_file))
+    assert asyncio.run(_writes(with_password(plain, password=password, file="")))
+    mounted.write_bytes(b"another")
+    for refused in (plain, with_file):
+        with pytest.raises(AuthenticationError):
+            asyncio.run(_writes(refused))
 
 
 async def _writes(url: str) -> bool:
-    async with connected(url, lambda _call, _outcome: None) as redis:
+    async with connected(Endpoint.of(url), lambda _call, _outcome: None) as redis:
         return bool(await redis.set("some", "thing"))

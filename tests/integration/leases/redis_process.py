@@ -12,22 +12,24 @@ from devenv.service import Service
 
 
 class RedisProcess:
-    def __init__(self, program: Path, folder: Path) -> None:
+    def __init__(self, program: Path, folder: Path, **options: str) -> None:
+        """`options`: of redis-server, with _ for each -."""
         folder.mkdir(parents=True, exist_ok=True)
         self.port = free_ports(1)[0]
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._dump = folder / "dump.rdb"
-        options = {
+        given = {
             "port": str(self.port),
             "bind": "127.0.0.1",
             "dir": str(folder),
             "save": "",
             "appendonly": "no",
             "maxmemory-policy": "noeviction",
+            **{name.replace("_", "-"): value for name, value in options.items()},
         }
         arguments = [
             str(program),
-            *(word for name, value in options.items() for word in (f"--{name}", value)),
+            *(word for name, value in given.items() for word in (f"--{name}", *(value.split() or [value]))),
         ]
         self.service = Service("redis", arguments, folder / "redis.log", lambda: accepts(self.port))
 
@@ -50,8 +52,8 @@ class RedisProcess:
 
 
 @contextmanager
-def running_redis(program: Path, folder: Path) -> Iterator[RedisProcess]:
-    redis = RedisProcess(program, folder)
+def running_redis(program: Path, folder: Path, **options: str) -> Iterator[RedisProcess]:
+    redis = RedisProcess(program, folder, **options)
     redis.service.start()
     try:
         yield redis

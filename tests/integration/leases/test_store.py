@@ -328,13 +328,6 @@ async def test_no_lease_key_ever_expires(store: LeaseStore, redis: Redis) -> Non
     assert {await redis.ttl(key) for key in await redis.keys("*")} == {-1}
 
 
-async def test_a_redis_that_may_evict_leases_is_not_used(store: LeaseStore, redis: Redis) -> None:
-    await store.check_settings()
-    await redis.config_set("maxmemory-policy", "allkeys-lru")
-    with pytest.raises(ValueError, match="noeviction"):
-        await store.check_settings()
-
-
 async def test_scripts_that_redis_forgot_are_sent_again(store: LeaseStore, redis: Redis) -> None:
     await redis.script_flush()
     await store.grant(lease("a"))

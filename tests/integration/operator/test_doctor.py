@@ -355,7 +355,7 @@ def test_a_password_that_redis_refuses_is_one_sentence_and_over_once_it_is_right
     told = cluster.operator_tells("LeaseTableUsable", "False")
     assert told["reason"] == "RedisRefusesLogin"
     assert (
-        f"Redis at 127.0.0.1:{redis.port}/0 refuses the user name or the password of redisUrl"
+        f"Redis at 127.0.0.1:{redis.port}/0 refuses the default user with the password of its URL"
         in told["message"]
     )
     assert "wrong@" not in operator.told()

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from redis import ConnectionPool
 
 from sluice.api.durations import seconds
-from sluice.controller.config import UNREADABLE, ConfigError, load
+from sluice.controller.config import ConfigError, load
+from sluice.leases.endpoint import UNREADABLE, Endpoint
 
 GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
 
@@ -243,8 +243,6 @@ def test_the_environment_names_redis_before_the_file(tmp_path: Path, monkeypatch
         "redis://h:Half/0",
         "redis://[::1",
         "redis://h:6379/Half",
-        "redis://h:6379/0?socket_timeout=Half",
-        "redis://h:6379/0?no_such_option=Half",
     ],
 )
 def test_a_redis_url_that_cannot_be_read_is_refused_without_a_word_of_it(
@@ -283,8 +281,40 @@ def test_the_password_of_the_environment_counts_where_the_url_has_none(
     assert load(file).redis_url == url
     monkeypatch.setenv("SLUICE_REDIS_PASSWORD", "p@ss/word")
     assert load(file).redis_url == with_it
-    known = ConnectionPool.from_url(with_it).connection_kwargs
-    assert known["password"] in ("p@ss/word", "known")
+    assert Endpoint.of(with_it).password in ("p@ss/word", "known")
+
+
+def test_the_file_of_a_password_counts_before_the_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "operator.yaml"
+    file.write_text(GOOD + "redisUrl: redis+sentinel://writer@a,b/lake\n", encoding="utf-8")
+    monkeypatch.setenv("SLUICE_REDIS_PASSWORD", "another")
+    monkeypatch.setenv("SLUICE_REDIS_PASSWORD_FILE", "/etc/sluice-redis/password")
+    redis = load(file).redis
+    assert (redis.user, redis.password) == ("writer", None)
+    assert redis.password_file == "/etc/sluice-redis/password"
+    monkeypatch.setenv("SLUICE_REDIS_PASSWORD_FILE", "password")
+    with pytest.raises(
+        ConfigError, match="SLUICE_REDIS_PASSWORD_FILE must be a path that begins with a slash"
+    ):
+        load(file)
+
+
+@pytest.mark.parametrize("place", ["file", "environment"])
+def test_an_option_of_the_redis_url_that_is_not_known_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    url = "redis://h:6379/0?no_such_option=1"
+    file = tmp_path / "operator.yaml"
+    file.write_text(GOOD + (f"redisUrl: '{url}'\n" if place == "file" else ""), encoding="utf-8")
+    if place == "environment":
+        monkeypatch.setenv("SLUICE_REDIS_URL", url)
+    says = {"file": "redisUrl: ", "environment": "the environment variable SLUICE_REDIS_URL "}[place]
+    with pytest.raises(
+        ConfigError, match=f"{says}has an option that is not known, no_such_option: there are"
+    ):
+        load(file)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from redis.exceptions import AuthenticationError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from sluice.api import names
@@ -22,6 +23,8 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, Reach
+from sluice.leases.endpoint import Endpoint
+from sluice.leases.fitness import UnfitError
 from sluice.leases.former import Former
 from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
@@ -82,7 +85,7 @@ class Store:
     async def release(self, lease: Lease) -> None:
         self.held.remove(lease)
 
-    async def check_settings(self) -> None: ...
+    async def check_fitness(self) -> None: ...
 
     async def check_memory(self) -> None:
         self.checked += 1
@@ -188,7 +191,7 @@ async def built(
         unexplained=unexplained,
         conditions=conditions or Conditions(),
         guard=guard,
-        redis="redis:6379/0",
+        redis=Endpoint.of("redis://redis:6379/0"),
         revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
     )
     await table.make_sure()
@@ -504,6 +507,12 @@ async def test_what_redis_says_stands_in_a_sentence_of_ours(clock: Clock) -> Non
     _, table = await built(Store(), Api())
     table.mistrust(RedisConnectionError("Connect call failed."))
     assert table.trouble == "Redis: Connect call failed"
+    table.mistrust(UnfitError("it is a replica"))
+    assert table.trouble == "Redis at redis:6379/0 cannot keep leases: it is a replica"
+    table.mistrust(AuthenticationError("invalid username-password pair."))
+    assert table.trouble.startswith(
+        "Redis at redis:6379/0 refuses the default user without a password (invalid username-password pair): correct it where"
+    )
 
 
 NOTED = f"3 7\nrequest\n{A.to_json()}\n"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sluice.installations.claims import Claim, Identity, claimed, first_of, overlaps, redis_address
+from sluice.installations.claims import Claim, Identity, claimed, first_of, overlaps
 
 OWN = Claim(
     Identity("cluster", "sluice", "sluice"),
@@ -113,18 +113,3 @@ def test_a_void_claim_goes_when_the_own_one_is_written() -> None:
     assert list(claimed(OWN, {OTHER.identity.key: OTHER.to_json()}, {OTHER.identity.key})) == [
         OWN.identity.key
     ]
-
-
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("redis://user:secret@Redis:6380/2", "redis:6380/2"),
-        ("rediss://redis", "redis:6379/0"),
-        ("redis://redis/", "redis:6379/0"),
-        ("redis://redis?db=3", "redis:6379/3"),
-        ("unix:///run/redis.sock?db=1", "/run/redis.sock/1"),
-        ("unix:///run/redis.sock", "/run/redis.sock/0"),
-    ],
-)
-def test_a_redis_is_named_without_its_credentials(url: str, address: str) -> None:
-    assert redis_address(url) == address
