@@ -58,6 +58,11 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- if and .Values.redis.install (not .Values.redis.existingSecret) }}true{{ end -}}
 {{- end }}
 
+{{/* Whether the operator's pod has a Secret with a password of Redis as a file. */}}
+{{- define "sluice.mountsPassword" -}}
+{{- if or .Values.redis.install .Values.redis.existingSecret }}true{{ end -}}
+{{- end }}
+
 {{- define "sluice.redisUrl" -}}
 {{- if .Values.redis.install -}}
 redis://{{ include "sluice.redis" . }}.{{ .Release.Namespace }}.svc:6379/0
@@ -164,8 +169,14 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- $host := `(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)` }}
 {{- $port := `([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])` }}
-{{- if and .Values.redis.url (not (regexMatch (printf `^rediss?://([A-Za-z0-9._~-]+@)?%s(:%s)?(/[0-9]+)?$` $host $port) .Values.redis.url)) }}
-{{- fail "redis.url is not of the form redis://[USER@]HOST[:PORT][/DATABASE], or the same with rediss://: it is readable in a ConfigMap, so put a password into a Secret and name it in redis.existingSecret, or the whole URL, of any form, and name it in redis.existingUrl" }}
+{{- $server := printf `%s(:%s)?` $host $port }}
+{{- $place := printf `(rediss?://([A-Za-z0-9._~-]+@)?%s|rediss?\+sentinel://([A-Za-z0-9._~-]+@)?%s(,%s)*/[A-Za-z0-9._-]+)(/[0-9]+)?` $server $server $server }}
+{{- $option := `(password_file|sentinel_auth|ssl_(ca_certs|ca_path|certfile|keyfile|check_hostname|cert_reqs)|socket_(connect_)?timeout)=[A-Za-z0-9._~/%-]+` }}
+{{- if and .Values.redis.url (not (regexMatch (printf `^%s(\?%s(&%s)*)?$` $place $option $option) .Values.redis.url)) }}
+{{- fail "redis.url is not of the form redis://[USER@]HOST[:PORT][/DATABASE], redis+sentinel://[USER@]HOST[:PORT],HOST[:PORT]/MASTER[/DATABASE], or one of these with rediss, each with ?OPTION=VALUE&OPTION=VALUE or without (docs/operations.md lists the options under Redis): it is readable in a ConfigMap, so put a password into a Secret and name it in redis.existingSecret, or the whole URL, of any form, and name it in redis.existingUrl" }}
+{{- end }}
+{{- if and (contains "password_file=" (.Values.redis.url | default "")) .Values.redis.existingSecret }}
+{{- fail "redis.url has a password_file, and redis.existingSecret names a Secret with a password, which would not be used: leave one of them out" }}
 {{- end }}
 {{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" (include "sluice.name" .)) }}
 {{- fail (printf "the name %s, which is that of the release unless deployment is set, cannot be that of a Service: set deployment to one of small letters, digits and dashes that begins with a letter" (include "sluice.name" .)) }}
@@ -254,28 +265,30 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- $variables := list }}
 {{- if .Values.redis.existingUrl.secret }}{{ $variables = append $variables "SLUICE_REDIS_URL" }}{{ end }}
-{{- if or .Values.redis.install .Values.redis.existingSecret }}{{ $variables = append $variables "SLUICE_REDIS_PASSWORD" }}{{ end }}
+{{- if include "sluice.mountsPassword" . }}{{ $variables = concat $variables (list "SLUICE_REDIS_PASSWORD" "SLUICE_REDIS_PASSWORD_FILE") }}{{ end }}
 {{- range .Values.operator.extraEnv }}
 {{- if has .name $variables }}
 {{- fail (printf "operator.extraEnv has %s twice, or the chart sets it itself (redis.existingSecret and redis.existingUrl say from which Secret): leave it out" .name) }}
 {{- end }}
 {{- $variables = append $variables .name }}
 {{- end }}
-{{- $volumes := list "config" "tmp" }}
+{{- $volumes := list "config" "tmp" "redis-password" }}
+{{- $own := join ", " $volumes }}
 {{- range .Values.operator.extraVolumes }}
 {{- if has .name $volumes }}
-{{- fail (printf "operator.extraVolumes has %s twice, or it is the name of one of the chart's own (config, tmp): choose another" .name) }}
+{{- fail (printf "operator.extraVolumes has %s twice, or it is the name of one of the chart's own (%s): choose another" .name $own) }}
 {{- end }}
 {{- $volumes = append $volumes .name }}
 {{- end }}
-{{- $paths := list "/etc/sluice" "/tmp" }}
+{{- $paths := list "/etc/sluice" "/tmp" "/etc/sluice-redis" }}
+{{- $ownPaths := join ", " $paths }}
 {{- range .Values.operator.extraVolumeMounts }}
 {{- if not (has .name $volumes) }}
 {{- fail (printf "operator.extraVolumeMounts has %s, which is no volume (%s): add it to operator.extraVolumes" .name (join ", " $volumes)) }}
 {{- end }}
 {{- $path := printf "/%s" .mountPath | clean }}
 {{- if has $path $paths }}
-{{- fail (printf "operator.extraVolumeMounts has the mountPath %s twice, or it is one of the chart's own (/etc/sluice, /tmp): choose another" $path) }}
+{{- fail (printf "operator.extraVolumeMounts has the mountPath %s twice, or it is one of the chart's own (%s): choose another" $path $ownPaths) }}
 {{- end }}
 {{- $paths = append $paths $path }}
 {{- end }}

@@ -63,6 +63,10 @@ SWITCHES = {
     "everything said": EVERYTHING,
     "another Redis": OTHER_REDIS,
     "another Redis with a password": (*OTHER_REDIS, "redis.existingSecret=mine", "redis.key=secret"),
+    "another Redis by its Sentinels": (
+        *("redis.install=false", r"redis.url=rediss+sentinel://writer@one\,two:26380/lake?sentinel_auth=1"),
+        "redis.existingSecret=mine",
+    ),
     "another Redis by a Secret": (
         *("redis.install=false", "redis.existingUrl.secret=mine"),
         "redis.existingUrl.key=where",

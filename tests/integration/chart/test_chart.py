@@ -200,6 +200,40 @@ def test_the_operator_takes_the_configuration_that_the_chart_writes(helm: Helm, 
     assert (other.ttl_seconds_after_finished, other.api_qps) == (0, 50)
 
 
+@pytest.mark.parametrize(
+    ("values", "secret"),
+    [
+        ((), (f"{RELEASE}-redis", "password")),
+        (("redis.existingSecret=mine", "redis.key=secret"), ("mine", "secret")),
+        ((*OTHER_REDIS, "redis.existingSecret=mine"), ("mine", "password")),
+    ],
+)
+def test_the_operator_has_the_password_of_redis_as_a_file(
+    helm: Helm,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    values: tuple[str, ...],
+    secret: tuple[str, str],
+) -> None:
+    name, key = secret
+    pod = one(helm.rendered("anywhere", *values), "Deployment")["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    [volume] = [volume for volume in pod["volumes"] if volume["name"] == "redis-password"]
+    assert volume["secret"] == {"secretName": name, "items": [{"key": key, "path": "password"}]}
+    [mount] = [mount for mount in container["volumeMounts"] if mount["name"] == "redis-password"]
+    assert "subPath" not in mount  # which would keep the file as it was when the pod began
+    for variable in container["env"]:
+        monkeypatch.setenv(variable["name"], variable["value"])
+    redis = load(_configuration(helm, tmp_path, *values)).redis
+    assert redis.password_file == f"{mount['mountPath']}/password"
+
+
+def test_without_a_secret_the_operator_has_no_password(helm: Helm) -> None:
+    pod = one(helm.rendered("anywhere", *OTHER_REDIS), "Deployment")["spec"]["template"]["spec"]
+    assert "redis-password" not in {volume["name"] for volume in pod["volumes"]}
+    assert "env" not in pod["containers"][0] or not pod["containers"][0]["env"]
+
+
 def test_its_definitions_are_those_of_the_repository_and_stay_unless_told_otherwise(helm: Helm) -> None:
     for file in sorted((CHART.parent.parent / "crds").glob("*.yaml")):
         written = yaml.safe_load(file.read_text(encoding="utf-8"))

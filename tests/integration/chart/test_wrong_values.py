@@ -8,6 +8,7 @@ import yaml
 from integration.chart.helm import CHART, Helm, one
 from integration.chart.switches import OTHER_REDIS
 from sluice.api.base import Json
+from sluice.leases.endpoint import Endpoint
 
 ACCOUNT_OF_THE_HOOKS = ("jobServiceAccount.name=sluice-hooks", "runtimes.default.serviceAccount=sluice-hooks")
 
@@ -138,6 +139,17 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
             "operator.extraEnv has SLUICE_REDIS_PASSWORD twice, or the chart sets it itself",
         ),
         (
+            ("operator.extraEnv[0].name=SLUICE_REDIS_PASSWORD_FILE",),
+            "operator.extraEnv has SLUICE_REDIS_PASSWORD_FILE twice, or the chart sets it itself",
+        ),
+        (
+            (
+                *("redis.install=false", "redis.url=redis://redis?password_file=/run/password"),
+                "redis.existingSecret=x",
+            ),
+            "redis.url has a password_file, and redis.existingSecret names a Secret with a password",
+        ),
+        (
             (
                 "redis.install=false",
                 "redis.existingUrl.secret=x",
@@ -147,10 +159,17 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
         ),
         (("operator.extraEnv[0].name=A", "operator.extraEnv[1].name=A"), "operator.extraEnv has A twice"),
         (("operator.extraVolumes[0].name=tmp",), "operator.extraVolumes has tmp twice, or it is the name of"),
-        (_mounts("lake=/lake"), "operator.extraVolumeMounts has lake, which is no volume (config, tmp)"),
+        (
+            _mounts("lake=/lake"),
+            "operator.extraVolumeMounts has lake, which is no volume (config, tmp, redis-password)",
+        ),
         (
             _mounts("tmp=/etc/sluice/"),
             "operator.extraVolumeMounts has the mountPath /etc/sluice twice, or it",
+        ),
+        (
+            _mounts("tmp=/etc/sluice-redis"),
+            "operator.extraVolumeMounts has the mountPath /etc/sluice-redis twice",
         ),
         (_mounts("config=tmp"), "operator.extraVolumeMounts has the mountPath /tmp twice, or it is one of"),
         (_mounts("tmp=/a", "tmp=/a/"), "operator.extraVolumeMounts has the mountPath /a twice"),
@@ -321,6 +340,8 @@ def test_what_kubernetes_takes_is_taken(helm: Helm, value: str) -> None:
             "redis://",
         ),
         *("redis://::1", "redis://redis/0#word", "redis://redis:6379:word/0"),
+        *("redis+sentinel://:word@one/lake", "redis+sentinel://one", "redis+sentinel://one?sentinel_auth=1"),
+        *("rediss://redis?ssl_ca_certs=/ca.crt&password=word", "redis://redis?", r"redis://one\,two/0"),
     ],
 )
 def test_a_redis_url_that_could_hold_a_password_is_refused_with_the_form_that_it_has_to_have(
@@ -338,8 +359,16 @@ def test_a_redis_url_that_could_hold_a_password_is_refused_with_the_form_that_it
     [
         *("redis://redis", "redis://redis.team.svc:6379/0", "rediss://writer@redis.example:6380/1"),
         *("redis://[::1]:65535/15", "redis://10.0.0.1/2", "rediss://some-one@my_redis:1"),
+        *(
+            r"redis+sentinel://one:26379\,two:26379\,three/lake",
+            "redis+sentinel://writer@[::1]:26379/lake-1/2",
+        ),
+        "rediss+sentinel://one/lake?sentinel_auth=1&ssl_ca_certs=/etc/authority/ca.crt&socket_timeout=1.5",
+        "redis://redis?password_file=/run/secrets/password",
     ],
 )
 def test_a_redis_url_of_that_form_is_taken(helm: Helm, url: str) -> None:
     written = one(helm.rendered("anywhere", "redis.install=false", f"redis.url={url}"), "ConfigMap")
-    assert yaml.safe_load(written["data"]["sluice.yaml"])["redisUrl"] == url
+    taken = yaml.safe_load(written["data"]["sluice.yaml"])["redisUrl"]
+    assert taken == url.replace("\\,", ",")
+    Endpoint.of(taken)  # which the operator takes, too
