@@ -76,7 +76,7 @@ class Admitting:
     granting: Pauses[str] = field(
         default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
     )
-    """Pauses of jobs whose intents could not be written."""
+    """Pauses of jobs whose intents could not be written, or for whose leases Redis had no room."""
     _asked_to_read: dict[str, float] = field(default_factory=dict)
     """When reading was asked for, by uid, for holders of which it is not known what they touch."""
     _untold: dict[str, str] = field(default_factory=dict)
@@ -366,13 +366,21 @@ class Admitting:
         try:
             number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
             grant = await self.leases.grant(lease_for(job, number, job.spec_hash), reach_of(job))
-            if grant is None:
+            if grant is not None:
+                self.workers.do(job.uid, partial(self._begin, job, grant))
+            elif self.leases.no_room is None:
                 self.granting.forget(job.uid)  # nobody is granted anything now
             else:
-                self.workers.do(job.uid, partial(self._begin, job, grant))
+                self.workers.do(job.uid, partial(self._tell_no_room, job.uid))
         finally:
             if grant is None:
                 self.world.mark(job.uid)  # it holds nothing, and waits again
+
+    async def _tell_no_room(self, uid: str) -> None:
+        job, why = self.world.jobs.get(uid), self.leases.no_room
+        if job is not None and why is not None and self._may_queue(job):
+            change = StatusChange(Phase.PENDING, "LeasesUnavailable", why, UnderstoodFields.of(job))
+            await self.statuses.write(job, change)
 
     async def _begin(self, job: JobView, grant: Grant) -> None:
         """Writes the intent, under the version of the job that was decided on; then starts what follows from it."""

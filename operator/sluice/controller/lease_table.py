@@ -18,6 +18,7 @@ from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
+from sluice.controller.room import Room
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.installations.unexplained import UnexplainedLeases, in_words
@@ -25,6 +26,7 @@ from sluice.kube.client import ApiError
 from sluice.leases import (
     Epochs,
     ForgottenError,
+    FullError,
     Grant,
     Lease,
     LeaseStore,
@@ -91,6 +93,7 @@ class LeaseTable:
         self._conditions = conditions
         self._guard = guard
         self._redis = redis
+        self._room = Room(redis, conditions)
         self._revoke_command = revoke_command
         self.trouble: str | None = "it has not been asked yet"
         """Why nothing can be granted now."""
@@ -114,6 +117,11 @@ class LeaseTable:
     @property
     def is_sure(self) -> bool:
         return self.trouble is None and not self._world.is_of_the_past
+
+    @property
+    def no_room(self) -> str | None:
+        """Why nothing new can be granted, though it is certain who holds what."""
+        return self._room.lacks
 
     @property
     def unexplained(self) -> list[Lease]:
@@ -198,7 +206,8 @@ class LeaseTable:
             logger.exception("the operator failed on the lease table; trying again")
             self.mistrust(error)
         else:
-            self._conditions.holds(_USABLE)
+            if self.no_room is None:
+                self._conditions.holds(_USABLE)
             self._tell_unexplained()
 
     def _heed_mending(self, why: str | None) -> None:
@@ -220,15 +229,19 @@ class LeaseTable:
             self._store.learn(lease, reach)
 
     async def grant(self, lease: Lease, reach: Reach) -> Grant | None:
-        """Grants the lease; None if Redis can't be trusted any more. Until `settled` it counts as not known to be written
-        down."""
+        """Grants the lease; None if Redis has no room, or can't be trusted any more. Until `settled` it counts as not known to be
+        written down."""
         try:
             grant = await self._store.grant(lease, reach)
         except UnicodeError:
             raise  # the job's own, which can't be written down: nothing was sent
+        except FullError as error:
+            self._room.is_lacking(error)
+            return None
         except TROUBLE as error:
             self.mistrust(error)
             return None
+        self._room.is_there()
         self.unsettled[lease.uid] = lease
         return grant
 

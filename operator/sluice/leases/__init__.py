@@ -4,6 +4,7 @@ from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
 from sluice.leases.store import (
     ForgottenError,
+    FullError,
     LeaseStore,
     OtherInstallationError,
     RefusedError,
@@ -13,6 +14,7 @@ from sluice.leases.store import (
 __all__ = [
     "Epochs",
     "ForgottenError",
+    "FullError",
     "Grant",
     "Lease",
     "LeaseStore",

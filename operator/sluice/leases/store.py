@@ -15,13 +15,11 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 from redis.commands.core import AsyncScript
+from redis.exceptions import OutOfMemoryError, ResponseError
 
 from sluice.leases import scripts
-<<<<<<< HEAD
 from sluice.leases.changes import Granting, InTurn, Releasing, Sent, record, request_of, token_text
-=======
 from sluice.leases.fitness import UnfitError, unfit
->>>>>>> 53a071c (Redis is reached in each way that one URL can name, Sentinels, TLS, sockets and passwords in files that change among them, and options that are not known are refused: redis-py took any, and a changed password needed a restart. A Redis Cluster, a replica or one that is too old is refused by its INFO, which users without the right to CONFIG may ask, too)
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
 from sluice.leases.model import Grant, Lease
@@ -45,6 +43,10 @@ class TakenError(ForgottenError):
 
 class OtherInstallationError(Exception):
     """Redis keeps the leases of another installation, which may still run."""
+
+
+class FullError(Exception):
+    """Redis has no room for the lease: it is not granted, and nothing was changed."""
 
 
 class RefusedError(Exception):
@@ -214,7 +216,12 @@ class LeaseStore:
         versions = {table: self._versions.get(table, "") for table in touched}
         told = [change.told(versions) if epoch == self._epoch else None for epoch, change in changes]
         text = json.dumps([one.words for one in told if one is not None], separators=(",", ":"))
-        answer = await self._ask(self._change, self._epoch, text)
+        try:
+            answer = await self._ask(self._change, self._epoch, text)
+        except ResponseError as error:
+            if isinstance(error, OutOfMemoryError) or "-OOM " in str(error):  # the latter from Redis 6.2
+                raise FullError("its memory has reached maxmemory") from error
+            raise
         self._expect("CHANGED", answer)
         answers = iter(json.loads(answer[1]))
         return [

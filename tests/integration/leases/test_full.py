@@ -4,9 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
-from sluice.leases import Lease, LeaseStore, StaleError
+from sluice.leases import FullError, Lease, LeaseStore, StaleError
 
 LEASE = Lease("a", 1, "h", "etl/a", ("file:/t", "file:/u"))
 OTHER = Lease("b", 1, "h", "etl/b", ("file:/t",))
@@ -23,7 +22,7 @@ async def full(store: LeaseStore, redis: Redis) -> AsyncIterator[LeaseStore]:
 
 async def test_a_full_redis_grants_nothing_and_changes_nothing(full: LeaseStore, redis: Redis) -> None:
     before = await redis.hgetall("sluice:{test}:versions")
-    with pytest.raises(ResponseError, match="maxmemory"):
+    with pytest.raises(FullError, match="maxmemory"):
         await full.grant(Lease("b", 1, "h", "etl/b", ("file:/v",)))
     assert await redis.hgetall("sluice:{test}:versions") == before
     assert list((await full.former()).values) == ["a/1"]

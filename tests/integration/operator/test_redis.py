@@ -130,9 +130,11 @@ def test_a_redis_that_is_full_grants_nothing_and_says_so(
     cluster: Played, operator: OperatorProcess, redis: RedisProcess
 ) -> None:
     """Its leases are never evicted for new ones; those that are held end as ever."""
-    cluster.apply("before", rewrite("/lake/before"))
+    held = cluster.apply("before", rewrite("/lake/before"))
     driver = cluster.start("before")
     cluster.reaches("before", "Running")
+    assert f"{held}/1" in cluster.holders()
+    epoch = operator.metric("sluice_epoch")
     with redis.client() as client:
         client.config_set("maxmemory", "1mb")
         cluster.apply("full", rewrite("/lake/full"))
@@ -141,10 +143,29 @@ def test_a_redis_that_is_full_grants_nothing_and_says_so(
             "the status says it",
             show=lambda: cluster.status("full"),
         )
+        assert cluster.operator_tells("LeaseTableUsable", "False")["reason"] == "RedisFull"
         driver.succeeds("file:/lake/before")
         cluster.reaches("before", "Succeeded")
+        eventually(lambda: f"{held}/1" not in cluster.holders(), "its lease is released")
+        assert operator.metric("sluice_epoch") == epoch
         client.config_set("maxmemory", "0")
     cluster.start("full").succeeds("file:/lake/full")
     cluster.reaches("full", "Succeeded")
+    cluster.operator_tells("LeaseTableUsable", "True")
     assert operator.running
     assert all("exception" not in entry for entry in operator.entries())
+
+
+def test_a_new_leader_finds_its_way_with_a_redis_that_is_full(
+    cluster: Played, operator: OperatorProcess, operators: StartOperator, redis: RedisProcess
+) -> None:
+    cluster.apply("before", rewrite("/lake/before"))
+    driver = cluster.start("before")
+    cluster.reaches("before", "Running")
+    with redis.client() as client:
+        client.config_set("maxmemory", "1mb")
+        operator.stop()
+        operators("successor").says("the lease table was rebuilt with 1 leases")
+        driver.succeeds("file:/lake/before")
+        cluster.reaches("before", "Succeeded")
+        eventually(lambda: not cluster.holders(), "its lease is released")

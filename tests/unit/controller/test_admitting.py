@@ -32,6 +32,7 @@ from unit.lifecycle.objects import TOKEN, application
 class Leases:
     trouble = None
     is_sure = True
+    no_room: str | None = None
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -57,8 +58,10 @@ class Leases:
     def learn(self, lease: Lease, reach: Reach) -> None:
         self.reaches[lease.holder] = reach
 
-    async def grant(self, lease: Lease, reach: Reach) -> Grant:
+    async def grant(self, lease: Lease, reach: Reach) -> Grant | None:
         self.asked.append(lease.uid)
+        if self.no_room is not None:
+            return None
         self.held.append(lease)
         self.learn(lease, reach)
         self.unsettled[lease.uid] = lease
@@ -168,6 +171,23 @@ async def test_an_intent_that_is_refused_gives_its_grant_back_and_is_tried_ever_
     assert leases.unsettled == {}
     assert 5 <= leases.asked.count("uid-a") <= 10
     assert leases.asked.count("uid-b") == 1
+
+
+async def test_a_job_for_which_redis_has_no_room_says_so_and_asks_ever_more_rarely(clock: Clock) -> None:
+    leases, asked = admitting({})
+    leases.no_room = "Redis at redis:6379/0 is full"
+    for _ in range(100):
+        await turn(asked, "uid-a", "uid-b")
+        clock.now += 0.25
+    assert 5 <= leases.asked.count("uid-a") <= 10
+    for uid in ("uid-a", "uid-b"):
+        status = asked.world.jobs[uid].status
+        assert (status.phase, status.reason) == (Phase.PENDING, "LeasesUnavailable")
+        assert status.message == leases.no_room
+    leases.no_room = None
+    clock.now += 5
+    await turn(asked, "uid-a", "uid-b")
+    assert sorted(lease.uid for lease in leases.held) == ["uid-a", "uid-b"]
 
 
 async def test_an_intent_without_an_answer_keeps_its_grant_until_the_job_was_asked() -> None:
