@@ -15,6 +15,8 @@ from sluice.leases.sentinels import SentinelPool, Sentinels
 
 R = TypeVar("R", bound=Redis)
 ONCE = Retry(NoBackoff(), 0)
+SENTINELS_PATIENCE = 1.0
+"""Seconds, because they are asked one after another, and each answers from what it has in memory."""
 
 
 class NoPasswordError(RedisError):
@@ -55,30 +57,28 @@ def client(endpoint: Endpoint, kind: type[R], *, patience: float, retry: Retry =
     for option, path in endpoint.tls_files.items():
         if not Path(path).exists():
             raise EndpointError(f"has the option {option}, and {path} is not there")
-    waits = {"socket_timeout": patience, "socket_connect_timeout": patience, **endpoint.patience}
     redis: dict[str, Any] = {"db": endpoint.database, "decode_responses": True, "retry": retry}
-    pool = _pool(endpoint, waits, waits | _login(endpoint) | redis)
+    pool = _pool(endpoint, _waits(endpoint, patience) | _login(endpoint) | redis)
     return cast("R", kind.from_pool(pool))
 
 
-def _pool(endpoint: Endpoint, waits: dict[str, Any], settings: dict[str, Any]) -> ConnectionPool:
+def _pool(endpoint: Endpoint, settings: dict[str, Any]) -> ConnectionPool:
     if endpoint.socket is not None:
         return ConnectionPool(UnixDomainSocketConnection, path=endpoint.socket, **settings)
     if endpoint.master is not None:
         encrypted = {} if endpoint.tls is None else {"ssl": True, **endpoint.tls}
         login = _login(endpoint) if endpoint.sentinel_auth else {}
-        asked = {
-            "retry": ONCE,
-            **waits,
-            **encrypted,
-            **login,
-        }  # once: if one does not answer, the next one is asked
+        asked = {"retry": ONCE, **_waits(endpoint, SENTINELS_PATIENCE), **encrypted, **login}
         servers = map(_address, endpoint.servers)
         sentinels = Sentinels(servers, asked_with=asked, has_login=endpoint.sentinel_auth)
         return SentinelPool(endpoint.master, sentinels, **encrypted, **settings)  # type: ignore[no-untyped-call]
     host, port = _address(endpoint.servers[0])
     kind = Connection if endpoint.tls is None else SSLConnection
     return ConnectionPool(kind, host=host, port=port, **settings | dict(endpoint.tls or {}))
+
+
+def _waits(endpoint: Endpoint, patience: float) -> dict[str, float]:
+    return {"socket_timeout": patience, "socket_connect_timeout": patience, **endpoint.patience}
 
 
 def _login(endpoint: Endpoint) -> dict[str, Any]:

@@ -24,10 +24,13 @@ async def redis_findings(at: Installation, url: str | None) -> list[Finding]:
     named = Installation(at.namespace, at.deployment, url)
     try:
         endpoint = endpoint_of(named)
+    except OnlineError as error:
+        return [fail("redis", "--redis-url", str(error), "correct --redis-url, or what the sentence names")]
+    try:
         async with redis_of(named) as redis:
             return await _found(redis, endpoint, Keys(at.deployment))
     except OnlineError as error:
-        return [fail("redis", "", str(error), "start it, or correct --redis-url")]
+        return [fail("redis", endpoint.address, str(error), "start it, or correct --redis-url")]
 
 
 async def _found(redis: "Redis", endpoint: Endpoint, keys: Keys) -> list[Finding]:
