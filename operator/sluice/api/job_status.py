@@ -276,3 +276,6 @@ class DeltaWriteJobStatus(Model):
     """The latest attempts, at most 10."""
     finished_at: datetime | None = None
     """When the job ended."""
+    writer_epoch: Annotated[Int32, Field(ge=0)] | None = None
+    """Epoch of the leader that wrote this status. The API server refuses what a former leader writes late, where the chart's
+    admission policy is in force."""

@@ -55,6 +55,11 @@ LABEL_CHART = "app.kubernetes.io/name=sluice"
 CLAIMS_NAMESPACE = "kube-system"
 CLAIMS = "sluice-installations"
 
+EPOCH_KEY = "epoch"
+"""In the admission policy's parameter."""
+JUDGED_BY_EPOCH = ("objects", "statuses")
+"""What an admission policy of its own judges: the objects of runs, and the statuses of jobs."""
+
 
 def leader_lease(deployment: str) -> str:
     """The Lease object of an installation, in the operator's namespace."""
@@ -64,6 +69,21 @@ def leader_lease(deployment: str) -> str:
 def unexplained_leases(deployment: str) -> str:
     """The ConfigMap of leases that no object explains, in the operator's namespace."""
     return f"{deployment}-unexplained-leases"
+
+
+def epoch_parameter(deployment: str) -> str:
+    """The ConfigMap in the operator's namespace that says which epoch is in force."""
+    return f"{deployment}-epoch"
+
+
+def epoch_probe(deployment: str, judged: str) -> str:
+    """The ConfigMap that is never made: whether it would be refused tells which epoch is in force."""
+    return f"{deployment}-epoch-probe-{judged}"
+
+
+def epoch_policy(namespace: str, deployment: str, judged: str) -> str:
+    """The admission policy of an installation that judges these, and its binding: they are of the whole cluster."""
+    return f"{judged}.{deployment}.{namespace}.epoch.{GROUP}"
 
 
 def revoke_command(holder: str, *, namespace: str, deployment: str) -> str:

@@ -33,6 +33,9 @@ class OperatorConditionType(StrEnum):
     """The cluster's definitions of Sluice's resources have all fields of this version; if not, nothing is granted."""
     RIGHTS_GRANTED = "RightsGranted"
     """The operator has all the rights that it needs."""
+    FORMER_LEADERS_FENCED = "FormerLeadersFenced"
+    """The API server refuses what a replaced leader sends late; if not, and it should, nothing is granted. Unknown: no admission
+    policy is expected, and one replica alone may run."""
 
 
 class OperatorCondition(Model):

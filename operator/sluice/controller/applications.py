@@ -1,6 +1,7 @@
 """SparkApplications and driver pods of attempts: they are created, observed, and let go once their end is proved."""
 
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from sluice.api import names
@@ -8,6 +9,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller.creates import CreateLog
+from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun, is_placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
@@ -29,6 +31,7 @@ from sluice.lifecycle.job import JobView
 
 TESTS_FAILED = 422
 """The code for a failed JSON patch: the object is not as it was seen."""
+CONFLICT = 409
 
 NO_ACCOUNT = "error looking up service account"
 """What the API server says of a pod whose account is not there."""
@@ -46,9 +49,10 @@ class RefusedCreateError(Exception):
 
 
 class Applications:
-    def __init__(self, kube: Kube, world: World) -> None:
+    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy) -> None:
         self._kube = kube
         self._world = world
+        self._epochs = epochs
         self.creates = CreateLog(time.monotonic)
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
@@ -110,7 +114,7 @@ class Applications:
         """Proves that no driver of this attempt of the job with this uid can start any more, or finds the one that did."""
         labels = {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: str(number)}
         try:
-            pod = await self._kube.create(PODS, namespace, ENGINE.placeholder(namespace, name, labels))
+            pod = await self._kube.create(PODS, namespace, self._placeholder(namespace, name, labels))
         except ConflictError:
             pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
         except ApiError as error:
@@ -123,13 +127,17 @@ class Applications:
 
     async def has_account(self, namespace: str, account: str) -> bool:
         """Whether pods can be created as this service account, as the API server says of one that is not created."""
-        body = ENGINE.placeholder(namespace, f"{account}-tried", {})
+        body = self._placeholder(namespace, f"{account}-tried", {})
         body["spec"]["serviceAccountName"] = account
         try:
             await self._kube.create(PODS, namespace, body, only_try=True)
         except ApiError as error:
             return NO_ACCOUNT not in str(error)
         return True
+
+    def _placeholder(self, namespace: str, name: str, labels: dict[str, str]) -> Json:
+        body = ENGINE.placeholder(namespace, name, labels)
+        return body | {"metadata": body["metadata"] | {"annotations": self._epochs.annotations}}
 
     async def let_go(self, one: Evidence) -> None:
         """Lets the attempt go: its end is proved, and stays so as long as anything of it is left."""
@@ -183,7 +191,14 @@ class Applications:
         except UnreadableRecordError:
             uid = label  # told where it is asked what the object holds
         if uid != label:
-            patch = {"metadata": {"uid": metadata["uid"], "labels": {names.LABEL_JOB_UID: uid}}}
+            labels = {names.LABEL_JOB_UID: uid}
+            patch = {
+                "metadata": {
+                    "uid": metadata["uid"],
+                    "labels": labels,
+                    "annotations": self._epochs.annotations,
+                }
+            }
             body = await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch)
         known.seen(body)
         return known.keep(body)
@@ -194,30 +209,56 @@ class Applications:
         metadata = body["metadata"]
         if not is_marked(body):
             return True
-        place = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
-        patch = [
-            {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
-            {"op": "test", "path": place, "value": names.FINALIZER_LEASE},
-            {"op": "remove", "path": place},
-        ]
         try:
-            known.seen(
-                await self._kube.patch_by_tests(resource, metadata["namespace"], metadata["name"], patch)
-            )
+            known.seen(await self._without_finalizer(resource, metadata))
         except NotFoundError:
             known.gone(uid_of(body))
         except ApiError as error:
-            if error.status != TESTS_FAILED:
+            if error.status not in (TESTS_FAILED, CONFLICT) or self._epochs.refused(error):
                 raise
             known.seen(await self._kube.get(resource, metadata["namespace"], metadata["name"]))
             return False
         return True
+
+    async def _without_finalizer(self, resource: Resource, metadata: Json) -> Json:
+        place = metadata["namespace"], metadata["name"]
+        # With its label the policy judges it, also where somebody has just taken that off.
+        epoch, label = self._epochs.annotations, labels_of({"metadata": metadata})
+        label = {names.LABEL_JOB_UID: label[names.LABEL_JOB_UID]} if names.LABEL_JOB_UID in label else {}
+        if not metadata.get("annotations"):  # there may be others', which a JSON patch would have to know of
+            left = [name for name in metadata["finalizers"] if name != names.FINALIZER_LEASE]
+            seen = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+            return await self._kube.patch(
+                resource,
+                *place,
+                {"metadata": seen | {"finalizers": left, "annotations": epoch, "labels": label}},
+            )
+        path = f"/metadata/finalizers/{metadata['finalizers'].index(names.FINALIZER_LEASE)}"
+        return await self._kube.patch_by_tests(
+            resource,
+            *place,
+            [
+                {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
+                {"op": "test", "path": path, "value": names.FINALIZER_LEASE},
+                {"op": "remove", "path": path},
+                *_added("annotations", epoch),
+                *_added("labels", label),
+            ],
+        )
 
 
 def place_of(lease: Lease) -> tuple[str, str]:
     """Where its application is, and what it is called."""
     namespace, _, name = lease.job.partition("/")
     return namespace, application_name(name, lease.uid, lease.attempt)
+
+
+def _added(field: str, texts: Mapping[str, str]) -> list[Json]:
+    """The operations of a JSON patch that put them there."""
+    pointers = {name.replace("~", "~0").replace("/", "~1"): text for name, text in texts.items()}
+    return [
+        {"op": "add", "path": f"/metadata/{field}/{name}", "value": text} for name, text in pointers.items()
+    ]
 
 
 def _this_one(body: Json) -> Json:

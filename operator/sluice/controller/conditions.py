@@ -38,6 +38,10 @@ WELL: dict[OperatorConditionType, tuple[str, str]] = {
         "the definitions of Sluice's resources are those of this version, or later ones",
     ),
     OperatorConditionType.RIGHTS_GRANTED: ("Granted", "the operator has all the rights that it needs"),
+    OperatorConditionType.FORMER_LEADERS_FENCED: (
+        "Fenced",
+        "the API server refuses what a replaced leader sends late",
+    ),
 }
 
 OF_ANY_PROCESS = frozenset({OperatorConditionType.API_SERVER_REACHABLE})
@@ -64,9 +68,18 @@ class Conditions:
         self._say(type_, ConditionStatus.TRUE, *WELL[type_])
 
     def fails(self, type_: OperatorConditionType, reason: str, message: str) -> None:
+        self._say_not(type_, ConditionStatus.FALSE, reason, message)
+
+    def unknown(self, type_: OperatorConditionType, reason: str, message: str) -> None:
+        """Says that nobody can tell, though nothing is known to be wrong."""
+        self._say_not(type_, ConditionStatus.UNKNOWN, reason, message)
+
+    def _say_not(
+        self, type_: OperatorConditionType, status: ConditionStatus, reason: str, message: str
+    ) -> None:
         self._say(
             type_,
-            ConditionStatus.FALSE,
+            status,
             reason[:_LONGEST_REASON],
             without_surrogates(message[:_LONGEST_MESSAGE]),
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, StrictBool, ValidationError
 from pydantic_core import PydanticCustomError
 
 from sluice.api import names
@@ -51,6 +51,9 @@ class OperatorConfig(Model):
     priority and fairness; this keeps the operator from being the one that is held off."""
     api_burst: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Requests that may go out at once after a pause."""
+    admission_policy: StrictBool = False
+    """Whether the cluster has the chart's admission policy, by which the API server refuses what a replaced leader sends late.
+    Where it should be and doesn't refuse, nothing is granted; without it run one replica."""
     runtimes: Profiles
     """Runtime profiles; `default` serves jobs that name none."""
 

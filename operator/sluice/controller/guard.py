@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from sluice.controller.events import EventWriter
 from sluice.controller.news import News
@@ -28,13 +28,17 @@ class Guard:
         statuses: StatusWriter,
         events: EventWriter,
         timers: Timers | None = None,
+        *,
+        refused: Callable[[ApiError], None] = lambda _: None,
     ) -> None:
+        """`refused`: is told of each request that the API server didn't carry out."""
         self._world = world
         self._relist = relist
         self._statuses = statuses
         self._events = events
         self._timers = timers
         """Pauses of the loop itself: what failed is tried again."""
+        self._told = refused
         self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._failing = News()
         self._wordless = News()
@@ -100,6 +104,7 @@ class Guard:
 
     async def _refused(self, uid: str, error: ApiError) -> None:
         """Handles a refusal: the job may be gone, or differ from what was seen, which a watch may have missed."""
+        self._told(error)
         job = self._world.jobs.get(uid)
         logger.warning("%s: %s; trying again", self._called(uid), error)
         if job is None:

@@ -12,6 +12,7 @@ from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
+from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.events import EventWriter
 from sluice.controller.guard import Guard
 from sluice.controller.health import Pulse
@@ -31,8 +32,8 @@ from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.installations.unexplained import UnexplainedLeases
-from sluice.kube.client import Kube
-from sluice.leases import LeaseStore
+from sluice.kube.client import ApiError, Kube
+from sluice.leases import ForgottenError, LeaseStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +57,23 @@ class Shared:
 def loop_of(shared: Shared, installation: str) -> Loop:
     config, kube, world = shared.config, shared.kube, shared.world
     relist = Relist(kube, world, config.watch_namespaces or (None,))
-    statuses = StatusWriter(kube, world)
+    epochs = EpochPolicy(
+        kube,
+        shared.conditions,
+        config.namespace,
+        config.deployment,
+        is_expected=config.admission_policy,
+    )
+    statuses = StatusWriter(kube, world, epochs)
     events = shared.events
-    applications = Applications(kube, world)
+    applications = Applications(kube, world, epochs)
     timers = Timers()
-    guard = Guard(world, relist, statuses, events, timers)
+
+    def refused(error: ApiError) -> None:
+        if epochs.says_it_is_over(error):
+            leases.mistrust(ForgottenError(f"the API server says that another leader has begun: {error}"))
+
+    guard = Guard(world, relist, statuses, events, timers, refused=refused)
     workers = Workers(guard.on)
     leases = LeaseTable(
         LeaseStore(shared.redis, config.deployment, installation),
@@ -75,6 +88,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         redis=config.redis,
         conditions=shared.conditions,
         guard=guard,
+        epochs=epochs,
     )
     leftovers = Leftovers(world, leases, applications, statuses, ttl=config.ttl_seconds_after_finished)
     attempts = Attempts(
@@ -121,6 +135,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         timers=timers,
         workers=workers,
         surroundings=shared.surroundings,
+        epochs=epochs,
     )
     workers.serve(loop.step, loop.worker_done)
     queue = admitting.queue

@@ -14,6 +14,7 @@ from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts.places import EDITION
 from sluice.controller.conditions import Conditions
+from sluice.controller.epoch_policy import EpochPolicy, NotFencedError
 from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.pauses import Pauses
@@ -81,6 +82,7 @@ class LeaseTable:
         unexplained: UnexplainedLeases,
         conditions: Conditions,
         guard: Guard,
+        epochs: EpochPolicy,
         redis: Endpoint,
         revoke_command: Callable[[str], str],
     ) -> None:
@@ -92,6 +94,7 @@ class LeaseTable:
         self._statuses = statuses
         self._conditions = conditions
         self._guard = guard
+        self._epochs = epochs
         self._redis = redis
         self._room = Room(redis, conditions)
         self._revoke_command = revoke_command
@@ -188,6 +191,7 @@ class LeaseTable:
                 await self._note_beat()
                 await self._store.note_learned()
                 await self._review()
+                await self._epochs.restore()
                 self._checked_at = time.monotonic()
                 self._trying.forget(_ALL)
             else:
@@ -198,6 +202,9 @@ class LeaseTable:
                 self._heed_mending(why)
         except TROUBLE as error:
             self.mistrust(error)
+        except NotFencedError as error:
+            logger.warning("the lease table is not usable: %s; trying again", error)
+            self._conditions.fails(_USABLE, "NotFenced", f"{error}; nothing is granted before it does")
         except (ApiError, LostLeadershipError) as error:
             logger.warning("the lease table cannot be verified now: %s; trying again", error)
             self._lists_fail = True
@@ -379,9 +386,12 @@ class LeaseTable:
         if self._lists_fail:  # epochs are few: none is spent on a rebuild that would fail again
             await self._relist.everything()
             self._lists_fail = False
-        in_redis = seen = (await self._store.former()).epoch
+        await self._epochs.try_again()
+        in_redis = (await self._store.former()).epoch
+        seen = max(in_redis, await self._epochs.last(), _hours_of_epochs() - 1)
         while True:
             epoch = await self._leadership.raise_epoch(seen)
+            await self._epochs.enforce(epoch)
             returns = self._world.returns
             await self._relist.everything()
             seen = self._epoch_on_objects(in_redis)
@@ -482,7 +492,10 @@ class LeaseTable:
 
 
 def _hours_of_epochs() -> int:
-    return int((datetime.now(UTC) - EPOCHS_BEGIN).total_seconds()) // 3600
+    """Hours as the clock has them; 0 where it tells a time for which there is no epoch: the clock only ever raises an epoch, and
+    a wrong one must not use them up."""
+    hours = int((datetime.now(UTC) - EPOCHS_BEGIN).total_seconds()) // 3600
+    return hours if 0 < hours < Epochs.LAST else 0
 
 
 def _in_one_word(trouble: Exception) -> str:

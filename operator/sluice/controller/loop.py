@@ -15,6 +15,7 @@ from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.admitting import Admitting, failed
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
+from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.guard import Guard
 from sluice.controller.health import Pulse
 from sluice.controller.leadership import Leadership
@@ -65,6 +66,7 @@ class Loop:
     timers: Timers
     workers: Workers
     surroundings: Surroundings
+    epochs: EpochPolicy
     idle: dict[str, None] = field(default_factory=dict)
     """Jobs for which nothing is under way any more."""
     tidied_at: float = 0.0
@@ -90,6 +92,7 @@ class Loop:
             await self.world.wait_for_change(self._patience())
             began = time.monotonic()
             self._tidy()
+            await self.epochs.begin(self.leadership.epoch)
             self._heed_surroundings()
             if self.leadership.leads() and await self._is_listed():
                 await self._act()

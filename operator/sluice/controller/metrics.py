@@ -15,6 +15,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -181,5 +182,6 @@ class _Now(Collector):
             "sluice_condition", "The operator's conditions; 1: all is well.", labels=["type"]
         )
         for condition in now.conditions:
-            conditions.add_metric([condition.type.value], int(condition.status == "True"))
+            if condition.status is not ConditionStatus.UNKNOWN:
+                conditions.add_metric([condition.type.value], int(condition.status is ConditionStatus.TRUE))
         yield conditions

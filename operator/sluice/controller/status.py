@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api.job_status import DeltaWriteJobStatus
+from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.world import World
 from sluice.kube.client import Kube
 from sluice.kube.resources import JOBS
@@ -18,9 +19,10 @@ from sluice.lifecycle.status import (
 
 
 class StatusWriter:
-    def __init__(self, kube: Kube, world: World) -> None:
+    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy) -> None:
         self._kube = kube
         self._world = world
+        self._epochs = epochs
         self._written: dict[str, tuple[str, StatusChange]] = {}
         """What was last written, by uid, and the version of the job since."""
 
@@ -53,6 +55,7 @@ class StatusWriter:
         if not patch:
             return
         metadata = {"uid": job.uid, "resourceVersion": job.resource_version}
-        body: dict[str, Any] = {"metadata": metadata, "status": patch}
+        written = patch | {"writerEpoch": self._epochs.epoch or 0}
+        body: dict[str, Any] = {"metadata": metadata, "status": written}
         patched = await self._kube.patch(JOBS, job.namespace, job.name, body, sub="status")
         self._world.job_seen(patched)

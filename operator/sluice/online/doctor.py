@@ -191,6 +191,8 @@ def _conditions(conditions: tuple[OperatorCondition, ...]) -> Iterator[Finding]:
             yield warn("condition", type_.value, "the operator has not told it yet", "ask again in a minute")
         elif one.status is ConditionStatus.TRUE:
             yield ok("condition", type_.value, one.message)
+        elif one.status is ConditionStatus.UNKNOWN:
+            yield warn("condition", type_.value, f"{one.reason}: {one.message}", "do as the message says")
         else:
             yield fail("condition", type_.value, f"{one.reason}: {one.message}", "do as the message says")
 

@@ -160,7 +160,7 @@ def _problems_of_conditions(
     unreadable: str | None,
 ) -> Iterator[str]:
     """Returns the problems in the conditions. What is written down still holds while nobody leads to report it by a condition."""
-    failing = [condition for condition in conditions if condition.status is not ConditionStatus.TRUE]
+    failing = [condition for condition in conditions if condition.status is ConditionStatus.FALSE]
     for condition in failing:
         yield f"{condition.type.value} is {condition.status.value}: {condition.message}"
     if unreadable is not None:

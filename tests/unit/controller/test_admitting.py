@@ -25,7 +25,7 @@ from sluice.leases import Epochs, Grant, Lease, Reach
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, UnderstoodFields, as_body, status_after
 from sluice.tables import LogStore
-from unit.controller.bodies import PARTITIONED, job_body
+from unit.controller.bodies import PARTITIONED, job_body, unfenced
 from unit.lifecycle.objects import TOKEN, application
 
 
@@ -132,7 +132,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         holders=Holders(world, leases),
         leadership=no,
         attempts=no,
-        applications=Applications(no, world),
+        applications=Applications(no, world, unfenced()),
         workers=workers,
         statuses=statuses,
         events=no,

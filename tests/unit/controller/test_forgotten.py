@@ -9,6 +9,7 @@ from sluice.controller.timers import Timers
 from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
+from unit.controller.bodies import unfenced
 from unit.lifecycle.objects import application
 
 
@@ -50,7 +51,8 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
     loop = Loop(
         world=world,
         relist=no(everything=nothing, listed_at=1e12),
-        leadership=no(leads=leader.leads),
+        leadership=no(leads=leader.leads, epoch=1),
+        epochs=unfenced(),
         leases=no(
             make_sure=make_sure,
             held_by=lambda _: [],

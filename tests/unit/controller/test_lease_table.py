@@ -29,7 +29,7 @@ from sluice.leases.former import Former
 from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
-from unit.controller.bodies import job_body
+from unit.controller.bodies import job_body, unfenced
 from unit.lifecycle.objects import application
 from unit.lifecycle.test_holding import TOUCHED
 
@@ -191,6 +191,7 @@ async def built(
         unexplained=unexplained,
         conditions=conditions or Conditions(),
         guard=guard,
+        epochs=unfenced(),
         redis=Endpoint.of("redis://redis:6379/0"),
         revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
     )

@@ -12,6 +12,7 @@ from sluice.controller.world import World
 from sluice.engines.attempt import application_name
 from sluice.kube.client import NotFoundError
 from sluice.leases import Lease
+from unit.controller.bodies import unfenced
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
@@ -53,7 +54,7 @@ def made(*, unexplained: bool = False) -> tuple[Api, Applications, Leftovers, li
         held_by=lambda _: [LEASE], release=release, unsettled={}, is_unexplained=lambda _: unexplained
     )
     no: Any = None
-    applications = Applications(api, world)
+    applications = Applications(api, world, unfenced())
     return api, applications, Leftovers(world, leases, applications, no), released
 
 
