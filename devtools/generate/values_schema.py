@@ -181,8 +181,15 @@ def schema() -> Schema:
                         "annotations": _ANNOTATIONS,
                     }
                 ),
+                "admissionPolicy": _closed({"enabled": _FLAG}),
                 "operator": _closed(
                     {
+                        "replicas": {
+                            "type": ["integer", "null"],
+                            "minimum": 1,
+                            "maximum": 5,
+                            "default": None,
+                        },
                         "image": _IMAGE,
                         "resources": _RESOURCES,
                         "verbose": _FLAG,

@@ -84,6 +84,19 @@ appendfsync everysec
 save ""
 {{- end }}
 
+{{/* Whether the admission policy is made, which is stable since Kubernetes 1.30. */}}
+{{- define "sluice.fences" -}}
+{{- if and .Values.admissionPolicy.enabled (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) }}true{{ end -}}
+{{- end }}
+
+{{- define "sluice.replicas" -}}
+{{- if kindIs "invalid" .Values.operator.replicas -}}
+{{ ternary 2 1 (eq (include "sluice.fences" .) "true") }}
+{{- else -}}
+{{ int .Values.operator.replicas }}
+{{- end -}}
+{{- end }}
+
 {{/* What the Pod Security Standard `restricted` asks for. */}}
 {{- define "sluice.podSecurity" -}}
 runAsNonRoot: true
@@ -184,6 +197,9 @@ priorityClassName: {{ . | quote }}
 {{- $limit := (.Values.redis.resources.limits | default dict).memory }}
 {{- if and .Values.redis.install $limit (ge (include "sluice.bytes" .Values.redis.maxMemory | float64) (include "sluice.bytes" $limit | float64)) }}
 {{- fail (printf "redis.maxMemory %s is not below redis.resources.limits.memory %v: Redis would be killed before it refuses new leases. Set the limit well above it" .Values.redis.maxMemory $limit) }}
+{{- end }}
+{{- if and (gt (include "sluice.replicas" . | int) 1) (not (include "sluice.fences" .)) }}
+{{- fail (printf "operator.replicas is %s, and there is no admission policy (admissionPolicy.enabled is false, or Kubernetes %s is older than 1.30), so that nothing would refuse what a replica sends late that no longer leads: leave operator.replicas out, or set 1" (include "sluice.replicas" .) .Capabilities.KubeVersion.Version) }}
 {{- end }}
 {{- if and .Values.redis.install (not .Values.redis.image.tag) (not .Values.redis.image.digest) }}
 {{- fail "redis.image.tag and redis.image.digest are empty: set one of them" }}

@@ -55,6 +55,7 @@ def may_go(
     takes_definitions: Annotated[
         bool, typer.Option("--takes-definitions", help="The resource definitions go with the release.")
     ] = False,
+    replicas: Annotated[int, typer.Option(min=1, help="How many operators go on if it may not go.")] = 1,
     patience: Annotated[
         float, typer.Option(min=0, help="Seconds within which the operator has to stop.")
     ] = STOPS_WITHIN,
@@ -68,7 +69,7 @@ def may_go(
         watched = tuple(name for name in watch_namespaces.split(",") if name)
         at = Installation(namespace, deployment, watch_namespaces=watched)
         try:
-            run(stop_unless_needed(Release(at, instance, takes_definitions), patience))
+            run(stop_unless_needed(Release(at, instance, takes_definitions, replicas), patience))
         except (StillNeededError, NotStoppedError) as error:
             outputs.say(str(error), error=True)
             raise typer.Exit(FINAL) from error

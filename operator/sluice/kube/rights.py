@@ -78,13 +78,25 @@ def rights_of(deployment: str) -> tuple[Right, ...]:
         Right(("create",), EVENTS, Where.OWN, "to tell Events of its own Lease", is_needed=False),
         Right(("create",), LEASES, Where.OWN, "to lead, one at a time"),
         Right(_CHANGED, LEASES, Where.OWN, "to lead, one at a time", name=names.leader_lease(deployment)),
-        Right(("create",), CONFIG_MAPS, Where.OWN, "to write down leases that nothing explains"),
+        Right(
+            ("create",),
+            CONFIG_MAPS,
+            Where.OWN,
+            "to write down leases that nothing explains, and which epoch is in force",
+        ),
         Right(
             _CHANGED,
             CONFIG_MAPS,
             Where.OWN,
             "to write down leases that nothing explains",
             name=names.unexplained_leases(deployment),
+        ),
+        Right(
+            _CHANGED,
+            CONFIG_MAPS,
+            Where.OWN,
+            "to say which epoch is in force, which the admission policy compares",
+            name=names.epoch_parameter(deployment),
         ),
         Right(("create",), CONFIG_MAPS, Where.CLAIMS, "to claim its namespaces and its place in Redis"),
         Right(

@@ -37,6 +37,8 @@ class Installation:
     """The namespaces whose jobs it runs, as far as that was said; empty: all."""
     profiles: Mapping[str, RuntimeProfile] | None = None
     """Its runtime profiles; None: they are not known."""
+    admission_policy: bool | None = None
+    """Whether its configuration says that the admission policy is there; None: it is not known."""
 
     def revoke_command(self, holder: str) -> str:
         """What a person types to free the lease of a holder."""
@@ -68,6 +70,7 @@ def installation(
         redis_url or known.redis_url,
         known.watch_namespaces,
         known.runtimes,
+        known.admission_policy,
     )
 
 

@@ -16,6 +16,7 @@ from sluice.kube.rights import asks, may_account, rights_of
 from sluice.kube.version import too_old, version_of
 from sluice.online.connection import Installation, cluster, unusable
 from sluice.online.errors import OnlineError
+from sluice.online.fencing_check import fencing_findings
 from sluice.online.findings import Examination, Finding, fail, ok, warn
 from sluice.online.leader import leader_in
 from sluice.online.redis_check import redis_findings
@@ -111,6 +112,7 @@ async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Inst
             deployment=config.deployment,
             watch_namespaces=config.watch_namespaces,
             profiles=config.runtimes,
+            admission_policy=config.admission_policy,
         )
         return known, [ok("configuration", where, "it is understood")]
     if wrong:
@@ -246,6 +248,11 @@ async def _installations(kube: Kube, at: Installation, _asked: Asked) -> AsyncIt
         yield finding
 
 
+async def _fencing(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
+    async for finding in fencing_findings(kube, at):
+        yield finding
+
+
 async def _runtimes(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
     if at.profiles is None:
         yield warn(
@@ -272,6 +279,7 @@ _CHECKS: dict[str, Check] = {
     "operator": _operator,
     "rights": _rights,
     "installations": _installations,
+    "admission policy": _fencing,
     "runtimes": _runtimes,
     "tables": _tables,
 }

@@ -21,9 +21,6 @@ from sluice.online.errors import OnlineError
 from sluice.online.operator_pods import until_stopped
 from sluice.online.passwords import remove_password
 
-REPLICAS = 1
-"""How many operators the chart runs."""
-
 
 class StillNeededError(OnlineError):
     """A driver lives or a lease is held: to ask again at once gives the same answer."""
@@ -38,6 +35,8 @@ class Release:
     """The release's name, by which its pods are labelled."""
     takes_definitions: bool = False
     """Whether the resource definitions go with it, and with them the jobs of all installations."""
+    replicas: int = 1
+    """How many operators it runs."""
 
 
 async def stop_unless_needed(release: Release, patience: float) -> None:
@@ -57,10 +56,10 @@ async def stop_unless_needed(release: Release, patience: float) -> None:
             await until_stopped(kube, at, release.instance, patience)
             why = await _needed_for(kube, at)
         except BaseException:
-            await _scale(kube, at, REPLICAS)
+            await _scale(kube, at, release.replicas)
             raise
         if why:
-            await _scale(kube, at, REPLICAS)
+            await _scale(kube, at, release.replicas)
             raise StillNeededError(
                 f"{at.deployment} in {at.namespace} may not be uninstalled yet, and goes on: {why}"
             )
@@ -70,6 +69,7 @@ async def tidy_up(at: Installation, secret: str | None) -> None:
     """Removes what the operator made for itself, and the claim by which it would stand in the way of another installation."""
     async with cluster() as kube:
         await _delete(kube, CONFIG_MAPS, at, names.unexplained_leases(at.deployment))
+        await _delete(kube, CONFIG_MAPS, at, names.epoch_parameter(at.deployment))
         await _delete(kube, LEASES, at, names.leader_lease(at.deployment))
         if secret is not None:
             await remove_password(kube, at.namespace, secret)

@@ -13,7 +13,10 @@ from sluice.api.base import Json
 CHART = ROOT / "charts" / "sluice"
 RELEASE = "sluice"
 KUBERNETES = "1.36.0"
-OF_THE_CLUSTER = ("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition")
+OF_THE_CLUSTER = (
+    *("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"),
+    *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+)
 
 
 @dataclass(frozen=True)

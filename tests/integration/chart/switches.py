@@ -28,6 +28,7 @@ EVERYTHING = (
     f"jobServiceAccount.namespaces={{{WATCHED}}}",
     "jobServiceAccount.annotations.role=writer",
     "operator.verbose=true",
+    "operator.replicas=3",
     "operator.image.repository=team/sluice-operator",
     "operator.image.tag=next",
     "operator.image.pullPolicy=Always",
@@ -78,6 +79,7 @@ SWITCHES = {
     "no CRDs": ("crds.install=false",),
     "CRDs that go": ("crds.keep=false",),
     "no roles": ("rbac.create=false",),
+    "no admission policy": ("admissionPolicy.enabled=false",),
     "another name": ("deployment=lake",),
     "an account of another name": ("operator.serviceAccount.name=other",),
     "an account that is there": (

@@ -25,6 +25,9 @@ from sluice.online.connection import OWN_CONFIG
 Hook = Callable[..., subprocess.CompletedProcess[str]]
 Start = Callable[..., subprocess.Popen[str]]
 
+REPLICAS = 2
+"""How many operators the chart runs on a Kubernetes with admission policies."""
+
 DRIVER: Json = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -121,7 +124,7 @@ def test_an_uninstall_waits_for_the_last_driver_and_the_operator_goes_on_until_t
     assert refused.returncode == FINAL
     assert f"pod {objects.namespace}/some-driver has the finalizer {names.FINALIZER_LEASE}" in refused.stderr
     assert "Traceback" not in refused.stderr
-    assert _replicas(kubectl, objects) == 1
+    assert _replicas(kubectl, objects) == REPLICAS
 
     _, _, told = refused.stderr.partition("take the finalizer off: kubectl ")
     taken = kubectl(*shlex.split(told))
@@ -156,7 +159,7 @@ def test_nobody_is_told_to_touch_the_drivers_of_another_installation(
     assert "some-driver" in refused.stderr
     assert "patch" not in refused.stderr
     assert "delete" not in refused.stderr
-    assert _replicas(kubectl, objects) == 1
+    assert _replicas(kubectl, objects) == REPLICAS
 
 
 def test_an_operator_that_was_evicted_keeps_nobody_from_an_uninstall(
@@ -185,7 +188,7 @@ def test_an_operator_on_a_lost_node_is_no_proof_and_it_is_told_which_pod_it_is_a
     refused = hook("may-go", "--patience", "1")
     assert refused.returncode == FINAL
     assert "pod lost (Failed) may still act" in refused.stderr
-    assert _replicas(kubectl, objects) == 1
+    assert _replicas(kubectl, objects) == REPLICAS
     _, _, told = refused.stderr.partition("remove it: kubectl ")
     removed = kubectl(*shlex.split(told))
     assert removed.returncode == 0, removed.stderr
@@ -209,7 +212,7 @@ def test_an_operator_that_never_ends_terminating_is_named_and_goes_on_until_it_i
     assert refused.returncode == FINAL
     assert "pod stuck on node silent (Running) may still act" in refused.stderr
     assert "Traceback" not in refused.stderr
-    assert _replicas(kubectl, objects) == 1
+    assert _replicas(kubectl, objects) == REPLICAS
     _, _, told = refused.stderr.partition("remove it: kubectl ")
     removed = kubectl(*shlex.split(told))
     assert removed.returncode == 0, removed.stderr
@@ -241,7 +244,7 @@ def test_a_check_that_is_stopped_halfway_leaves_an_operator_that_goes_on(  # noq
         assert hook("may-go").returncode == FINAL
     else:
         assert process.returncode not in (0, FINAL)
-    assert _replicas(kubectl, objects) == 1
+    assert _replicas(kubectl, objects) == REPLICAS
 
 
 def test_commands_in_an_operators_pod_find_its_configuration(bodies: list[Json]) -> None:
@@ -296,7 +299,7 @@ def test_definitions_stay_as_long_as_another_installation_has_jobs(
     assert refused.returncode == FINAL
     assert f"other in {objects.namespace}" in refused.stderr
     assert "Set crds.keep=true" in refused.stderr
-    assert _replicas(kubectl, objects) == 1
+    assert _replicas(kubectl, objects) == REPLICAS
 
 
 def test_an_uninstall_waits_until_unexplained_leases_are_revoked(hook: Hook, objects: OwnObjects) -> None:

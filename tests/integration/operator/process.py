@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from signal import SIGTERM, Signals
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import yaml
 
 from integration.waiting import PATIENCE, eventually
+from sluice.controller.lease_table import EPOCHS_BEGIN
 
 OPERATOR = Path(__file__).parents[3] / "operator"
 
@@ -112,6 +114,12 @@ def _entry(line: str) -> dict[str, Any]:
         raise AssertionError(f"a line of the log is not JSON: {line}") from error
     assert isinstance(entry, dict), line
     return entry
+
+
+def first_epochs() -> tuple[int, int]:
+    """What an operator's first epoch may be by the clock: the hour may just be over."""
+    hours = int((datetime.now(UTC) - EPOCHS_BEGIN).total_seconds()) // 3600
+    return hours, hours - 1
 
 
 def sluice(kubeconfig: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,91 @@
+"""The chart makes the admission policies where the API server has them, and runs two operators only there."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from integration.chart.helm import RELEASE, Helm, one
+from sluice.api import names
+from sluice.api.base import Json
+
+KINDS = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+OLD = "1.29.4"
+
+
+def made(helm: Helm, *values: str, kubernetes: str, namespace: str = "lake") -> list[Json]:
+    done = helm.template(namespace, *values, kubernetes=kubernetes)
+    assert done.returncode == 0, done.stderr
+    return [body for body in yaml.safe_load_all(done.stdout) if body]
+
+
+def of_policies(bodies: list[Json]) -> list[Json]:
+    return [body for body in bodies if body["kind"] in KINDS]
+
+
+def standing(bodies: list[Json]) -> tuple[int, bool]:
+    config = yaml.safe_load(one(bodies, "ConfigMap")["data"]["sluice.yaml"])
+    return one(bodies, "Deployment")["spec"]["replicas"], config["admissionPolicy"]
+
+
+@pytest.mark.parametrize("kubernetes", ["1.30.0", "v1.36.2-gke.7", "1.31.0-eks-1234"])
+def test_two_operators_run_where_the_api_server_refuses_what_a_replaced_one_sends(
+    helm: Helm, kubernetes: str
+) -> None:
+    bodies = made(helm, kubernetes=kubernetes)
+    judged = {names.epoch_policy("lake", RELEASE, one) for one in names.JUDGED_BY_EPOCH}
+    for kind in KINDS:
+        assert judged <= {body["metadata"]["name"] for body in of_policies(bodies) if body["kind"] == kind}
+    assert standing(bodies) == (2, True)
+    assert standing(made(helm, "operator.replicas=1", kubernetes=kubernetes)) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "values"), [(OLD, ()), ("1.36.0", ("admissionPolicy.enabled=false",))]
+)
+def test_without_them_one_operator_runs_and_more_are_refused(
+    helm: Helm, kubernetes: str, values: tuple[str, ...]
+) -> None:
+    bodies = made(helm, *values, kubernetes=kubernetes)
+    assert of_policies(bodies) == []
+    assert standing(bodies) == (1, False)
+    refused = helm.template("lake", *values, "operator.replicas=2", kubernetes=kubernetes)
+    assert refused.returncode != 0
+    assert "operator.replicas is 2, and there is no admission policy" in refused.stderr
+
+
+def test_they_fail_closed_and_ask_the_parameter_of_their_own_installation(helm: Helm) -> None:
+    for body in of_policies(made(helm, "deployment=etl", kubernetes="1.36.0")):
+        spec: Any = body["spec"]
+        if body["metadata"]["name"].startswith("parameters."):
+            assert body["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+        elif body["kind"] == "ValidatingAdmissionPolicy":
+            assert spec["failurePolicy"] == "Fail"
+            [only] = spec["matchConditions"]
+            assert only["expression"] == "request.userInfo.username == 'system:serviceaccount:lake:etl'"
+        else:
+            ref = {"name": "etl-epoch", "namespace": "lake", "parameterNotFoundAction": "Deny"}
+            assert (spec["paramRef"], spec["validationActions"]) == (ref, ["Deny"])
+
+
+def test_installations_beside_each_other_share_none_of_them(helm: Helm) -> None:
+    """Also where the name of one namespace and one release together read like those of another."""
+    installations = (("a-b", "deployment=c"), ("a", "deployment=b-c"), ("b-c", "deployment=a"))
+    found = [
+        body["metadata"]["name"]
+        for namespace, value in installations
+        for body in of_policies(made(helm, value, kubernetes="1.36.0", namespace=namespace))
+        if body["kind"] == KINDS[0]
+    ]
+    assert len(set(found)) == len(found) == 9
+
+
+def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None:
+    bodies = of_policies(made(helm, "watchNamespaces={team,other}", kubernetes="1.36.0"))
+    selectors = [
+        body["spec"]["matchConstraints"].get("namespaceSelector")
+        for body in bodies
+        if body["kind"] == KINDS[0] and not body["metadata"]["name"].startswith("parameters.")
+    ]
+    names_in = [selector["matchExpressions"][0]["values"] for selector in selectors]
+    assert names_in == [["team", "other", "lake"]] * 2

@@ -1,0 +1,82 @@
+"""The chart's admission policy in a real API server, for an installation that acts as an account of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from integration.chart.helm import RELEASE, Helm
+from integration.leases.redis_process import RedisProcess
+from integration.objects import MERGE, Objects
+from integration.operator.accounts import account_with, rules_of
+from integration.operator.process import OperatorProcess, configuration
+from sluice.api.base import Json
+from sluice.kube.rights import rights_of
+
+_REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
+_PATHS = {
+    "ValidatingAdmissionPolicy": f"{_REGISTRATION}/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": f"{_REGISTRATION}/validatingadmissionpolicybindings",
+}
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """An installation called sluice in the namespace of a test, which watches that namespace."""
+
+    helm: Helm
+    objects: Objects
+    kubeconfig: Path
+    """Of the operator's account."""
+
+    @property
+    def bodies(self) -> list[Json]:
+        rendered = self.helm.rendered(
+            self.objects.namespace, f"watchNamespaces={{{self.objects.namespace}}}", release=RELEASE
+        )
+        return [body for body in rendered if body["kind"] in _PATHS]
+
+    def install(self) -> None:
+        for body in self.bodies:
+            self.objects.server.ask("POST", _PATHS[body["kind"]], body)
+
+    def remove(self) -> None:
+        """As Helm does, which keeps what says so."""
+        for body in self.bodies:
+            if "helm.sh/resource-policy" in body["metadata"].get("annotations", {}):
+                continue
+            self.objects.server.ask("DELETE", f"{_PATHS[body['kind']]}/{body['metadata']['name']}")
+
+    def loosen(self, spec: Json) -> None:
+        """Somebody changes the bindings."""
+        for body in self.bodies:
+            if body["kind"] == "ValidatingAdmissionPolicyBinding":
+                path = f"{_PATHS[body['kind']]}/{body['metadata']['name']}"
+                self.objects.server.ask("PATCH", path, {"spec": spec}, content=MERGE)
+
+    def operator(self, redis: RedisProcess, folder: Path, name: str = "operator") -> OperatorProcess:
+        config = configuration([self.objects.namespace], redis.url, admissionPolicy=True)
+        return OperatorProcess(self.kubeconfig, config, folder, name)
+
+    @property
+    def epoch(self) -> int:
+        """What the parameter says."""
+        found = self.objects.get("configmap", "sluice-epoch")
+        assert found is not None, "there is no parameter"
+        return int(found["data"]["epoch"])
+
+
+@contextmanager
+def fenced(helm: Helm, objects: Objects, admin: Path, folder: Path) -> Iterator[Fenced]:
+    """The policy itself is not installed yet."""
+    rules = rules_of(rights_of(RELEASE), objects.namespace, (objects.namespace,))
+    with account_with(admin, objects.namespace, RELEASE, rules) as content:
+        file = folder / "operator-kubeconfig.yaml"
+        file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        made = Fenced(helm, objects, file)
+        try:
+            yield made
+        finally:
+            made.remove()
