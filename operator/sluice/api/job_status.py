@@ -149,6 +149,8 @@ class Outcome(StrEnum):
     """Earlier attempts of the run had done everything."""
     FAILED = "Failed"
     KILLED = "Killed"
+    DRIVER_LOST = "DriverLost"
+    """Kubernetes, or its node, ended the driver, or the driver was declared dead."""
     NOT_STARTED = "NotStarted"
     UNKNOWN = "Unknown"
     WITHDRAWN = "Withdrawn"
@@ -196,6 +198,10 @@ class AttemptDriver(Model):
     pod: ShortText
     """Its pod, in the job's namespace: `kubectl logs` shows its log, `kubectl port-forward` to port 4040 Spark's own page on it
     while it runs."""
+    pod_uid: ShortText | None = None
+    """The pod's uid: another pod of that name is not this driver. Absent: an earlier version of Sluice saw it running."""
+    node: ShortText | None = None
+    """The node that it ran on. Absent likewise."""
     spark_application: ShortText | None = None
     """Its id in Spark: event logs are called after it. Absent: its pod did not say."""
     history: Location | None = None

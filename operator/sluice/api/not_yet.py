@@ -62,6 +62,8 @@ JOBS_REFUSED_FOR = (
 )
 """What a job can say and no run would honour."""
 
+CREATE_AGAIN = "Create the job again: this version of Sluice does not run a failed job again"
+
 _NOBODY_COMPARES = "the table is not compared with it"
 _NOBODY_CREATES = "no jobs are created from policies"
 _NOTHING_CHANGES = "nothing is changed to what the policy wants"

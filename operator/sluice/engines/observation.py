@@ -11,9 +11,11 @@ from typing import Any
 
 from sluice.api import names
 from sluice.engines.attempt import LABEL_SPARK
+from sluice.engines.disruption import Disruption, disruption_of, silent_since
 from sluice.engines.engine import Engine, Progress
 
 _UNDER_WAY = "its driver is being started"
+_OVER = ("Failed", "Succeeded")
 
 
 class Stage(StrEnum):
@@ -39,6 +41,9 @@ class Observation:
     message: str | None = None
     spark_application: str | None = None
     """The driver's id in Spark."""
+    pod_uid: str | None = None
+    node: str | None = None
+    disruption: Disruption | None = None
 
 
 def observe(
@@ -49,7 +54,13 @@ def observe(
         return Observation(Stage.NEVER_STARTS, detail=_words(progress))
     if pod is not None:
         labels = pod["metadata"].get("labels") or {}
-        return replace(_of_pod(pod, engine.driver_container), spark_application=labels.get(LABEL_SPARK))
+        return replace(
+            _of_pod(pod, engine.driver_container),
+            spark_application=labels.get(LABEL_SPARK),
+            pod_uid=pod["metadata"].get("uid"),
+            node=pod["spec"].get("nodeName"),
+            disruption=disruption_of(pod),
+        )
     if driver_seen or (progress is not None and progress.driver_was_seen):
         return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
     if application is None or progress is None:
@@ -82,14 +93,30 @@ def _of_pod(pod: dict[str, Any], driver: str) -> Observation:
             message=terminated.get("message"),
         )
     if "running" in state:
-        return Observation(Stage.RUNNING, started_at=_time(state["running"].get("startedAt")))
+        started = _time(state["running"].get("startedAt"))
+        stale = _why_stale(pod)
+        return Observation(Stage.LOST if stale else Stage.RUNNING, detail=stale, started_at=started)
     if "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):
         return Observation(Stage.NEVER_STARTS, detail="the driver's pod was deleted before it had a node")
-    if status.get("phase") in ("Failed", "Succeeded"):
-        words = (f"the driver's pod is {status['phase']}", status.get("reason"), status.get("message"))
-        detail = f"{': '.join(word for word in words if word)}, and its status does not mention the driver's container"
-        return Observation(Stage.LOST, detail=detail)
+    if status.get("phase") in _OVER:
+        return Observation(
+            Stage.LOST, detail=f"{_over(pod)}, and its status does not mention the driver's container"
+        )
     return Observation(Stage.STARTING, detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY)
+
+
+def _why_stale(pod: dict[str, Any]) -> str:
+    """Why it is not known whether the container still runs of which the node said so last; empty if it runs."""
+    if pod["status"].get("phase") in _OVER:
+        return f"{_over(pod)}, and its node has not said that the driver's container ended"
+    since = silent_since(pod)
+    return f"the driver's node has not been heard of since {since}" if since else ""
+
+
+def _over(pod: dict[str, Any]) -> str:
+    """What a pod's status says that is over. Whoever collects the pods of lost nodes writes that, too."""
+    disruption = disruption_of(pod)
+    return f"the driver's pod is {pod['status']['phase']}{f': {disruption}' if disruption else ''}"
 
 
 def _obstacle(status: dict[str, Any], waiting: dict[str, Any]) -> str | None:

@@ -38,6 +38,8 @@ class RunResult(Model):
     """What of its commits lies elsewhere than the job was judged to touch, for people."""
     has_kept_to_footprint: bool | None = None
     """None: nobody has looked, or not at everything."""
+    was_ended_from_outside: bool = False
+    """Whether the run failed only because its driver was told to end."""
     commits_left_out: bool = False
     """Whether there may be more commits than these: the message had no room for them, or the runner could not look for them."""
 
@@ -61,6 +63,7 @@ def parse(message: str | None) -> RunResult | None:
             report=_report(content.get("report")),
             strayed=_strayed(content.get("footprint")),
             has_kept_to_footprint=_has_kept_to_footprint(content.get("footprint")),
+            was_ended_from_outside=_was_ended_from_outside(content),
             commits_left_out=_leaves_out(content),
         )
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError):
@@ -70,12 +73,14 @@ def parse(message: str | None) -> RunResult | None:
 def _leaves_out(content: dict[str, Any]) -> bool:
     if content.get("statementsLeftOut"):
         return True
-    if (content.get("exception") or {}).get("class") == _ENDED_FROM_OUTSIDE:
-        return True
-    return any(
+    return _was_ended_from_outside(content) or any(
         "commits" not in s and s.get("state") not in ("NoCommit", _ALREADY)
         for s in content.get("statements", [])
     )
+
+
+def _was_ended_from_outside(content: dict[str, Any]) -> bool:
+    return bool((content.get("exception") or {}).get("class") == _ENDED_FROM_OUTSIDE)
 
 
 def _own_statements(content: dict[str, Any]) -> list[Any]:

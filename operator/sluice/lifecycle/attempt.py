@@ -234,10 +234,11 @@ def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datet
 
 def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:
     seen = evidence.seen
+    ended = f" on node {seen.node}, but {seen.disruption}" if seen.disruption is not None else ""
     return StatusChange(
         Phase.RUNNING,
         "DriverRunning",
-        f"SparkApplication {attempt.application} runs; its outcome comes when the driver ends{_beside(evidence)}",
+        f"SparkApplication {attempt.application} runs{ended}; its outcome comes when the driver ends{_beside(evidence)}",
         attempt=attempt.model_copy(
             update={"started_at": attempt.started_at or seen.started_at, "message": None}
         ),
@@ -246,8 +247,17 @@ def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:
 
 def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
     message = (
-        f"{evidence.seen.detail}: it may still write, so its leases are held; once you know that it is dead, say so: "
-        f"kubectl annotate deltawritejob -n {job.namespace} {job.name} "
+        f"{evidence.how_lost}: it may still write, so its leases are held; once you know that it is dead, say so: "
+        f"{_commands_on_the_pod(evidence)}kubectl annotate deltawritejob -n {job.namespace} {job.name} "
         f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{_beside(evidence)}"
     )
     return StatusChange(Phase.ENDING, "DriverLost", message)
+
+
+def _commands_on_the_pod(evidence: Evidence) -> str:
+    """A pod that stays would hold its lease again once nothing tells any more that it is dead; and should its node come back, a
+    pod that is being deleted is ended there."""
+    if evidence.pod is None or "deletionTimestamp" in evidence.pod["metadata"]:
+        return ""
+    metadata = evidence.pod["metadata"]
+    return f"kubectl delete pod -n {metadata['namespace']} {metadata['name']} --force && "

@@ -60,7 +60,7 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
         case Stage.STARTING | Stage.RUNNING | Stage.NO_DRIVER | Stage.LOST if _is_there(evidence.pod):
             step = DeletePod(evidence.pod)
         case Stage.LOST:
-            step = Hold(f"{evidence.seen.detail}; {_how_to_say_it(evidence, namespace)}")
+            step = Hold(f"{evidence.how_lost}; {_how_to_say_it(evidence, namespace)}")
         case Stage.NO_DRIVER:
             step = OccupyName()
         case Stage.STARTING if evidence.pod is None and _is_there(evidence.application):

@@ -11,15 +11,18 @@ _WITH_DRIVER = frozenset({Stage.RUNNING, Stage.ENDED})
 
 def with_driver(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
     """Returns the attempt with its driver, as soon as one was seen running; what was known of it once stays."""
-    known = attempt.driver
-    if seen.stage not in _WITH_DRIVER or (known is not None and known.spark_application is not None):
+    if seen.stage not in _WITH_DRIVER:
         return attempt
-    driver = AttemptDriver(
-        pod=driver_pod_name(attempt.application),
-        spark_application=seen.spark_application,
-        history=_history(job, seen.spark_application),
-    )
-    return attempt.model_copy(update={"driver": driver})
+    known = attempt.driver or AttemptDriver(pod=driver_pod_name(attempt.application))
+    told: dict[str, str | None] = {
+        "pod_uid": seen.pod_uid,
+        "node": seen.node,
+        "spark_application": seen.spark_application,
+    }
+    news = {field: said for field, said in told.items() if getattr(known, field) is None}
+    if news.get("spark_application") is not None:
+        news["history"] = _history(job, seen.spark_application)
+    return attempt.model_copy(update={"driver": known.model_copy(update=news)})
 
 
 def _history(job: JobView, spark_application: str | None) -> str | None:

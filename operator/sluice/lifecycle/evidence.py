@@ -51,11 +51,31 @@ class Evidence:
     def seen(self) -> Observation:
         started = self.intent is not None and self.intent.started_at is not None
         seen = observe(ENGINE, self.application, self.pod, driver_seen=started)
+        if self._is_another_pod and not self.declared_dead:
+            detail = (
+                "the driver that was seen running is gone, and its end was not seen: another pod bears its name now "
+                f"(uid {seen.pod_uid})"
+            )
+            return replace(seen, stage=Stage.LOST, detail=detail)
         if seen.stage is Stage.LOST and self.declared_dead:
-            return Observation(Stage.ENDED, detail="declared dead by hand")
+            return replace(seen, stage=Stage.ENDED, detail=f"{seen.detail}; somebody declared it dead")
         if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
             return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
         return seen
+
+    @property
+    def how_lost(self) -> str:
+        driver = self.intent.driver if self.intent is not None else None
+        node = driver.node if driver is not None and driver.node is not None else self.seen.node
+        return f"{self.seen.detail}; it ran on node {node}" if node is not None else self.seen.detail
+
+    @property
+    def _is_another_pod(self) -> bool:
+        """Whether the pod is not the driver that was seen: what became of that one it can't tell."""
+        driver = self.intent.driver if self.intent is not None and self.is_open else None
+        if driver is None or driver.pod_uid is None or self.pod is None or is_placeholder(self.pod):
+            return False
+        return driver.pod_uid != str(self.pod["metadata"]["uid"])
 
     @property
     def told_beside(self) -> tuple[str, ...]:

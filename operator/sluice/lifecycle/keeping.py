@@ -4,7 +4,7 @@ What has another shape than it should have is kept as it is, so that whoever rea
 object. There is a list of what is kept: a reader of anything else has to add it here, and a test checks that for all evidence.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from sys import intern
 from typing import Any
 
@@ -12,6 +12,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.engines import ENGINE
 from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
+from sluice.engines.disruption import CONDITION
 
 _OF_METADATA = (
     "namespace",
@@ -27,6 +28,8 @@ _OURS = f"{names.GROUP}/"
 """The prefix of our own labels and annotations."""
 _OF_SPARK = frozenset({LABEL_ROLE, LABEL_SPARK})
 """Labels that tell executors apart, and where to read more of a run. Nothing else that others note means anything."""
+_CONDITIONS = ("PodScheduled", "Ready", "ContainersReady", CONDITION)
+_OF_CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
 
 
 def of_job(body: Json) -> Json:
@@ -71,10 +74,8 @@ def _status_of_pod(status: Any) -> Any:
         return kept
     return kept | _each(
         kept,
-        conditions=lambda given: _listed(
-            given, "type", "PodScheduled", ("type", "status", "reason", "message")
-        ),
-        containerStatuses=lambda given: _listed(given, "name", ENGINE.driver_container, ("name", "state")),
+        conditions=lambda given: _listed(given, "type", _CONDITIONS, _OF_CONDITION),
+        containerStatuses=lambda given: _listed(given, "name", (ENGINE.driver_container,), ("name", "state")),
     )
 
 
@@ -110,8 +111,8 @@ def _only(given: Any, wanted: Iterable[str]) -> Any:
     return {name: given[name] for name in wanted if name in given} if isinstance(given, dict) else given
 
 
-def _listed(given: Any, field: str, value: str, wanted: Iterable[str]) -> Any:
+def _listed(given: Any, field: str, values: Collection[str], wanted: Iterable[str]) -> Any:
     """Keeps those entries of a list whose field says so, and whatever isn't an entry."""
     if not isinstance(given, list):
         return given
-    return [_only(one, wanted) for one in given if not isinstance(one, dict) or one.get(field) == value]
+    return [_only(one, wanted) for one in given if not isinstance(one, dict) or one.get(field) in values]

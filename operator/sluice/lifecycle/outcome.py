@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sluice.api.job_status import MAX_COMMITS, Attempt, AttemptException, Commit, Outcome, Phase
+from sluice.api.not_yet import CREATE_AGAIN
 from sluice.conflicts.cures import LET_IT_WAIT
 from sluice.conflicts.lost import Lost, explained
 from sluice.engines import Observation, Stage
+from sluice.engines.disruption import Disruption
 from sluice.engines.result import RunResult, parse
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.strayed import FootprintSaid
@@ -73,6 +75,8 @@ def closed(
         update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
     )
     result = parse(seen.message)
+    if not deleted and (why := _why_lost(seen, result)) is not None:
+        return _lost(attempt, ended, result, logs, why)
     if result is not None:
         return _from_result(attempt, ended, result, logs)
     if logs is None:
@@ -83,11 +87,46 @@ def closed(
     )
 
 
-def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:
-    told = {(commit.statement, commit.version) for commit in result.commits}
+def _why_lost(seen: Observation, result: RunResult | None) -> str | None:
+    """Why the driver did not end by itself, where that is known."""
+    if seen.exit_code is None:
+        return seen.detail
+    disruption = seen.disruption
+    if disruption is None or not _ended_from_outside(seen, result, disruption):
+        return None
+    where = f" on node {seen.node}" if seen.node is not None else ""
+    return f"the driver{where} was ended from outside: {disruption}, exit code {seen.exit_code}"
+
+
+def _ended_from_outside(seen: Observation, result: RunResult | None, disruption: Disruption) -> bool:
+    if disruption.meaning is None:
+        return False
+    if result is not None:
+        return result.was_ended_from_outside
+    return seen.exit_code != 0 and disruption.may_have_ended(seen.ended_at)
+
+
+def _lost(
+    attempt: Attempt, ended: datetime, result: RunResult | None, logs: LogsSay | None, why: str
+) -> Attempt:
+    commits = _all_commits(result, logs)
+    known = f"; {LogsSay(commits, logs.unread)}" if logs is not None else ""
+    lost = _closed(attempt, ended, Outcome.DRIVER_LOST, f"{why}{known}. {CREATE_AGAIN}")
+    told = {"report": result.report, "footprint_held": result.has_kept_to_footprint} if result else {}
+    return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **told})
+
+
+def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit, ...]:
+    """The commits that the driver told, and those of the tables' logs that it left out."""
+    own = result.commits if result is not None else ()
+    told = {(commit.statement, commit.version) for commit in own}
     found = logs.commits if logs is not None else ()
     left_out = (commit for commit in found if (commit.statement, commit.version) not in told)
-    commits = tuple(sorted((*result.commits, *left_out), key=lambda commit: commit.statement or 0))
+    return tuple(sorted((*own, *left_out), key=lambda commit: commit.statement or 0))
+
+
+def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:
+    commits = _all_commits(result, logs)
     message = (
         _summary(result) if logs is None else f"{_failure(result) or 'done'}; {LogsSay(commits, logs.unread)}"
     )
@@ -203,9 +242,8 @@ def _death(seen: Observation) -> str:
     signal = _SIGNALS.get(seen.exit_code)
     how = f"was {signal}" if signal else "ended"
     reason = f", {seen.detail}" if seen.detail and seen.detail not in ("Error", "Completed") else ""
-    return (
-        f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{_last_words(seen.message)}"
-    )
+    beside = f"; {seen.disruption}" if seen.disruption is not None else ""
+    return f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{beside}{_last_words(seen.message)}"
 
 
 def _last_words(log: str | None) -> str:
@@ -219,6 +257,7 @@ REASONS = {
     Outcome.ALREADY_COMMITTED: ("AlreadyCommitted", Phase.SUCCEEDED),
     Outcome.FAILED: ("RunFailed", Phase.FAILED),
     Outcome.KILLED: ("DriverKilled", Phase.FAILED),
+    Outcome.DRIVER_LOST: ("DriverLost", Phase.FAILED),
     Outcome.NOT_STARTED: ("DriverNotStarted", Phase.FAILED),
     Outcome.UNKNOWN: ("ResultMissing", Phase.FAILED),
 }

@@ -25,6 +25,7 @@ from sluice.online.connection import Installation, cluster
 from sluice.online.leader import SILENT_AFTER, lease_of
 
 _HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
+_OVER = frozenset(phase.value for phase in Phase if phase.is_terminal)
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def _stuck(jobs: Iterable[Json]) -> Iterator[JobTold]:
     for job in jobs:
         status = _status(job)
         reason = str(status.get("reason"))
-        if reason in NEED_A_PERSON:
+        if reason in NEED_A_PERSON and _phase(job) not in _OVER:
             yield JobTold(_key(job), reason, str(status.get("message", "")))
 
 

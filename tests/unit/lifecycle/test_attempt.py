@@ -9,7 +9,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.job_status import Attempt, AttemptDriver, Outcome, Phase
 from sluice.engines import Observation, Stage
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
@@ -230,6 +230,48 @@ def test_a_lost_driver_can_be_declared_dead_as_the_message_says() -> None:
     assert f"{names.ANNOTATION_DRIVER_DEAD}={NAME}" in found.otherwise.message
 
 
+def test_a_lost_driver_is_told_with_its_node_and_what_frees_its_lease() -> None:
+    """A pod that is still there is to go, too: it would hold the lease again once its job, which says that it is dead, is gone."""
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid=f"uid-of-{NAME}-driver", node="node-7")
+    attempt = intent().model_copy(update={"started_at": LATER, "driver": driver})
+    gone = step(application("COMPLETED"), attempt=attempt)
+    assert isinstance(gone, way.LookForDriver)
+    declare = f"kubectl annotate deltawritejob -n etl a {names.ANNOTATION_DRIVER_DEAD}={NAME}"
+    assert gone.otherwise.message == (
+        "the driver's pod is gone, and its end was not seen; it ran on node node-7: it may still write, so its leases are held; "
+        f"once you know that it is dead, say so: {declare}"
+    )
+    silent = pod(RUNNING)
+    silent["status"]["conditions"] = [
+        {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-19T10:04:00Z"},
+        {"type": "ContainersReady", "status": "True"},
+    ]
+    lost = step(application("RUNNING"), silent)
+    assert isinstance(lost, way.LookForDriver)
+    assert (lost.otherwise.phase, lost.otherwise.reason) == (Phase.ENDING, "DriverLost")
+    assert lost.otherwise.message.startswith(
+        "the driver's node has not been heard of since 2026-11-19T10:04:00Z; it ran on node node-1: "
+    )
+    assert lost.otherwise.message.endswith(f"kubectl delete pod -n etl {NAME}-driver --force && {declare}")
+
+
+def test_a_driver_that_is_being_ended_from_outside_runs_until_it_has_ended() -> None:
+    evicted = pod(RUNNING, deletionTimestamp="2026-11-19T10:06:00Z")
+    evicted["status"]["conditions"] = [
+        {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "EvictionByEvictionAPI",
+            "message": "evicting",
+        }
+    ]
+    found = step(application("RUNNING"), evicted)
+    assert told(found) == (Phase.RUNNING, "DriverRunning")
+    assert isinstance(found, way.Tell)
+    assert "on node node-1, but it was evicted" in found.change.message
+    assert "(EvictionByEvictionAPI: evicting)" in found.change.message
+
+
 def test_an_intent_that_may_have_had_an_application_before_a_restore_is_not_carried_out() -> None:
     attempt, view = intent(), job(intent())
     command = names.revoke_command(LEASE.holder, namespace="sluice-system", deployment="sluice-b")
@@ -279,7 +321,8 @@ def _running(known: Attempt, statement: int, now: datetime) -> way.Step:
 
 def test_progress_is_copied_once_a_minute_at_most() -> None:
     """A run of less than a minute costs no write more, and none is lost: it is looked at again."""
-    known = with_driver(job(), intent(), Observation(Stage.RUNNING)).model_copy(update={"started_at": BEGAN})
+    seen = Observation(Stage.RUNNING, pod_uid=f"uid-of-{NAME}-driver", node="node-1")
+    known = with_driver(job(), intent(), seen).model_copy(update={"started_at": BEGAN})
     early = _running(known, 1, BEGAN + timedelta(seconds=20))
     assert isinstance(early, way.Tell)
     assert early.seconds_until_worth_it == 40

@@ -43,7 +43,9 @@ def test_a_driver_is_told_as_soon_as_it_runs() -> None:
     found = step(application("RUNNING"), keeping.of_pod(driver))
     assert isinstance(found, way.Tell)
     assert found.change.attempt is not None
-    assert told(found.change.attempt) == AttemptDriver(pod=f"{NAME}-driver", spark_application="spark-1")
+    assert told(found.change.attempt) == AttemptDriver(
+        pod=f"{NAME}-driver", pod_uid=f"uid-of-{NAME}-driver", node="node-1", spark_application="spark-1"
+    )
 
 
 @pytest.mark.parametrize("stage", sorted(set(Stage) - {Stage.RUNNING, Stage.ENDED}))

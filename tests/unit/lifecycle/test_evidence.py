@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.api.job_status import Attempt, Outcome
+from sluice.api.base import Json
+from sluice.api.job_status import Attempt, AttemptDriver, Outcome
 from sluice.engines import RuntimeProfile, Stage
 from sluice.engines.attempt import application_name
 from sluice.lifecycle.evidence import (
@@ -185,6 +186,28 @@ def test_a_lost_driver_without_its_finalizer_holds_until_somebody_says_that_it_i
     assert found(job(over), lost).holds(1)
     lost["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
     assert not found(job(over), lost).holds(1)
+
+
+def test_another_pod_under_the_drivers_name_does_not_tell_what_became_of_the_driver() -> None:
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
+    for state in (RUNNING, TERMINATED, None):
+        one = found(job(ran), application("RUNNING"), pod(state)).of(ran)
+        assert one.seen.stage is Stage.LOST
+        assert f"another pod bears its name now (uid uid-of-{NAME}-driver)" in one.seen.detail
+        assert one.holds
+    first = found(job(ran), application("RUNNING"), pod(TERMINATED, uid="the-first")).of(ran)
+    assert first.seen.stage is Stage.ENDED
+    over = ran.model_copy(update={"outcome": Outcome.DRIVER_LOST})
+    assert found(job(over), pod(RUNNING)).of(over).seen.stage is Stage.RUNNING
+
+
+@pytest.mark.parametrize(("state", "stage"), [(RUNNING, Stage.RUNNING), (TERMINATED, Stage.ENDED)])
+def test_once_the_driver_is_declared_dead_the_other_pod_speaks_for_itself(state: Json, stage: Stage) -> None:
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
+    ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
+    view = job(ran, annotations={names.ANNOTATION_DRIVER_DEAD: NAME})
+    assert found(view, application("RUNNING"), pod(state)).of(ran).seen.stage is stage
 
 
 def test_a_second_application_of_the_job_is_seen_beside_the_open_attempt() -> None:

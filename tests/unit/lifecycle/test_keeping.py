@@ -45,6 +45,14 @@ NO_NODE = {
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"},
     ],
 }
+SINCE = {"lastTransitionTime": "2026-11-19T10:04:00Z"}
+DISRUPTED = [
+    {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByPodGC", "message": "no node"} | SINCE
+]
+SILENT = [
+    {"type": type_, "status": said} | SINCE
+    for type_, said in (("Ready", "False"), ("ContainersReady", "True"))
+]
 SIDECAR = {"name": "istio-proxy", "state": {"terminated": {"exitCode": 1}}, "restartCount": 4}
 
 
@@ -64,6 +72,10 @@ def _pods() -> Iterator[Json]:
     yield beside
     yield pod() | {"status": FAILED}
     yield pod() | {"status": NO_NODE, "spec": {}}
+    for state, conditions in ((TERMINATED, DISRUPTED), (RUNNING, SILENT)):
+        told = pod(state)
+        told["status"]["conditions"] = conditions
+        yield told
     yield placeholder()
     yield executor()
 

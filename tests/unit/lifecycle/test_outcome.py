@@ -1,17 +1,20 @@
 """What is said of an attempt that ended: what its runner told, and what only the tables' logs know."""
 
 import json
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
 from sluice.controller import run_commits
 from sluice.controller.run_commits import what_logs_say
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
+from sluice.engines.disruption import Disruption
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import LogsSay, closed, must_ask_logs, phase_after
 from unit.controller.bodies import job_body
@@ -174,6 +177,61 @@ def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_jus
     assert ended.outcome is Outcome.KILLED
     assert ("its SparkApplication was deleted" in (ended.message or "")) == deleted
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
+
+
+EVICTED = Disruption("EvictionByEvictionAPI", "evicting", "it was evicted", at=BEGUN)
+ENDED_BY_SIGTERM = {"class": "Terminated", "message": "ended by SIGTERM", "statement": 1}
+
+
+@pytest.mark.parametrize(
+    "result", [{}, {"outcome": "Failed", "statements": [], "exception": ENDED_BY_SIGTERM}]
+)
+def test_a_driver_that_was_ended_from_outside_is_lost_and_has_not_failed(result: Json) -> None:
+    seen = replace(_ended(143, **result), disruption=EVICTED, node="node-1", ended_at=BEGUN)
+    commit = Commit(table="file:/t", version=4, statement=1, operation="WRITE")
+    ended = closed(ATTEMPT, seen, LogsSay((commit,)), BEGUN)
+    assert (ended.outcome, ended.exception, ended.commits) == (Outcome.DRIVER_LOST, None, (commit,))
+    assert phase_after(ended) == (
+        Phase.FAILED,
+        "DriverLost",
+        "the driver on node node-1 was ended from outside: it was evicted (EvictionByEvictionAPI: evicting), exit code 143; it had "
+        "committed version 4 of file:/t, according to the tables' logs. Create the job again: this version of Sluice does not "
+        "run a failed job again",
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "outcome"),
+    [
+        (_ended(0, outcome="Succeeded", statements=[]), Outcome.SUCCEEDED),
+        (
+            _ended(1, outcome="Failed", exception={"class": "ConcurrentAppendException", "message": "m"}),
+            Outcome.FAILED,
+        ),
+        (replace(_ended(1), ended_at=BEGUN - timedelta(minutes=1)), Outcome.FAILED),
+        (_ended(0), Outcome.UNKNOWN),
+    ],
+)
+def test_a_driver_that_ended_by_itself_is_not_lost_because_its_pod_was_evicted(
+    seen: Observation, outcome: Outcome
+) -> None:
+    assert closed(ATTEMPT, replace(seen, disruption=EVICTED), LogsSay(), BEGUN).outcome is outcome
+
+
+def test_of_a_reason_that_is_not_known_the_containers_end_alone_counts() -> None:
+    seen = replace(_ended(137), disruption=Disruption("Unheard", "of", None))
+    ended = closed(ATTEMPT, seen, LogsSay(), BEGUN)
+    assert ended.outcome is Outcome.KILLED
+    assert "without a result; its pod says Unheard: of" in (ended.message or "")
+
+
+def test_a_driver_that_was_declared_dead_was_lost() -> None:
+    seen = Observation(Stage.ENDED, detail="the driver's pod is gone; somebody declared it dead")
+    ended = closed(ATTEMPT, seen, LogsSay(), BEGUN)
+    assert phase_after(ended)[:2] == (Phase.FAILED, "DriverLost")
+    assert (ended.message or "").startswith(
+        "the driver's pod is gone; somebody declared it dead; it had committed nothing"
+    )
 
 
 @pytest.mark.parametrize(
