@@ -5,13 +5,14 @@ import asyncio
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from sluice.api import names
-from sluice.cli import cluster_text, doctor_text, outputs, status_text
+from sluice.cli import cluster_text, doctor_text, leases_text, outputs, status_text
 from sluice.cli.outputs import Exit, Format
 
 T = TypeVar("T")
@@ -41,8 +42,13 @@ REDIS_URL = typer.Option(
 YES = typer.Option("--yes", help="Do it; without this nothing is done.")
 OUTPUT = typer.Option("--output", "-o", help="The output format.")
 
+EVERYTHING = typer.Option(
+    "--all", help=f"Show all leases, not only the first {leases_text.MOST}; JSON has all anyway."
+)
+
 leases = typer.Typer(
-    no_args_is_help=True, help="Lists leases, and frees by hand one that no object of the cluster explains."
+    invoke_without_command=True,
+    help="Lists leases, and frees by hand one that no object of the cluster explains.",
 )
 
 
@@ -138,19 +144,61 @@ def list_leases(
     deployment: Annotated[str | None, DEPLOYMENT] = None,
     redis_url: Annotated[str | None, REDIS_URL] = None,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
+    everything: Annotated[bool, EVERYTHING] = False,
 ) -> None:
-    """Lists the leases that are held though no object of the cluster explains them; with --redis-url or --config, all others
-    too."""
+    """Lists who holds which tables, since when, and in which state, as the cluster's objects tell; with --redis-url or --config
+    it also compares that with Redis. `sluice leases` alone does so, too."""
     with cluster_is_needed():
         from sluice.online import answers, connection
-        from sluice.online import leases as online
+        from sluice.online import listed as online
 
         at = connection.installation(config, namespace=namespace, deployment=deployment, redis_url=redis_url)
-        found = [answers.known_json(one) for one in run(online.known(at))]
+        listed = run(online.listed(at))
+        found = answers.leases_json(at, listed)
     if output is Format.JSON:
         outputs.print_json(found)
     else:
-        cluster_text.leases(found, outputs.console(), all_of_them=at.redis_url is not None)
+        most = None if everything else leases_text.MOST
+        leases_text.show(found, outputs.console(), datetime.now(UTC), most)
+        for what in found["notShown"]:
+            outputs.say(f"not shown: {what}", error=True)
+    if listed.is_redis_missing:
+        raise typer.Exit(Exit.INCOMPLETE)
+
+
+@leases.callback()
+def list_leases_without_a_command(
+    context: typer.Context,
+    *,
+    config: Annotated[Path | None, CONFIG] = None,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    deployment: Annotated[str | None, DEPLOYMENT] = None,
+    redis_url: Annotated[str | None, REDIS_URL] = None,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+    everything: Annotated[bool, EVERYTHING] = False,
+) -> None:
+    """Lists leases, and frees by hand one that no object of the cluster explains."""
+    given = [name for name in context.params if is_typed(context, name)]
+    if context.invoked_subcommand is None:
+        list_leases(
+            config=config,
+            namespace=namespace,
+            deployment=deployment,
+            redis_url=redis_url,
+            output=output,
+            everything=everything,
+        )
+    elif given:
+        outputs.say(
+            f"options go behind the command: sluice leases {context.invoked_subcommand} ...", error=True
+        )
+        raise typer.Exit(Exit.USAGE)
+
+
+def is_typed(context: typer.Context, name: str) -> bool:
+    """Whether the option stands on the command line; it may come from a variable, too."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 @leases.command("revoke")

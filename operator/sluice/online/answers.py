@@ -2,8 +2,10 @@
 
 from sluice.api.base import Json
 from sluice.online.adoption import Adoption
+from sluice.online.connection import Installation
 from sluice.online.findings import Examination
-from sluice.online.leases import Known
+from sluice.online.held import Held, State
+from sluice.online.listed import Listed
 from sluice.online.status import InstallationStatus, JobTold
 
 
@@ -42,16 +44,46 @@ def _job(told: JobTold) -> Json:
     return {"job": told.job, "reason": told.reason, "message": told.message}
 
 
-def known_json(known: Known) -> Json:
-    lease = known.grant.lease
+def leases_json(at: Installation, found: Listed) -> Json:
     return {
-        "holder": lease.holder,
-        "job": lease.job,
-        "attempt": lease.attempt,
-        "token": known.grant.token,
-        "tables": list(lease.tables),
-        "unexplained": known.unexplained,
+        "namespace": at.namespace,
+        "deployment": at.deployment,
+        "leases": [_lease(at, one) for one in found.leases],
+        "notShown": list(found.not_shown),
     }
+
+
+def _lease(at: Installation, one: Held) -> Json:
+    return {
+        "job": one.job,
+        "attempt": one.attempt,
+        "holder": one.holder,
+        "token": one.token,
+        "state": one.state.value,
+        "since": one.since.isoformat() if one.since is not None else None,
+        "lastSeen": one.last_seen.isoformat() if one.last_seen is not None else None,
+        "tables": [_table(table, one) for table in one.all_tables],
+        "message": one.message,
+        "revoke": at.revoke_command(one.holder) if one.state is State.UNEXPLAINED else None,
+        "inKubernetes": one.in_kubernetes,
+        "inRedis": one.in_redis,
+        "differences": list(one.differences),
+    }
+
+
+def _table(table: str, one: Held) -> Json:
+    statements = [
+        {
+            "statement": each.statement,
+            "operation": each.operation,
+            "reads": each.reads,
+            "writes": each.writes,
+            "metadata": each.metadata,
+        }
+        for each in one.footprint
+        if each.table == table
+    ]
+    return {"table": table, "statements": statements}
 
 
 def adoption_json(adoption: Adoption, *, done: bool) -> Json:

@@ -1,41 +1,18 @@
-"""Leases as a cluster and its Redis tell of them, and their end by hand."""
+"""The end of a lease by hand."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
 from sluice.installations.revocation import Answer, Request
-from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import Kube, NotFoundError
 from sluice.kube.resources import LEASES
-from sluice.leases import Grant
-from sluice.leases.former import former
-from sluice.leases.keys import Keys
-from sluice.online.connection import Installation, cluster, redis_of
+from sluice.online.connection import Installation, cluster
 from sluice.online.errors import OnlineError
-from sluice.online.leader import lease_of, no_lease
+from sluice.online.leader import no_lease
 
 POLL = 0.5
-
-
-@dataclass(frozen=True)
-class Known:
-    """A lease, and whether anything explains it."""
-
-    grant: Grant
-    unexplained: bool
-
-
-async def known(at: Installation) -> list[Known]:
-    """Returns the leases that nothing explains, as the cluster says; and all others, if it is known where Redis is. Raises
-    OnlineError where no operator has led: whoever forgets to name its namespace must not read that nothing is held."""
-    unexplained = {grant.lease.holder: grant for grant in await _unexplained(at)}
-    held = await _held(at) if at.redis_url is not None else []
-    others = [Known(grant, unexplained=False) for grant in held if grant.lease.holder not in unexplained]
-    found = [*others, *(Known(grant, unexplained=True) for grant in unexplained.values())]
-    return sorted(found, key=lambda one: one.grant.token)
 
 
 async def revoke(at: Installation, holder: str, patience: float) -> str:
@@ -75,20 +52,3 @@ def _answer(lease: dict[str, Any], request: Request) -> Answer | None:
     except ValueError:
         return None
     return answer if answer.id == request.id else None
-
-
-async def _unexplained(at: Installation) -> list[Grant]:
-    async with cluster() as kube:
-        await lease_of(kube, at)
-        try:
-            return await UnexplainedLeases(kube, at.namespace, at.deployment).read()
-        except ValueError as error:
-            raise OnlineError(str(error)) from error
-
-
-async def _held(at: Installation) -> list[Grant]:
-    async with redis_of(at) as redis:
-        try:
-            return (await former(redis, Keys(at.deployment))).grants
-        except ValueError as error:
-            raise OnlineError(f"Redis: {error}") from error

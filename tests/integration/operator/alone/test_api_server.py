@@ -118,11 +118,14 @@ def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_
 
     where = ("--namespace", cluster.namespace)
     listed = sluice(kubeconfig, "leases", "list", "-o", "json", *where)
-    assert [one["holder"] for one in json.loads(listed.stdout)] == [f"{uid}/1"], listed.stderr
+    leases = {one["holder"]: one for one in json.loads(listed.stdout)["leases"]}
+    assert leases.keys() == {f"{before}/1", f"{uid}/1", f"{free}/1"}, listed.stderr
+    assert (leases[f"{uid}/1"]["state"], leases[f"{before}/1"]["state"]) == ("unexplained", "running")
     cluster.operator_tells("LeasesExplained", "False")
     shown = sluice(kubeconfig, "status", "-o", "text", *where)
     assert shown.returncode == 1, shown.stderr
     command = f"sluice leases revoke {uid}/1 -n {cluster.namespace} --yes"
+    assert leases[f"{uid}/1"]["revoke"] == command
     assert f"{command} (job {cluster.namespace}/after on file:/lake/after)" in shown.stdout
     refused = sluice(kubeconfig, "leases", "revoke", f"{before}/1", "--yes", *where)
     assert refused.returncode == 4
