@@ -4,7 +4,7 @@ from sluice.api.base import Json
 from sluice.online.adoption import Adoption
 from sluice.online.connection import Installation
 from sluice.online.findings import Examination
-from sluice.online.held import Held, State
+from sluice.online.held import Held
 from sluice.online.listed import Listed
 from sluice.online.status import InstallationStatus, JobTold
 
@@ -64,7 +64,7 @@ def _lease(at: Installation, one: Held) -> Json:
         "lastSeen": one.last_seen.isoformat() if one.last_seen is not None else None,
         "tables": [_table(table, one) for table in one.all_tables],
         "message": one.message,
-        "revoke": at.revoke_command(one.holder) if one.state is State.UNEXPLAINED else None,
+        "revoke": at.revoke_command(one.holder) if one.may_be_revoked else None,
         "inKubernetes": one.in_kubernetes,
         "inRedis": one.in_redis,
         "differences": list(one.differences),

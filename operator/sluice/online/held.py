@@ -72,6 +72,8 @@ class Held:
     """Whether an object holds it; None: that could not be asked."""
     in_redis: bool | None = None
     differences: tuple[str, ...] = ()
+    may_be_revoked: bool = False
+    """Whether the operator has noted that nothing explains it."""
 
     @property
     def all_tables(self) -> tuple[str, ...]:
@@ -108,7 +110,8 @@ def held(objects: Objects, redis: InRedis | None, now: datetime) -> list[Held]:
         _add(found, one)
     for grant in objects.unexplained:
         if grant.lease.holder not in found:
-            found[grant.lease.holder] = _of_grant(grant, State.UNEXPLAINED)
+            noted = _of_grant(grant, State.UNEXPLAINED)
+            found[grant.lease.holder] = replace(noted, may_be_revoked=True)
     if redis is not None:
         found = _with_redis(found, redis, objects, views)
     return sorted(found.values(), key=lambda one: (one.token is None, one.token or 0, one.job, one.holder))
@@ -306,7 +309,7 @@ def _compared(one: Held, grant: Grant | None, *, is_there: bool) -> Held:
     return replace(one, in_redis=True, tables=tables, differences=tuple(differences))
 
 
-_NOT_IN_REDIS = "Redis does not hold it; the operator, which holds it, notices that at its next grant or release on these tables"
+_NOT_IN_REDIS = "Redis does not hold it; the operator goes by the objects, and writes it there again at its next rebuild"
 
 
 def _in_redis_alone(grant: Grant, objects: Objects, job: JobView | None) -> Held:
@@ -314,10 +317,8 @@ def _in_redis_alone(grant: Grant, objects: Objects, job: JobView | None) -> Held
     if objects.jobs is None or objects.applications is None or objects.pods is None:
         return replace(one, state=State.UNKNOWN, in_kubernetes=None)
     if job is None:
-        return replace(
-            one,
-            message="only Redis holds it: no object is there, and the operator has not noted it as unexplained",
-        )
+        said = "only Redis holds it: no object is there; the next sweep or rebuild releases it, or notes that nothing explains it"
+        return replace(one, message=said)
     footprint = job.status.footprint
     if job.unreadable is not None:
         return replace(one, state=State.UNREADABLE, footprint=footprint, message=job.unreadable)

@@ -138,7 +138,7 @@ def test_long_predicates_are_cut_on_a_terminal_and_whole_in_json() -> None:
 def test_what_asks_for_a_person_is_told_below() -> None:
     text = shown(
         lease(state=State.LOST, message="its node is silent: kubectl delete pod x"),
-        lease(job="etl/b", state=State.UNEXPLAINED, holder="u/7", tables=("file:/b",), footprint=()),
+        lease(job="etl/b", state=State.UNEXPLAINED, holder="u/7", may_be_revoked=True, footprint=()),
         lease(job="etl/c", differences=("Redis does not hold it",), message="it runs"),
     )
     assert "! etl/a: its node is silent: kubectl delete pod x\n" in text

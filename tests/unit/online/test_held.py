@@ -132,6 +132,8 @@ def test_what_nobody_can_read_is_listed_with_the_reason() -> None:
 def test_what_nothing_explains_is_listed_without_redis_too() -> None:
     found = alone(Objects(unexplained=[GRANT]))
     assert (found.state, found.in_kubernetes, found.all_tables) == (State.UNEXPLAINED, False, LEASE.tables)
+    assert found.may_be_revoked
+    assert alone(Objects(unexplained=[GRANT]), in_redis(GRANT)).in_redis
     explained = alone(Objects([job(attempt())], [application("RUNNING")], [pod(RUNNING)], [GRANT]))
     assert explained.state is State.RUNNING
 
@@ -194,6 +196,7 @@ def test_what_redis_alone_holds_is_listed_with_what_is_known_of_its_job(
     found = {one.holder: one for one in held(Objects(jobs), in_redis(GRANT), NOW)}[LEASE.holder]
     assert (found.state, found.in_kubernetes, found.in_redis) == (state, False, True)
     assert said in (found.message or "")
+    assert not found.may_be_revoked
 
 
 def test_a_line_of_redis_that_nobody_can_read_hides_no_other() -> None:
