@@ -68,6 +68,10 @@ def _over(epoch: int) -> ForgottenError:
     return ForgottenError(f"epoch {epoch}, in which this was decided on, is over")
 
 
+def _is_full(error: ResponseError) -> bool:
+    return isinstance(error, OutOfMemoryError) or "-OOM " in str(error)  # the latter from Redis 6.2
+
+
 class LeaseStore:
     def __init__(self, redis: "Redis", deployment: str, installation: str) -> None:
         self._redis = redis
@@ -219,14 +223,23 @@ class LeaseStore:
         try:
             answer = await self._ask(self._change, self._epoch, text)
         except ResponseError as error:
-            if isinstance(error, OutOfMemoryError) or "-OOM " in str(error):  # the latter from Redis 6.2
-                raise FullError("its memory has reached maxmemory") from error
-            raise
+            if not _is_full(error) or all(isinstance(change, Releasing) for _, change in changes):
+                raise
+            return await self._send_what_frees(changes)
         self._expect("CHANGED", answer)
         answers = iter(json.loads(answer[1]))
         return [
             _over(epoch) if sent is None else self._outcome(change, sent, next(answers), versions)
             for (epoch, change), sent in zip(changes, told, strict=True)
+        ]
+
+    async def _send_what_frees(self, changes: Sequence[tuple[int, Granting | Releasing]]) -> Sequence[Any]:
+        """Sends the releases of a request that a full Redis has refused, which changed nothing, because of a grant among them."""
+        releases = [one for one in changes if isinstance(one[1], Releasing)]
+        done = iter(await self._send(releases) if releases else ())
+        return [
+            next(done) if isinstance(change, Releasing) else FullError("its memory has reached maxmemory")
+            for _, change in changes
         ]
 
     def _outcome(

@@ -1,6 +1,8 @@
 """A Redis that has reached its maxmemory grants nothing; leases end, and leaders follow one another, as ever."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from types import NoneType
 
 import pytest
 from redis.asyncio import Redis
@@ -9,6 +11,8 @@ from sluice.leases import FullError, Lease, LeaseStore, StaleError
 
 LEASE = Lease("a", 1, "h", "etl/a", ("file:/t", "file:/u"))
 OTHER = Lease("b", 1, "h", "etl/b", ("file:/t",))
+THIRD = Lease("c", 1, "h", "etl/c", ("file:/v",))
+LAST = Lease("d", 1, "h", "etl/d", ("file:/w",))
 
 
 @pytest.fixture
@@ -38,6 +42,15 @@ async def test_a_full_redis_takes_releases_and_the_next_leader(full: LeaseStore,
     await late.rebuild(2, [])
     await redis.config_set("maxmemory", "0")
     await late.grant(OTHER)
+
+
+async def test_a_full_redis_takes_releases_that_come_together_with_grants(full: LeaseStore) -> None:
+    """Each of them alone, and as one request with a grant before it."""
+    asked = (full.grant(OTHER), full.grant(THIRD), full.release(LEASE), full.grant(LAST))
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(one) for one in found] == [FullError, FullError, NoneType, FullError]
+    assert (await full.former()).values == {}
+    assert full.held == []
 
 
 async def test_a_release_by_a_full_redis_is_told_apart_like_any_other(full: LeaseStore, redis: Redis) -> None:
