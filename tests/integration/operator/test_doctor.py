@@ -265,6 +265,29 @@ def test_a_redis_url_that_cannot_be_read_is_told_beside_all_else_without_a_word_
     assert found["ok"]
 
 
+def test_a_redis_is_told_by_whether_it_can_keep_leases(
+    cluster: Played, redis: RedisProcess, kubeconfig: Path
+) -> None:
+    def redis_found(level: str) -> list[str]:
+        found = _examined(kubeconfig, cluster, "--redis-url", redis.url)[1]
+        assert {one["subject"] for one in found[level] if one["check"] == "redis"} <= {
+            f"127.0.0.1:{redis.port}/0"
+        }
+        return [one["message"] for one in found[level] if one["check"] == "redis"]
+
+    with redis.client() as client:
+        [told] = redis_found("ok")
+        version = client.info("server")["redis_version"]
+        assert told == f"it answers, and can keep leases: version {version}, noeviction"
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        [told] = redis_found("fail")
+        assert "maxmemory-policy is allkeys-lru: set it to noeviction" in told
+        client.config_set("maxmemory-policy", "noeviction")
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        [told] = redis_found("fail")
+        assert "it is a replica of 127.0.0.1:1" in told
+
+
 def test_what_is_not_there_or_wrong_fails_with_what_to_do(cluster: Played, kubeconfig: Path) -> None:
     code, found = _examined(kubeconfig, cluster, "--redis-url", "redis://127.0.0.1:1/0")
     assert code == 1
