@@ -309,7 +309,9 @@ def _compared(one: Held, grant: Grant | None, *, is_there: bool) -> Held:
     return replace(one, in_redis=True, tables=tables, differences=tuple(differences))
 
 
-_NOT_IN_REDIS = "Redis does not hold it; the operator goes by the objects, and writes it there again at its next rebuild"
+_NOT_IN_REDIS = (
+    "Redis does not hold it; the operator goes by the objects, and writes it there again at its next rebuild"
+)
 
 
 def _in_redis_alone(grant: Grant, objects: Objects, job: JobView | None) -> Held:
