@@ -70,7 +70,7 @@ class Attempts:
                 )
             case way.LookForDriver(otherwise):
                 if not await self.applications.find_driver(job.namespace, attempt.application):
-                    await self.statuses.write(job, otherwise)
+                    await self._tell_once(job, otherwise)
             case way.End(seen, deleted):
                 await self._end(job, attempt, seen, deleted=deleted)
             case way.Leave():
@@ -114,13 +114,16 @@ class Attempts:
             change = StatusChange(Phase.STARTING, "NameTaken", f"{error}; trying again")
             await self.statuses.write(job, change)
         except RefusedCreateError as error:
-            change = withdrawal.refused(job, attempt, str(error))
-            is_news = job.status.reason != change.reason
-            await self.statuses.write(job, change)
-            if is_news:
-                await self.events.tell(job, change.reason, change.message, warning=True)
+            await self._tell_once(job, withdrawal.refused(job, attempt, str(error)))
         else:
             logger.info("%s: created SparkApplication %s", job.key, attempt.application)
+
+    async def _tell_once(self, job: JobView, change: StatusChange) -> None:
+        """Writes it, and tells it by an Event where its reason is news."""
+        is_news = job.status.reason != change.reason
+        await self.statuses.write(job, change)
+        if is_news:
+            await self.events.tell(job, change.reason, change.message, warning=True)
 
     async def _take_back(self, job: JobView, attempt: Attempt, change: StatusChange) -> None:
         if await self.applications.find(job.namespace, attempt.application, job.uid):

@@ -89,6 +89,7 @@ def test_a_driver_on_a_silent_node_holds_its_leases_until_its_node_is_heard_of(s
     uid, driver = _on_a_silent_node(shared, "silent")
     status = shared.reaches("silent", "Ending")
     assert f"has not been heard of since {AT}; it ran on node played: it may still write" in status["message"]
+    eventually(lambda: "DriverLost" in shared.events_of("silent"), "an Event tells it")
     assert f"{uid}/1" in shared.holders()
     shared.patch_pod_status(driver.pod, {"conditions": readiness(node_is_silent=False)})
     shared.reaches("silent", "Running")
