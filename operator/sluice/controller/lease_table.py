@@ -67,7 +67,10 @@ REFUSES_US = "RedisRefusesLogin"
 
 _OF_URL = "where the operator's configuration, SLUICE_REDIS_URL or SLUICE_REDIS_PASSWORD comes from, and restart the operator"
 
-TROUBLE = (RedisError, OSError, ForgottenError, OtherInstallationError, RefusedError, ValueError)
+TROUBLE = (
+    *(RedisError, OSError, ForgottenError, OtherInstallationError, RefusedError, ValueError),
+    NotFencedError,
+)
 
 
 class LeaseTable:
@@ -202,9 +205,6 @@ class LeaseTable:
                 self._heed_mending(why)
         except TROUBLE as error:
             self.mistrust(error)
-        except NotFencedError as error:
-            logger.warning("the lease table is not usable: %s; trying again", error)
-            self._conditions.fails(_USABLE, "NotFenced", f"{error}; nothing is granted before it does")
         except (ApiError, LostLeadershipError) as error:
             logger.warning("the lease table cannot be verified now: %s; trying again", error)
             self._lists_fail = True
@@ -503,4 +503,6 @@ def _in_one_word(trouble: Exception) -> str:
         return REFUSES_US
     if isinstance(trouble, RedisError | OSError):
         return "RedisFails"
+    if isinstance(trouble, NotFencedError):
+        return "NotFenced"
     return "Forgotten" if isinstance(trouble, ForgottenError) else "Refused"

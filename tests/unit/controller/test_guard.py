@@ -126,3 +126,14 @@ async def test_an_api_server_without_a_certain_answer_is_no_trouble_of_the_job(s
     _, statuses, guard = guarded()
     await guard.on("uid-a", fails(ApiError(status, "", "not now")))
     assert statuses.told == []
+
+
+async def test_whoever_asked_for_it_is_told_of_each_request_that_was_not_carried_out() -> None:
+    world, statuses, _ = guarded()
+    told: list[ApiError] = []
+    unchecked: Any = statuses
+    guard = Guard(world, unchecked, unchecked, unchecked, refused=told.append)
+    refusal = ApiError(422, "Invalid", "epoch 6 is over")
+    await guard.on("uid-a", fails(refusal))
+    await guard.on("uid-a", fails(KeyError("x")))
+    assert told == [refusal]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -234,6 +235,19 @@ async def test_no_epochs_are_spent_as_long_as_lists_are_refused(clock: Clock) ->
     await turn(table)
     assert is_sure(table)
     assert api.raised == before + 2
+
+
+@pytest.mark.parametrize(
+    ("hours", "epoch"), [(0, 1), (-5, 1), (8000, 8000), (Epochs.LAST - 1, Epochs.LAST - 1), (Epochs.LAST, 1)]
+)
+async def test_an_epoch_is_no_lower_than_the_clocks_hours_unless_they_would_use_up_all(
+    hours: int, epoch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = datetime.now(UTC) - timedelta(hours=hours, minutes=30)
+    monkeypatch.setattr(module, "EPOCHS_BEGIN", begin)
+    store = Store()
+    await built(store, Api())
+    assert store.epoch == epoch
 
 
 @pytest.mark.parametrize("wrong", [ApiError(500, "InternalError", "no"), RecursionError("deep")])

@@ -17,6 +17,7 @@ def _metrics() -> Metrics:
     conditions = Conditions(lambda: datetime(2026, 11, 19, tzinfo=UTC))
     conditions.holds(OperatorConditionType.API_SERVER_REACHABLE)
     conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "no answer")
+    conditions.unknown(OperatorConditionType.FORMER_LEADERS_FENCED, "NotFenced", "nobody asked")
     metrics = Metrics()
     metrics.tell_of(lambda: Standing(leads=True, epoch=7, jobs={"Running": 2}, conditions=conditions.all()))
     metrics.turned(0.2)
@@ -68,6 +69,7 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
     assert _value(metrics, "sluice_jobs", phase="Running") == 2
     assert _value(metrics, "sluice_condition", type="ApiServerReachable") == 1
     assert _value(metrics, "sluice_condition", type="LeaseTableUsable") == 0
+    assert 'type="FormerLeadersFenced"' not in metrics.text().decode(), "what nobody knows fails no alert"
 
 
 def test_each_outcome_is_there_before_it_happens() -> None:
