@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from integration.chart.helm import RELEASE, Helm, one
+from integration.chart.helm import CHART, RELEASE, Helm, one
+from integration.conftest import Kubectl
 from sluice.api import names
 from sluice.api.base import Json
 
@@ -89,3 +90,26 @@ def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None
     ]
     names_in = [selector["matchExpressions"][0]["values"] for selector in selectors]
     assert names_in == [["team", "other", "lake"]] * 2
+
+
+def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_over(
+    helm: Helm, kubectl: Kubectl, namespace: str
+) -> None:
+    def types(*arguments: str) -> None:
+        where = ("--namespace", namespace, f"--kubeconfig={kubectl.kubeconfig}", "--no-hooks")
+        done = helm(*arguments, *where)
+        assert done.returncode == 0, done.stderr
+
+    def there() -> set[str]:
+        found = kubectl("get", "validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name")
+        return {line for line in found.stdout.splitlines() if f".{namespace}." in line}
+
+    install = ("install", RELEASE, str(CHART), "--set", "crds.install=false,rbac.aggregate=false")
+    watched = ("--set", f"watchNamespaces={{{namespace}}},jobServiceAccount.create=false")
+    types(*install, *watched)
+    assert len(there()) == 6
+    types("uninstall", RELEASE)
+    assert {line.partition("/")[2].partition(".")[0] for line in there()} == {"parameters"}
+    types(*install, *watched)
+    assert len(there()) == 6
+    types("uninstall", RELEASE)
