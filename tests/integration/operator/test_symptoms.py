@@ -51,6 +51,7 @@ def _same_each_time(line: str, namespace: str) -> str:
     line = re.sub(r"\b\d+m?\d*s\b", "9s", line)
     line = re.sub(r"Redis at \S+", "Redis at redis:6379/0", line)
     line = re.sub(r"-[0-9a-f]{8}-1\b", "-1d3f5a7c-1", line)
+    line = re.sub(r"\bon node [\w-]+", "on node worker-1", line)
     line = re.sub(r"\d\d:\d\d:\d\d UTC", "10:00:00 UTC", line)
     return " ".join(line.split())
 
