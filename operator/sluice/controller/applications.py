@@ -53,16 +53,17 @@ class Applications:
         self._kube = kube
         self._world = world
         self._epochs = epochs
-        self.creates = CreateLog(time.monotonic)
+        self.creates = CreateLog(time.monotonic, lambda: epochs.in_force)
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
         place = job.namespace, attempt.application
         body = ENGINE.manifest(_run(job, attempt, lease, writer_epoch))
         self.creates.sends(*place)
+        before = False
         try:
             created = await self._kube.create(APPLICATIONS, job.namespace, body)
         except ConflictError:
-            created = await self._kube.get(APPLICATIONS, *place)
+            before, created = True, await self._kube.get(APPLICATIONS, *place)
             token = (created["metadata"].get("annotations") or {}).get(names.ANNOTATION_TOKEN)
             if token != str(attempt.token):
                 self.creates.answered(*place)
@@ -75,7 +76,7 @@ class Applications:
                 raise
             self.creates.answered(*place, refusal=None if error.says_namespace_ends else str(error))
             raise RefusedCreateError(str(error)) from error
-        self.creates.forget(*place)
+        self.creates.made(*place, before=before)
         await self._with_its_label(APPLICATIONS, self._world.applications, created)
 
     async def find(self, namespace: str, name: str, uid: str) -> bool:

@@ -61,10 +61,16 @@ class EpochPolicy:
         self.epoch: int | None = None
         """The epoch that this leader's writes carry; None before it is known. It changes only while none of them is under way, so
         that each of them carries the epoch in which its step was decided on."""
+        self._enforced: int | None = None
         self._to_enforce: int | None = None
         """An epoch that was begun, and isn't known to be in force."""
         self._is_lost = False
         """Whether the API server was seen to know no parameter."""
+
+    @property
+    def in_force(self) -> int | None:
+        """The epoch below which the API server was seen to refuse every write of this account; None if it wasn't."""
+        return self._enforced
 
     @property
     def annotations(self) -> dict[str, str]:
@@ -106,6 +112,7 @@ class EpochPolicy:
                 self._conditions.fails(_FENCED, "NotFenced", f"{error}; nothing is granted before it does")
                 raise
             self._conditions.holds(_FENCED)
+            self._enforced = epoch
         self.epoch, self._to_enforce, self._is_lost = epoch, None, False
 
     async def restore(self) -> None:

@@ -11,7 +11,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.engines import is_placeholder
 from sluice.engines.attempt import driver_pod_name
-from sluice.leases import Lease
+from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import Evidence
@@ -112,6 +112,8 @@ class Leftovers:
             return
         namespace = body["metadata"]["namespace"]
         match deletion.leaving(one, namespace):
+            case deletion.LetGo() if self._is_late(namespace, one.application_name):
+                self._leases.mistrust(ForgottenError(way.may_land(one.application_name)))
             case deletion.LetGo():
                 await self._applications.let_go(one)
             case deletion.DeletePod(pod):
@@ -145,18 +147,26 @@ class Leftovers:
             self._told.forget(uid)
             self._applications.creates.forget(*place_of(lease))
 
+    def _is_late(self, namespace: str, name: str) -> bool:
+        """Whether a create of an application that is there may land a second time, and a new epoch keeps it from that."""
+        creates = self._applications.creates
+        return creates.is_fenced and creates.may_land(namespace, name, exists=True)
+
     def _has_landed(self, lease: Lease, name: str) -> bool:
         """Whether the application that was to be created exists, or existed, as its driver's pod tells."""
         one = self._world.evidence(lease.uid).by_application.get(name)
         return one is not None and (one.application is not None or one.pod is not None)
 
     async def _can_nothing_land(self, lease: Lease) -> bool:
-        """Whether nothing can land any more. A create without an answer still may: its driver's name is taken before its lease
-        goes."""
+        """Whether nothing can land any more. A create without an answer still may: a new epoch begins, in which it is refused; or,
+        where nobody refuses it, its driver's name is taken before its lease goes."""
         namespace, name = place_of(lease)
-        unanswered = self._applications.creates.unanswered(namespace, name)
-        if unanswered <= 0 or (unanswered == 1 and self._has_landed(lease, name)):
+        creates = self._applications.creates
+        if not creates.may_land(namespace, name, exists=self._has_landed(lease, name)):
             return True
+        if creates.is_fenced:
+            self._leases.mistrust(ForgottenError(way.may_land(name)))
+            return False
         pod = self._world.pods.get(namespace, driver_pod_name(name))
         if pod is not None and is_placeholder(pod):
             return True

@@ -170,6 +170,8 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
         return _creation(job, attempt, cover.lease, creates, now)
+    if creates.none_can_land or creates.a_new_epoch_helps:
+        return _taken_back(attempt, withdrawn(attempt, obstacle, now), creates)
     message = f"{obstacle}: nothing is created; put that right, or delete the job"
     return Tell(StatusChange(Phase.STARTING, "SpecChanged", message))
 
@@ -183,7 +185,21 @@ def _creation(job: JobView, attempt: Attempt, lease: Lease, creates: Creates, no
         change = withdrawal.given_up(job, attempt, creates.refusal, now)
     else:
         return Create(lease) if creates.is_next_due else Wait()
-    return TakeBack(change) if creates.none_can_land else OccupyDriverName()
+    return _taken_back(attempt, change, creates)
+
+
+def _taken_back(attempt: Attempt, change: StatusChange, creates: Creates) -> Step:
+    """The step that takes it back, or the one that comes first as long as a create of it may land."""
+    if creates.none_can_land:
+        return TakeBack(change)
+    return Mistrust(may_land(attempt.application)) if creates.a_new_epoch_helps else OccupyDriverName()
+
+
+def may_land(application: str) -> str:
+    return (
+        f"a create of SparkApplication {application} had no answer, and may land once the name is free: in a new epoch the API "
+        "server refuses it"
+    )
 
 
 def _seconds_of_patience(job: JobView, attempt: Attempt, now: datetime) -> float:

@@ -31,6 +31,8 @@ class Creates:
     none_can_land: bool = False
     """Whether each was answered, and nobody else has sent any."""
     is_next_due: bool = True
+    a_new_epoch_helps: bool = False
+    """Whether none that was sent can land any more once a new epoch has begun."""
 
 
 def withdrawn(attempt: Attempt, why: str, now: datetime) -> StatusChange:

@@ -43,8 +43,22 @@ class Api:
         return body | {"metadata": body["metadata"] | seen}
 
 
-def made(*, unexplained: bool = False) -> tuple[Api, Applications, Leftovers, list[Lease]]:
-    world, released = World({}), []
+class InForce:
+    """Epochs that the API server compares."""
+
+    def __init__(self) -> None:
+        self.in_force: int | None = None
+        self.annotations = unfenced().annotations
+        self.mistrusted: list[str] = []
+
+    def mistrust(self, error: Exception) -> None:
+        self.mistrusted.append(str(error))
+
+
+def made(
+    *, unexplained: bool = False, epochs: Any = None, world: World | None = None
+) -> tuple[Api, Applications, Leftovers, list[Lease]]:
+    world, released = world or World({}), list[Lease]()
 
     def release(lease: Lease) -> None:
         released.append(lease)
@@ -53,8 +67,10 @@ def made(*, unexplained: bool = False) -> tuple[Api, Applications, Leftovers, li
     leases: Any = SimpleNamespace(
         held_by=lambda _: [LEASE], release=release, unsettled={}, is_unexplained=lambda _: unexplained
     )
+    if epochs is not None:
+        leases.mistrust = epochs.mistrust
     no: Any = None
-    applications = Applications(api, world, unfenced())
+    applications = Applications(api, world, epochs or unfenced())
     return api, applications, Leftovers(world, leases, applications, no), released
 
 
@@ -138,3 +154,43 @@ async def test_of_two_creates_without_an_answer_one_may_land_yet() -> None:
     leftovers._world.applications.seen(application("COMPLETED", name=NAME, lease=LEASE, finalizers=None))
     await leftovers.retire("uid-a")
     assert released == []
+
+
+async def test_a_create_without_an_answer_keeps_the_lease_until_a_new_epoch_is_in_force() -> None:
+    epochs = InForce()
+    epochs.in_force = 7
+    api, applications, leftovers, released = made(epochs=epochs)
+    applications.creates.sends("etl", NAME)
+    await leftovers.retire("uid-a")
+    assert (released, api.made) == ([], [])
+    assert epochs.mistrusted == [
+        f"a create of SparkApplication {NAME} had no answer, and may land once the name is free: in a new epoch the API server "
+        "refuses it"
+    ]
+    epochs.in_force = 8
+    await leftovers.retire("uid-a")
+    assert (released, api.made) == ([LEASE], [])
+
+
+async def test_a_name_is_freed_only_in_an_epoch_in_which_no_create_of_it_can_land() -> None:
+    """It was sent twice, and the second one was answered: the first may still be on its way."""
+    epochs, world = InForce(), World({})
+    epochs.in_force = 7
+    _, applications, leftovers, _ = made(epochs=epochs, world=world)
+    let_go: list[str] = []
+
+    async def counted(one: Any) -> None:
+        let_go.append(one.application_name)
+
+    applications.let_go = counted  # type: ignore[method-assign]
+    world.applications.seen(application("COMPLETED", NAME, lease=LEASE))
+    world.pods.seen(pod(TERMINATED, NAME, lease=LEASE))
+    for _ in range(2):
+        applications.creates.sends("etl", NAME)
+    applications.creates.made("etl", NAME, before=False)
+    await leftovers.retire("uid-a")
+    assert let_go == []
+    assert len(epochs.mistrusted) == 1
+    epochs.in_force = 8
+    await leftovers.retire("uid-a")
+    assert let_go == [NAME]

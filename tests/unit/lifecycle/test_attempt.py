@@ -93,6 +93,18 @@ def test_an_intent_is_taken_back_where_a_name_leads_elsewhere_than_its_lease() -
     assert step(lease=elsewhere) == way.OccupyDriverName()
 
 
+def test_an_intent_that_cannot_be_carried_out_any_more_is_taken_back_in_an_epoch_in_which_no_create_can_land() -> (
+    None
+):
+    elsewhere = replace(LEASE, tables=("file:/elsewhere",))
+    unsure = step(lease=elsewhere, creates=Creates(a_new_epoch_helps=True))
+    assert isinstance(unsure, way.Mistrust)
+    assert "had no answer" in unsure.why
+    assert step(lease=elsewhere, creates=Creates()) == way.OccupyDriverName()
+    sure = step(lease=elsewhere, creates=Creates(none_can_land=True, a_new_epoch_helps=True))
+    assert isinstance(sure, way.TakeBack)
+
+
 def test_without_a_refusal_time_alone_withdraws_nothing() -> None:
     assert step(creates=Creates(none_can_land=True), now=TOO_LONG) == way.Create(LEASE)
     assert step(creates=Creates(), now=TOO_LONG) == way.Create(LEASE)
@@ -119,6 +131,10 @@ def test_an_application_that_was_created_is_refused_no_more() -> None:
 def test_what_was_edited_behind_its_intent_is_not_created() -> None:
     edited = intent().model_copy(update={"hash": "another"})
     assert told(step(attempt=edited)) == (Phase.STARTING, "SpecChanged")
+    assert isinstance(step(attempt=edited, creates=Creates(a_new_epoch_helps=True)), way.Mistrust)
+    found = step(attempt=edited, creates=Creates(none_can_land=True))
+    assert isinstance(found, way.TakeBack)
+    assert "the spec is not the one that attempt 1 was granted for" in found.change.message
 
 
 @pytest.mark.parametrize("state", ["", "SUBMITTED", "FAILING", "PENDING_RERUN"])
