@@ -44,6 +44,8 @@ class Observation:
     pod_uid: str | None = None
     node: str | None = None
     disruption: Disruption | None = None
+    is_silent: bool = False
+    """Whether it is lost only as long as its node is silent."""
 
 
 def observe(
@@ -95,7 +97,12 @@ def _of_pod(pod: dict[str, Any], driver: str) -> Observation:
     if "running" in state:
         started = _time(state["running"].get("startedAt"))
         stale = _why_stale(pod)
-        return Observation(Stage.LOST if stale else Stage.RUNNING, detail=stale, started_at=started)
+        return Observation(
+            Stage.LOST if stale else Stage.RUNNING,
+            detail=stale,
+            started_at=started,
+            is_silent=bool(stale) and status.get("phase") not in _OVER,
+        )
     if "deletionTimestamp" in pod["metadata"] and not pod["spec"].get("nodeName"):
         return Observation(Stage.NEVER_STARTS, detail="the driver's pod was deleted before it had a node")
     if status.get("phase") in _OVER:

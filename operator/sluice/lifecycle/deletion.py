@@ -8,6 +8,7 @@ from typing import TypeGuard, assert_never
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.job_status import Outcome
 from sluice.engines import Stage
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
 
@@ -55,8 +56,8 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
     match evidence.seen.stage:
         case Stage.ENDED | Stage.NEVER_STARTS:
             step = LetGo()
-        case Stage.LOST if evidence.intent is not None and not evidence.is_open:
-            step = LetGo()  # its outcome was written, which takes a proof
+        case Stage.LOST if _was_proved(evidence):
+            step = LetGo()
         case Stage.STARTING | Stage.RUNNING | Stage.NO_DRIVER | Stage.LOST if _is_there(evidence.pod):
             step = DeletePod(evidence.pod)
         case Stage.LOST:
@@ -70,6 +71,16 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
         case _:
             assert_never(evidence.seen.stage)
     return step
+
+
+def _was_proved(evidence: Evidence) -> bool:
+    """Whether its outcome was written, which takes a proof of its driver's end: of the driver whose pod it is, if there is one."""
+    intent = evidence.intent
+    if intent is None or intent.outcome in (None, Outcome.WITHDRAWN, Outcome.NOT_STARTED):
+        return False
+    if evidence.pod is None:
+        return True
+    return intent.driver is not None and intent.driver.pod_uid == evidence.pod["metadata"]["uid"]
 
 
 def pod_proves_alone(evidence: Evidence) -> bool:

@@ -57,11 +57,18 @@ class Evidence:
                 f"(uid {seen.pod_uid})"
             )
             return replace(seen, stage=Stage.LOST, detail=detail)
-        if seen.stage is Stage.LOST and self.declared_dead:
+        if self._is_dead_by_word(seen):
             return replace(seen, stage=Stage.ENDED, detail=f"{seen.detail}; somebody declared it dead")
         if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
             return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
         return seen
+
+    def _is_dead_by_word(self, seen: Observation) -> bool:
+        """Whether somebody has declared dead what is lost. A silent node may be heard of again, and the word may be an old one: it
+        counts once the pod is being deleted, because the node ends it then should it come back."""
+        if seen.stage is not Stage.LOST or not self.declared_dead:
+            return False
+        return not seen.is_silent or (self.pod is not None and "deletionTimestamp" in self.pod["metadata"])
 
     @property
     def how_lost(self) -> str:
@@ -103,8 +110,8 @@ class Evidence:
         if self.is_open or self.is_marked:
             return True
         if self.pod is not None:
-            stage = observe(ENGINE, None, self.pod, driver_seen=True).stage
-            return stage not in PROVED and not (stage is Stage.LOST and self.declared_dead)
+            seen = observe(ENGINE, None, self.pod, driver_seen=True)
+            return seen.stage not in PROVED and not self._is_dead_by_word(seen)
         return self.application is not None and self.seen.stage is Stage.STARTING
 
 

@@ -21,6 +21,8 @@ _OF_OVER_ATTEMPT = (
     *("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome"),
     "footprintHeld",
 )
+_OF_DRIVER = ("pod", "podUid")
+"""Of whose end the outcome was proved."""
 _OF_FOOTPRINT = ("table", "statement", "operation", "reads", "writes")
 """Fields without which it couldn't be read any more."""
 _OF_ATTEMPT = {"number": int, "token": int, "hash": str, "application": str, "grantedAt": str, "outcome": str}
@@ -32,7 +34,7 @@ def kept(job: Json) -> Json:
     if not is_over(job):
         return keeping.of_job(job)
     status, spec = job["status"], job.get("spec")
-    attempts = [_only(attempt, _OF_OVER_ATTEMPT) for attempt in status.get("attempts", [])]
+    attempts = [_over(attempt) for attempt in status.get("attempts", [])]
     tables = [_only(table, _OF_FOOTPRINT) for table in status.get("footprint", [])]
     return keeping.sharing_texts(
         {
@@ -41,6 +43,12 @@ def kept(job: Json) -> Json:
             "status": _only(status, _OF_STATUS) | {"attempts": attempts, "footprint": tables},
         }
     )
+
+
+def _over(attempt: Json) -> Json:
+    driver = attempt.get("driver")
+    told = {"driver": _only(driver, _OF_DRIVER)} if isinstance(driver, dict) else {}
+    return _only(attempt, _OF_OVER_ATTEMPT) | told
 
 
 def _only(given: Json, wanted: Iterable[str]) -> Json:

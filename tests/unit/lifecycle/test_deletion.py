@@ -4,7 +4,7 @@ from itertools import product
 from typing import Any
 
 from sluice.api import names
-from sluice.api.job_status import Outcome
+from sluice.api.job_status import AttemptDriver, Outcome
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, application, placeholder, pod
@@ -61,9 +61,10 @@ def test_nothing_is_let_go_without_a_proof_whatever_there_is() -> None:
     applications = [None, *(application(s, **g) for s, g in product(_STATES, ({}, GOING)))]
     pods = [None, placeholder(), *(pod(s, **g) for s, g in product(_CONTAINERS, ({}, GOING)))]
     for one in _each(applications, pods):
-        over = one.intent is not None and not one.is_open
         if isinstance(deletion.leaving(one, "etl"), deletion.LetGo):
-            assert one.seen.stage in PROVED or over
+            assert one.seen.stage in PROVED or (
+                one.intent is not None and one.intent.outcome is Outcome.FAILED
+            )
 
 
 _STATES = ["", "SUBMITTED", "RUNNING", "FAILING", "COMPLETED", "FAILED", "SUSPENDED", "UNKNOWN"]
@@ -71,7 +72,8 @@ _CONTAINERS = [None, RUNNING, TERMINATED, {"waiting": {"reason": "ImagePullBackO
 
 
 def _each(applications: list[Any], pods: list[Any]) -> list[Evidence]:
-    intents = [None, INTENT, INTENT.model_copy(update={"outcome": Outcome.FAILED})]
+    ended = (Outcome.FAILED, Outcome.WITHDRAWN, Outcome.NOT_STARTED)
+    intents = [None, INTENT, *(INTENT.model_copy(update={"outcome": outcome}) for outcome in ended)]
     return [
         Evidence(1, NAME, intent=intent, application=body, pod=driver)
         for intent, body, driver in product(intents, applications, pods)
@@ -83,6 +85,45 @@ def test_what_has_its_outcome_is_let_go_though_its_driver_is_nowhere_any_more() 
     for intent, expected in ((closed, True), (INTENT, False)):
         one = Evidence(1, NAME, intent=intent, application=application("COMPLETED"))
         assert isinstance(deletion.leaving(one, "etl"), deletion.LetGo) == expected
+
+
+SILENT = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
+
+
+def silent(**metadata: Any) -> dict[str, Any]:
+    found = pod(RUNNING, **metadata)
+    return found | {"status": found["status"] | {"conditions": SILENT}}
+
+
+def test_a_driver_that_came_after_its_attempt_was_taken_back_is_ended_also_where_its_node_is_silent() -> None:
+    for outcome in (Outcome.WITHDRAWN, Outcome.NOT_STARTED):
+        taken_back = INTENT.model_copy(update={"outcome": outcome})
+        one = Evidence(1, NAME, intent=taken_back, application=application("RUNNING"), pod=silent())
+        assert deletion.leaving(one, "etl") == deletion.DeletePod(silent())
+        going = Evidence(1, NAME, intent=taken_back, application=application("RUNNING"), pod=silent(**GOING))
+        assert isinstance(deletion.leaving(going, "etl"), deletion.Hold)
+
+
+def test_the_outcome_of_one_driver_proves_nothing_of_another_that_bears_its_name() -> None:
+    driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid=f"uid-of-{NAME}-driver")
+    for known, expected in ((driver, True), (driver.model_copy(update={"pod_uid": "another"}), False)):
+        closed = INTENT.model_copy(update={"outcome": Outcome.FAILED, "driver": known})
+        one = Evidence(1, NAME, intent=closed, application=application("RUNNING"), pod=silent())
+        assert isinstance(deletion.leaving(one, "etl"), deletion.LetGo) == expected
+
+
+def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_being_deleted() -> None:
+    """The node may be heard of again, and ends it then."""
+    said = {names.ANNOTATION_DRIVER_DEAD: NAME}
+    for going, expected in (({}, False), (GOING, True)):
+        body = silent(**going)
+        body["metadata"]["annotations"] |= said
+        one = left(application("RUNNING"), body)
+        assert (one.seen.stage in PROVED) == expected
+        assert one.holds
+        unmarked = silent(**going, finalizers=None)
+        unmarked["metadata"]["annotations"] |= said
+        assert left(unmarked).holds != expected
 
 
 def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched() -> None:
