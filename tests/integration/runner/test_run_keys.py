@@ -282,6 +282,44 @@ def test_a_table_that_is_not_fenced_is_not_written(spark: SparkSession, table: P
     assert len(rows(spark, table)) == 2
 
 
+@pytest.mark.parametrize(
+    "text", ["TRUNCATE TABLE {t}", "ALTER TABLE {t} ADD COLUMNS (more INT)", "OPTIMIZE {t}"]
+)
+def test_nothing_else_is_done_to_a_table_that_is_not_fenced_either(
+    spark: SparkSession, table: Path, tmp_path: Path, text: str
+) -> None:
+    fenced, before = tmp_path / "fenced", commits(table)
+    spark.sql(f"CREATE TABLE {at(fenced)} (id BIGINT) USING delta")
+    result = run_here(spark, attempt(1, sql(text.format(t=at(table))), f"beside-{len(text)}", fenced))
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "UnknownTargetError")
+    assert commits(table) == before
+
+
+def test_a_table_that_is_not_deltas_is_not_written_because_it_could_not_tell_that_it_was(
+    spark: SparkSession,
+) -> None:
+    spark.sql("CREATE TABLE sheets (id BIGINT) USING parquet")
+    try:
+        document = attempt(1, sql("INSERT INTO sheets VALUES (1)"), "sheets")
+        document["run"]["tables"] = [{"name": "sheets"}]
+        result = run_here(spark, document)
+        assert (result["outcome"], result["exception"]["class"]) == ("Failed", "NotADeltaTableError"), result
+        assert spark.table("sheets").count() == 0
+    finally:
+        spark.sql("DROP TABLE sheets")
+
+
+def test_a_table_that_forgets_its_runs_takes_none_that_has_a_key(spark: SparkSession, table: Path) -> None:
+    spark.sql(
+        f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 1 day')"
+    )
+    work = sql(f"INSERT INTO {at(table)} VALUES (9, {DAY}, 'x')")
+    result = run_here(spark, attempt(1, work, "forgotten", table))
+    assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RunsForgottenError"), result
+    assert len(rows(spark, table)) == 2
+    assert run_here(spark, on_slot(1, work, "remembered", table))["outcome"] == "Succeeded"
+
+
 def test_inserts_that_share_a_from_are_refused_where_delta_would_skip_the_second(
     spark: SparkSession, table: Path
 ) -> None:

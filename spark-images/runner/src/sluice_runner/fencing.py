@@ -16,7 +16,7 @@ from sluice_runner import commits, tables, txn, write
 from sluice_runner.failures import classify
 from sluice_runner.past import Done, HistoryLost, Superseded, TableHistory, done
 from sluice_runner.plan import Plan, Run
-from sluice_runner.repeatable import refuse_unrepeatable
+from sluice_runner.repeatable import WRITES_DELTA, refuse_unrepeatable
 from sluice_runner.retriable import CONFLICTS
 from sluice_runner.settings import set_to
 from sluice_runner.stamp import CONF, Look, closing_stamp, fence_stamp
@@ -36,10 +36,15 @@ _TRIES = 50
 """Others may commit between a look and the append that follows it: each time Delta aborts the append, nothing has happened."""
 _PAUSE_SECONDS = 0.2
 _PAGE = 1000
+_FORGETS = "delta.settransactionretentionduration"
 
 
 class UnknownTargetError(Exception):
     """The statement would write a table that the job was not judged by."""
+
+
+class RunsForgottenError(Exception):
+    """The table doesn't remember its runs for good."""
 
 
 def fencing_of(spark: SparkSession, plan: Plan) -> Unfenced:
@@ -104,6 +109,9 @@ class Fencing(Unfenced):
     def refuse(self, statement: Statement) -> None:
         """Refuses a statement that can't be done exactly once."""
         refuse_unrepeatable(statement)
+        if statement.command in WRITES_DELTA:
+            for name in statement.names:
+                tables.refuse_another_format(self._spark, name)
 
     def refuse_others(self, locations: Iterable[str]) -> None:
         """Refuses a statement that would write a table which the run doesn't fence."""
@@ -204,6 +212,7 @@ class Fencing(Unfenced):
                 found = tables.find_for_sure(self._spark, name)
                 for table in found:
                     self._refuse_unread(table)
+                    self._refuse_forgetting(table)
                 if found:
                     self._bound[name] = frozenset(table.location for table in found)
 
@@ -221,6 +230,14 @@ class Fencing(Unfenced):
             f"another attempt of run {self._plan.run_key} has created {table.location} after this one began, and nobody can tell "
             "what else it did: look into the table, and run what is missing under another run key"
         )
+
+    def _refuse_forgetting(self, table: Table) -> None:
+        """A run with a key must be known for as long as somebody may create its job again."""
+        if self._run.closes and table.property_of(_FORGETS) is not None:
+            raise RunsForgottenError(
+                f"{table.location} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so that "
+                f"run {self._plan.run_key} could take effect twice: unset that property of the table, or run this without a run key"
+            )
 
     def _is_of_run(self, txn_version: int) -> bool:
         return self._run.closes or txn.token(txn_version) >= self._run.first_token

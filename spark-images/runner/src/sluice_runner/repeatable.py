@@ -43,6 +43,9 @@ WRITES_ONE_TABLE = frozenset(
 )
 """Writes of one table. Not DROP FEATURE, which commits several times, waits in between, and may cut off the log."""
 
+WRITES_DELTA = WRITES_ONE_TABLE - {"ConvertToDeltaCommand"}
+"""Those whose table is Delta's already, if it is there."""
+
 _AGAIN = CHANGE_THE_SESSION | frozenset(
     {
         "AlterViewAs",

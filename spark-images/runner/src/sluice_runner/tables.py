@@ -51,6 +51,13 @@ class Table:
         found: Any = self._index.getSnapshot().transactions().get(app_id)
         return int(found.get()) if found.isDefined() else None
 
+    def property_of(self, name: str) -> str | None:
+        """A property of the table's, whatever its spelling."""
+        found: Any = self._index.getSnapshot().metadata().configuration()
+        keys: Any = found.keySet().toSeq()
+        named = (key for key in (keys.apply(index) for index in range(keys.length())) if key.lower() == name)
+        return next((str(found.apply(key)) for key in named), None)
+
     def schema(self) -> Mapping[str, Any]:
         """Delta's own schema, which tells more of a column than Spark's does, such as that it is an identity column."""
         found: Mapping[str, Any] = json.loads(self._index.getSnapshot().metadata().schemaString())
@@ -96,6 +103,19 @@ def _behind(spark: SparkSession, name: Sequence[str]) -> tuple[Table, ...]:
     leaves = plan.collectLeaves()
     found = [_table(spark, leaves.apply(index)) for index in range(leaves.length())]
     return tuple(dict.fromkeys(table for table in found if table is not None))
+
+
+def refuse_another_format(spark: SparkSession, name: Sequence[str]) -> None:
+    """Refuses a name of a table that is there and isn't Delta's: nothing would tell what was written to it."""
+    try:
+        if _behind(spark, name):
+            return
+    except AnalysisException:
+        return  # it isn't there, or the statement says better what is wrong with it
+    raise NotADeltaTableError(
+        f"{quoted(name)} is not a Delta table, so that nothing would tell a later job of this run that it was written. Nothing was "
+        "run: write it in a job without a run key"
+    )
 
 
 def refuse_foreign_folder(spark: SparkSession, name: Sequence[str]) -> None:

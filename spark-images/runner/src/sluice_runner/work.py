@@ -25,6 +25,7 @@ from sluice_runner.partitions import Conditions
 from sluice_runner.past import Done
 from sluice_runner.plan import Plan, Sql, Statement, Target, Write
 from sluice_runner.promise import Gate
+from sluice_runner.repeatable import WRITES_ONE_TABLE
 from sluice_runner.result import (
     ALREADY_COMMITTED,
     COMMITTED,
@@ -169,7 +170,7 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
         context.bound.refuse(found)
         before = commits.versions(context.spark, names)
         stores.refuse_unsafe(context.spark, context.plan.assumed.spark_conf, found, before)
-        if found.writes_all:
+        if found.writes_all or found.command in WRITES_ONE_TABLE:
             context.fencing.refuse_others(before)
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         return _Outcome(
