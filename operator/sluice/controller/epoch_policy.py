@@ -61,27 +61,39 @@ class EpochPolicy:
         self.epoch: int | None = None
         """The epoch that this leader's writes carry; None before it is known. It changes only while none of them is under way, so
         that each of them carries the epoch in which its step was decided on."""
-        self._enforced: int | None = None
+        self._enforced = 0
         self._to_enforce: int | None = None
         """An epoch that was begun, and isn't known to be in force."""
         self._is_lost = False
         """Whether the API server was seen to know no parameter."""
 
     @property
+    def parameter(self) -> str:
+        """What it is called, for people."""
+        return str(self._parameter)
+
+    @property
     def in_force(self) -> int | None:
-        """The epoch below which the API server was seen to refuse every write of this account; None if it wasn't."""
-        return self._enforced
+        """The epoch below which the API server was seen to refuse every write of this account; 0 before it was; None where no
+        policy is expected."""
+        return self._enforced if self._is_expected else None
 
     @property
     def annotations(self) -> dict[str, str]:
         """By which the policy tells under which epoch an object is written."""
         return {names.ANNOTATION_WRITER_EPOCH: str(self.epoch or 0)}
 
-    async def begin(self, known: int) -> None:
-        """Finds the epoch by which this leader writes before its first rebuild, which is that of the last one. The policy refuses
-        every write where there is no parameter, so the first leader makes it. `known`: the epoch of the Lease object."""
-        if self.epoch is not None:
-            return
+    async def keep(self, known: int) -> None:
+        """Keeps the parameter: the policies refuse every write where there is none. `known`: the epoch of the Lease object."""
+        if self.epoch is None:
+            await self._begin(known)
+        elif self._is_lost:
+            self._is_lost = False  # else the next write that is refused tells again
+            await self._restore(self.epoch)
+
+    async def _begin(self, known: int) -> None:
+        """Finds the epoch by which this leader writes before its first rebuild, which is that of the last one. The first leader
+        makes the parameter."""
         if not self._is_expected:
             self.epoch = known
             self._conditions.unknown(_FENCED, "NotFenced", NOT_INSTALLED)
@@ -115,12 +127,13 @@ class EpochPolicy:
             self._enforced = epoch
         self.epoch, self._to_enforce, self._is_lost = epoch, None, False
 
-    async def restore(self) -> None:
-        """Makes the parameter anew that somebody deleted: until then every write is refused."""
-        if self._is_lost and self.epoch is not None:
-            logger.warning("%s was lost, and is made anew with epoch %d", self._parameter, self.epoch)
-            await self._raise(self.epoch)
-            self._is_lost = False
+    async def _restore(self, epoch: int) -> None:
+        """Makes the parameter anew that somebody deleted."""
+        logger.warning("%s was lost, and is made anew with epoch %d", self._parameter, epoch)
+        try:
+            await self._raise(epoch)
+        except (ApiError, ValueError) as error:
+            self._conditions.fails(_FENCED, "NotFenced", f"{self._parameter} cannot be kept: {error}")
 
     def refused(self, error: ApiError) -> bool:
         """Whether it was one of the policies that refused a write."""

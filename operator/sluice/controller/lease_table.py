@@ -113,6 +113,9 @@ class LeaseTable:
         """What Redis held before the last rebuild, by uid: it may know what an object can no longer tell."""
         self._trying: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._checked_at = 0.0
+        self._begun = 0
+        """An epoch that was begun, and in which nothing has been rebuilt: whatever kept it from that, none is spent on trying
+        again. 0: there is none."""
         self._lists_fail = False
         """Whether the last rebuild failed on what the API server answers."""
         self._mended: str | None = None
@@ -194,7 +197,6 @@ class LeaseTable:
                 await self._note_beat()
                 await self._store.note_learned()
                 await self._review()
-                await self._epochs.restore()
                 self._checked_at = time.monotonic()
                 self._trying.forget(_ALL)
             else:
@@ -361,6 +363,7 @@ class LeaseTable:
         in_redis = former.readable
         reaching = [self._reaching(grant, in_redis) for grant in grants]
         await self._store.rebuild(epoch, reaching, beat=self._leadership.beat)
+        self._begun = 0
         self._held_unexplained = {grant.lease.holder: grant for grant in unexplained}
         self._world.returns_heeded = returns
         self._leadership.rebuilt()
@@ -388,15 +391,29 @@ class LeaseTable:
             self._lists_fail = False
         await self._epochs.try_again()
         in_redis = (await self._store.former()).epoch
-        seen = max(in_redis, await self._epochs.last(), _hours_of_epochs() - 1)
+        in_force = await self._epoch_in_force(in_redis)
+        seen = max(in_redis, in_force, _hours_of_epochs() - 1)
+        again = self._begun if in_redis < self._begun >= in_force and not self._world.is_of_the_past else 0
         while True:
-            epoch = await self._leadership.raise_epoch(seen)
-            await self._epochs.enforce(epoch)
+            epoch = again
+            if not epoch:
+                epoch = await self._leadership.raise_epoch(seen)
+                await self._epochs.enforce(epoch)
+            self._begun, again = epoch, 0
             returns = self._world.returns
             await self._relist.everything()
             seen = self._epoch_on_objects(in_redis)
             if seen < epoch:
                 return epoch, returns
+
+    async def _epoch_in_force(self, in_redis: int) -> int:
+        """The epoch that the policies' parameter says; raises NotFencedError if no operator has come to that one."""
+        found, ours = await self._epochs.last(), max(in_redis, self._leadership.epoch, _hours_of_epochs())
+        if found > ours + EPOCHS_AHEAD:
+            raise NotFencedError(
+                f"{self._epochs.parameter} says epoch {found}, which no operator has reached: delete it, and it is made anew"
+            )
+        return found
 
     def _epoch_on_objects(self, in_redis: int) -> int:
         """Returns the highest plausible epoch on objects. Epochs are few: whoever writes a very high one into a status would

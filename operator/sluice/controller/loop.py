@@ -92,7 +92,7 @@ class Loop:
             await self.world.wait_for_change(self._patience())
             began = time.monotonic()
             self._tidy()
-            await self.epochs.begin(self.leadership.epoch)
+            await self.epochs.keep(self.leadership.epoch)
             self._heed_surroundings()
             if self.leadership.leads() and await self._is_listed():
                 await self._act()

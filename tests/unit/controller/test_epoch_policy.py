@@ -103,7 +103,7 @@ async def test_the_parameter_is_never_lowered() -> None:
     epochs = policy(api)
     with pytest.raises(NotFencedError, match="says epoch 9, while epoch 7 was begun"):
         await epochs.enforce(7)
-    await epochs.begin(5)
+    await epochs.keep(5)
     assert (api.epoch, api.written) == ("9", [])
     assert await epochs.last() == 9
     await epochs.try_again()  # a begun epoch that is already over is not tried again
@@ -148,11 +148,11 @@ async def test_a_parameter_that_somebody_deletes_is_made_anew_with_the_same_epoc
     await epochs.enforce(7)
     api.epoch = None
     assert not epochs.says_it_is_over(denied("no params found for policy binding with `Deny`"))
-    await epochs.restore()
+    await epochs.keep(0)
     assert api.written == ["7", "7"]
     api.epoch = None
     assert not epochs.says_it_is_over(denied(f"it {IS_MISSING}"))
-    await epochs.restore()
+    await epochs.keep(0)
     assert api.written == ["7", "7"], "a write without an epoch says nothing of the parameter"
 
 
@@ -169,17 +169,17 @@ async def test_what_is_no_epoch_is_refused_and_not_written_over(wrong: str) -> N
 async def test_before_its_first_rebuild_a_leader_writes_by_the_last_epoch() -> None:
     api = Api()
     epochs = policy(api)
-    await epochs.begin(0)
+    await epochs.keep(0)
     assert (api.epoch, epochs.annotations) == ("0", {names.ANNOTATION_WRITER_EPOCH: "0"})
     later = policy(api)
-    await later.begin(4)
+    await later.keep(4)
     assert (api.epoch, later.epoch) == ("4", 4)
 
 
 async def test_where_no_policy_is_expected_nobody_is_asked_and_that_is_said() -> None:
     api, conditions = Api(), Conditions()
     epochs = policy(api, conditions, is_expected=False)
-    await epochs.begin(3)
+    await epochs.keep(3)
     assert (epochs.epoch, await epochs.last()) == (3, 0)
     await epochs.enforce(7)
     assert (epochs.epoch, api.epoch, api.probed) == (7, None, [])

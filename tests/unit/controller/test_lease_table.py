@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from redis.exceptions import AuthenticationError
+from redis.exceptions import AuthenticationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from sluice.api import names
@@ -23,7 +23,7 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
-from sluice.leases import Epochs, ForgottenError, Grant, Lease, Reach
+from sluice.leases import Epochs, ForgottenError, Grant, Lease, OtherInstallationError, Reach
 from sluice.leases.endpoint import Endpoint
 from sluice.leases.fitness import UnfitError
 from sluice.leases.former import Former
@@ -231,6 +231,53 @@ async def test_no_epochs_are_spent_as_long_as_lists_are_refused(clock: Clock) ->
     assert not is_sure(table)
     assert api.raised == before + 1
     api.lists_fail = None
+    clock.now += 60
+    await turn(table)
+    assert is_sure(table)
+    assert api.raised == before + 1, "the one that was begun is good enough"
+
+
+async def test_an_epoch_in_which_nothing_could_be_rebuilt_is_used_again(clock: Clock) -> None:
+    """Epochs are few, and another installation's Redis, or one that takes no writes, may refuse the rebuild for days."""
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    before, works = api.raised, store.rebuild
+
+    async def refused(*_: Any, **__: Any) -> None:
+        raise OtherInstallationError("another's")
+
+    store.rebuild = refused  # type: ignore[method-assign]
+    table.mistrust(ForgottenError("Redis was restarted"))
+    for _ in range(5):
+        clock.now += 60
+        await turn(table)
+    assert not is_sure(table)
+    assert api.raised == before + 1
+    store.rebuild = works  # type: ignore[method-assign]
+    clock.now += 60
+    await turn(table)
+    assert is_sure(table)
+    assert api.raised == before + 1
+    table.mistrust(ForgottenError("Redis was restarted"))
+    clock.now += 60
+    await turn(table)
+    assert api.raised == before + 2, "one in which something was rebuilt is not used again"
+
+
+async def test_an_epoch_to_which_redis_has_come_meanwhile_is_not_used_again(clock: Clock) -> None:
+    store, api = Store(), Api()
+    _, table = await built(store, api)
+    before, works = api.raised, store.rebuild
+
+    async def answered_too_late(epoch: int, *_: Any, **__: Any) -> None:
+        store.epoch = epoch
+        raise RedisError("no answer")
+
+    store.rebuild = answered_too_late  # type: ignore[method-assign]
+    table.mistrust(ForgottenError("Redis was restarted"))
+    clock.now += 60
+    await turn(table)
+    store.rebuild = works  # type: ignore[method-assign]
     clock.now += 60
     await turn(table)
     assert is_sure(table)
