@@ -7,9 +7,9 @@ request that got no answer), so each is idempotent.
 A table's version is a hash of its history: each grant and each release makes a new one from the old one and its own request.
 So equal versions have the same history, and the leader knows beforehand which version it will leave.
 
-A Redis that is full refuses a script at its first write if that one needs room. REBUILD, BEAT and a CHANGE that releases before it
-grants begin with one that frees, after which they are let through; so leases end, and are told to a next leader. (The flag that is
-made for this, allow-oom, is not known to Redis 6.2.)
+A Redis that is full refuses a script at its first write if that one needs room. REBUILD, BEAT, REACH and a CHANGE that releases
+before it grants begin with one that frees, after which they are let through; so leases end, and are told to a next leader. (The
+flag that is made for this, allow-oom, is not known to Redis 6.2.)
 
 KEYS: epoch, counter, versions, leases, builder, installation, beat, adopted, rights. A lease is kept as lines: its token as epoch
 and counter, the request that it was granted to, its record; and how far its holder reaches, if that is known.
@@ -141,6 +141,7 @@ for i = 3, #ARGV, 3 do
   local held = redis.call('HGET', KEYS[4], ARGV[i]) or ''
   local token, request, record = string.match(held, '^([^\\n]*)\\n([^\\n]*)\\n([^\\n]*)')
   if token == ARGV[i + 1] then
+    redis.call('HDEL', KEYS[4], ARGV[i])
     redis.call('HSET', KEYS[4], ARGV[i], table.concat({token, request, record, ARGV[i + 2]}, '\\n'))
   end
 end

@@ -140,11 +140,20 @@ class LeaseStore:
     def _drop(self, lease: Lease) -> None:
         del self._held[lease.holder]
         for right in lease.rights:
-            if self._rights[right] == lease.holder:
-                del self._rights[right]
+            if self._rights.get(right) == lease.holder:
+                self._pass_on(right)
         del self._holders[lease.uid][lease.holder]
         if not self._holders[lease.uid]:
             del self._holders[lease.uid]
+
+    def _pass_on(self, right: str) -> None:
+        """To another holder, of whom a rebuild may have found two."""
+        others = (held.grant.lease for held in self._held.values())
+        holder = next((other.holder for other in others if right in other.rights), None)
+        if holder is None:
+            del self._rights[right]
+        else:
+            self._rights[right] = holder
 
     async def check_fitness(self) -> None:
         """Raises UnfitError if this Redis cannot keep leases. By the next time another server may be the one that is meant, and

@@ -251,9 +251,9 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     only a limited number of a job's tables, and names may lead elsewhere since."""
     tables, run = [footprint.table for footprint in job.status.footprint], None
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
+        run = None if job.spec.run_key is None else f"{job.namespace}/{job.spec.run_key}"
         if job.spec_hash == attempt.hash:
             tables += [key.text for key in job.footprint.keys]
-            run = job.footprint.run
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)
 
 

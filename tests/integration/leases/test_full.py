@@ -7,7 +7,7 @@ from types import NoneType
 import pytest
 from redis.asyncio import Redis
 
-from sluice.leases import FullError, Lease, LeaseStore, StaleError
+from sluice.leases import FullError, Lease, LeaseStore, Reach, StaleError
 
 LEASE = Lease("a", 1, "h", "etl/a", ("file:/t", "file:/u"))
 OTHER = Lease("b", 1, "h", "etl/b", ("file:/t",))
@@ -59,3 +59,10 @@ async def test_a_release_by_a_full_redis_is_told_apart_like_any_other(full: Leas
     await redis.hset("sluice:{test}:versions", "file:/t", "another's")
     with pytest.raises(StaleError):
         await full.grant(OTHER)
+
+
+async def test_a_full_redis_is_told_how_far_a_holder_reaches(full: LeaseStore) -> None:
+    reach = Reach({}, {}, frozenset(), frozenset({7}), frozenset({9}), edition=1, names="n", lasts=True)
+    full.learn(LEASE, reach)
+    await full.note_learned()
+    assert (await full.former()).readable["a/1"].reach == reach

@@ -496,3 +496,20 @@ async def test_a_run_is_freed_only_by_the_grant_that_holds_it(store: LeaseStore,
     await redis.hset("sluice:{test}:rights", "run etl/daily", "b/1")
     await store.release(held.lease)
     assert await redis.hgetall("sluice:{test}:rights") == {"run etl/daily": "b/1"}
+
+
+async def test_two_holders_of_one_run_that_a_rebuild_has_found_both_hold_it_until_the_last_is_gone(
+    store: LeaseStore, redis: Redis
+) -> None:
+    """Objects that came back may show two. Nobody else gets the run before both are over, whichever goes first."""
+    for order in ((0, 1), (1, 0)):
+        found = [Grant(of_run(uid, f"file:/{uid}"), Epochs.token(1, n + 1)) for n, uid in enumerate("ab")]
+        await store.rebuild(store.epoch + 1, found)
+        first, second = (found[number].lease for number in order)
+        await store.release(first)
+        with pytest.raises(TakenError):
+            await store.grant(of_run("c", "file:/c"))
+        await store.release(second)
+        held = await store.grant(of_run("c", "file:/c"))
+        await store.release(held.lease)
+        assert await redis.hgetall("sluice:{test}:rights") == {}

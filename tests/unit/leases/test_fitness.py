@@ -7,6 +7,7 @@ import pytest
 from sluice.leases.fitness import unfit
 
 WELL = {
+    "run_id": "5c7d",
     "redis_version": "7.2.4",
     "cluster_enabled": 0,
     "role": "master",
@@ -33,6 +34,8 @@ def test_a_redis_or_valkey_that_keeps_what_it_is_told_is_fit(more: dict[str, Any
     [
         ({"redis_version": "6.0.16"}, "its version is 6.0.16: 6.2 or later is needed"),
         ({"redis_version": "5.0"}, "6.2 or later"),
+        ({"run_id": None}, "no run_id"),
+        ({"cluster_enabled": None}, "it is a Redis Cluster"),
         ({"redis_version": "unknown"}, "6.2 or later"),
         ({"redis_version": None}, "6.2 or later"),
         ({"redis_mode": "cluster"}, "it is a Redis Cluster"),

@@ -266,6 +266,17 @@ def test_a_run_is_held_by_whatever_witness_of_its_lease_is_left() -> None:
     assert holding.lease_for(view, 1, view.spec_hash).rights == ("run etl/weekly",)
 
 
+def test_an_intent_holds_its_run_also_where_its_spec_is_read_otherwise_by_now() -> None:
+    """As by another version, or under another profile: the run key stays what it was."""
+    seen = world_of_intent(sql="DELETE FROM delta.`/lake/orders`", runKey="weekly")
+    body = seen.jobs["uid-a"].body
+    [attempt] = body["status"]["attempts"]
+    changed = body | {"status": {"attempts": [attempt | {"hash": "another"}], "footprint": [TOUCHED]}}
+    changed["metadata"] = body["metadata"] | {"resourceVersion": "9"}
+    seen.job_seen(changed)
+    assert [(grant.lease.hash, grant.lease.run) for grant in grants(seen)] == [("another", "etl/weekly")]
+
+
 def world_of_intent(**spec: Any) -> World:
     """A job whose intent is written, and nothing else."""
     seen = world()
