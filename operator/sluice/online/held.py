@@ -109,9 +109,10 @@ def held(objects: Objects, redis: InRedis | None, now: datetime) -> list[Held]:
     for one in _by_kubernetes(objects, views):
         _add(found, one)
     for grant in objects.unexplained:
-        if grant.lease.holder not in found:
-            noted = _of_grant(grant, State.UNEXPLAINED)
-            found[grant.lease.holder] = replace(noted, may_be_revoked=True)
+        known = found.get(grant.lease.holder)
+        if known is None or known.state is State.STARTING:  # an intent alone explains nothing: it may have been carried out
+            noted = known or _of_grant(grant, State.UNEXPLAINED)
+            found[grant.lease.holder] = replace(noted, state=State.UNEXPLAINED, may_be_revoked=True)
     if redis is not None:
         found = _with_redis(found, redis, objects, views)
     return sorted(found.values(), key=lambda one: (one.token is None, one.token or 0, one.job, one.holder))

@@ -136,6 +136,8 @@ def test_what_nothing_explains_is_listed_without_redis_too() -> None:
     assert alone(Objects(unexplained=[GRANT]), in_redis(GRANT)).in_redis
     explained = alone(Objects([job(attempt())], [application("RUNNING")], [pod(RUNNING)], [GRANT]))
     assert explained.state is State.RUNNING
+    alone_again = alone(Objects([job(attempt())], unexplained=[GRANT]))
+    assert (alone_again.state, alone_again.may_be_revoked) == (State.UNEXPLAINED, True)
 
 
 def test_where_both_witnesses_agree_there_is_no_difference() -> None:
