@@ -29,8 +29,8 @@ class CreateLog:
     """Keyed by the applications' names within their namespaces, which no two attempts share."""
 
     def __init__(self, clock: Callable[[], float], in_force: Callable[[], int | None]) -> None:
-        """`in_force`: the epoch below which the API server refuses creates, so that none of them can land any more; None where it
-        refuses none for that."""
+        """`in_force`: the epoch below which the API server refuses creates, so that none of them can land any more: 0 before there
+        is one; None where it refuses none for that."""
         self._in_force = in_force
         self._known: dict[tuple[str, str], _Known] = {}
         self._refused: Pauses[tuple[str, str]] = Pauses(clock, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
@@ -71,8 +71,8 @@ class CreateLog:
 
     def of(self, namespace: str, name: str) -> Creates:
         known, is_fenced = self._current(namespace, name), self.is_fenced
-        if known is None:  # none was sent in this epoch
-            return Creates(none_can_land=is_fenced, a_new_epoch_helps=is_fenced)
+        if known is None:
+            return Creates(none_can_land=self._is_first_to_send, a_new_epoch_helps=is_fenced)
         is_due = self._refused.is_due((namespace, name))
         return Creates(known.refusal, known.is_all and not known.unanswered, is_due, is_fenced)
 
@@ -90,17 +90,21 @@ class CreateLog:
         application is or was there, which one of them has made, if no answer says who did."""
         known = self._current(namespace, name)
         if known is None:
-            return False
+            return self.is_fenced and not self._is_first_to_send
         has_landed = exists and known.is_all and not known.is_made
         return known.unanswered > has_landed
 
     def _of(self, namespace: str, name: str) -> _Known:
         known = self._current(namespace, name)
         if known is None:
-            in_force = self._in_force()
-            known = _Known(in_force or 0, is_all=in_force is not None)
+            known = _Known(self._in_force() or 0, is_all=self._is_first_to_send)
             self._known[namespace, name] = known
         return known
+
+    @property
+    def _is_first_to_send(self) -> bool:
+        """Whether all that others sent is refused."""
+        return bool(self._in_force())
 
     def _current(self, namespace: str, name: str) -> _Known | None:
         """What is known of the creates of this epoch: those of older ones are refused, whoever sent them."""

@@ -113,7 +113,7 @@ class Leftovers:
         namespace = body["metadata"]["namespace"]
         match deletion.leaving(one, namespace):
             case deletion.LetGo() if self._is_late(namespace, one.application_name):
-                self._leases.mistrust(ForgottenError(way.may_land(one.application_name)))
+                self._begin_anew(one.application_name)
             case deletion.LetGo():
                 await self._applications.let_go(one)
             case deletion.DeletePod(pod):
@@ -147,6 +147,11 @@ class Leftovers:
             self._told.forget(uid)
             self._applications.creates.forget(*place_of(lease))
 
+    def _begin_anew(self, name: str) -> None:
+        """Has a new epoch begun, unless it is about to be."""
+        if self._leases.is_sure:
+            self._leases.mistrust(ForgottenError(way.may_land(name)))
+
     def _is_late(self, namespace: str, name: str) -> bool:
         """Whether a create of an application that is there may land a second time, and a new epoch keeps it from that."""
         creates = self._applications.creates
@@ -165,7 +170,7 @@ class Leftovers:
         if not creates.may_land(namespace, name, exists=self._has_landed(lease, name)):
             return True
         if creates.is_fenced:
-            self._leases.mistrust(ForgottenError(way.may_land(name)))
+            self._begin_anew(name)
             return False
         pod = self._world.pods.get(namespace, driver_pod_name(name))
         if pod is not None and is_placeholder(pod):

@@ -134,6 +134,16 @@ def test_a_create_that_finds_its_predecessor_landed_leaves_nothing_under_way() -
     assert not log.may_land(*PLACE, exists=True)
 
 
+def test_before_an_epoch_is_in_force_what_predecessors_sent_may_land() -> None:
+    epoch = Epoch()
+    epoch.now = 0
+    log = CreateLog(Clock(), epoch)
+    assert log.may_land(*PLACE, exists=False)
+    assert log.of(*PLACE) == Creates(none_can_land=False, a_new_epoch_helps=True)
+    epoch.now = 7
+    assert not log.may_land(*PLACE, exists=False)
+
+
 def test_in_a_new_epoch_nothing_can_land_that_was_sent_before_by_whomever() -> None:
     epoch = Epoch()
     log = CreateLog(Clock(), epoch)

@@ -65,7 +65,11 @@ def made(
 
     api: Any = Api()
     leases: Any = SimpleNamespace(
-        held_by=lambda _: [LEASE], release=release, unsettled={}, is_unexplained=lambda _: unexplained
+        is_sure=True,
+        held_by=lambda _: [LEASE],
+        release=release,
+        unsettled={},
+        is_unexplained=lambda _: unexplained,
     )
     if epochs is not None:
         leases.mistrust = epochs.mistrust
