@@ -5,6 +5,8 @@ object. There is a list of what is kept: a reader of anything else has to add it
 """
 
 from collections.abc import Collection, Iterable
+from hashlib import blake2b
+from json import dumps
 from sys import intern
 from typing import Any
 
@@ -24,6 +26,8 @@ _OF_METADATA = (
     "deletionTimestamp",
     "finalizers",
 )
+_NAMED = "sluice.dev/blocked-by"
+"""Where a kept job has the fingerprint of the jobs in its way."""
 _OURS = f"{names.GROUP}/"
 """The prefix of our own labels and annotations."""
 _OF_SPARK = frozenset({LABEL_ROLE, LABEL_SPARK})
@@ -34,12 +38,25 @@ _OF_CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
 
 def of_job(body: Json) -> Json:
     """Keeps what is read of a job. The jobs that its status names as in its way are written and never read: their names are
-    dropped, and an empty list remains, which tells that names were written and may have to be removed."""
+    dropped, and an empty list remains, which tells that names were written and may have to be removed; and a fingerprint of them,
+    so that they are not written again."""
     kept = body | {"metadata": metadata(body["metadata"])}
     status = body.get("status")
     if isinstance(status, dict) and isinstance(status.get("blockedBy"), list):
         kept["status"] = status | {"blockedBy": []}
+        if status["blockedBy"]:
+            kept[_NAMED] = _fingerprint(status["blockedBy"])
     return sharing_texts(kept)
+
+
+def names_already(job: Json, blocked_by: Any) -> bool:
+    """Whether these are the jobs that the status of a kept job names as in its way."""
+    return bool(blocked_by) and job.get(_NAMED) == _fingerprint(blocked_by)
+
+
+def _fingerprint(blocked_by: list[Any]) -> str:
+    text = dumps(blocked_by, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def of_application(body: Json) -> Json:

@@ -17,6 +17,7 @@ from sluice.api.job_status import (
 )
 from sluice.footprint import JobFootprint
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.keeping import names_already
 from sluice.lifecycle.strayed import FootprintSaid
 
 _TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
@@ -144,7 +145,10 @@ def as_body(status: DeltaWriteJobStatus) -> dict[str, Any]:
 def patch_to(job: JobView, wanted: DeltaWriteJobStatus) -> dict[str, Any]:
     """Returns the patch. What another version of the operator keeps there, in fields that this one doesn't know, stays."""
     before = job.body.get("status") or {}
-    return difference({name: before[name] for name in before if name in _FIELDS}, as_body(wanted))
+    patch = difference({name: before[name] for name in before if name in _FIELDS}, as_body(wanted))
+    if names_already(job.body, patch.get("blockedBy")):
+        del patch["blockedBy"]
+    return patch
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What stands in a job's status: kstatus conditions, times that are kept, and patches that hold only what changed."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from sluice.api.job_status import (
 )
 from sluice.engines import RuntimeProfile
 from sluice.footprint import footprint_of
+from sluice.lifecycle import keeping
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import (
     NEED_A_PERSON,
@@ -232,3 +234,18 @@ def test_an_edit_of_what_no_longer_matters_is_observed() -> None:
     seen = generation_observed(job(over.model_copy(update={"observed_generation": 1})))
     assert seen.observed_generation == 3
     assert {one.observed_generation for one in seen.conditions} == {3}
+
+
+def test_who_is_in_the_way_is_written_again_only_where_the_names_are_others() -> None:
+    """A new leader tells each waiter anew, of whom it keeps a fingerprint of the names alone."""
+    change = StatusChange(
+        Phase.WAITING, "Blocked", "by two", UnderstoodFields.of(job()), blocked_by=blocked()
+    )
+    body = job().body | {"status": as_body(status_after(job(), change, NOW))}
+    kept = replace(job(), body=keeping.of_job(body))
+    assert kept.body["status"]["blockedBy"] == []
+    assert patch_to(kept, status_after(kept, change, NOW)) == {}
+    fewer = replace(change, blocked_by=blocked()[:1])
+    assert set(patch_to(kept, status_after(kept, fewer, NOW))) == {"blockedBy", "blockedByCount"}
+    gone = StatusChange(Phase.PENDING, "Queued", "nobody", UnderstoodFields.of(job()))
+    assert patch_to(kept, status_after(kept, gone, NOW))["blockedBy"] is None
