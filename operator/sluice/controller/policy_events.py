@@ -58,15 +58,15 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
         if not await are_discovered(kube, stop):
             return
         connection = Vault()
-        tasks = await kopf.spawn_tasks(
-            registry=registry,
-            namespaces=namespaces,
-            clusterwide=not namespaces,
-            standalone=True,
-            vault=connection,
-        )
-        heed_signals(stop)  # kopf has taken them for itself, and fails on the second
         try:
+            tasks = await kopf.spawn_tasks(
+                registry=registry,
+                namespaces=namespaces,
+                clusterwide=not namespaces,
+                standalone=True,
+                vault=connection,
+            )
+            heed_signals(stop)  # kopf has taken them for itself, and fails on the second
             await _run_until(tasks, stop, world.forgotten)
         except APIError as error:  # a right that was taken away, or a definition that went
             if str(error) != refused:
