@@ -35,6 +35,7 @@ from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Grant
+from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
@@ -47,8 +48,6 @@ SLOW_SECONDS = 1.0
 ASK_AGAIN = 1.0
 """Seconds after which tables are asked for again: what some say leads to others."""
 NOT_YET_ASKED = float("-inf")
-AT_ONCE = 64
-"""Jobs that are granted with one request to Redis."""
 TURN_SECONDS = 0.1
 """Seconds of granting before what has changed meanwhile is looked at."""
 

@@ -35,6 +35,7 @@ from sluice.leases import (
     Reach,
     RefusedError,
 )
+from sluice.leases.changes import AT_ONCE
 from sluice.leases.endpoint import Endpoint
 from sluice.leases.fitness import UnfitError
 from sluice.leases.former import Former
@@ -48,8 +49,6 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 5.0
 """Seconds, so that nobody waits much longer than before for a Redis that is back."""
-AT_ONCE = 64
-"""Releases that are looked at, and then sent as one."""
 CHECK_SECONDS = 2.0
 """Seconds between checks that Redis is still what it was; each grant and each release finds out for itself, too."""
 

@@ -18,7 +18,7 @@ def run_of(
     texts: Iterable[tuple[Statement, ...]],
     facts: Mapping[TableKey, TableFacts],
 ) -> str | None:
-    """The run to which the job belongs, if it may have other jobs."""
+    """The run to which the job belongs, if it may have other jobs; refuses what could not be kept from taking effect twice."""
     if spec.run_key is None:
         return None
     if any(len(statements) > MOST_STATEMENTS for statements in texts):
@@ -31,4 +31,9 @@ def run_of(
                 f"spec.runKey: {key} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so "
                 "that this one could take effect twice: unset that property of the table, or remove runKey"
             )
-    return f"{namespace}/{spec.run_key}"
+    return run_named(spec, namespace)
+
+
+def run_named(spec: DeltaWriteJobSpec, namespace: str) -> str | None:
+    """The run as the job names it, whatever its tables are."""
+    return None if spec.run_key is None else f"{namespace}/{spec.run_key}"

@@ -16,6 +16,7 @@ from sluice.api.job_status import Attempt
 from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
+from sluice.footprint.run_keys import run_named
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
@@ -251,7 +252,7 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     only a limited number of a job's tables, and names may lead elsewhere since."""
     tables, run = [footprint.table for footprint in job.status.footprint], None
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
-        run = None if job.spec.run_key is None else f"{job.namespace}/{job.spec.run_key}"
+        run = run_named(job.spec, job.namespace)
         if job.spec_hash == attempt.hash:
             tables += [key.text for key in job.footprint.keys]
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)
