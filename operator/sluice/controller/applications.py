@@ -166,6 +166,15 @@ class Applications:
         """Deletes this pod, and not another one that bears its name by now."""
         await self._kube.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"], _this_one(pod))
 
+    async def free_driver_name(self, pod: Json) -> None:
+        """Lets the pod of a driver that has ended go, before anything else of its attempt: its name must be taken."""
+        is_off = await self._drop_finalizer(PODS, self._world.pods, pod)
+        if is_off and "deletionTimestamp" not in pod["metadata"]:
+            try:
+                await self.delete_pod(pod)
+            except NotFoundError:
+                self._world.pods.gone(uid_of(pod))
+
     async def remove_old_placeholders(self, uid: str) -> None:
         for pod in self._world.pods.of(uid):
             metadata = pod["metadata"]

@@ -123,6 +123,8 @@ class Leftovers:
                 await self._applications.delete(namespace, one.application_name)
             case deletion.OccupyName():
                 await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
+            case deletion.FreeDriverName(pod):
+                await self._applications.free_driver_name(pod)
             case deletion.Hold(message):
                 if not await self._applications.find_driver(namespace, one.application_name):
                     self._tell_once(uid, f"{namespace}/{one.application_name}: {message}")

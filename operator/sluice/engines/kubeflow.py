@@ -14,7 +14,8 @@ PLURAL = "sparkapplications"
 
 _TERMINAL = frozenset({"COMPLETED", "FAILED"})
 _DRIVER_WAS_SEEN = frozenset({"RUNNING", "SUCCEEDING", "COMPLETED"})
-"""FAILING is not among them: the spark-operator also says that of a driver that it has not found yet."""
+"""FAILING and FAILED are not among them: the spark-operator also says that of a driver that it has not found yet. Whether there
+was one, the driver's id tells, which it takes from the driver's pod and keeps."""
 
 
 class Kubeflow:
@@ -33,9 +34,11 @@ class Kubeflow:
         return _placeholder(namespace, application, labels)
 
     def progress(self, application: dict[str, Any]) -> Progress:
-        said = (application.get("status") or {}).get("applicationState") or {}
+        status = application.get("status") or {}
+        said = status.get("applicationState") or {}
         state = str(said.get("state", ""))
-        return Progress(state in _TERMINAL, state in _DRIVER_WAS_SEEN, str(said.get("errorMessage") or state))
+        driver_was_seen = state in _DRIVER_WAS_SEEN or bool(status.get("sparkApplicationId"))
+        return Progress(state in _TERMINAL, driver_was_seen, str(said.get("errorMessage") or state))
 
 
 def _application(run: AttemptRun) -> dict[str, Any]:

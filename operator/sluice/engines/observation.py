@@ -23,6 +23,8 @@ class Stage(StrEnum):
     STARTING = "Starting"
     RUNNING = "Running"
     ENDED = "Ended"
+    NOT_OVER = "NotOver"
+    """No driver of it runs, and its application may still start another one."""
     NO_DRIVER = "NoDriver"
     """The application will start no driver by itself any more, and none is known: this must still be proved."""
     NEVER_STARTS = "NeverStarts"
@@ -53,23 +55,40 @@ def observe(
 ) -> Observation:
     progress = engine.progress(application) if application is not None else None
     if pod is not None and is_placeholder(pod):
-        return Observation(Stage.NEVER_STARTS, detail=_words(progress))
+        is_over = progress is None or progress.has_ended or _is_going(application)
+        return Observation(Stage.NEVER_STARTS if is_over else Stage.NOT_OVER, detail=_words(progress))
     if pod is not None:
         labels = pod["metadata"].get("labels") or {}
-        return replace(
+        seen = replace(
             _of_pod(pod, engine.driver_container),
             spark_application=labels.get(LABEL_SPARK),
             pod_uid=pod["metadata"].get("uid"),
             node=pod["spec"].get("nodeName"),
             disruption=disruption_of(pod),
         )
+        has_ended = seen.stage in (Stage.ENDED, Stage.NEVER_STARTS)
+        is_over = not has_ended or _starts_no_other(engine, application)
+        return seen if is_over else replace(seen, stage=Stage.NOT_OVER)
     if driver_seen or (progress is not None and progress.driver_was_seen):
         return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
     if application is None or progress is None:
         return Observation(Stage.NOT_CREATED)
-    if progress.has_ended or "deletionTimestamp" in application["metadata"]:
+    if progress.has_ended or _is_going(application):
         return Observation(Stage.NO_DRIVER, detail=_words(progress))
     return Observation(Stage.STARTING, detail=_UNDER_WAY)
+
+
+def _starts_no_other(engine: Engine, application: dict[str, Any] | None) -> bool:
+    """Whether the application starts no driver beside the one that it has had. One that is being deleted and doesn't know yet
+    that it has a driver may just be submitted, for the second time."""
+    if application is None:
+        return True
+    progress = engine.progress(application)
+    return progress.has_ended or (_is_going(application) and progress.driver_was_seen)
+
+
+def _is_going(application: dict[str, Any] | None) -> bool:
+    return application is not None and "deletionTimestamp" in application["metadata"]
 
 
 def is_placeholder(pod: dict[str, Any]) -> bool:

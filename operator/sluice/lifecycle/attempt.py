@@ -10,12 +10,12 @@ from typing import assert_never
 
 from sluice.api import names
 from sluice.api.job_status import Attempt, Phase
-from sluice.engines import Observation, Stage
+from sluice.engines import ENGINE, Observation, Stage
 from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
-from sluice.lifecycle.deletion import LetGo, leaving
+from sluice.lifecycle.deletion import FreeDriverName, LetGo, leaving
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
@@ -23,6 +23,9 @@ from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import Creates, withdrawn
 
 SLOW_START_SECONDS = 5.0
+
+SLOW_END_SECONDS = 10.0
+"""Seconds for a Spark operator to see that a driver has ended, before anybody is told that it hasn't said so."""
 
 PROGRESS_SECONDS = 60.0
 """Between two copies of a run's progress into its job's status."""
@@ -74,7 +77,7 @@ class End:
 
 @dataclass(frozen=True)
 class Leave:
-    """Its job is being deleted: it is brought to its end like whatever is left of any job."""
+    """Its job or its application is being deleted: it is brought to its end like whatever is left of any job."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,8 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
             step = End(seen, evidence.application_is_going)
         case _ if cover.is_sure and cover.lease is None:
             step = Mistrust(f"no lease covers {attempt.application}, which may run")
+        case Stage.NOT_OVER:
+            step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
             message = f"SparkApplication {attempt.application} exists; {seen.detail}{_beside(evidence)}"
             there = attempt.model_copy(update={"message": None})
@@ -150,9 +155,36 @@ def unexplained(lease: Lease, revoke_command: str) -> str:
 def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datetime) -> Step:
     if evidence.seen.stage is Stage.NOT_CREATED:
         return TakeBack(withdrawn(attempt, "its job was deleted", now))
-    if isinstance(leaving(evidence, namespace), LetGo):
-        return End(evidence.seen)
-    return Leave()
+    return End(evidence.seen) if _is_to_end(evidence, namespace) else Leave()
+
+
+def _is_to_end(evidence: Evidence, namespace: str) -> bool:
+    """Whether its outcome is told now: its end is proved, or its driver's pod must go, and the result with it."""
+    match leaving(evidence, namespace):
+        case LetGo():
+            return True
+        case FreeDriverName():
+            return evidence.seen.exit_code is not None
+        case _:
+            return False
+
+
+def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Step:
+    """Its outcome is told once its application starts no other driver; or before its driver's pod must go, which has the result."""
+    seen = evidence.seen
+    if evidence.application_is_going:
+        return End(seen, application_deleted=True) if _is_to_end(evidence, job.namespace) else Leave()
+    what = "its driver has ended" if seen.exit_code is not None else "it has no driver"
+    message = (
+        f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
+        f"(it says {_state_of(evidence)}): its outcome comes then. If no Spark operator runs any more, delete it: "
+        f"kubectl delete sparkapplication -n {job.namespace} {attempt.application}{_beside(evidence)}"
+    )
+    change = StatusChange(
+        Phase.ENDING, "ApplicationNotOver", message, attempt=with_driver(job, attempt, seen)
+    )
+    ended = seen.ended_at or attempt.started_at or attempt.granted_at
+    return Tell(change, max(0.0, SLOW_END_SECONDS - (now - ended).total_seconds()))
 
 
 def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Creates, now: datetime) -> Step:
@@ -246,6 +278,11 @@ def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datet
         return Tell(change, seconds_left if is_told else 0.0)
     copied = running.model_copy(update={"progress": progress.model_copy(update={"copied_at": now})})
     return Tell(replace(change, attempt=copied))
+
+
+def _state_of(evidence: Evidence) -> str:
+    said = ENGINE.progress(evidence.application).words if evidence.application is not None else ""
+    return said or "nothing yet"
 
 
 def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:

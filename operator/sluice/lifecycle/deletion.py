@@ -9,7 +9,7 @@ from typing import TypeGuard, assert_never
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome
-from sluice.engines import Stage
+from sluice.engines import ENGINE, Stage
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
 
 
@@ -36,6 +36,13 @@ class OccupyName:
 
 
 @dataclass(frozen=True)
+class FreeDriverName:
+    """Let the pod of the driver that has ended go, so that the driver's name can be taken."""
+
+    pod: Json
+
+
+@dataclass(frozen=True)
 class Wait:
     """Wait for what was begun."""
 
@@ -47,7 +54,7 @@ class Hold:
     message: str
 
 
-LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | Wait | Hold
+LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | FreeDriverName | Wait | Hold
 
 
 def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
@@ -56,8 +63,10 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
     match evidence.seen.stage:
         case Stage.ENDED | Stage.NEVER_STARTS:
             step = LetGo()
+        case Stage.NOT_OVER:
+            step = _before_another_driver(evidence)
         case Stage.LOST if _was_proved(evidence):
-            step = LetGo()
+            step = _after_its_driver(evidence)
         case Stage.STARTING | Stage.RUNNING | Stage.NO_DRIVER | Stage.LOST if _is_there(evidence.pod):
             step = DeletePod(evidence.pod)
         case Stage.LOST:
@@ -71,6 +80,25 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
         case _:
             assert_never(evidence.seen.stage)
     return step
+
+
+def _before_another_driver(evidence: Evidence) -> LeavingStep:
+    """Keeps an application whose driver has ended from starting another one: as long as its pod is there, none can."""
+    if _is_there(evidence.application):
+        return DeleteApplication()
+    return FreeDriverName(evidence.pod) if evidence.pod is not None else Wait()
+
+
+def _after_its_driver(evidence: Evidence) -> LeavingStep:
+    """The same once that pod is gone, or somebody's word tells its end: an application that knows of its driver has nothing
+    under way that would start another one."""
+    application = evidence.application
+    if application is None or evidence.namespace_ends:
+        return LetGo()
+    progress = ENGINE.progress(application)
+    if progress.has_ended or progress.driver_was_seen:
+        return LetGo()
+    return DeleteApplication() if _is_there(application) else OccupyName()
 
 
 def _was_proved(evidence: Evidence) -> bool:

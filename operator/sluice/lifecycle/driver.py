@@ -6,12 +6,12 @@ from sluice.engines.attempt import driver_pod_name
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 
-_WITH_DRIVER = frozenset({Stage.RUNNING, Stage.ENDED})
+_WITH_DRIVER = frozenset({Stage.RUNNING, Stage.ENDED, Stage.NOT_OVER})
 
 
 def with_driver(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
     """Returns the attempt with its driver, as soon as one was seen running; what was known of it once stays."""
-    if seen.stage not in _WITH_DRIVER:
+    if seen.stage not in _WITH_DRIVER or (seen.stage is Stage.NOT_OVER and seen.exit_code is None):
         return attempt
     known = attempt.driver or AttemptDriver(pod=driver_pod_name(attempt.application))
     told: dict[str, str | None] = {

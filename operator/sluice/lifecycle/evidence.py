@@ -61,6 +61,8 @@ class Evidence:
             return replace(seen, stage=Stage.ENDED, detail=f"{seen.detail}; somebody declared it dead")
         if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
             return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
+        if seen.stage is Stage.NOT_OVER and self.namespace_ends and self.application_is_going:
+            return replace(seen, stage=Stage.NEVER_STARTS if seen.exit_code is None else Stage.ENDED)
         return seen
 
     def _is_dead_by_word(self, seen: Observation) -> bool:

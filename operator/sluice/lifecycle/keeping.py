@@ -66,7 +66,7 @@ def of_application(body: Json) -> Json:
         {
             **_only(body, ("apiVersion", "kind")),
             "metadata": metadata(body["metadata"]),
-            **_each(body, status=lambda status: _only(status, ("applicationState",))),
+            **_each(body, status=lambda status: _only(status, ("applicationState", "sparkApplicationId"))),
         }
     )
 

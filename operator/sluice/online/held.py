@@ -48,6 +48,7 @@ _BY_STAGE = {
     Stage.NO_DRIVER: State.ENDING,
     Stage.NEVER_STARTS: State.ENDING,
     Stage.ENDED: State.ENDING,
+    Stage.NOT_OVER: State.ENDING,
 }
 _BY_PHASE = {Phase.RUNNING: State.RUNNING, Phase.STARTING: State.STARTING}
 _ALIVE_FIRST = (State.RUNNING, State.LOST, State.STARTING, State.ENDING)

@@ -73,6 +73,8 @@ def test_evidence_follows_everything_that_is_seen_and_is_not_put_together_twice(
     seen.pods.seen(pod(RUNNING))
     assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.RUNNING
     seen.pods.seen(pod(TERMINATED, resourceVersion="6"))
+    assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.NOT_OVER
+    seen.applications.seen(application("COMPLETED", resourceVersion="7"))
     assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.ENDED
     seen.pods.gone(pod(TERMINATED)["metadata"]["uid"])
     seen.applications.seen(application("FAILED", resourceVersion="8"))

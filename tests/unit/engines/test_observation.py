@@ -60,16 +60,43 @@ TERMINATED = {
 }
 
 
+GOING: Json = {"deletionTimestamp": "2026-11-19T10:00:00Z"}
+
+
 @pytest.mark.parametrize("state", APPLICATION_STATES)
 @pytest.mark.parametrize("driver_seen", [False, True])
-def test_a_container_that_ended_is_believed_before_any_application_state(
+def test_how_a_driver_ended_its_container_tells_whatever_its_application_says(
     state: str, *, driver_seen: bool
 ) -> None:
     seen = observe(ENGINE, application(state), pod(container(TERMINATED, "Failed")), driver_seen=driver_seen)
-    assert (seen.stage, seen.exit_code, seen.detail, seen.message) == (Stage.ENDED, 137, "OOMKilled", "{}")
+    assert (seen.exit_code, seen.detail, seen.message) == (137, "OOMKilled", "{}")
     assert seen.started_at is not None
     assert seen.ended_at is not None
     assert (seen.ended_at - seen.started_at).total_seconds() == 300
+
+
+@pytest.mark.parametrize("state", APPLICATION_STATES)
+def test_a_driver_that_ended_proves_the_end_only_if_its_application_starts_no_other(state: str) -> None:
+    """One that has ended starts none; nor does one that is being deleted and knows of this one."""
+    ended = pod(container(TERMINATED, "Failed"))
+    never = pod(node=None, **GOING)
+    for driver, proved in ((ended, Stage.ENDED), (never, Stage.NEVER_STARTS)):
+        stage = observe(ENGINE, application(state), driver, driver_seen=True).stage
+        assert stage is (proved if state in TERMINAL else Stage.NOT_OVER)
+        deleted = observe(ENGINE, application(state, **GOING), driver, driver_seen=True).stage
+        assert deleted is (proved if state in TERMINAL | DRIVER_WAS_SEEN else Stage.NOT_OVER)
+        assert observe(ENGINE, None, driver, driver_seen=True).stage is proved
+
+
+@pytest.mark.parametrize("state", APPLICATION_STATES)
+def test_an_application_that_knows_its_drivers_id_has_had_its_driver(state: str) -> None:
+    """A state that tells of a failure doesn't say so any more."""
+    knows = application(state)
+    knows["status"]["sparkApplicationId"] = "spark-1"
+    assert observe(ENGINE, knows, None, driver_seen=False).stage is Stage.LOST
+    knows["metadata"] |= GOING
+    assert observe(ENGINE, knows, None, driver_seen=False).stage is Stage.LOST
+    assert observe(ENGINE, knows, pod(container(TERMINATED)), driver_seen=False).stage is Stage.ENDED
 
 
 @pytest.mark.parametrize("state", APPLICATION_STATES)
@@ -115,12 +142,17 @@ def test_a_placeholder_proves_that_no_driver_can_start() -> None:
     placeholder["spec"]["schedulingGates"] = [{"name": names.SCHEDULING_GATE}]
     seen = observe(ENGINE, application("FAILED"), placeholder, driver_seen=False)
     assert (seen.stage, seen.detail) == (Stage.NEVER_STARTS, "because of FAILED")
+    assert observe(ENGINE, None, placeholder, driver_seen=False).stage is Stage.NEVER_STARTS
+    going = application("SUBMITTED", **GOING)
+    assert observe(ENGINE, going, placeholder, driver_seen=False).stage is Stage.NEVER_STARTS
+    trying = application("SUBMITTED")
+    assert observe(ENGINE, trying, placeholder, driver_seen=False).stage is Stage.NOT_OVER
 
 
 def test_a_pod_deleted_before_it_had_a_node_can_never_start() -> None:
     deleted: Json = {"deletionTimestamp": "2026-11-19T10:00:00Z"}
     assert (
-        observe(ENGINE, application("SUBMITTED"), pod(node=None, **deleted), driver_seen=False).stage
+        observe(ENGINE, application("FAILED"), pod(node=None, **deleted), driver_seen=False).stage
         is Stage.NEVER_STARTS
     )
     assert (

@@ -453,6 +453,7 @@ def test_the_ways_reach_what_they_are_for() -> None:
         "run",
         "is running",
         "terminate",
+        "completed",
         "close",
         "let go",
         "begin",

@@ -186,9 +186,9 @@ def test_a_driver_that_vanished_is_looked_for_before_it_is_called_lost() -> None
     assert "kubectl annotate deltawritejob -n etl a" in found.otherwise.message
 
 
-def test_a_terminated_container_ends_the_attempt_whatever_else_is_said() -> None:
+def test_a_terminated_container_ends_the_attempt_whatever_else_is_said_of_the_driver() -> None:
     for lease in (LEASE, None):
-        found = step(application("RUNNING"), pod(TERMINATED), lease=lease)
+        found = step(application("FAILED"), pod(TERMINATED), lease=lease)
         assert isinstance(found, way.End)
         assert found.seen.exit_code == 0
 
@@ -206,7 +206,38 @@ def test_what_may_write_without_a_lease_makes_the_leases_doubtful(
 def test_a_job_that_is_being_deleted_creates_nothing_and_ends_by_proof() -> None:
     assert isinstance(step(**GONE), way.TakeBack)
     assert step(application("RUNNING"), pod(RUNNING), **GONE) == way.Leave()
-    assert isinstance(step(application("RUNNING"), pod(TERMINATED), **GONE), way.End)
+    assert step(application("RUNNING"), pod(TERMINATED), **GONE) == way.Leave()
+    assert isinstance(step(application("RUNNING", **GONE), pod(TERMINATED), **GONE), way.End)
+    assert isinstance(step(application("COMPLETED"), pod(TERMINATED), **GONE), way.End)
+
+
+ENDED_AT = datetime(2026, 11, 19, 10, 5, tzinfo=UTC)
+
+
+def test_an_outcome_waits_for_the_word_that_the_application_starts_no_other_driver() -> None:
+    """The Spark operator usually gives it at once; after a while it is told what is missing."""
+    at_once = step(application("RUNNING"), pod(TERMINATED), now=ENDED_AT)
+    assert isinstance(at_once, way.Tell)
+    assert at_once.seconds_until_worth_it == way.SLOW_END_SECONDS
+    late = step(application("RUNNING"), pod(TERMINATED), now=LATER)
+    assert told(late) == (Phase.ENDING, "ApplicationNotOver")
+    assert isinstance(late, way.Tell)
+    assert late.seconds_until_worth_it == 0
+    assert "its driver has ended" in late.change.message
+    assert "(it says RUNNING)" in late.change.message
+    assert f"kubectl delete sparkapplication -n etl {NAME}" in late.change.message
+    assert isinstance(step(application("RUNNING"), pod(TERMINATED), lease=None), way.Mistrust)
+
+
+def test_a_result_is_told_before_the_pod_that_has_it_must_go() -> None:
+    """Its application may just be submitted again: the driver's name is to be taken."""
+    found = step(application("SUBMITTED", **GONE), pod(TERMINATED))
+    assert isinstance(found, way.End)
+    assert found.application_deleted
+    never = pod(**GONE)
+    never["spec"] = {}
+    assert step(application("SUBMITTED", **GONE), never) == way.Leave()
+    assert step(application("SUBMITTED", **GONE), never, **GONE) == way.Leave()
 
 
 def test_that_somebody_deleted_its_application_is_known_with_its_end() -> None:

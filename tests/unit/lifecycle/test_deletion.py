@@ -1,5 +1,6 @@
 """How what is left of an attempt goes: whatever may write is ended first, and let go when that is proved."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -8,7 +9,7 @@ from sluice.api.job_status import AttemptDriver, Outcome
 from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, application, placeholder, pod
-from unit.lifecycle.test_evidence import INTENT
+from unit.lifecycle.test_evidence import INTENT, NOW
 
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
 
@@ -29,7 +30,36 @@ def test_a_running_driver_is_ended_and_then_waited_for() -> None:
     running = pod(RUNNING)
     assert step(application("RUNNING"), running) == deletion.DeletePod(running)
     assert step(application("RUNNING"), pod(RUNNING, **GOING)) == deletion.Wait()
-    assert step(application("RUNNING"), pod(TERMINATED, **GOING)) == deletion.LetGo()
+    assert step(application("RUNNING"), pod(TERMINATED, **GOING)) == deletion.DeleteApplication()
+    assert step(application("RUNNING", **GOING), pod(TERMINATED, **GOING)) == deletion.LetGo()
+
+
+def test_an_application_that_may_start_another_driver_is_kept_from_it_before_anything_is_let_go() -> None:
+    """It may just be submitted for the second time: as long as the pod of the first driver is there, its name is taken."""
+    ended = pod(TERMINATED)
+    assert step(application("SUBMITTED"), ended) == deletion.DeleteApplication()
+    assert step(application("SUBMITTED", **GOING), ended) == deletion.FreeDriverName(ended)
+    assert step(application("SUBMITTED", **GOING)) == deletion.OccupyName()
+    assert step(application("SUBMITTED", **GOING), placeholder()) == deletion.LetGo()
+    assert step(ended) == deletion.LetGo()
+
+
+def test_so_it_is_where_its_outcome_was_told_before_its_drivers_pod_went() -> None:
+    closed = INTENT.model_copy(update={"outcome": Outcome.SUCCEEDED, "started_at": NOW})
+    one = Evidence(1, NAME, intent=closed, application=application("SUBMITTED", **GOING))
+    assert deletion.leaving(one, "etl") == deletion.OccupyName()
+    assert deletion.leaving(replace(one, namespace_ends=True), "etl") == deletion.LetGo()
+    there = replace(one, application=application("SUBMITTED"))
+    assert deletion.leaving(there, "etl") == deletion.DeleteApplication()
+    assert deletion.leaving(replace(one, pod=placeholder()), "etl") == deletion.LetGo()
+    assert deletion.leaving(replace(one, application=application("RUNNING")), "etl") == deletion.LetGo()
+
+
+def test_in_a_namespace_that_ends_no_other_driver_can_start() -> None:
+    ends = Evidence(
+        1, NAME, application=application("SUBMITTED", **GOING), pod=pod(TERMINATED), namespace_ends=True
+    )
+    assert deletion.leaving(ends, "etl") == deletion.LetGo()
 
 
 def test_an_application_without_a_driver_is_deleted_and_its_drivers_name_taken() -> None:

@@ -1,5 +1,6 @@
 """An attempt tells where there is more to read of its driver."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,6 +52,10 @@ def test_a_driver_is_told_as_soon_as_it_runs() -> None:
 @pytest.mark.parametrize("stage", sorted(set(Stage) - {Stage.RUNNING, Stage.ENDED}))
 def test_none_is_told_before_and_where_there_was_none(stage: Stage) -> None:
     assert with_driver(job(), intent(), seen(stage)).driver is None
+
+
+def test_a_driver_that_ended_before_its_application_is_over_is_told() -> None:
+    assert with_driver(job(), intent(), replace(seen(Stage.NOT_OVER), exit_code=0)).driver is not None
 
 
 def test_what_was_known_stays_and_what_was_not_is_added() -> None:

@@ -196,7 +196,7 @@ def test_another_pod_under_the_drivers_name_does_not_tell_what_became_of_the_dri
         assert one.seen.stage is Stage.LOST
         assert f"another pod bears its name now (uid uid-of-{NAME}-driver)" in one.seen.detail
         assert one.holds
-    first = found(job(ran), application("RUNNING"), pod(TERMINATED, uid="the-first")).of(ran)
+    first = found(job(ran), application("COMPLETED"), pod(TERMINATED, uid="the-first")).of(ran)
     assert first.seen.stage is Stage.ENDED
     over = ran.model_copy(update={"outcome": Outcome.DRIVER_LOST})
     assert found(job(over), pod(RUNNING)).of(over).seen.stage is Stage.RUNNING
@@ -207,7 +207,7 @@ def test_once_the_driver_is_declared_dead_the_other_pod_speaks_for_itself(state:
     driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="the-first")
     ran = INTENT.model_copy(update={"started_at": NOW, "driver": driver})
     view = job(ran, annotations={names.ANNOTATION_DRIVER_DEAD: NAME})
-    assert found(view, application("RUNNING"), pod(state)).of(ran).seen.stage is stage
+    assert found(view, application("COMPLETED"), pod(state)).of(ran).seen.stage is stage
 
 
 def test_a_second_application_of_the_job_is_seen_beside_the_open_attempt() -> None:
