@@ -134,7 +134,7 @@ class Attempts:
 
     async def _end(self, job: JobView, attempt: Attempt, seen: Observation, *, deleted: bool) -> None:
         logs = None
-        if must_ask_logs(job, seen):
+        if must_ask_logs(job, seen, deleted=deleted):
             logs = self.logs.ask(job, attempt)
             if logs is None:
                 return

@@ -10,6 +10,7 @@ from sluice.api import names
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
+from sluice.controller.came_back import CameBack
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.epoch_policy import EpochPolicy
@@ -82,6 +83,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leadership=shared.leadership,
         statuses=statuses,
         unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
+        came_back=CameBack(world, applications),
         revoke_command=partial(
             names.revoke_command, namespace=config.namespace, deployment=config.deployment
         ),

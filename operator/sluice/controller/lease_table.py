@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts.places import EDITION
+from sluice.controller.came_back import CameBack
 from sluice.controller.conditions import Conditions
 from sluice.controller.epoch_policy import EpochPolicy, NotFencedError
 from sluice.controller.guard import Guard
@@ -82,6 +83,7 @@ class LeaseTable:
         leadership: Leadership,
         statuses: StatusWriter,
         unexplained: UnexplainedLeases,
+        came_back: CameBack,
         conditions: Conditions,
         guard: Guard,
         epochs: EpochPolicy,
@@ -106,6 +108,7 @@ class LeaseTable:
         """Grants of which it isn't known whether their intent was written."""
         self._settling: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._unexplained = unexplained
+        self._came_back = came_back
         self._held_unexplained: dict[str, Grant] = {}
         self._noted_beat = 0
         self._remembered: dict[str, list[Lease]] = {}
@@ -353,6 +356,8 @@ class LeaseTable:
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()
+        if self._remembers_more(former):
+            await self._came_back.end(former)
         self._remembered = {}
         for lease in former.hints:
             self._remembered.setdefault(lease.uid, []).append(lease)
@@ -468,10 +473,20 @@ class LeaseTable:
         """Why a lease may be held though no object shows it."""
         if former.adopted_from is not None:
             return f"the leases of installation {former.adopted_from} were taken over"
-        noticed = self._world.is_of_the_past or self._leadership.went_back
-        if noticed or former.beat > self._leadership.beat:
+        if self._has_gone_back(former):
             return "the API server went back to an earlier state"
         return None
+
+    def _has_gone_back(self, former: Former) -> bool:
+        noticed = self._world.is_of_the_past or self._leadership.went_back
+        return noticed or former.beat > self._leadership.beat
+
+    def _remembers_more(self, former: Former) -> bool:
+        """Whether the API server went back, and Redis knows what came after: it has forgotten nothing since it was last rebuilt, by
+        this leader, or by one whose Lease object told later renewals than it does now."""
+        if former.adopted_from is not None or not self._has_gone_back(former):
+            return False
+        return former.epoch == self._store.epoch > 0 or former.beat > self._leadership.beat
 
     async def _note_beat(self) -> None:
         beat = self._leadership.beat

@@ -38,9 +38,10 @@ class LogsSay:
         return "it had committed nothing, according to the tables' logs"
 
 
-def must_ask_logs(job: JobView, seen: Observation) -> bool:
-    """Whether the driver's end doesn't tell by itself what the attempt committed."""
-    if seen.stage is Stage.NEVER_STARTS:
+def must_ask_logs(job: JobView, seen: Observation, *, deleted: bool) -> bool:
+    """Whether the driver's end doesn't tell by itself what the attempt committed. An application that came back with an earlier
+    state of the API server, and was deleted for that, may have had a driver of which nothing else tells."""
+    if seen.stage is Stage.NEVER_STARTS and not deleted:
         return False
     result = parse(seen.message)
     return result.commits_left_out if result is not None else job.spec.application is None
@@ -69,6 +70,11 @@ def closed(
     """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
     `deleted`: somebody deleted its application, and so its driver."""
     ended = seen.ended_at or now
+    if seen.stage is Stage.NEVER_STARTS and logs is not None and logs.commits:
+        had_run = f"no driver of it is there, but it had run: {logs}. Look at the table before you create the job again"
+        return _closed(attempt, ended, Outcome.UNKNOWN, had_run).model_copy(
+            update={"commits": logs.commits[:MAX_COMMITS]}
+        )
     if seen.stage is Stage.NEVER_STARTS:
         return _closed(attempt, ended, Outcome.NOT_STARTED, f"no driver was started: {seen.detail}")
     attempt = attempt.model_copy(

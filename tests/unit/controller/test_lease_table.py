@@ -16,6 +16,7 @@ from sluice.api.job_status import Attempt
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts.places import EDITION
 from sluice.controller import lease_table as module
+from sluice.controller.came_back import CameBack
 from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
@@ -31,7 +32,7 @@ from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from unit.controller.bodies import job_body, unfenced
-from unit.lifecycle.objects import application
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
 from unit.lifecycle.test_holding import TOUCHED
 
 A = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/a",))
@@ -131,6 +132,13 @@ class Api:
         self.written: list[tuple[str, str]] = []
         self.refused: set[str] = set()
         self.beat, self.went_back, self.counts = 0, False, False
+        self.deleted: list[str] = []
+
+    async def delete(self, namespace: str, name: str) -> None:
+        self.deleted.append(f"{namespace}/{name}")
+
+    async def delete_pod(self, pod: Any) -> None:
+        self.deleted.append(f"pod {pod['metadata']['name']}")
 
     def rebuilt(self) -> None:
         self.went_back, self.counts = False, True
@@ -190,6 +198,7 @@ async def built(
         leadership=played,
         statuses=played,
         unexplained=unexplained,
+        came_back=CameBack(world, played),
         conditions=conditions or Conditions(),
         guard=guard,
         epochs=unfenced(),
@@ -481,6 +490,63 @@ async def test_an_intent_that_came_back_alone_is_held_though_redis_has_forgotten
     await turn(table)
     assert [lease.holder for lease in table.unexplained] == ["uid-a/1"]
     assert [lease.holder for lease in table.held] == ["uid-a/1"]
+
+
+HELD_BY_REDIS = {A.holder: LEFT.values[A.holder]}
+
+
+@pytest.mark.parametrize(
+    ("values", "epoch", "ended"),
+    [
+        ({}, 5, ["etl/a-1", "pod a-1-driver"]),
+        (HELD_BY_REDIS, 5, []),  # it still runs
+        ({}, 0, []),  # Redis has forgotten, too: nothing tells that it was released
+    ],
+)
+async def test_an_application_that_came_back_after_its_lease_was_released_is_ended_before_the_rebuild(
+    clock: Clock, values: dict[str, str], epoch: int, ended: list[str]
+) -> None:
+    """What may write holds its leases until it has ended."""
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    world.applications.seen(application("RUNNING", lease=A))
+    world.pods.seen(pod(RUNNING, lease=A))
+    store.epoch, store.was = epoch, Former(values=values)
+    api.went_back = True
+    rebuild = store.rebuild
+
+    async def rebuilt(*arguments: Any, **more: Any) -> None:
+        assert api.deleted == ended
+        await rebuild(*arguments, **more)
+
+    store.rebuild = rebuilt  # type: ignore[method-assign]
+    table.mistrust(ValueError("it went back"))
+    await turn(table)
+    assert is_sure(table)
+    assert [lease.holder for lease in table.held] == [A.holder]
+    assert table.unexplained == []
+
+
+async def test_what_came_back_with_a_proof_of_its_end_is_let_go_like_any_other(clock: Clock) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    world.applications.seen(application("COMPLETED", lease=A))
+    world.pods.seen(pod(TERMINATED, lease=A))
+    api.went_back = True
+    table.mistrust(ValueError("it went back"))
+    await turn(table)
+    assert is_sure(table)
+    assert api.deleted == []
+
+
+async def test_no_application_is_ended_by_an_ordinary_rebuild(clock: Clock) -> None:
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    world.applications.seen(application("RUNNING", lease=A))
+    table.mistrust(ValueError("Redis was restarted"))
+    await turn(table)
+    assert is_sure(table)
+    assert api.deleted == []
 
 
 async def test_the_log_names_the_whole_command_that_frees_a_lease_which_nothing_explains(

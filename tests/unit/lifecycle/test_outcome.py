@@ -53,7 +53,7 @@ def _ended(exit_code: int, **result: Any) -> Observation:
 
 
 async def _closed(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
-    logs = await what_logs_say(job, attempt) if must_ask_logs(job, seen) else None
+    logs = await what_logs_say(job, attempt) if must_ask_logs(job, seen, deleted=False) else None
     return closed(attempt, seen, logs, datetime.now(UTC))
 
 
@@ -153,8 +153,20 @@ def test_an_attempt_tells_where_its_report_is() -> None:
 
 
 def test_what_never_started_committed_nothing(tmp_path: Path) -> None:
-    assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS))
-    assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137))
+    assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS), deleted=False)
+    assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137), deleted=False)
+
+
+def test_what_an_application_had_committed_that_came_back_from_a_backup_and_was_deleted_the_logs_tell(
+    tmp_path: Path,
+) -> None:
+    never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
+    assert must_ask_logs(_job(tmp_path), never, deleted=True)
+    commit = Commit(table="file:/lake/orders", version=5, statement=1, operation="WRITE")
+    ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, deleted=True)
+    assert (ended.outcome, ended.commits) == (Outcome.UNKNOWN, (commit,))
+    assert "version 5 of file:/lake/orders" in (ended.message or "")
+    assert closed(ATTEMPT, never, LogsSay(), BEGUN, deleted=True).outcome is Outcome.NOT_STARTED
 
 
 def test_a_commit_that_runner_and_log_both_tell_counts_once(tmp_path: Path) -> None:

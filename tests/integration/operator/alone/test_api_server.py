@@ -99,8 +99,14 @@ def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_
     before = cluster.apply("before", rewrite("/lake/before"))
     known = cluster.start("before")
     cluster.reaches("before", "Running")
+    cluster.apply("over", rewrite("/lake/over"))
+    comes_back = cluster.start("over")
+    cluster.reaches("over", "Running")
     store.keep()
     beat = _beat(redis)
+    comes_back.succeeds("file:/lake/over")
+    cluster.reaches("over", "Succeeded")
+    eventually(lambda: cluster.holders() == {f"{before}/1"}, "its lease is released")
     uid = cluster.apply("after", rewrite("/lake/after"))
     cluster.start("after")
     cluster.reaches("after", "Running")
@@ -109,6 +115,15 @@ def test_leases_that_a_restored_api_server_does_not_know_of_are_held_until_they_
     store.put_back()
     operator.says("1 leases are held that nothing explains")
     assert cluster.job("after") is None
+    ended = cluster.application(comes_back.application)
+    assert ended is not None, "it came back, with its finalizer"
+    assert "deletionTimestamp" in ended["metadata"]
+    assert "deletionTimestamp" in (cluster.pod(comes_back.pod) or {}).get("metadata", {})
+    assert "deletionTimestamp" not in (cluster.application(known.application) or {})["metadata"]
+    comes_back.container_ends(137)
+    told = cluster.reaches("over", "Failed")
+    assert told["reason"] == "ApplicationDeleted"
+    eventually(lambda: cluster.application(comes_back.application) is None, "the garbage collector is done")
     free = cluster.apply("free", rewrite("/lake/free"))
     rival = cluster.apply("rival", rewrite("/lake/after"))
     status = cluster.reaches("rival", "Waiting")
