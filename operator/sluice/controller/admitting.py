@@ -168,7 +168,7 @@ class Admitting:
         """Whether nothing of the job is under way, or may be."""
         if job.is_finished or job.is_deleted or job.unreadable or job.open_attempt is not None:
             return False
-        if job.uid in self.leases.unsettled or self.leases.unexplained_of(job.uid):
+        if job.uid in self.leases.unsettled or self.leases.unexplained.of(job.uid):
             return False
         return self.world.holds_nothing(job.uid) or not self.world.evidence(job.uid).holds_any
 

@@ -126,6 +126,17 @@ class Applications:
             return
         await self._with_its_label(PODS, self._world.pods, pod)
 
+    async def find_namespace_ending(self, namespace: str) -> bool:
+        """Whether the namespace is being deleted, as the API server says of a pod that is not created."""
+        try:
+            await self._kube.create(PODS, namespace, self._placeholder(namespace, "tried", {}), only_try=True)
+        except ApiError as error:
+            if not error.says_namespace_ends:
+                return False  # whatever else it refuses: the objects stay where they are
+            self._world.namespace_ends(namespace)
+            return True
+        return False
+
     async def has_account(self, namespace: str, account: str) -> bool:
         """Whether pods can be created as this service account, as the API server says of one that is not created."""
         body = self._placeholder(namespace, f"{account}-tried", {})

@@ -49,9 +49,11 @@ class Attempts:
         """Takes one step."""
         self._follow_tables(job)
         evidence = self.world.evidence(job.uid).of(attempt)
+        if evidence.asks_for_its_namespace and await self.applications.find_namespace_ending(job.namespace):
+            return  # it is looked at again with that
         lease = self.leases.lease_of(job.uid, attempt.number)
-        doubtful = lease is not None and self.leases.is_unexplained(lease)
-        revoke = self.leases.revoke_command(lease) if lease is not None and doubtful else None
+        doubtful = lease is not None and lease in self.leases.unexplained
+        revoke = self.leases.unexplained.revoke_command(lease) if lease is not None and doubtful else None
         cover = way.Cover(lease, is_sure=self.leases.is_sure, revoke_command=revoke)
         creates = self.applications.creates.of(job.namespace, attempt.application)
         match way.next_step(job, evidence, cover, creates, datetime.now(UTC)):

@@ -83,7 +83,7 @@ class Holders:
 
     def _is_unread(self, uid: str, leases: Iterable[Lease]) -> bool:
         job = self._world.jobs.get(uid)
-        if job is None or uid in self._fails or all(map(self._leases.is_unexplained, leases)):
+        if job is None or uid in self._fails or all(lease in self._leases.unexplained for lease in leases):
             return False
         if job.is_read_with_facts or job.unreadable is not None or _is_another(job, leases):
             self._was_read.add(uid)
@@ -106,7 +106,7 @@ class Holders:
     def _holder(self, lease: Lease) -> Holder:
         """Returns the holder; one whose job the operator fails on may do anything to its tables."""
         job, reach = self._world.jobs.get(lease.uid), self._leases.reach_of(lease)
-        if job is None or self._leases.is_unexplained(lease):
+        if job is None or lease in self._leases.unexplained:
             return holding.holder_of(lease, None, reach)
         if not job.is_read_with_facts and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)

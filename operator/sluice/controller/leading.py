@@ -30,6 +30,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.surroundings import Surroundings
 from sluice.controller.table_reader import TableReader
 from sluice.controller.timers import Timers
+from sluice.controller.unexplained import Unexplained
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.installations.unexplained import UnexplainedLeases
@@ -82,11 +83,16 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         relist=relist,
         leadership=shared.leadership,
         statuses=statuses,
-        unexplained=UnexplainedLeases(kube, config.namespace, config.deployment),
-        came_back=CameBack(world, applications),
-        revoke_command=partial(
-            names.revoke_command, namespace=config.namespace, deployment=config.deployment
+        unexplained=Unexplained(
+            UnexplainedLeases(kube, config.namespace, config.deployment),
+            world=world,
+            relist=relist,
+            conditions=shared.conditions,
+            revoke_command=partial(
+                names.revoke_command, namespace=config.namespace, deployment=config.deployment
+            ),
         ),
+        came_back=CameBack(world, applications),
         redis=config.redis,
         conditions=shared.conditions,
         guard=guard,

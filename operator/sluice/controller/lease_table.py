@@ -4,7 +4,7 @@ must be rebuilt."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -22,8 +22,8 @@ from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
 from sluice.controller.room import Room
 from sluice.controller.status import StatusWriter
+from sluice.controller.unexplained import Unexplained
 from sluice.controller.world import World
-from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import ApiError
 from sluice.leases import (
     Epochs,
@@ -55,7 +55,6 @@ CHECK_SECONDS = 2.0
 
 _ALL = "all"
 _USABLE = OperatorConditionType.LEASE_TABLE_USABLE
-_EXPLAINED = OperatorConditionType.LEASES_EXPLAINED
 
 EPOCHS_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 EPOCHS_AHEAD = 1 << 14
@@ -82,15 +81,13 @@ class LeaseTable:
         relist: Relist,
         leadership: Leadership,
         statuses: StatusWriter,
-        unexplained: UnexplainedLeases,
+        unexplained: Unexplained,
         came_back: CameBack,
         conditions: Conditions,
         guard: Guard,
         epochs: EpochPolicy,
         redis: Endpoint,
-        revoke_command: Callable[[str], str],
     ) -> None:
-        """`revoke_command`: what a person types to free the lease of a holder."""
         self._store = store
         self._world = world
         self._relist = relist
@@ -101,15 +98,14 @@ class LeaseTable:
         self._epochs = epochs
         self._redis = redis
         self._room = Room(redis, conditions)
-        self._revoke_command = revoke_command
         self.trouble: str | None = "it has not been asked yet"
         """Why nothing can be granted now."""
         self.unsettled: dict[str, Lease] = {}
         """Grants of which it isn't known whether their intent was written."""
         self._settling: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
-        self._unexplained = unexplained
+        self.unexplained = unexplained
+        """Held since the API server went back, since the table was another installation's, or since their objects had to go."""
         self._came_back = came_back
-        self._held_unexplained: dict[str, Grant] = {}
         self._noted_beat = 0
         self._remembered: dict[str, list[Lease]] = {}
         """What Redis held before the last rebuild, by uid: it may know what an object can no longer tell."""
@@ -133,21 +129,6 @@ class LeaseTable:
     def no_room(self) -> str | None:
         """Why nothing new can be granted, though it is certain who holds what."""
         return self._room.lacks
-
-    @property
-    def unexplained(self) -> list[Lease]:
-        """Leases that no object explains, since the API server went back or the table was another installation's: they are
-        held until they are explained or revoked."""
-        return [grant.lease for grant in self._held_unexplained.values()]
-
-    def unexplained_of(self, uid: str) -> list[Lease]:
-        return [lease for lease in self.unexplained if lease.uid == uid]
-
-    def is_unexplained(self, lease: Lease) -> bool:
-        return lease.holder in self._held_unexplained
-
-    def revoke_command(self, lease: Lease) -> str:
-        return self._revoke_command(lease.holder)
 
     @property
     def epoch(self) -> int:
@@ -198,7 +179,7 @@ class LeaseTable:
                 await self._store.check_memory()
                 await self._note_beat()
                 await self._store.note_learned()
-                await self._review()
+                await self.unexplained.review()
                 self._checked_at = time.monotonic()
                 self._trying.forget(_ALL)
             else:
@@ -219,7 +200,7 @@ class LeaseTable:
         else:
             if self.no_room is None:
                 self._conditions.holds(_USABLE)
-            self._tell_unexplained()
+            self.unexplained.tell()
 
     def _heed_mending(self, why: str | None) -> None:
         """Starts the pauses anew unless the same trouble is soon back: what a rebuild mends for good is mended at once the
@@ -281,7 +262,7 @@ class LeaseTable:
     def _has_ended(self, lease: Lease) -> bool:
         """Whether nothing stands for it any more, as far as can be told right now."""
         holds = self._world.evidence(lease.uid).holds(lease.attempt) or lease.uid in self.unsettled
-        return self.is_sure and not holds and not self.is_unexplained(lease)
+        return self.is_sure and not holds and lease not in self.unexplained
 
     async def _released(self, lease: Lease) -> bool:
         try:
@@ -361,14 +342,14 @@ class LeaseTable:
         self._remembered = {}
         for lease in former.hints:
             self._remembered.setdefault(lease.uid, []).append(lease)
-        unexplained = await self._hold_unexplained(former, grants)
+        unexplained = await self.unexplained.find(former, grants, doubt=self._doubt(former))
         explained = {grant.lease.holder for grant in grants}
         grants += [grant for grant in unexplained if grant.lease.holder not in explained]
         in_redis = former.readable
         reaching = [self._reaching(grant, in_redis) for grant in grants]
         await self._store.rebuild(epoch, reaching, beat=self._leadership.beat)
         self._begun = 0
-        self._held_unexplained = {grant.lease.holder: grant for grant in unexplained}
+        self.unexplained.hold(unexplained)
         self._world.returns_heeded = returns
         self._leadership.rebuilt()
         self.trouble = None
@@ -429,46 +410,6 @@ class LeaseTable:
             logger.warning("%s, which no operator has reached: it is ignored", who)
         return epochs.highest
 
-    async def _hold_unexplained(self, former: Former, shown: Iterable[Grant]) -> list[Grant]:
-        """Holds leases that no object explains. If the API server has told everything in order, the end of a lease is proved
-        when nothing stands for it any more. One that went back does not know what came after, and another cluster's never
-        knew. Nor is anything told of a namespace that is watched no longer. Those leases are written down before Redis forgets
-        them, together with those of intents that came back alone, which may have been carried out since."""
-        known = {grant.lease.holder: grant for grant in await self._unexplained.read()}
-        known |= self._out_of_sight(former)
-        doubt = self._doubt(former)
-        if doubt is not None:
-            known |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
-        found = holding.unexplained(
-            known.values(), self._evidence_of({grant.lease.uid for grant in known.values()})
-        )
-        await self._unexplained.write(found)
-        if doubt is not None:
-            logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
-        for grant in found:
-            logger.warning(
-                "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so: %s",
-                grant.lease.holder,
-                grant.lease.job,
-                ", ".join(grant.lease.tables),
-                self.revoke_command(grant.lease),
-            )
-        return found
-
-    def _out_of_sight(self, former: Former) -> dict[str, Grant]:
-        """The leases, by holder, of jobs in namespaces that were watched when they were granted, and are not now."""
-        found = {}
-        for holder, grant in former.readable.items():
-            namespace = grant.lease.job.partition("/")[0]
-            if not self._relist.looks_into(namespace):
-                found[holder] = grant
-                logger.warning(
-                    "namespace %s of job %s is not watched any more: its lease is held until it is watched again, or revoked",
-                    namespace,
-                    grant.lease.job,
-                )
-        return found
-
     def _doubt(self, former: Former) -> str | None:
         """Why a lease may be held though no object shows it."""
         if former.adopted_from is not None:
@@ -494,32 +435,21 @@ class LeaseTable:
             await self._store.note_beat(beat)
             self._noted_beat = beat
 
-    async def _review(self) -> None:
-        """Drops records that an object explains by now."""
-        held = self._held_unexplained.values()
-        left = holding.unexplained(held, self._evidence_of({grant.lease.uid for grant in held}))
-        if len(left) < len(self._held_unexplained):
-            await self._unexplained.write(left)
-            self._held_unexplained = {grant.lease.holder: grant for grant in left}
-
-    def _tell_unexplained(self) -> None:
-        if self._held_unexplained:
-            self._conditions.fails(
-                _EXPLAINED, "Unexplained", in_words(self.unexplained, self._revoke_command)
-            )
-        else:
-            self._conditions.holds(_EXPLAINED)
-
     async def revoke(self, lease: Lease) -> None:
         """Revokes a lease because somebody who knows says that no driver of it runs. An intent that is still open is then
         carried out."""
-        left = [grant for holder, grant in self._held_unexplained.items() if holder != lease.holder]
-        await self._unexplained.write(left)
-        del self._held_unexplained[lease.holder]
-        self._tell_unexplained()
+        await self.unexplained.forget(lease)
         if not self._world.evidence(lease.uid).holds(lease.attempt):
             self.release(lease)
         self._world.mark(lease.uid)
+
+    async def bury(self, lease: Lease, why: str) -> bool:
+        """Leaves a tombstone, so that the objects that the lease stands for may go; returns whether it is there."""
+        grant = self._store.granted(lease)
+        if grant is None or not self.is_sure:
+            return False
+        await self.unexplained.bury(grant, why)
+        return True
 
 
 def _hours_of_epochs() -> int:

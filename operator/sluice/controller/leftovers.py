@@ -88,9 +88,9 @@ class Leftovers:
         return False
 
     async def _await_unexplained(self, job: JobView) -> bool:
-        held = self._leases.unexplained_of(job.uid)
+        held = self._leases.unexplained.of(job.uid)
         if held:
-            message = way.unexplained(held[0], self._leases.revoke_command(held[0]))
+            message = way.unexplained(held[0], self._leases.unexplained.revoke_command(held[0]))
             change = StatusChange(Phase.PENDING, "LeaseUnexplained", message)
             await self._statuses.write(job, change)
         return bool(held)
@@ -111,6 +111,8 @@ class Leftovers:
         if body is None:
             return
         namespace = body["metadata"]["namespace"]
+        if one.asks_for_its_namespace and await self._applications.find_namespace_ending(namespace):
+            return  # it is looked at again with that
         match deletion.leaving(one, namespace):
             case deletion.LetGo() if self._is_late(namespace, one.application_name):
                 self._begin_anew(one.application_name)
@@ -125,11 +127,19 @@ class Leftovers:
                 await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
             case deletion.FreeDriverName(pod):
                 await self._applications.free_driver_name(pod)
+            case deletion.Bury(why):
+                await self._bury(uid, one, why)
             case deletion.Hold(message):
                 if not await self._applications.find_driver(namespace, one.application_name):
                     self._tell_once(uid, f"{namespace}/{one.application_name}: {message}")
             case deletion.Wait():
                 pass
+
+    async def _bury(self, uid: str, one: Evidence, why: str) -> None:
+        """Its finalizers would keep the namespace from going for as long as nobody knows whether its driver is dead."""
+        lease = self._leases.lease_of(uid, one.number)
+        if lease is not None and await self._leases.bury(lease, why):
+            await self._applications.let_go(one)
 
     def _tell_once(self, uid: str, message: str) -> None:
         if self._told.is_news(uid, message):
@@ -139,7 +149,7 @@ class Leftovers:
         """Releases leases by evidence alone. `look_first`: a create's answer may have been lost, and no watch may have shown
         yet what came of it."""
         for lease in self._leases.held_by(uid):
-            if self._leases.is_unexplained(lease) or self._world.evidence(uid).holds(lease.attempt):
+            if lease in self._leases.unexplained or self._world.evidence(uid).holds(lease.attempt):
                 continue
             if look_first and await self._applications.is_left(lease):
                 continue

@@ -55,7 +55,7 @@ class Revoking:
             return Answer(
                 request.id, False, f"there is no lease of {request.holder}: see `sluice leases list`"
             )
-        if not self.leases.is_unexplained(lease):
+        if lease not in self.leases.unexplained:
             why = (
                 f"the lease of {lease.holder} is explained: job {lease.job} or what is left of it is in the cluster, and its "
                 "end frees the lease; delete the job, or see its status"

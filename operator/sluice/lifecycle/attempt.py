@@ -77,7 +77,7 @@ class End:
 
 @dataclass(frozen=True)
 class Leave:
-    """Its job or its application is being deleted: it is brought to its end like whatever is left of any job."""
+    """Its job, its application or its namespace is being deleted: it is brought to its end like whatever is left of any job."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,8 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
             step = _told_running(job, attempt, evidence, now)
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
+        case Stage.LOST if evidence.namespace_ends:
+            step = Leave()
         case Stage.LOST:
             step = LookForDriver(otherwise=_lost(job, attempt, evidence))
         case _:

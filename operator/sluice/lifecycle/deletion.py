@@ -48,13 +48,20 @@ class Wait:
 
 
 @dataclass(frozen=True)
+class Bury:
+    """Leave a tombstone that holds its lease, and let its objects go: they must, and nothing proves that its driver is dead."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Hold:
     """Hold until somebody says that the driver is dead."""
 
     message: str
 
 
-LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | FreeDriverName | Wait | Hold
+LeavingStep = LetGo | DeletePod | DeleteApplication | OccupyName | FreeDriverName | Wait | Bury | Hold
 
 
 def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
@@ -69,6 +76,8 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
             step = _after_its_driver(evidence)
         case Stage.STARTING | Stage.RUNNING | Stage.NO_DRIVER | Stage.LOST if _is_there(evidence.pod):
             step = DeletePod(evidence.pod)
+        case Stage.LOST if evidence.namespace_ends:
+            step = Bury(f"{evidence.how_lost}, and its namespace is being deleted")
         case Stage.LOST:
             step = Hold(f"{evidence.how_lost}; {_how_to_say_it(evidence, namespace)}")
         case Stage.NO_DRIVER:

@@ -61,7 +61,7 @@ class Evidence:
             return replace(seen, stage=Stage.ENDED, detail=f"{seen.detail}; somebody declared it dead")
         if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
             return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
-        if seen.stage is Stage.NOT_OVER and self.namespace_ends and self.application_is_going:
+        if seen.stage is Stage.NOT_OVER and self.namespace_ends:
             return replace(seen, stage=Stage.NEVER_STARTS if seen.exit_code is None else Stage.ENDED)
         return seen
 
@@ -99,6 +99,14 @@ class Evidence:
     @property
     def application_is_going(self) -> bool:
         return self.application is not None and "deletionTimestamp" in self.application["metadata"]
+
+    @property
+    def asks_for_its_namespace(self) -> bool:
+        """Whether it matters if its namespace is being deleted, which alone may be why its objects are: no other driver can start
+        there, and what is lost must not keep the namespace."""
+        there = (body for body in (self.application, self.pod) if body is not None)
+        is_going = any("deletionTimestamp" in body["metadata"] for body in there)
+        return is_going and not self.namespace_ends and self.seen.stage in (Stage.LOST, Stage.NOT_OVER)
 
     @property
     def is_marked(self) -> bool:
@@ -196,7 +204,8 @@ def evidence_of(
                 doubts.append(Doubt(body, str(error)))
     dead = job.annotations.get(names.ANNOTATION_DRIVER_DEAD) if job is not None else None
     for at, one in found.items():
-        ends = one.application is not None and one.application["metadata"]["namespace"] in ending_namespaces
+        there = (body for body in (one.application, one.pod) if body is not None)
+        ends = any(body["metadata"]["namespace"] in ending_namespaces for body in there)
         found[at] = replace(one, declared_dead=_is_declared_dead(one, dead), namespace_ends=ends)
     for one in found.values():
         one.seen  # noqa: B018 - what the operator fails on, it fails on here

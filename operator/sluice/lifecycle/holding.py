@@ -21,6 +21,7 @@ from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
 from sluice.lifecycle.evidence import (
+    PROVED,
     Doubt,
     Evidence,
     JobEvidence,
@@ -80,22 +81,33 @@ def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list
     return [one.lease for one in grants(jobs, evidence) if one.lease.holder not in leased]
 
 
-def unexplained(known: Iterable[Grant], evidence: AllEvidence) -> list[Grant]:
+def unexplained(
+    known: Iterable[Grant], evidence: AllEvidence, *, buried: Collection[str] = ()
+) -> list[Grant]:
     """Returns the granted leases of which no object shows that they are held, nor that they are over. An API server that went
-    back to an earlier state doesn't know of drivers that began later; and an intent without an application may have had one."""
-    return [grant for grant in known if not _is_explained(grant, evidence.get(grant.lease.uid))]
+    back to an earlier state doesn't know of drivers that began later; and an intent without an application may have had one.
+    `buried`: holders whose objects are about to go, so that only their end explains anything."""
+    return [
+        grant
+        for grant in known
+        if not _is_explained(grant, evidence.get(grant.lease.uid), stays=grant.lease.holder not in buried)
+    ]
 
 
-def _is_explained(grant: Grant, of_job: JobEvidence | None) -> bool:
+def _is_explained(grant: Grant, of_job: JobEvidence | None, *, stays: bool) -> bool:
     if of_job is None:
         return False
     witnesses = [one for one in of_job.by_application.values() if one.number == grant.lease.attempt]
-    return any(_explains(one, grant) for one in witnesses)
+    return any(_explains(one, grant, stays=stays) for one in witnesses)
 
 
-def _explains(one: Evidence, grant: Grant) -> bool:
-    if one.application is not None or one.pod is not None:
+def _explains(one: Evidence, grant: Grant, *, stays: bool) -> bool:
+    """Whether it tells how the lease stands. What bears our finalizer stays until its end is proved; anything else may go before
+    that, and only an end that it proves now counts."""
+    if one.is_marked and stays:
         return True
+    if one.application is not None or one.pod is not None:
+        return one.seen.stage in PROVED
     ended = one.intent is not None and one.intent.outcome is not None
     return ended and one.intent is not None and one.intent.token == grant.token
 

@@ -1,11 +1,16 @@
 """Drivers that Kubernetes or their node ended, and drivers of which nobody knows whether they still run."""
 
 import time
+from pathlib import Path
 
 import pytest
 from kubernetes import client
 
+from integration.leases.redis_process import RedisProcess
+from integration.objects import Objects
+from integration.operator.conftest import StartOperator
 from integration.operator.played import Driver, Played, append, rewrite
+from integration.operator.process import configuration, sluice
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
@@ -121,6 +126,42 @@ def test_what_the_message_says_ends_a_driver_whose_node_is_gone(shared: Played) 
     _leases_go(shared, uid)
     shared.start("behind-burnt").succeeds("file:/lake/burnt")
     shared.reaches("behind-burnt", "Succeeded")
+
+
+def test_a_lost_driver_keeps_its_lease_when_its_namespace_is_deleted_and_keeps_no_namespace(
+    cluster: Played, operators: StartOperator, redis: RedisProcess, kubeconfig: Path
+) -> None:
+    beside = Played(cluster.api, Objects(cluster.objects.server, f"{cluster.namespace}-going"), redis.url)
+    beside.objects.create_namespace()
+    try:
+        operator = operators("both", **configuration([cluster.namespace, beside.namespace], redis.url))
+        uid, driver = _on_a_silent_node(beside, "lost")
+        beside.reaches("lost", "Ending")
+        cluster.apply("behind-lost", rewrite("/lake/lost"))
+        cluster.reaches("behind-lost", "Waiting")
+        beside.objects.delete_namespace()
+        operator.says("its namespace is being deleted: it is held without them")
+        beside.delete_pod(driver.pod)  # as whoever collects the pods of nodes that are gone
+        eventually(lambda: not _is_there(beside), "the namespace is gone", show=beside.pods)
+        assert cluster.holders() == {f"{uid}/1"}
+        assert cluster.status("behind-lost")["phase"] == "Waiting"
+        told = cluster.operator_tells("LeasesExplained", "False")
+        assert f"sluice leases revoke {uid}/1" in told["message"]
+        operator.kill()
+        later = operators("later", **configuration([cluster.namespace, beside.namespace], redis.url))
+        later.says("the lease table was rebuilt with 1 leases")
+        revoked = sluice(
+            kubeconfig, "leases", "revoke", f"{uid}/1", "--yes", "--namespace", cluster.namespace
+        )
+        assert revoked.returncode == 0, revoked.stderr
+        cluster.start("behind-lost").succeeds("file:/lake/lost")
+        cluster.reaches("behind-lost", "Succeeded")
+    finally:
+        beside.objects.delete_namespace()
+
+
+def _is_there(cluster: Played) -> bool:
+    return cluster.objects.server.ask("GET", f"/api/v1/namespaces/{cluster.namespace}") is not None
 
 
 def test_who_collects_pods_of_lost_nodes_releases_no_lease(shared: Played) -> None:

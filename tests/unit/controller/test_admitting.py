@@ -29,6 +29,14 @@ from unit.controller.bodies import PARTITIONED, job_body, unfenced
 from unit.lifecycle.objects import TOKEN, application
 
 
+class NoneUnexplained:
+    def __contains__(self, _: Lease) -> bool:
+        return False
+
+    def of(self, _: str) -> list[Lease]:
+        return []
+
+
 class Leases:
     trouble = None
     is_sure = True
@@ -39,18 +47,13 @@ class Leases:
         self.held: list[Lease] = []
         self.reaches: dict[str, Reach] = {}
         self.unsettled: dict[str, Lease] = {}
+        self.unexplained = NoneUnexplained()
 
     def held_by(self, uid: str) -> list[Lease]:
         return [lease for lease in self.held if lease.uid == uid]
 
     def remembered_of(self, uid: str) -> list[Lease]:
         return self.held_by(uid)
-
-    def is_unexplained(self, _: Lease) -> bool:
-        return False
-
-    def unexplained_of(self, _: str) -> list[Lease]:
-        return []
 
     def reach_of(self, lease: Lease) -> Reach | None:
         return self.reaches.get(lease.holder)

@@ -21,6 +21,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
 from sluice.controller.lease_table import LeaseTable
+from sluice.controller.unexplained import Unexplained
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
@@ -188,22 +189,28 @@ async def built(
 ) -> tuple[World, LeaseTable]:
     played: Any = api
     redis: Any = store
-    unexplained: Any = written or Written()
+    records: Any = written or Written()
     world = World({"default": RuntimeProfile(spark_version="4.2.0")})
     guard = Guard(world, played, played, played)
+    conditions = conditions or Conditions()
     table = LeaseTable(
         redis,
         world=world,
         relist=played,
         leadership=played,
         statuses=played,
-        unexplained=unexplained,
+        unexplained=Unexplained(
+            records,
+            world=world,
+            relist=played,
+            conditions=conditions,
+            revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
+        ),
         came_back=CameBack(world, played),
-        conditions=conditions or Conditions(),
+        conditions=conditions,
         guard=guard,
         epochs=unfenced(),
         redis=Endpoint.of("redis://redis:6379/0"),
-        revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
     )
     await table.make_sure()
     assert table.is_sure
@@ -456,7 +463,7 @@ async def test_a_lease_that_nothing_explains_goes_with_a_rebuild_if_the_api_serv
     store.was, api.beat = LEFT, 9
     _, table = await built(store, api)
     assert table.held == []
-    assert table.unexplained == []
+    assert table.unexplained.leases == []
 
 
 async def test_a_lease_that_nothing_explains_is_held_if_the_api_server_went_back(clock: Clock) -> None:
@@ -466,7 +473,7 @@ async def test_a_lease_that_nothing_explains_is_held_if_the_api_server_went_back
     world, table = await built(store, api, written)
     for name in ("a", "b"):
         world.job_gone(f"uid-{name}")
-    assert table.held == table.unexplained == [A]
+    assert table.held == table.unexplained.leases == [A]
     world.take_changes()
     table.mistrust(ValueError("it forgot"))
     world.take_changes()
@@ -488,7 +495,7 @@ async def test_an_intent_that_came_back_alone_is_held_though_redis_has_forgotten
     api.went_back = True
     table.mistrust(ValueError("it went back"))
     await turn(table)
-    assert [lease.holder for lease in table.unexplained] == ["uid-a/1"]
+    assert [lease.holder for lease in table.unexplained.leases] == ["uid-a/1"]
     assert [lease.holder for lease in table.held] == ["uid-a/1"]
 
 
@@ -524,7 +531,7 @@ async def test_an_application_that_came_back_after_its_lease_was_released_is_end
     await turn(table)
     assert is_sure(table)
     assert [lease.holder for lease in table.held] == [A.holder]
-    assert table.unexplained == []
+    assert table.unexplained.leases == []
 
 
 async def test_what_came_back_with_a_proof_of_its_end_is_let_go_like_any_other(clock: Clock) -> None:
@@ -562,7 +569,7 @@ async def test_a_lease_that_was_taken_over_from_another_installation_is_held(clo
     store, api = Store(), Api()
     store.was, api.beat = replace(LEFT, beat=0, adopted_from="gone/ns/sluice"), 5
     _, table = await built(store, api)
-    assert table.unexplained == [A]
+    assert table.unexplained.leases == [A]
 
 
 async def test_what_is_held_stays_held_by_later_leaders_until_it_is_revoked(clock: Clock) -> None:
@@ -571,10 +578,10 @@ async def test_what_is_held_stays_held_by_later_leaders_until_it_is_revoked(cloc
     await built(store, api, written)
     later, later_api = Store(), Api()  # Redis has forgotten everything since
     _, table = await built(later, later_api, written)
-    assert table.unexplained == [A]
+    assert table.unexplained.leases == [A]
     await table.revoke(A)
     await table.send_releases()
-    assert (table.held, table.unexplained, written.grants) == ([], [], [])
+    assert (table.held, table.unexplained.leases, written.grants) == ([], [], [])
 
 
 async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_releases_nothing(
@@ -594,7 +601,7 @@ async def test_a_world_that_went_back_makes_nothing_sure_before_the_rebuild_and_
     store.was = Former(values=LEFT.values)
     await turn(table)
     assert table.is_sure
-    assert table.unexplained == [A]
+    assert table.unexplained.leases == [A]
 
 
 async def test_that_leases_are_held_which_nothing_explains_is_a_condition_until_none_is(clock: Clock) -> None:
@@ -627,8 +634,65 @@ async def test_what_an_object_explains_by_now_is_not_held_by_hand_any_more(clock
     world.applications.seen(application(name="a-1", lease=A))
     clock.now += 2
     await turn(table)
-    assert (table.unexplained, written.grants) == ([], [])
+    assert (table.unexplained.leases, written.grants) == ([], [])
     assert table.held == [A]
+
+
+async def test_a_tombstone_holds_its_lease_when_its_objects_are_gone_and_through_later_leaders(
+    clock: Clock,
+) -> None:
+    """That they are still there when it is left explains nothing: they are about to go."""
+    store, api, written = Store(), Api(), Written()
+    world, table = await built(store, api, written)
+    await table.grant(A, REACH)
+    table.settled(A.uid)
+    world.applications.seen(application("RUNNING", lease=A))
+    assert await table.bury(A, "its namespace is being deleted")
+    assert [grant.lease for grant in written.grants] == [A]
+    clock.now += 2
+    await turn(table)
+    assert table.unexplained.leases == [A]
+    world.applications.gone(application()["metadata"]["uid"])
+    clock.now += 2
+    await turn(table)
+    assert table.held == [A]
+    assert not table._has_ended(A)
+    _, later = await built(Store(), Api(), written)
+    assert later.held == later.unexplained.leases == [A]
+
+
+async def test_a_tombstone_goes_once_the_end_of_its_driver_is_proved_after_all(clock: Clock) -> None:
+    store, api, written = Store(), Api(), Written()
+    world, table = await built(store, api, written)
+    await table.grant(A, REACH)
+    table.settled(A.uid)
+    world.pods.seen(pod(RUNNING, lease=A))
+    assert await table.bury(A, "its namespace is being deleted")
+    world.pods.seen(pod(RUNNING, lease=A, finalizers=None, resourceVersion="6"))
+    clock.now += 2
+    await turn(table)
+    assert table.unexplained.leases == [A]
+    world.pods.seen(pod(TERMINATED, lease=A, finalizers=None, resourceVersion="7"))
+    clock.now += 2
+    await turn(table)
+    assert (table.unexplained.leases, written.grants) == ([], [])
+    assert table._has_ended(A)
+
+
+async def test_what_has_no_lease_leaves_no_tombstone(clock: Clock) -> None:
+    _, table = await built(Store(), Api())
+    assert not await table.bury(A, "its namespace is being deleted")
+
+
+async def test_what_anybody_could_let_go_explains_no_lease(clock: Clock) -> None:
+    """Without our finalizer it may be gone before its end is seen."""
+    store, api, written = Store(), Api(), Written()
+    store.was = LEFT
+    world, table = await built(store, api, written)
+    world.applications.seen(application(name="a-1", lease=A, finalizers=None))
+    clock.now += 2
+    await turn(table)
+    assert table.unexplained.leases == [A]
 
 
 async def test_what_redis_says_stands_in_a_sentence_of_ours(clock: Clock) -> None:

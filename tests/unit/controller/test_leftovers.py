@@ -10,7 +10,7 @@ from sluice.controller.applications import Applications
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.world import World
 from sluice.engines.attempt import application_name
-from sluice.kube.client import NotFoundError
+from sluice.kube.client import ApiError, NotFoundError
 from sluice.leases import Lease
 from unit.controller.bodies import unfenced
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
@@ -25,6 +25,7 @@ class Api:
     def __init__(self) -> None:
         self.made: list[str] = []
         self.there: dict[str, Any] = {}
+        self.namespace_ends = False
 
     async def get(self, _: Any, __: str, name: str) -> Any:
         if name not in self.there:
@@ -37,7 +38,13 @@ class Api:
         self.there[name] = before | {"metadata": metadata}
         return self.there[name]
 
-    async def create(self, resource: Any, namespace: str, body: dict[str, Any]) -> Any:
+    async def create(
+        self, resource: Any, namespace: str, body: dict[str, Any], *, only_try: bool = False
+    ) -> Any:
+        if self.namespace_ends:
+            raise ApiError(403, "Forbidden", "it ends", frozenset({"NamespaceTerminating"}))
+        if only_try:
+            return body
         self.made.append(f"{resource.plural} {namespace}/{body['metadata']['name']}")
         seen = {"uid": "pod-uid", "resourceVersion": "7", "creationTimestamp": "2999-01-01T00:00:00Z"}
         return body | {"metadata": body["metadata"] | seen}
@@ -63,13 +70,19 @@ def made(
     def release(lease: Lease) -> None:
         released.append(lease)
 
+    async def bury(lease: Lease, why: str) -> bool:
+        api.made.append(f"tombstone of {lease.holder}: {why}")
+        return True
+
     api: Any = Api()
     leases: Any = SimpleNamespace(
         is_sure=True,
         held_by=lambda _: [LEASE],
         release=release,
         unsettled={},
-        is_unexplained=lambda _: unexplained,
+        unexplained={LEASE} if unexplained else set(),
+        lease_of=lambda *_: LEASE,
+        bury=bury,
     )
     if epochs is not None:
         leases.mistrust = epochs.mistrust
@@ -198,3 +211,28 @@ async def test_a_name_is_freed_only_in_an_epoch_in_which_no_create_of_it_can_lan
     epochs.in_force = 8
     await leftovers.retire("uid-a")
     assert let_go == [NAME]
+
+
+async def test_where_its_namespace_is_deleted_a_lost_driver_leaves_a_tombstone_before_its_objects_go() -> (
+    None
+):
+    """Elsewhere they stay until somebody says that it is dead."""
+    world = World({})
+    api, applications, leftovers, released = made(world=world)
+
+    async def let_go(one: Any) -> None:
+        api.made.append(f"{one.application_name} let go")
+
+    applications.let_go = let_go  # type: ignore[method-assign]
+    going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    await leftovers.retire("uid-a")
+    assert api.made == []
+    api.namespace_ends = True
+    await leftovers.retire("uid-a")
+    await leftovers.retire("uid-a")
+    assert api.made == [
+        f"tombstone of {LEASE.holder}: the driver's pod is gone, and its end was not seen, and its namespace is being deleted",
+        f"{NAME} let go",
+    ]
+    assert released == []

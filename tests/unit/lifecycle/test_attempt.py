@@ -247,6 +247,28 @@ def test_that_somebody_deleted_its_application_is_known_with_its_end() -> None:
     assert step(application("COMPLETED"), pod(TERMINATED)) == way.End(found.seen)
 
 
+def test_in_a_namespace_that_is_deleted_a_lost_driver_is_left_like_one_of_a_job_that_is_gone() -> None:
+    """Pods go before jobs there."""
+    attempt = intent().model_copy(update={"started_at": LATER})
+    view = job(attempt)
+    bodies = [application("RUNNING")], [pod(None, **GONE) | {"status": {"phase": "Failed"}}]
+    elsewhere = evidence_of(LEASE.uid, view, *bodies).of(attempt)
+    assert elsewhere.asks_for_its_namespace
+    assert isinstance(way.next_step(view, elsewhere, way.Cover(LEASE), Creates(), LATER), way.LookForDriver)
+    there = evidence_of(LEASE.uid, view, *bodies, ending_namespaces=["etl"]).of(attempt)
+    assert not there.asks_for_its_namespace
+    assert way.next_step(view, there, way.Cover(LEASE), Creates(), LATER) == way.Leave()
+
+
+def test_in_a_namespace_that_is_deleted_a_driver_that_ended_has_no_other_after_it() -> None:
+    attempt = intent().model_copy(update={"started_at": LATER})
+    view = job(attempt)
+    bodies = [application("RUNNING")], [pod(TERMINATED, **GONE)]
+    assert evidence_of(LEASE.uid, view, *bodies).of(attempt).asks_for_its_namespace
+    there = evidence_of(LEASE.uid, view, *bodies, ending_namespaces=["etl"]).of(attempt)
+    assert isinstance(way.next_step(view, there, way.Cover(LEASE), Creates(), LATER), way.End)
+
+
 def test_what_is_no_longer_understood_is_not_created_and_says_why() -> None:
     attempt = intent()
     view = replace(job(attempt), body=job(attempt).body | {"spec": {"sql": "DELETE FROM AND"}})
