@@ -51,12 +51,18 @@ class Attempts:
         evidence = self.world.evidence(job.uid).of(attempt)
         if evidence.asks_for_its_namespace and await self.applications.find_namespace_ending(job.namespace):
             return  # it is looked at again with that
+        creates = self.applications.creates.of(job.namespace, attempt.application)
+        step = way.next_step(job, evidence, self._cover(job, attempt), creates, datetime.now(UTC))
+        await self._take(job, attempt, evidence, step)
+
+    def _cover(self, job: JobView, attempt: Attempt) -> way.Cover:
         lease = self.leases.lease_of(job.uid, attempt.number)
         doubtful = lease is not None and lease in self.leases.unexplained
         revoke = self.leases.unexplained.revoke_command(lease) if lease is not None and doubtful else None
-        cover = way.Cover(lease, is_sure=self.leases.is_sure, revoke_command=revoke)
-        creates = self.applications.creates.of(job.namespace, attempt.application)
-        match way.next_step(job, evidence, cover, creates, datetime.now(UTC)):
+        return way.Cover(lease, is_sure=self.leases.is_sure, revoke_command=revoke)
+
+    async def _take(self, job: JobView, attempt: Attempt, evidence: Evidence, step: way.Step) -> None:
+        match step:
             case way.Create(lease):
                 await self._create(job, attempt, lease)
             case way.TakeBack(change):
@@ -81,7 +87,7 @@ class Attempts:
                 self.leases.mistrust(ForgottenError(why))
             case way.Wait():
                 pass
-            case step:
+            case _:
                 assert_never(step)
 
     def _follow_tables(self, job: JobView) -> None:

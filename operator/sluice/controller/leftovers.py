@@ -101,18 +101,23 @@ class Leftovers:
             if doubt.holds:
                 await self._applications.put_label_back(doubt.body)
         for one in evidence.by_application.values():
-            if one.holds:
+            if one.holds and not await self._turns_out_to_end(one):
                 await self._leave(uid, one)
         if not self._world.evidence(uid).holds_any:
             await self._applications.remove_old_placeholders(uid)
+
+    async def _turns_out_to_end(self, one: Evidence) -> bool:
+        """Whether its namespace is being deleted, which wasn't known: it is looked at again with that."""
+        body = one.application or one.pod
+        if body is None or not one.asks_for_its_namespace:
+            return False
+        return await self._applications.find_namespace_ending(body["metadata"]["namespace"])
 
     async def _leave(self, uid: str, one: Evidence) -> None:
         body = one.application or one.pod
         if body is None:
             return
         namespace = body["metadata"]["namespace"]
-        if one.asks_for_its_namespace and await self._applications.find_namespace_ending(namespace):
-            return  # it is looked at again with that
         match deletion.leaving(one, namespace):
             case deletion.LetGo() if self._is_late(namespace, one.application_name):
                 self._begin_anew(one.application_name)

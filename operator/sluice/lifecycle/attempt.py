@@ -135,10 +135,9 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
             step = _told_running(job, attempt, evidence, now)
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
-        case Stage.LOST if evidence.namespace_ends:
-            step = Leave()
         case Stage.LOST:
-            step = LookForDriver(otherwise=_lost(job, attempt, evidence))
+            lost = LookForDriver(otherwise=_lost(job, attempt, evidence))
+            step = Leave() if evidence.namespace_ends else lost
         case _:
             assert_never(seen.stage)
     return step
