@@ -74,7 +74,7 @@ class Applications:
         except ApiError as error:
             if not error.is_definite:
                 raise
-            self.creates.answered(*place, refusal=None if error.says_namespace_ends else str(error))
+            self.creates.answered(*place, refusal=str(error), namespace_ends=error.says_namespace_ends)
             raise RefusedCreateError(str(error)) from error
         self.creates.made(*place, before=before)
         await self._with_its_label(APPLICATIONS, self._world.applications, created)

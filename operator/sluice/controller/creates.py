@@ -23,6 +23,7 @@ class _Known:
     is_made: bool = False
     """Whether an answer has said that the application exists."""
     refusal: str | None = None
+    namespace_ends: bool = False
 
 
 class CreateLog:
@@ -43,14 +44,16 @@ class CreateLog:
         """Notes a create before it is sent, so that whatever happens in between leaves it unanswered."""
         self._of(namespace, name).unanswered += 1
 
-    def answered(self, namespace: str, name: str, *, refusal: str | None = None) -> None:
-        """Notes that a create made nothing; the next one is sent after a pause. `refusal`: it was definite, and asking again
-        may help."""
+    def answered(
+        self, namespace: str, name: str, *, refusal: str | None = None, namespace_ends: bool = False
+    ) -> None:
+        """Notes that a create made nothing; the next one is sent after a pause. `refusal`: it was definite. `namespace_ends`: and
+        none is accepted there any more."""
         known = self._of(namespace, name)
         known.unanswered -= 1
         self._refused.tries((namespace, name))
         if refusal is not None:
-            known.refusal = refusal
+            known.refusal, known.namespace_ends = refusal, namespace_ends
 
     def made(self, namespace: str, name: str, *, before: bool) -> None:
         """Notes an answer that says that the application exists. `before`: an earlier create has made it, which is one that had
@@ -74,7 +77,8 @@ class CreateLog:
         if known is None:
             return Creates(none_can_land=self._is_first_to_send, a_new_epoch_helps=is_fenced)
         is_due = self._refused.is_due((namespace, name))
-        return Creates(known.refusal, known.is_all and not known.unanswered, is_due, is_fenced)
+        none_can_land = known.is_all and not known.unanswered
+        return Creates(known.refusal, none_can_land, is_due, is_fenced, namespace_ends=known.namespace_ends)
 
     def seconds_left(self, namespace: str, name: str) -> float:
         """Seconds until the next create may be sent."""

@@ -148,9 +148,12 @@ class World:
         self.resting.forget(uid)
 
     def namespace_ends(self, namespace: str) -> None:
-        """Whether the API server refuses to create anything in the namespace because it is being deleted."""
-        self._ending_namespaces.add(namespace)
-        self.mark_all()
+        """Notes that the API server refuses to create anything in the namespace because it is being deleted."""
+        if (
+            namespace not in self._ending_namespaces
+        ):  # else whoever finds it again and again would have all looked at
+            self._ending_namespaces.add(namespace)
+            self.mark_all()
 
     def mark(self, uid: str) -> None:
         """Marks that something of this job, or of what belongs to it, differs from before."""

@@ -214,7 +214,7 @@ def _creation(job: JobView, attempt: Attempt, lease: Lease, creates: Creates, no
         change = withdrawn(
             attempt, "a name that it uses leads elsewhere than its leases were granted for", now
         )
-    elif creates.refusal is not None and withdrawal.is_over(job, attempt, now):
+    elif creates.refusal is not None and (creates.namespace_ends or withdrawal.is_over(job, attempt, now)):
         change = withdrawal.given_up(job, attempt, creates.refusal, now)
     else:
         return Create(lease) if creates.is_next_due else Wait()

@@ -33,6 +33,9 @@ class Creates:
     is_next_due: bool = True
     a_new_epoch_helps: bool = False
     """Whether none that was sent can land any more once a new epoch has begun."""
+    namespace_ends: bool = False
+    """Whether it was refused because its namespace is being deleted: to try again helps nobody, and its job may stay for as long as
+    the end of another one's driver there isn't proved."""
 
 
 def withdrawn(attempt: Attempt, why: str, now: datetime) -> StatusChange:

@@ -51,6 +51,17 @@ def test_of_its_own_intent_it_is_sure_once_all_creates_were_refused() -> None:
     assert log.of(*PLACE).none_can_land
 
 
+def test_a_namespace_that_is_being_deleted_is_told_apart_from_what_may_be_over_soon() -> None:
+    log = CreateLog(Clock(), unfenced)
+    log.begins(*PLACE)
+    refuse(log)
+    assert not log.of(*PLACE).namespace_ends
+    log.sends(*PLACE)
+    log.answered(*PLACE, refusal="it is being terminated", namespace_ends=True)
+    found = log.of(*PLACE)
+    assert (found.refusal, found.namespace_ends) == ("it is being terminated", True)
+
+
 def test_one_create_without_an_answer_leaves_it_unsure_whatever_comes_after() -> None:
     log = CreateLog(Clock(), unfenced)
     log.begins(*PLACE)

@@ -84,6 +84,13 @@ def test_after_the_jobs_patience_it_is_withdrawn_with_the_api_servers_own_words(
     assert found.change.attempt.outcome is Outcome.WITHDRAWN
 
 
+def test_where_the_namespace_is_being_deleted_it_is_withdrawn_at_once() -> None:
+    found = step(creates=Creates(QUOTA, none_can_land=True, namespace_ends=True), now=IN_TIME)
+    assert isinstance(found, way.TakeBack)
+    assert found.change.phase is Phase.BACKING_OFF
+    assert step(creates=Creates(QUOTA, namespace_ends=True), now=IN_TIME) == way.OccupyDriverName()
+
+
 def test_an_intent_is_taken_back_where_a_name_leads_elsewhere_than_its_lease() -> None:
     elsewhere = replace(LEASE, tables=("file:/lake/others",))
     found = step(lease=elsewhere, creates=Creates(none_can_land=True))
