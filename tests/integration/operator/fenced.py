@@ -24,17 +24,23 @@ _PATHS = {
 
 @dataclass(frozen=True)
 class Fenced:
-    """An installation called sluice in the namespace of a test, which watches that namespace."""
+    """An installation called sluice in the namespace of a test, which watches that namespace and those beside it."""
 
     helm: Helm
     objects: Objects
     kubeconfig: Path
     """Of the operator's account."""
+    beside: tuple[str, ...] = ()
+
+    @property
+    def watched(self) -> list[str]:
+        return [self.objects.namespace, *self.beside]
 
     @property
     def bodies(self) -> list[Json]:
+        watched = ",".join(self.watched)
         rendered = self.helm.rendered(
-            self.objects.namespace, f"watchNamespaces={{{self.objects.namespace}}}", release=RELEASE
+            self.objects.namespace, f"watchNamespaces={{{watched}}}", release=RELEASE
         )
         return [body for body in rendered if body["kind"] in _PATHS]
 
@@ -57,7 +63,7 @@ class Fenced:
                 self.objects.server.ask("PATCH", path, {"spec": spec}, content=MERGE)
 
     def operator(self, redis: RedisProcess, folder: Path, name: str = "operator") -> OperatorProcess:
-        config = configuration([self.objects.namespace], redis.url, admissionPolicy=True)
+        config = configuration(self.watched, redis.url, admissionPolicy=True)
         return OperatorProcess(self.kubeconfig, config, folder, name)
 
     @property
@@ -69,13 +75,17 @@ class Fenced:
 
 
 @contextmanager
-def fenced(helm: Helm, objects: Objects, admin: Path, folder: Path) -> Iterator[Fenced]:
-    """The policy itself is not installed yet."""
-    rules = rules_of(rights_of(RELEASE), objects.namespace, (objects.namespace,))
+def fenced(
+    helm: Helm, objects: Objects, admin: Path, folder: Path, *, beside: tuple[str, ...] = ()
+) -> Iterator[Fenced]:
+    """The policy itself is not installed yet. The account has its rights in the namespaces that are watched; where there are
+    others beside its own, in the whole cluster, as by the chart's default."""
+    watched = () if beside else (objects.namespace,)
+    rules = rules_of(rights_of(RELEASE), objects.namespace, watched)
     with account_with(admin, objects.namespace, RELEASE, rules) as content:
         file = folder / "operator-kubeconfig.yaml"
         file.write_text(yaml.safe_dump(content), encoding="utf-8")
-        made = Fenced(helm, objects, file)
+        made = Fenced(helm, objects, file, beside)
         try:
             yield made
         finally:

@@ -224,13 +224,21 @@ class Played:
     def patch_application(self, name: str, patch: Json) -> None:
         self._custom.patch_namespaced_custom_object(*SPARK, self.namespace, "sparkapplications", name, patch)
 
-    def application_is(self, name: str, state: str, error: str = "") -> None:
+    def application_is(self, name: str, state: str, error: str = "", *, driver: str | None = None) -> None:
+        """`driver`: the id of the driver that was found; what was said of one before stays."""
+        found = {"sparkApplicationId": driver} if driver is not None else {}
         self._custom.patch_namespaced_custom_object_status(
             *SPARK,
             self.namespace,
             "sparkapplications",
             name,
-            {"status": {"applicationState": {"state": state, "errorMessage": error}, "driverInfo": {}}},
+            {
+                "status": {
+                    "applicationState": {"state": state, "errorMessage": error},
+                    "driverInfo": {},
+                    **found,
+                }
+            },
         )
 
     def submitted(self, job: str) -> "Driver":
@@ -301,7 +309,7 @@ class Driver:
     def runs(self, since: str | None = None) -> None:
         self.cluster.bind(self.pod)
         self._container("Running", {"running": {"startedAt": since or _now()}})
-        self.cluster.application_is(self.application, "RUNNING")
+        self.cluster.application_is(self.application, "RUNNING", driver=f"spark-{self.application}")
 
     def ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
         self.container_ends(exit_code, message, reason=reason)
