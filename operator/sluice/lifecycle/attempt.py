@@ -77,7 +77,8 @@ class End:
 
 @dataclass(frozen=True)
 class Leave:
-    """Its job, its application or its namespace is being deleted: it is brought to its end like whatever is left of any job."""
+    """Its job, its application, its driver's pod or its namespace is being deleted: it is brought to its end like whatever is left
+    of any job."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,8 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     seen = evidence.seen
     if evidence.application_is_going:
         return End(seen, application_deleted=True) if _is_to_end(evidence, job.namespace) else Leave()
+    if _is_unborn(evidence):
+        return Leave()
     what = "its driver has ended" if seen.exit_code is not None else "it has no driver"
     message = (
         f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
@@ -186,6 +189,13 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     )
     ended = seen.ended_at or attempt.started_at or attempt.granted_at
     return Tell(change, max(0.0, SLOW_END_SECONDS - (now - ended).total_seconds()))
+
+
+def _is_unborn(evidence: Evidence) -> bool:
+    """Whether its driver's pod was deleted before it had a node. Its application would wait for that pod for ever, and a namespace
+    that is being deleted for both: it deletes pods first."""
+    is_going = evidence.pod is not None and "deletionTimestamp" in evidence.pod["metadata"]
+    return is_going and evidence.seen.exit_code is None
 
 
 def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Creates, now: datetime) -> Step:

@@ -247,6 +247,13 @@ def test_a_result_is_told_before_the_pod_that_has_it_must_go() -> None:
     assert step(application("SUBMITTED", **GONE), never, **GONE) == way.Leave()
 
 
+def test_an_application_whose_drivers_pod_was_deleted_before_it_had_a_node_is_not_waited_for() -> None:
+    """The Spark operator would say for ever that it is submitted, and nobody else deletes it."""
+    never = pod(**GONE)
+    never["spec"] = {}
+    assert step(application("SUBMITTED"), never) == way.Leave()
+
+
 def test_that_somebody_deleted_its_application_is_known_with_its_end() -> None:
     found = step(application("RUNNING", **GONE), pod(TERMINATED))
     assert isinstance(found, way.End)
