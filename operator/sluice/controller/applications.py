@@ -163,6 +163,22 @@ class Applications:
             if body is not None and not await self._drop_finalizer(resource, known, body):
                 return
 
+    async def note_death(self, one: Evidence) -> None:
+        """Notes somebody's word that the driver is dead on what is left of the attempt."""
+        said = {names.ANNOTATION_DRIVER_DEAD: one.application_name} | self._epochs.annotations
+        for resource, known, body in (
+            (APPLICATIONS, self._world.applications, one.application),
+            (PODS, self._world.pods, one.pod),
+        ):
+            if body is None:
+                continue
+            metadata = body["metadata"]
+            patch = {"metadata": {"uid": metadata["uid"], "annotations": said}}
+            try:
+                known.seen(await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch))
+            except NotFoundError:
+                known.gone(uid_of(body))
+
     async def delete(self, namespace: str, name: str) -> None:
         known = self._world.applications.get(namespace, name)
         if known is not None:

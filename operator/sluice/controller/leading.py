@@ -134,7 +134,9 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leftovers=leftovers,
         attempts=attempts,
         admitting=admitting,
-        revoking=Revoking(world=world, leases=leases, leadership=shared.leadership, events=events),
+        revoking=Revoking(
+            world=world, applications=applications, leases=leases, leadership=shared.leadership, events=events
+        ),
         guard=guard,
         tables=shared.tables,
         conditions=shared.conditions,

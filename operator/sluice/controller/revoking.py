@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sluice.api import names
+from sluice.controller.applications import Applications
 from sluice.controller.events import EventWriter
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.world import World
 from sluice.installations.revocation import Answer, Request
 from sluice.kube.client import ApiError
+from sluice.leases import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +24,7 @@ logger = logging.getLogger(__name__)
 @dataclass(kw_only=True)
 class Revoking:
     world: World
+    applications: Applications
     leases: LeaseTable
     leadership: Leadership
     events: EventWriter
@@ -61,6 +64,7 @@ class Revoking:
                 "end frees the lease; delete the job, or see its status"
             )
             return Answer(request.id, False, why)
+        await self._note_on_what_is_left(lease)
         await self.leases.revoke(lease)
         message = f"lease {lease.holder} of job {lease.job} on {', '.join(lease.tables)} was revoked by hand"
         logger.warning("%s", message)
@@ -71,3 +75,9 @@ class Revoking:
         if job is not None:
             await self.events.tell(job, "LeaseRevoked", message, warning=True)
         return Answer(request.id, True, message)
+
+    async def _note_on_what_is_left(self, lease: Lease) -> None:
+        """Objects whose lease is held without them may not be gone yet: for them, too, its driver is dead from now on."""
+        for one in self.world.evidence(lease.uid).by_application.values():
+            if one.number == lease.attempt:
+                await self.applications.note_death(one)

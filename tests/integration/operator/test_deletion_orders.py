@@ -164,9 +164,9 @@ class Stage:
         for story in self.stories:
             application, pod = seen.application(story), seen.pod(story)
             with _that_may_be_gone():
+                if application is not None and not _is_going(application):
+                    _follow_the_driver(story, application, pod, may_start=story.place not in seen.ending)
                 if pod is None:
-                    if application is not None and not _is_going(application):
-                        _heed_a_missing_driver(story, application, may_start=story.place not in seen.ending)
                     continue
                 if application is not None and _is_going(application) and not _is_going(pod):
                     story.cluster.objects.delete("pod", story.driver.pod)
@@ -391,21 +391,27 @@ def _command(stage: Stage, story: Story, seen: Seen) -> str:
 
 
 def _end_on_its_node(story: Story, pod: Json, *, may_end: bool) -> None:
-    has_ended = pod["status"]["phase"] in ("Succeeded", "Failed")
-    if not has_ended and may_end:
+    if not _has_ended(pod) and may_end:
         story.driver.container_ends(143)
-    if (has_ended or may_end) and pod["metadata"]["deletionGracePeriodSeconds"] != 0:
+    if (_has_ended(pod) or may_end) and pod["metadata"]["deletionGracePeriodSeconds"] != 0:
         story.cluster.delete_pod(story.driver.pod)
 
 
-def _heed_a_missing_driver(story: Story, application: Json, *, may_start: bool) -> None:
-    state = application.get("status", {}).get("applicationState", {}).get("state")
-    if state is None and not may_start:
+def _follow_the_driver(story: Story, application: Json, pod: Json | None, *, may_start: bool) -> None:
+    """What the Spark operator says of the driver of an application that isn't being deleted."""
+    said = application.get("status", {}).get("applicationState", {}).get("state")
+    if said in {"COMPLETED", "FAILED"} or (pod is not None and not _has_ended(pod)):
+        return
+    if pod is not None:
         story.cluster.application_is(
-            story.application, "FAILED", "failed to submit: its namespace is being terminated"
+            story.application, "COMPLETED" if pod["status"]["phase"] == "Succeeded" else "FAILED"
         )
-    elif state not in {None, "COMPLETED", "FAILED"}:
+    elif said is not None:
         story.cluster.application_is(story.application, "FAILED", "driver pod not found")
+    elif not may_start:
+        story.cluster.application_is(
+            story.application, "FAILED", "failed to submit: the namespace is being terminated"
+        )
 
 
 def _no_application_fits(api: client.ApiClient, namespace: str) -> None:
@@ -437,6 +443,10 @@ def _uid_of_job(application: Json) -> str:
 
 def _is_going(body: Json) -> bool:
     return "deletionTimestamp" in body["metadata"]
+
+
+def _has_ended(pod: Json) -> bool:
+    return pod["status"]["phase"] in {"Succeeded", "Failed"}
 
 
 def _is_marked(body: Json) -> bool:
