@@ -24,6 +24,8 @@ ANNOTATION_LEASE = f"{GROUP}/lease"
 ANNOTATION_PROGRESS = f"{GROUP}/progress"
 """On the driver's pod; the runner writes it."""
 ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
+ANNOTATION_CAME_BACK = f"{GROUP}/came-back"
+"""On an application that came back with an earlier state of the API server, and is being ended."""
 
 ANNOTATION_EPOCH = f"{GROUP}/epoch"
 ANNOTATION_CONDITIONS = f"{GROUP}/conditions"

@@ -10,6 +10,7 @@ from sluice.api.job_status import Attempt
 from sluice.api.tables import OptionFrom
 from sluice.controller.creates import CreateLog
 from sluice.controller.epoch_policy import EpochPolicy
+from sluice.controller.pauses import Pauses
 from sluice.controller.world import World
 from sluice.engines import ENGINE, AttemptRun, is_placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
@@ -33,6 +34,10 @@ TESTS_FAILED = 422
 """The code for a failed JSON patch: the object is not as it was seen."""
 CONFLICT = 409
 
+FIRST_PAUSE = 2.0
+LONGEST_PAUSE = 60.0
+"""Seconds between two questions whether a namespace is being deleted: what is lost may be so for days."""
+
 NO_ACCOUNT = "error looking up service account"
 """What the API server says of a pod whose account is not there."""
 
@@ -53,6 +58,8 @@ class Applications:
         self._kube = kube
         self._world = world
         self._epochs = epochs
+        self._asking: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        """Namespaces that were asked whether they are being deleted."""
         self.creates = CreateLog(time.monotonic, lambda: epochs.in_force)
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
@@ -128,11 +135,15 @@ class Applications:
 
     async def find_namespace_ending(self, namespace: str) -> bool:
         """Whether the namespace is being deleted, as the API server says of a pod that is not created."""
+        if not self._asking.is_due(namespace):
+            return False
+        self._asking.tries(namespace)
         try:
             await self._kube.create(PODS, namespace, self._placeholder(namespace, "tried", {}), only_try=True)
         except ApiError as error:
             if not error.says_namespace_ends:
                 return False  # whatever else it refuses: the objects stay where they are
+            self._asking.forget(namespace)
             self._world.namespace_ends(namespace)
             return True
         return False
@@ -162,6 +173,14 @@ class Applications:
         for resource, known, body in marked:
             if body is not None and not await self._drop_finalizer(resource, known, body):
                 return
+
+    async def note_return(self, application: Json) -> None:
+        """Notes that the application came back with an earlier state of the API server: it may have run."""
+        metadata = application["metadata"]
+        said = {names.ANNOTATION_CAME_BACK: "true"} | self._epochs.annotations
+        patch = {"metadata": {"uid": metadata["uid"], "annotations": said}}
+        noted = await self._kube.patch(APPLICATIONS, metadata["namespace"], metadata["name"], patch)
+        self._world.applications.seen(noted)
 
     async def note_death(self, one: Evidence) -> None:
         """Notes somebody's word that the driver is dead on what is left of the attempt."""

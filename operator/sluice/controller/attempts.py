@@ -67,11 +67,8 @@ class Attempts:
                 await self._create(job, attempt, lease)
             case way.TakeBack(change):
                 await self._take_back(job, attempt, change)
-            case way.Tell(_, seconds) if seconds > 0:
-                self.timers.within(seconds, job.uid)
-            case way.Tell(change):
-                await self.statuses.write(job, change)
-                await self._tell_what_is_beside(job, evidence)
+            case way.Tell():
+                await self._tell(job, evidence, step)
             case way.OccupyDriverName():
                 await self.applications.occupy_driver_name(
                     job.namespace, attempt.application, job.uid, attempt.number
@@ -79,8 +76,13 @@ class Attempts:
             case way.LookForDriver(otherwise):
                 if not await self.applications.find_driver(job.namespace, attempt.application):
                     await self._tell_once(job, otherwise)
-            case way.End(seen, deleted):
-                await self._end(job, attempt, seen, deleted=deleted)
+            case way.End():
+                await self._end(job, attempt, step)
+            case way.EndPod(pod):
+                logger.info(
+                    "%s: its driver has ended, and another container of its pod goes on: ending it", job.key
+                )
+                await self.applications.delete_pod(pod)
             case way.Leave():
                 await self.leftovers.retire(job.uid)
             case way.Mistrust(why):
@@ -108,6 +110,13 @@ class Attempts:
             logger.warning("%s: %s", job.key, change.message)
             await self.statuses.write(job, change)
         return change is not None
+
+    async def _tell(self, job: JobView, evidence: Evidence, step: way.Tell) -> None:
+        if step.seconds_until_worth_it > 0:
+            self.timers.within(step.seconds_until_worth_it, job.uid)
+            return
+        await self.statuses.write(job, step.change)
+        await self._tell_what_is_beside(job, evidence)
 
     async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:
         """Tells once what stands beside the attempt: `job` is as it was before its status named them."""
@@ -140,9 +149,9 @@ class Attempts:
         if change.phase is Phase.BACKING_OFF:
             await self.events.tell(job, change.reason, change.message, warning=True)
 
-    async def _end(self, job: JobView, attempt: Attempt, seen: Observation, *, deleted: bool) -> None:
-        logs = None
-        if must_ask_logs(job, seen, deleted=deleted):
+    async def _end(self, job: JobView, attempt: Attempt, end: way.End) -> None:
+        seen, deleted, logs = end.seen, end.application_deleted, None
+        if must_ask_logs(job, seen, came_back=end.came_back):
             logs = self.logs.ask(job, attempt)
             if logs is None:
                 return

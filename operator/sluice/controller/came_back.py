@@ -5,12 +5,12 @@ anybody: so they are deleted before the lease table is rebuilt, while whoever co
 """
 
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 
 from sluice.controller.applications import Applications
 from sluice.controller.world import World
-from sluice.kube.client import NotFoundError
-from sluice.leases.former import Former
+from sluice.kube.client import ApiError, NotFoundError
 from sluice.lifecycle.evidence import PROVED, Evidence, words
 
 logger = logging.getLogger(__name__)
@@ -21,25 +21,47 @@ class CameBack:
         self._world = world
         self._applications = applications
 
-    async def end(self, former: Former) -> None:
-        """Ends whatever isn't ended and has no lease in Redis, which remembers what came after the earlier state. It holds its
-        leases until that is done, like everything that may write."""
+    async def end(self, known: Collection[str]) -> set[str]:
+        """Ends whatever isn't ended and has no lease. `known`: the holders of all leases since the earlier state. Returns the
+        holders that are being ended: they get no lease again, so that they are told apart should the API server go back once
+        more, and count as what may write without one until they have ended."""
+        ended = set()
         for uid in self._world.awake_uids():
             for one in self._world.evidence(uid).by_application.values():
-                has_lease = f"{uid}/{one.number}" in former.values
-                if one.holds and not has_lease and one.seen.stage not in PROVED:
-                    await self._end(one)
+                holder = f"{uid}/{one.number}"
+                if (
+                    one.holds
+                    and holder not in known
+                    and one.seen.stage not in PROVED
+                    and await self._end(one)
+                ):
+                    ended.add(holder)
+        return ended
 
-    async def _end(self, one: Evidence) -> None:
+    async def _end(self, one: Evidence) -> bool:
+        """Returns whether it is being ended. What cannot be deleted holds its tables, and stops nobody else."""
+        body = one.application or one.pod
+        if body is None:
+            return False  # an intent alone
+        what = f"{words(body)} came back with the API server's earlier state, and its lease had been released"
+        try:
+            await self._delete(one)
+        except ApiError as error:
+            if not error.is_definite:
+                raise
+            logger.error(
+                "%s: it cannot be deleted (%s): delete it before the Spark operator runs", what, error
+            )
+            return False
+        logger.warning("%s: it is deleted, with its driver's pod", what)
+        return True
+
+    async def _delete(self, one: Evidence) -> None:
         application, pod = one.application, one.pod
         if application is not None and not one.application_is_going:
             metadata = application["metadata"]
-            logger.warning(
-                "%s came back with the API server's earlier state, and Redis had released its lease: it is deleted, with its "
-                "driver's pod",
-                words(application),
-            )
             with suppress(NotFoundError):  # somebody else was quicker
+                await self._applications.note_return(application)
                 await self._applications.delete(metadata["namespace"], metadata["name"])
         if pod is not None and "deletionTimestamp" not in pod["metadata"]:
             with suppress(NotFoundError):

@@ -158,7 +158,9 @@ class LeaseTable:
         """Whether it is time to verify the table, or to try that again."""
         if not self._trying.is_due(_ALL):
             return False
-        return not self.is_sure or time.monotonic() - self._checked_at >= CHECK_SECONDS
+        if not self.is_sure or self.unexplained.tells_an_end:
+            return True
+        return time.monotonic() - self._checked_at >= CHECK_SECONDS
 
     @property
     def seconds_left(self) -> float:
@@ -338,7 +340,9 @@ class LeaseTable:
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()
         if self._remembers_more(former):
-            await self._came_back.end(former)
+            known = {*former.values, *(lease.holder for lease in self._store.held)}
+            ended = await self._came_back.end(known)
+            grants = [grant for grant in grants if grant.lease.holder not in ended]
         self._remembered = {}
         for lease in former.hints:
             self._remembered.setdefault(lease.uid, []).append(lease)

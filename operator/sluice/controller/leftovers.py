@@ -132,18 +132,20 @@ class Leftovers:
                 await self._applications.occupy_driver_name(namespace, one.application_name, uid, one.number)
             case deletion.FreeDriverName(pod):
                 await self._applications.free_driver_name(pod)
-            case deletion.Bury(why):
-                await self._bury(uid, one, why)
-            case deletion.Hold(message):
+            case deletion.Bury() | deletion.Hold() as step:
                 if not await self._applications.find_driver(namespace, one.application_name):
-                    self._tell_once(uid, f"{namespace}/{one.application_name}: {message}")
+                    await self._hold(uid, one, f"{namespace}/{one.application_name}", step)
             case deletion.Wait():
                 pass
 
-    async def _bury(self, uid: str, one: Evidence, why: str) -> None:
-        """Its finalizers would keep the namespace from going for as long as nobody knows whether its driver is dead."""
+    async def _hold(self, uid: str, one: Evidence, who: str, step: deletion.Bury | deletion.Hold) -> None:
+        """Holds the lease of a driver that may run. Its finalizers would keep a namespace that is being deleted from going."""
         lease = self._leases.lease_of(uid, one.number)
-        if lease is not None and await self._leases.bury(lease, why):
+        if isinstance(step, deletion.Hold):
+            self._tell_once(uid, f"{who}: {step.message}")
+        elif lease is None:
+            self._tell_once(uid, f"{who}: {step.otherwise}")
+        elif await self._leases.bury(lease, step.why):
             await self._applications.let_go(one)
 
     def _tell_once(self, uid: str, message: str) -> None:

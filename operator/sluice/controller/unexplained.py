@@ -13,7 +13,7 @@ from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.conditions import Conditions
 from sluice.controller.relist import Relist
 from sluice.controller.world import World
-from sluice.installations.unexplained import UnexplainedLeases, in_words
+from sluice.installations.unexplained import Record, UnexplainedLeases, in_words
 from sluice.leases import Grant, Lease
 from sluice.leases.former import Former
 from sluice.lifecycle import holding
@@ -40,8 +40,8 @@ class Unexplained:
         self._conditions = conditions
         self._revoke_command = revoke_command
         self._held: dict[str, Grant] = {}
-        self._buried: set[str] = set()
-        """Holders whose objects are about to go: that they are still there explains nothing."""
+        self._tombstones: set[str] = set()
+        """The holders among them whose objects had to go: what is still left of them explains nothing."""
         self._writing = asyncio.Lock()
 
     def __contains__(self, lease: Lease) -> bool:
@@ -63,12 +63,14 @@ class Unexplained:
         what came after, and another cluster's never knew (`doubt`). Nor is anything told of a namespace that is watched no
         longer. Intents that came back alone are among them: they may have been carried out since."""
         async with self._writing:
-            known = {grant.lease.holder: grant for grant in await self._records.read()}
+            records = await self._records.read()
+            known = {record.grant.lease.holder: record.grant for record in records}
+            self._tombstones = {record.grant.lease.holder for record in records if record.is_tombstone}
             known |= self._out_of_sight(former)
             if doubt is not None:
                 known |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
             found = self._left(known.values())
-            await self._records.write(found)
+            await self._write(found)
         if doubt is not None:
             logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
         for grant in found:
@@ -84,24 +86,32 @@ class Unexplained:
     def hold(self, found: Iterable[Grant]) -> None:
         """Holds these, and no others, from now on: Redis has them."""
         self._held = {grant.lease.holder: grant for grant in found}
-        self._buried.intersection_update(self._held)
+        self._tombstones.intersection_update(self._held)
+
+    @property
+    def tells_an_end(self) -> bool:
+        """Whether the end of a driver is proved that has left a tombstone. What tells it may be gone a moment later."""
+        buried = [self._held[holder] for holder in self._tombstones if holder in self._held]
+        return len(self._left(buried)) < len(buried)
 
     async def review(self) -> None:
-        """Drops records that an object explains by now."""
+        """Drops records that an object explains by now. A worker that writes meanwhile holds up nobody: it is done later then."""
+        if self._writing.locked() or len(self._left(self._held.values())) == len(self._held):
+            return
         async with self._writing:
             left = self._left(self._held.values())
-            if len(left) < len(self._held):
-                await self._records.write(left)
-                self.hold(left)
+            await self._write(left)
+            self.hold(left)
 
     async def bury(self, grant: Grant, why: str) -> None:
         """Leaves a tombstone before the objects of this grant go."""
         async with self._writing:
-            self._buried.add(grant.lease.holder)
-            if grant.lease.holder in self._held:
+            holder = grant.lease.holder
+            if holder in self._tombstones and holder in self._held:
                 return
-            await self._records.write([*self._held.values(), grant])
-            self._held[grant.lease.holder] = grant
+            self._tombstones.add(holder)
+            await self._write([*(one for other, one in self._held.items() if other != holder), grant])
+            self._held[holder] = grant
         logger.warning(
             "lease %s of job %s on %s: %s: it is held without them; once no driver of it runs, say so: %s",
             grant.lease.holder,
@@ -115,10 +125,15 @@ class Unexplained:
     async def forget(self, lease: Lease) -> None:
         """Forgets one because somebody who knows says that no driver of it runs."""
         async with self._writing:
-            await self._records.write(grant for holder, grant in self._held.items() if holder != lease.holder)
+            await self._write([grant for holder, grant in self._held.items() if holder != lease.holder])
             del self._held[lease.holder]
-            self._buried.discard(lease.holder)
+            self._tombstones.discard(lease.holder)
         self.tell()
+
+    async def _write(self, grants: Iterable[Grant]) -> None:
+        await self._records.write(
+            Record(grant, is_tombstone=grant.lease.holder in self._tombstones) for grant in grants
+        )
 
     def tell(self) -> None:
         if self._held:
@@ -129,7 +144,7 @@ class Unexplained:
     def _left(self, known: Iterable[Grant]) -> list[Grant]:
         grants = list(known)
         evidence = {grant.lease.uid: self._world.evidence(grant.lease.uid) for grant in grants}
-        return holding.unexplained(grants, evidence, buried=self._buried)
+        return holding.unexplained(grants, evidence, tombstones=self._tombstones)
 
     def _out_of_sight(self, former: Former) -> dict[str, Grant]:
         """The leases, by holder, of jobs in namespaces that were watched when they were granted, and are not now."""

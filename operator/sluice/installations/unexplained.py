@@ -3,6 +3,7 @@ until they are explained or revoked."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from sluice.api import names
 from sluice.kube.client import Kube
@@ -12,25 +13,32 @@ from sluice.leases.model import Epochs, Grant, Lease
 MOST_IN_WORDS = 5
 
 
+@dataclass(frozen=True)
+class Record:
+    grant: Grant
+    is_tombstone: bool = False
+    """Whether its objects had to go though nothing proved that its driver is dead: what is still left of them explains nothing."""
+
+
 class UnexplainedLeases:
     def __init__(self, kube: Kube, namespace: str, deployment: str) -> None:
         self._map = ConfigMap(kube, namespace, names.unexplained_leases(deployment))
 
-    async def read(self) -> list[Grant]:
+    async def read(self) -> list[Record]:
         """Reads them; raises ValueError if one of them can't be read."""
-        return [self._grant(key, text) for key, text in (await self._map.read()).data.items()]
+        return [self._record(key, text) for key, text in (await self._map.read()).data.items()]
 
-    async def write(self, grants: Iterable[Grant]) -> None:
+    async def write(self, records: Iterable[Record]) -> None:
         """Writes all of them in place of those that were there. Fails with ConflictError if somebody else writes meanwhile."""
-        wanted = {grant.lease.holder.replace("/", "."): _text(grant) for grant in grants}
+        wanted = {one.grant.lease.holder.replace("/", "."): _text(one) for one in records}
         read = await self._map.read()
         if read.data != wanted:
             await self._map.write(read, wanted)
 
-    def _grant(self, key: str, text: str) -> Grant:
+    def _record(self, key: str, text: str) -> Record:
         try:
             fields = json.loads(text)
-            token = fields["token"]
+            token, is_tombstone = fields["token"], fields.get("tombstone", False)
             grant = Grant(Lease.from_json(fields["lease"]), token)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise ValueError(
@@ -39,7 +47,9 @@ class UnexplainedLeases:
             ) from error
         if type(token) is not int or not Epochs.is_token(token):
             raise ValueError(f"{self._map}: {key}: its token {token!r} is not one that an operator gives")
-        return grant
+        if type(is_tombstone) is not bool:
+            raise ValueError(f"{self._map}: {key}: tombstone is {is_tombstone!r}, which no operator writes")
+        return Record(grant, is_tombstone)
 
 
 def in_words(leases: Sequence[Lease], revoke_command: Callable[[str], str]) -> str:
@@ -56,5 +66,6 @@ def in_words(leases: Sequence[Lease], revoke_command: Callable[[str], str]) -> s
     )
 
 
-def _text(grant: Grant) -> str:
-    return json.dumps({"lease": grant.lease.to_json(), "token": grant.token})
+def _text(record: Record) -> str:
+    fields = {"lease": record.grant.lease.to_json(), "token": record.grant.token}
+    return json.dumps(fields | ({"tombstone": True} if record.is_tombstone else {}))

@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import assert_never
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Phase
 from sluice.engines import ENGINE, Observation, Stage
 from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
-from sluice.lifecycle.deletion import FreeDriverName, LetGo, leaving
+from sluice.lifecycle.deletion import FreeDriverName, LetGo, OccupyName, leaving
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
@@ -73,6 +74,15 @@ class End:
     seen: Observation
     application_deleted: bool = False
     """Whether somebody deleted it while it ran."""
+    came_back: bool = False
+    """Whether it came back with an earlier state of the API server, so that it may have run."""
+
+
+@dataclass(frozen=True)
+class EndPod:
+    """Delete the pod of the driver that has ended: as long as another container of it goes on, its Spark operator doesn't see that."""
+
+    pod: Json
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class Mistrust:
     why: str
 
 
-Step = Create | TakeBack | Tell | OccupyDriverName | LookForDriver | End | Leave | Wait | Mistrust
+Step = Create | TakeBack | Tell | OccupyDriverName | LookForDriver | End | EndPod | Leave | Wait | Mistrust
 
 
 @dataclass(frozen=True)
@@ -122,8 +132,8 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         case Stage.NEVER_STARTS if evidence.application is None and attempt.message is not None:
             step = TakeBack(withdrawal.given_up(job, attempt, attempt.message, now))
         case Stage.ENDED | Stage.NEVER_STARTS:
-            step = End(seen, evidence.application_is_going)
-        case _ if cover.is_sure and cover.lease is None:
+            step = _end(evidence)
+        case _ if cover.is_sure and cover.lease is None and not evidence.application_is_going:
             step = Mistrust(f"no lease covers {attempt.application}, which may run")
         case Stage.NOT_OVER:
             step = _before_another_driver(job, attempt, evidence, now)
@@ -157,7 +167,11 @@ def unexplained(lease: Lease, revoke_command: str) -> str:
 def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datetime) -> Step:
     if evidence.seen.stage is Stage.NOT_CREATED:
         return TakeBack(withdrawn(attempt, "its job was deleted", now))
-    return End(evidence.seen) if _is_to_end(evidence, namespace) else Leave()
+    return _end(evidence) if _is_to_end(evidence, namespace) else Leave()
+
+
+def _end(evidence: Evidence) -> End:
+    return End(evidence.seen, evidence.was_deleted_while_it_ran, evidence.came_back)
 
 
 def _is_to_end(evidence: Evidence, namespace: str) -> bool:
@@ -165,8 +179,8 @@ def _is_to_end(evidence: Evidence, namespace: str) -> bool:
     match leaving(evidence, namespace):
         case LetGo():
             return True
-        case FreeDriverName():
-            return evidence.seen.exit_code is not None
+        case FreeDriverName() | OccupyName() if evidence.seen.stage is Stage.NOT_OVER:
+            return evidence.seen.exit_code is not None or evidence.declared_dead
         case _:
             return False
 
@@ -175,9 +189,13 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     """Its outcome is told once its application starts no other driver; or before its driver's pod must go, which has the result."""
     seen = evidence.seen
     if evidence.application_is_going:
-        return End(seen, application_deleted=True) if _is_to_end(evidence, job.namespace) else Leave()
+        return _end(evidence) if _is_to_end(evidence, job.namespace) else Leave()
     if _is_unborn(evidence):
         return Leave()
+    ended = seen.ended_at or attempt.started_at or attempt.granted_at
+    patience = max(0.0, SLOW_END_SECONDS - (now - ended).total_seconds())
+    if patience == 0 and (step := _without_patience(evidence)) is not None:
+        return step
     what = "its driver has ended" if seen.exit_code is not None else "it has no driver"
     message = (
         f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
@@ -187,8 +205,18 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     change = StatusChange(
         Phase.ENDING, "ApplicationNotOver", message, attempt=with_driver(job, attempt, seen)
     )
-    ended = seen.ended_at or attempt.started_at or attempt.granted_at
-    return Tell(change, max(0.0, SLOW_END_SECONDS - (now - ended).total_seconds()))
+    return Tell(change, patience)
+
+
+def _without_patience(evidence: Evidence) -> Step | None:
+    """What may make a Spark operator see that the driver has ended. One that waits for the pod to go, because its application was
+    suspended or edited, would wait for ever: our finalizer waits for the application."""
+    pod = evidence.pod
+    if pod is None or evidence.seen.exit_code is None:
+        return None
+    if "deletionTimestamp" in pod["metadata"]:
+        return Leave()
+    return None if pod["status"].get("phase") in ("Succeeded", "Failed") else EndPod(pod)
 
 
 def _is_unborn(evidence: Evidence) -> bool:

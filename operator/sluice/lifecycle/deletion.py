@@ -9,7 +9,7 @@ from typing import TypeGuard, assert_never
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome
-from sluice.engines import ENGINE, Stage
+from sluice.engines import Stage
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
 
 
@@ -52,6 +52,8 @@ class Bury:
     """Leave a tombstone that holds its lease, and let its objects go: they must, and nothing proves that its driver is dead."""
 
     why: str
+    otherwise: str
+    """What to say where it has no lease that could be held without them."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,18 @@ def leaving(evidence: Evidence, namespace: str) -> LeavingStep:
         case Stage.STARTING | Stage.RUNNING | Stage.NO_DRIVER | Stage.LOST if _is_there(evidence.pod):
             step = DeletePod(evidence.pod)
         case Stage.LOST if evidence.namespace_ends:
-            step = Bury(f"{evidence.how_lost}, and its namespace is being deleted")
+            why = f"{evidence.how_lost}, and its namespace is being deleted"
+            step = Bury(why, f"{why}; {_how_to_say_it(evidence, namespace)}")
         case Stage.LOST:
             step = Hold(f"{evidence.how_lost}; {_how_to_say_it(evidence, namespace)}")
         case Stage.NO_DRIVER:
             step = OccupyName()
         case Stage.STARTING if evidence.pod is None and _is_there(evidence.application):
             step = DeleteApplication()
+        case Stage.STARTING if evidence.namespace_ends and evidence.pod is not None:
+            step = Hold(
+                f"its driver's node has not said what became of it; {_how_to_say_it(evidence, namespace)}"
+            )
         case Stage.STARTING | Stage.RUNNING | Stage.NOT_CREATED:
             step = Wait()
         case _:
@@ -95,19 +102,15 @@ def _before_another_driver(evidence: Evidence) -> LeavingStep:
     """Keeps an application whose driver has ended from starting another one: as long as its pod is there, none can."""
     if _is_there(evidence.application):
         return DeleteApplication()
-    return FreeDriverName(evidence.pod) if evidence.pod is not None else Wait()
+    return FreeDriverName(evidence.pod) if evidence.pod is not None else OccupyName()
 
 
 def _after_its_driver(evidence: Evidence) -> LeavingStep:
     """The same once that pod is gone, or somebody's word tells its end: an application that knows of its driver has nothing
     under way that would start another one."""
-    application = evidence.application
-    if application is None or evidence.namespace_ends:
+    if evidence.namespace_ends or not evidence.may_start_a_driver:
         return LetGo()
-    progress = ENGINE.progress(application)
-    if progress.has_ended or progress.driver_was_seen:
-        return LetGo()
-    return DeleteApplication() if _is_there(application) else OccupyName()
+    return DeleteApplication() if _is_there(evidence.application) else OccupyName()
 
 
 def _was_proved(evidence: Evidence) -> bool:

@@ -6,6 +6,7 @@ belongs to an attempt when its record says so, as it was written in its create b
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 
 from sluice.api import names
@@ -49,8 +50,9 @@ class Evidence:
 
     @cached_property
     def seen(self) -> Observation:
-        started = self.intent is not None and self.intent.started_at is not None
-        seen = observe(ENGINE, self.application, self.pod, driver_seen=started)
+        intent = self.intent
+        was_there = intent is not None and (intent.started_at is not None or intent.driver is not None)
+        seen = observe(ENGINE, self.application, self.pod, driver_seen=was_there)
         if self._is_another_pod and not self.declared_dead:
             detail = (
                 "the driver that was seen running is gone, and its end was not seen: another pod bears its name now "
@@ -58,19 +60,33 @@ class Evidence:
             )
             return replace(seen, stage=Stage.LOST, detail=detail)
         if self._is_dead_by_word(seen):
-            return replace(seen, stage=Stage.ENDED, detail=f"{seen.detail}; somebody declared it dead")
+            stage = Stage.NOT_OVER if self.may_start_a_driver else Stage.ENDED
+            seen = replace(seen, stage=stage, detail=f"{seen.detail}; somebody declared it dead")
         if seen.stage is Stage.NO_DRIVER and self.namespace_ends:
             return Observation(Stage.NEVER_STARTS, detail="its namespace is being deleted")
         if seen.stage is Stage.NOT_OVER and self.namespace_ends:
-            return replace(seen, stage=Stage.NEVER_STARTS if seen.exit_code is None else Stage.ENDED)
+            has_ended = seen.exit_code is not None or self.declared_dead
+            return replace(seen, stage=Stage.ENDED if has_ended else Stage.NEVER_STARTS)
         return seen
+
+    @property
+    def may_start_a_driver(self) -> bool:
+        """Whether its application may be about to start a driver, whatever became of another one: one that has ended won't, nor
+        one that knows of its driver."""
+        if self.application is None:
+            return False
+        progress = ENGINE.progress(self.application)
+        return not progress.has_ended and not progress.driver_was_seen
 
     def _is_dead_by_word(self, seen: Observation) -> bool:
         """Whether somebody has declared dead what is lost. A silent node may be heard of again, and the word may be an old one: it
         counts once the pod is being deleted, because the node ends it then should it come back."""
-        if seen.stage is not Stage.LOST or not self.declared_dead:
+        if not self.declared_dead:
             return False
-        return not seen.is_silent or (self.pod is not None and "deletionTimestamp" in self.pod["metadata"])
+        is_going = self.pod is not None and "deletionTimestamp" in self.pod["metadata"]
+        if seen.stage is Stage.STARTING:  # its node may have fallen silent before it told of the container
+            return is_going
+        return seen.stage is Stage.LOST and (is_going or not seen.is_silent)
 
     @property
     def how_lost(self) -> str:
@@ -109,6 +125,19 @@ class Evidence:
         return is_going and not self.namespace_ends and self.seen.stage in (Stage.LOST, Stage.NOT_OVER)
 
     @property
+    def was_deleted_while_it_ran(self) -> bool:
+        """Whether somebody deleted its application before its driver ended."""
+        if self.application is None or not self.application_is_going:
+            return False
+        deleted = datetime.fromisoformat(self.application["metadata"]["deletionTimestamp"])
+        return self.seen.ended_at is None or deleted <= self.seen.ended_at
+
+    @property
+    def came_back(self) -> bool:
+        """Whether it came back with an earlier state of the API server, after its lease had been released."""
+        return self.application is not None and names.ANNOTATION_CAME_BACK in annotations_of(self.application)
+
+    @property
     def is_marked(self) -> bool:
         """Whether an object of it carries our finalizer, which goes when its end is proved."""
         return any(is_marked(body) for body in (self.application, self.pod) if body is not None)
@@ -121,7 +150,10 @@ class Evidence:
             return True
         if self.pod is not None:
             seen = observe(ENGINE, None, self.pod, driver_seen=True)
-            return seen.stage not in PROVED and not self._is_dead_by_word(seen)
+            if seen.stage not in PROVED and not self._is_dead_by_word(seen):
+                return True
+        if self.seen.stage is Stage.NOT_OVER:
+            return self.may_start_a_driver
         return self.application is not None and self.seen.stage is Stage.STARTING
 
 

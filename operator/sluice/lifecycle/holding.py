@@ -15,6 +15,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt
 from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
+from sluice.engines import Stage
 from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
 from sluice.footprint.run_keys import run_named
 from sluice.footprint.sources import Sources, together
@@ -82,34 +83,36 @@ def unleased(jobs: Jobs, evidence: AllEvidence, leased: Collection[str]) -> list
 
 
 def unexplained(
-    known: Iterable[Grant], evidence: AllEvidence, *, buried: Collection[str] = ()
+    known: Iterable[Grant], evidence: AllEvidence, *, tombstones: Collection[str] = ()
 ) -> list[Grant]:
     """Returns the granted leases of which no object shows that they are held, nor that they are over. An API server that went
     back to an earlier state doesn't know of drivers that began later; and an intent without an application may have had one.
-    `buried`: holders whose objects are about to go, so that only their end explains anything."""
-    return [
-        grant
-        for grant in known
-        if not _is_explained(grant, evidence.get(grant.lease.uid), stays=grant.lease.holder not in buried)
-    ]
+    `tombstones`: holders whose objects go though nothing proves their end, so that nothing but that end explains anything."""
+    return [grant for grant in known if not _is_explained(grant, evidence.get(grant.lease.uid), tombstones)]
 
 
-def _is_explained(grant: Grant, of_job: JobEvidence | None, *, stays: bool) -> bool:
+def _is_explained(grant: Grant, of_job: JobEvidence | None, tombstones: Collection[str]) -> bool:
     if of_job is None:
         return False
+    is_tombstone = grant.lease.holder in tombstones
     witnesses = [one for one in of_job.by_application.values() if one.number == grant.lease.attempt]
-    return any(_explains(one, grant, stays=stays) for one in witnesses)
+    return any(_tells_its_end(one, grant) or (not is_tombstone and _explains(one)) for one in witnesses)
 
 
-def _explains(one: Evidence, grant: Grant, *, stays: bool) -> bool:
+def _tells_its_end(one: Evidence, grant: Grant) -> bool:
+    """Whether it tells the end of the grant's own driver: as its pod shows it, or as its job's status says. That no driver starts
+    any more tells nothing of one that was there."""
+    if one.seen.stage is Stage.ENDED and one.seen.exit_code is not None:
+        return True
+    intent = one.intent
+    return intent is not None and intent.outcome is not None and intent.token == grant.token
+
+
+def _explains(one: Evidence) -> bool:
     """Whether it tells how the lease stands. What bears our finalizer stays until its end is proved; anything else may go before
     that, and only an end that it proves now counts."""
-    if one.is_marked and stays:
-        return True
-    if one.application is not None or one.pod is not None:
-        return one.seen.stage in PROVED
-    ended = one.intent is not None and one.intent.outcome is not None
-    return ended and one.intent is not None and one.intent.token == grant.token
+    is_there = one.application is not None or one.pod is not None
+    return one.is_marked or (is_there and one.seen.stage in PROVED)
 
 
 def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> list[Frozen]:

@@ -38,10 +38,10 @@ class LogsSay:
         return "it had committed nothing, according to the tables' logs"
 
 
-def must_ask_logs(job: JobView, seen: Observation, *, deleted: bool) -> bool:
-    """Whether the driver's end doesn't tell by itself what the attempt committed. An application that came back with an earlier
-    state of the API server, and was deleted for that, may have had a driver of which nothing else tells."""
-    if seen.stage is Stage.NEVER_STARTS and not deleted:
+def must_ask_logs(job: JobView, seen: Observation, *, came_back: bool = False) -> bool:
+    """Whether the driver's end doesn't tell by itself what the attempt committed. `came_back`: its application came back with an
+    earlier state of the API server, so that it may have had a driver of which nothing else tells."""
+    if seen.stage is Stage.NEVER_STARTS and not came_back:
         return False
     result = parse(seen.message)
     return result.commits_left_out if result is not None else job.spec.application is None
@@ -70,8 +70,11 @@ def closed(
     """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
     `deleted`: somebody deleted its application, and so its driver."""
     ended = seen.ended_at or now
-    if seen.stage is Stage.NEVER_STARTS and logs is not None and logs.commits:
-        had_run = f"no driver of it is there, but it had run: {logs}. Look at the table before you create the job again"
+    if seen.stage is Stage.NEVER_STARTS and logs is not None and (logs.commits or logs.unread):
+        had_run = (
+            f"no driver of it is there, but it may have run, because it came back with the API server's earlier state: {logs}. "
+            "Look at the table before you create the job again"
+        )
         return _closed(attempt, ended, Outcome.UNKNOWN, had_run).model_copy(
             update={"commits": logs.commits[:MAX_COMMITS]}
         )

@@ -90,10 +90,10 @@ class _Asked:
         applications = await self._all(kube, namespaces, _APPLICATIONS)
         pods = await self._all(kube, namespaces, _DRIVERS)
         try:
-            unexplained = await UnexplainedLeases(kube, self.at.namespace, self.at.deployment).read()
+            records = await UnexplainedLeases(kube, self.at.namespace, self.at.deployment).read()
         except ValueError as error:
             raise OnlineError(str(error)) from error
-        return Objects(jobs, applications, pods, unexplained)
+        return Objects(jobs, applications, pods, [record.grant for record in records])
 
     async def _namespaces(self, kube: Kube) -> Sequence[str | None]:
         """Those that the installation watches, as it is configured or claims: another installation's leases are not its own."""

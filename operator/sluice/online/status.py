@@ -141,10 +141,10 @@ def told(
 
 async def _unexplained(kube: Kube, at: Installation) -> tuple[list[Lease], str | None]:
     try:
-        grants = await UnexplainedLeases(kube, at.namespace, at.deployment).read()
+        records = await UnexplainedLeases(kube, at.namespace, at.deployment).read()
     except ValueError as error:
         return [], str(error)
-    return [grant.lease for grant in grants], None
+    return [record.grant.lease for record in records], None
 
 
 def _problems_of_leader(leader: str | None, silent_for: float | None) -> Iterator[str]:

@@ -104,12 +104,10 @@ async def _needed_for(kube: Kube, at: Installation) -> str:
     if why := why_needed(at, held, await Register(kube).claims()):
         return why
     try:
-        unexplained = [
-            grant.lease for grant in await UnexplainedLeases(kube, at.namespace, at.deployment).read()
-        ]
+        records = await UnexplainedLeases(kube, at.namespace, at.deployment).read()
     except ValueError as error:
         return str(error)
-    return in_words(unexplained, at.revoke_command) if unexplained else ""
+    return in_words([record.grant.lease for record in records], at.revoke_command) if records else ""
 
 
 async def _delete(kube: Kube, resource: Resource, at: Installation, name: str) -> None:

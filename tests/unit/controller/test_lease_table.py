@@ -1,5 +1,6 @@
 """The lease table goes on for all whatever one job does to it. Redis and the API server are played."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,11 +25,13 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.unexplained import Unexplained
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
+from sluice.installations.unexplained import Record
 from sluice.kube.client import ApiError
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, OtherInstallationError, Reach
 from sluice.leases.endpoint import Endpoint
 from sluice.leases.fitness import UnfitError
 from sluice.leases.former import Former
+from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
@@ -111,13 +114,17 @@ class Written:
     """Stands in for the ConfigMap with leases that nothing explains."""
 
     def __init__(self) -> None:
-        self.grants: list[Grant] = []
+        self.records: list[Record] = []
 
-    async def read(self) -> list[Grant]:
-        return self.grants
+    @property
+    def grants(self) -> list[Grant]:
+        return [record.grant for record in self.records]
 
-    async def write(self, grants: Iterable[Grant]) -> None:
-        self.grants = list(grants)
+    async def read(self) -> list[Record]:
+        return self.records
+
+    async def write(self, records: Iterable[Record]) -> None:
+        self.records = list(records)
 
 
 class Api:
@@ -134,6 +141,10 @@ class Api:
         self.refused: set[str] = set()
         self.beat, self.went_back, self.counts = 0, False, False
         self.deleted: list[str] = []
+        self.noted: list[str] = []
+
+    async def note_return(self, application: Any) -> None:
+        self.noted.append(application["metadata"]["name"])
 
     async def delete(self, namespace: str, name: str) -> None:
         self.deleted.append(f"{namespace}/{name}")
@@ -513,7 +524,7 @@ HELD_BY_REDIS = {A.holder: LEFT.values[A.holder]}
 async def test_an_application_that_came_back_after_its_lease_was_released_is_ended_before_the_rebuild(
     clock: Clock, values: dict[str, str], epoch: int, ended: list[str]
 ) -> None:
-    """What may write holds its leases until it has ended."""
+    """It gets no lease again, and counts without one until it has ended."""
     store, api = Store(), Api()
     world, table = await built(store, api)
     world.applications.seen(application("RUNNING", lease=A))
@@ -530,8 +541,9 @@ async def test_an_application_that_came_back_after_its_lease_was_released_is_end
     table.mistrust(ValueError("it went back"))
     await turn(table)
     assert is_sure(table)
-    assert [lease.holder for lease in table.held] == [A.holder]
+    assert [lease.holder for lease in table.held] == ([] if ended else [A.holder])
     assert table.unexplained.leases == []
+    assert api.noted == (["a-1"] if ended else [])
 
 
 async def test_what_came_back_with_a_proof_of_its_end_is_let_go_like_any_other(clock: Clock) -> None:
@@ -734,3 +746,178 @@ async def test_how_far_a_holder_reaches_is_believed_of_its_very_grant(
     await table.make_sure()
     assert [one.holder for one in table.held] == ["uid-a/1"]
     assert table.reach_of(A) == known
+
+
+GOING: dict[str, Any] = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+COLLECTED: dict[str, Any] = {"phase": "Failed", "reason": "NodeLost"}
+"""What the collector of pods writes of one whose node is gone."""
+
+
+async def lost_in_a_namespace_that_ends(
+    store: Store, written: Written, state: str
+) -> tuple[World, LeaseTable]:
+    """A driver that was seen running on a node that is gone. Its job goes first in such a namespace."""
+    world, table = await built(store, Api(), written)
+    world.job_gone(A.uid)
+    await table.grant(A, REACH)
+    table.settled(A.uid)
+    world.applications.seen(application(state, lease=A, **GOING))
+    driver = pod(RUNNING, lease=A, **GOING)
+    driver["status"] |= COLLECTED
+    world.pods.seen(driver)
+    world.namespace_ends("etl")
+    return world, table
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "FAILED", "SUBMITTED", ""])
+async def test_a_tombstone_holds_while_its_objects_go_one_by_one(clock: Clock, state: str) -> None:
+    """The pod goes first, and an application need not know that it had a driver."""
+    store, written = Store(), Written()
+    world, table = await lost_in_a_namespace_that_ends(store, written, state)
+    assert await table.bury(A, "its namespace is being deleted")
+    world.pods.gone(pod(lease=A)["metadata"]["uid"])
+    clock.now += 2
+    await turn(table)
+    world.applications.gone(application(lease=A)["metadata"]["uid"])
+    assert not table._has_ended(A), "the driver may write"
+    assert [grant.lease for grant in written.grants] == [A]
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "FAILED", "SUBMITTED", ""])
+async def test_a_tombstone_holds_though_its_leader_died_between_its_objects(clock: Clock, state: str) -> None:
+    store, written = Store(), Written()
+    _, table = await lost_in_a_namespace_that_ends(store, written, state)
+    assert await table.bury(A, "its namespace is being deleted")
+    later_world, later = await built(Store(), Api(), written)
+    later_world.job_gone(A.uid)
+    later_world.applications.seen(application(state, lease=A, **GOING))
+    later.mistrust(ValueError("a new leader has listed that"))
+    await turn(later)
+    assert is_sure(later)
+    later_world.namespace_ends("etl")
+    left = deletion.leaving(later_world.evidence(A.uid).by_application["a-1"], "etl")
+    if isinstance(left, deletion.Bury):
+        assert await later.bury(A, left.why)
+    clock.now += 2
+    await turn(later)
+    later_world.applications.gone(application(lease=A)["metadata"]["uid"])
+    assert not later._has_ended(A), "the driver may write"
+    assert [grant.lease for grant in written.grants] == [A]
+
+
+async def test_what_the_leader_itself_has_granted_and_not_released_did_not_come_back(clock: Clock) -> None:
+    """A Redis that went back to an older state of the same epoch, in the same outage, remembers less than its leader does."""
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    await table.grant(A, REACH)
+    table.settled(A.uid)
+    world.applications.seen(application("RUNNING", lease=A))
+    world.pods.seen(pod(RUNNING, lease=A))
+    api.went_back, store.was = True, Former(values={})
+    table.mistrust(ValueError("both went back"))
+    await turn(table)
+    assert is_sure(table)
+    assert api.deleted == []
+
+
+async def test_an_application_that_came_back_and_cannot_be_deleted_holds_its_own_tables_alone(
+    clock: Clock,
+) -> None:
+    """A webhook may refuse that, or a right may be missing in one namespace; the others go on."""
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    world.applications.seen(application("RUNNING", lease=A))
+
+    async def refused(*_: Any) -> None:
+        raise ApiError(403, "Forbidden", "a webhook says no")
+
+    setattr(api, "delete", refused)  # noqa: B010
+    api.went_back = True
+    table.mistrust(ValueError("it went back"))
+    for _ in range(5):
+        clock.now += 60
+        await turn(table)
+    assert is_sure(table)
+    assert [lease.holder for lease in table.held] == [A.holder]
+
+
+async def test_what_came_back_is_ended_also_when_the_api_server_goes_back_once_more(clock: Clock) -> None:
+    """A restore is often repeated, and brings back the application as it was before it was deleted."""
+    store, api = Store(), Api()
+    world, table = await built(store, api)
+    for ended in (["etl/a-1"], ["etl/a-1", "etl/a-1"]):
+        world.applications.seen(application("RUNNING", lease=A))
+        in_redis = {grant.lease.holder: f"3 7\nrequest\n{A.to_json()}" for grant in store.grants.values()}
+        api.went_back, store.was = True, Former(values=in_redis)
+        table.mistrust(ValueError(f"it went back {len(ended)} times"))
+        clock.now += 60
+        await turn(table)
+        assert is_sure(table)
+        assert api.deleted == ended
+
+
+async def test_a_tombstone_that_was_revoked_does_not_come_back_with_what_is_left_of_its_pod(
+    clock: Clock,
+) -> None:
+    """The pod of a silent node stays until somebody collects it: whoever revokes the lease knows that its driver is dead."""
+    store, written = Store(), Written()
+    world, table = await lost_in_a_namespace_that_ends(store, written, "RUNNING")
+    assert await table.bury(A, "its namespace is being deleted")
+    world.applications.gone(application(lease=A)["metadata"]["uid"])
+    let_go = pod(RUNNING, lease=A, finalizers=None, resourceVersion="6", **GOING)
+    let_go["status"] |= COLLECTED
+    let_go["metadata"]["annotations"] |= {
+        names.ANNOTATION_DRIVER_DEAD: "a-1"
+    }  # as who revokes has it written there
+    world.pods.seen(let_go)
+    await table.revoke(A)
+    await turn(table)
+    left = world.evidence(A.uid).by_application["a-1"]
+    assert not left.holds or not isinstance(deletion.leaving(left, "etl"), deletion.Bury), (
+        "it would be buried again, and a person asked for the same word again"
+    )
+    assert table.held == []
+
+
+async def test_a_worker_that_waits_for_the_api_server_does_not_hold_up_who_decides(clock: Clock) -> None:
+    """There may be as many such workers as lost drivers of a namespace that is deleted, one after the other."""
+
+    class Slow(Written):
+        def __init__(self) -> None:
+            super().__init__()
+            self.answers = asyncio.Event()
+            self.is_asked = asyncio.Event()
+
+        async def write(self, records: Iterable[Record]) -> None:
+            given = list(records)
+            if given:
+                self.is_asked.set()
+                await self.answers.wait()
+            await super().write(given)
+
+    written = Slow()
+    _, table = await lost_in_a_namespace_that_ends(Store(), written, "RUNNING")
+    burying = asyncio.create_task(table.bury(A, "its namespace is being deleted"))
+    await written.is_asked.wait()
+    clock.now += 2
+    try:
+        async with asyncio.timeout(0.5):
+            await turn(table)
+    finally:
+        written.answers.set()
+        assert await burying
+
+
+async def test_a_tombstone_goes_also_if_the_pod_that_told_its_end_is_gone_at_once(clock: Clock) -> None:
+    """A node that is back tells the end of what it ended, and has the pod removed a moment later."""
+    store, written = Store(), Written()
+    world, table = await lost_in_a_namespace_that_ends(store, written, "RUNNING")
+    assert await table.bury(A, "its namespace is being deleted")
+    world.applications.gone(application(lease=A)["metadata"]["uid"])
+    world.pods.seen(pod(TERMINATED, lease=A, finalizers=None, resourceVersion="6", **GOING))
+    clock.now += 1
+    await turn(table)
+    world.pods.gone(pod(lease=A)["metadata"]["uid"])
+    clock.now += 1
+    await turn(table)
+    assert (table.unexplained.leases, written.grants) == ([], [])

@@ -229,6 +229,7 @@ async def test_where_its_namespace_is_deleted_a_lost_driver_leaves_a_tombstone_b
     await leftovers.retire("uid-a")
     assert api.made == []
     api.namespace_ends = True
+    applications._asking.forget("etl")  # it is asked again after a while
     await leftovers.retire("uid-a")
     await leftovers.retire("uid-a")
     assert api.made == [
@@ -236,3 +237,55 @@ async def test_where_its_namespace_is_deleted_a_lost_driver_leaves_a_tombstone_b
         f"{NAME} let go",
     ]
     assert released == []
+
+
+async def test_whether_a_namespace_is_deleted_is_not_asked_at_each_look_at_a_lost_driver() -> None:
+    """A job that is gone is looked at every five seconds, for as long as nobody says that its driver is dead."""
+    world = World({})
+    api, _, leftovers, _ = made(world=world)
+    asked, create = [], api.create
+
+    async def counted(resource: Any, namespace: str, body: dict[str, Any], *, only_try: bool = False) -> Any:
+        asked.append(namespace)
+        return await create(resource, namespace, body, only_try=only_try)
+
+    setattr(api, "create", counted)  # noqa: B010
+    going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    for _ in range(12):
+        await leftovers.retire("uid-a")
+    assert len(asked) <= 2
+
+
+async def test_what_cannot_be_buried_because_it_has_no_lease_says_why_its_namespace_stays(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It came late, or somebody brought it back: until the next rebuild no lease is known of it."""
+    world = World({})
+    api, _, leftovers, _ = made(world=world)
+    leftovers._leases.lease_of = lambda *_: None  # type: ignore[method-assign]
+    api.namespace_ends = True
+    going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    for _ in range(3):
+        await leftovers.retire("uid-a")
+    assert NAME in caplog.text
+
+
+async def test_a_driver_is_looked_for_before_it_is_buried() -> None:
+    """Its watch may be behind; and a pod that lost our label is shown by none, and keeps its namespace by our finalizer."""
+    world = World({})
+    api, applications, leftovers, _ = made(world=world)
+
+    async def let_go(one: Any) -> None:
+        api.made.append(f"{one.application_name} let go")
+
+    applications.let_go = let_go  # type: ignore[method-assign]
+    api.namespace_ends = True
+    going = {"deletionTimestamp": "2026-11-19T10:30:00Z"}
+    world.applications.seen(application("RUNNING", NAME, lease=LEASE, **going))
+    api.there[f"{NAME}-driver"] = pod(TERMINATED, NAME, lease=LEASE, labels={}, **going)
+    await leftovers.retire("uid-a")  # finds that its namespace ends
+    await leftovers.retire("uid-a")
+    assert not [made for made in api.made if made.startswith("tombstone")]
+    assert world.pods.get("etl", f"{NAME}-driver") is not None

@@ -16,6 +16,7 @@ from sluice.lifecycle import attempt as way
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.outcome import LogsSay, closed, phase_after
 from sluice.lifecycle.withdrawal import PATIENCE, Creates
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
 from unit.lifecycle.test_evidence import NOW, job
@@ -223,24 +224,26 @@ ENDED_AT = datetime(2026, 11, 19, 10, 5, tzinfo=UTC)
 
 def test_an_outcome_waits_for_the_word_that_the_application_starts_no_other_driver() -> None:
     """The Spark operator usually gives it at once; after a while it is told what is missing."""
-    at_once = step(application("RUNNING"), pod(TERMINATED), now=ENDED_AT)
+    ended = pod(TERMINATED)
+    ended["status"]["phase"] = "Succeeded"
+    at_once = step(application("RUNNING"), ended, now=ENDED_AT)
     assert isinstance(at_once, way.Tell)
     assert at_once.seconds_until_worth_it == way.SLOW_END_SECONDS
-    late = step(application("RUNNING"), pod(TERMINATED), now=LATER)
+    late = step(application("RUNNING"), ended, now=LATER)
     assert told(late) == (Phase.ENDING, "ApplicationNotOver")
     assert isinstance(late, way.Tell)
     assert late.seconds_until_worth_it == 0
     assert "its driver has ended" in late.change.message
     assert "(it says RUNNING)" in late.change.message
     assert f"kubectl delete sparkapplication -n etl {NAME}" in late.change.message
-    assert isinstance(step(application("RUNNING"), pod(TERMINATED), lease=None), way.Mistrust)
+    assert isinstance(step(application("RUNNING"), ended, lease=None), way.Mistrust)
 
 
 def test_a_result_is_told_before_the_pod_that_has_it_must_go() -> None:
     """Its application may just be submitted again: the driver's name is to be taken."""
     found = step(application("SUBMITTED", **GONE), pod(TERMINATED))
     assert isinstance(found, way.End)
-    assert found.application_deleted
+    assert not found.application_deleted, "its driver had ended before"
     never = pod(**GONE)
     never["spec"] = {}
     assert step(application("SUBMITTED", **GONE), never) == way.Leave()
@@ -255,7 +258,7 @@ def test_an_application_whose_drivers_pod_was_deleted_before_it_had_a_node_is_no
 
 
 def test_that_somebody_deleted_its_application_is_known_with_its_end() -> None:
-    found = step(application("RUNNING", **GONE), pod(TERMINATED))
+    found = step(application("RUNNING", deletionTimestamp="2026-11-19T10:04:59Z"), pod(TERMINATED))
     assert isinstance(found, way.End)
     assert found.application_deleted
     assert step(application("COMPLETED"), pod(TERMINATED)) == way.End(found.seen)
@@ -433,3 +436,44 @@ def test_that_a_driver_runs_does_not_wait_for_its_progress() -> None:
     found = step(application("RUNNING"), _telling(1), now=BEGAN + timedelta(seconds=2))
     assert isinstance(found, way.Tell)
     assert (found.change.phase, found.seconds_until_worth_it) == (Phase.RUNNING, 0)
+
+
+def test_a_driver_that_ended_beside_a_container_that_goes_on_ends_its_attempt() -> None:
+    """Spark operators look at pods whose phase changes, and this pod's is Running for as long as a proxy or a log shipper runs: its
+    application says RUNNING for ever."""
+    runs_on = application("RUNNING")
+    runs_on["status"]["sparkApplicationId"] = "spark-1"
+    driver = pod(TERMINATED)
+    driver["status"] |= {"phase": "Running"}
+    found = step(runs_on, driver, now=ENDED_AT + timedelta(days=1))
+    assert found == way.EndPod(driver)
+    soon = step(runs_on, driver, now=ENDED_AT + timedelta(seconds=1))
+    assert isinstance(soon, way.Tell)
+
+
+@pytest.mark.parametrize("state", ["SUSPENDED", "PENDING_RERUN"])
+def test_an_application_that_waits_for_its_drivers_pod_to_go_is_not_waited_for(state: str) -> None:
+    """It was suspended, or its spec was edited. The Spark operator has deleted the pod, which our finalizer keeps: each would wait
+    for the other for ever."""
+    found = step(application(state), pod(TERMINATED, **GONE), now=ENDED_AT + timedelta(days=1))
+    assert not isinstance(found, way.Tell)
+
+
+def test_an_application_that_was_deleted_after_its_driver_had_ended_was_not_deleted_while_it_ran() -> None:
+    """The message itself says to delete it; and a Spark operator deletes it once its time to live is over."""
+    killed = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-11-19T10:05:00Z"}}
+    found = step(application("RUNNING", **GONE), pod(killed))
+    assert isinstance(found, way.End)
+    ended = closed(intent(), found.seen, LogsSay(), LATER, deleted=found.application_deleted)
+    assert phase_after(ended)[1] == "DriverKilled"
+
+
+def test_a_driver_that_was_told_before_its_application_was_over_is_known_to_have_started() -> None:
+    """Else nothing tells, once its pod is gone, that there was one: and an application that wasn't told of it either has started no
+    driver, according to the outcome."""
+    found = step(application("SUBMITTED"), pod(TERMINATED), now=ENDED_AT)
+    assert isinstance(found, way.Tell)
+    told_of = found.change.attempt
+    assert told_of is not None
+    assert told_of.driver is not None
+    assert isinstance(step(application("FAILED"), attempt=told_of), way.LookForDriver)

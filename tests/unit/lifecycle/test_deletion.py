@@ -158,3 +158,38 @@ def test_a_word_that_a_driver_is_dead_counts_of_a_silent_node_once_the_pod_is_be
 
 def test_a_driver_that_is_going_is_waited_for_before_its_application_is_touched() -> None:
     assert step(application(), pod(None, **GOING)) == deletion.Wait()
+
+
+def test_who_says_that_a_driver_is_dead_says_nothing_of_the_one_that_its_application_may_still_start() -> (
+    None
+):
+    """Its Spark operator may have lost the word that it submitted it, and submits it again once the name is free."""
+    ran = INTENT.model_copy(update={"outcome": Outcome.DRIVER_LOST, "started_at": NOW})
+    silent = pod(RUNNING, **GOING)
+    silent["status"] |= {"phase": "Failed"}
+    for state, driver in product(("", "SUBMITTED"), (None, silent)):
+        said = application(state)
+        said["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
+        one = Evidence(1, NAME, intent=ran, application=said, pod=driver, declared_dead=True)
+        let_go = replace(one, application=application(state, finalizers=None), pod=None)
+        assert let_go.holds, "it may start a driver, and bears our finalizer no more"
+        assert deletion.leaving(one, "etl") == deletion.DeleteApplication()
+
+
+def test_a_driver_that_ended_without_a_finalizer_leaves_the_lease_to_an_application_that_may_start_another() -> (
+    None
+):
+    """The same application holds it where no pod is there, so it would hold it again once that pod is gone."""
+    trying = application("SUBMITTED", finalizers=None)
+    assert left(trying).holds
+    assert left(trying, pod(TERMINATED, finalizers=None)).holds
+
+
+def test_a_driver_whose_node_fell_silent_before_it_told_of_its_container_does_not_keep_its_namespace() -> (
+    None
+):
+    """It may run; its pod stays for as long as its node is silent, and nobody is told what to do."""
+    begun = pod(None, **GOING)
+    begun["status"] = {"phase": "Pending"}
+    one = Evidence(1, NAME, application=application("SUBMITTED", **GOING), pod=begun, namespace_ends=True)
+    assert not isinstance(deletion.leaving(one, "etl"), deletion.Wait)

@@ -284,3 +284,15 @@ def world_of_intent(**spec: Any) -> World:
     intent = INTENT | {"hash": seen.jobs["uid-a"].spec_hash}
     seen.job_seen(job_body("a", version=2, **spec) | {"status": {"attempts": [intent]}})
     return seen
+
+
+def test_a_status_that_tells_the_end_of_this_very_grant_explains_it_beside_an_application_that_was_let_go() -> (
+    None
+):
+    """The application of a finished job stays, and says that it had a driver, whose pod somebody may have put away."""
+    ended = INTENT | {"outcome": "Succeeded", "startedAt": "2026-11-19T10:00:05Z"}
+    seen = world(phase="Succeeded", attempts=[ended])
+    known = [Grant(LEASE, TOKEN)]
+    assert holding.unexplained(known, evidence(seen)) == []
+    seen.applications.seen(application("COMPLETED", finalizers=None))
+    assert holding.unexplained(known, evidence(seen)) == []

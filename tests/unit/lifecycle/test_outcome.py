@@ -53,7 +53,7 @@ def _ended(exit_code: int, **result: Any) -> Observation:
 
 
 async def _closed(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
-    logs = await what_logs_say(job, attempt) if must_ask_logs(job, seen, deleted=False) else None
+    logs = await what_logs_say(job, attempt) if must_ask_logs(job, seen, came_back=False) else None
     return closed(attempt, seen, logs, datetime.now(UTC))
 
 
@@ -153,15 +153,15 @@ def test_an_attempt_tells_where_its_report_is() -> None:
 
 
 def test_what_never_started_committed_nothing(tmp_path: Path) -> None:
-    assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS), deleted=False)
-    assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137), deleted=False)
+    assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS), came_back=False)
+    assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137), came_back=False)
 
 
 def test_what_an_application_had_committed_that_came_back_from_a_backup_and_was_deleted_the_logs_tell(
     tmp_path: Path,
 ) -> None:
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
-    assert must_ask_logs(_job(tmp_path), never, deleted=True)
+    assert must_ask_logs(_job(tmp_path), never, came_back=True)
     commit = Commit(table="file:/lake/orders", version=5, statement=1, operation="WRITE")
     ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, deleted=True)
     assert (ended.outcome, ended.commits) == (Outcome.UNKNOWN, (commit,))
@@ -376,3 +376,12 @@ def test_the_start_that_was_seen_first_and_the_end_that_was_told_stay() -> None:
     seen = Observation(Stage.ENDED, exit_code=0, started_at=later, ended_at=later)
     ended = closed(started, seen, LogsSay(), BEGUN.replace(hour=13))
     assert (ended.started_at, ended.ended_at) == (BEGUN, later)
+
+
+def test_of_what_came_back_and_was_deleted_nothing_is_claimed_that_no_log_could_tell() -> None:
+    """It may have run to its end: whoever reads that no driver was started creates it again."""
+    never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
+    silent = LogsSay(unread=("file:/lake/orders: its log did not answer within 15 s",))
+    ended = closed(ATTEMPT, never, silent, BEGUN, deleted=True)
+    assert ended.outcome is Outcome.UNKNOWN
+    assert "did not answer" in (ended.message or "")
