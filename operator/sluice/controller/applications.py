@@ -126,7 +126,8 @@ class Applications:
         except ConflictError:
             pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
         except ApiError as error:
-            if not error.says_namespace_ends:
+            is_gone = isinstance(error, NotFoundError)  # what a create does not find is the namespace
+            if not error.says_namespace_ends and not is_gone:
                 raise
             if not await self.find_driver(namespace, name):
                 self._world.namespace_ends(namespace)

@@ -49,7 +49,7 @@ class CameBack:
         except ApiError as error:
             if not error.is_definite:
                 raise
-            logger.error(
+            logger.warning(
                 "%s: it cannot be deleted (%s): delete it before the Spark operator runs", what, error
             )
             return False

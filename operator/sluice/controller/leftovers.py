@@ -195,4 +195,4 @@ class Leftovers:
         if pod is not None and is_placeholder(pod):
             return True
         await self._applications.occupy_driver_name(namespace, name, lease.uid, lease.attempt)
-        return False
+        return self._world.is_ending(namespace)

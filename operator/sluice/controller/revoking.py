@@ -64,7 +64,13 @@ class Revoking:
                 "end frees the lease; delete the job, or see its status"
             )
             return Answer(request.id, False, why)
-        await self._note_on_what_is_left(lease)
+        try:
+            await self._note_on_what_is_left(lease)
+        except ApiError as error:
+            if not error.is_definite:
+                raise
+            why = f"that its driver is dead can't be noted on what is left of it: {error}; revoke the lease once that is gone"
+            return Answer(request.id, False, why)
         await self.leases.revoke(lease)
         message = f"lease {lease.holder} of job {lease.job} on {', '.join(lease.tables)} was revoked by hand"
         logger.warning("%s", message)

@@ -155,6 +155,10 @@ class World:
             self._ending_namespaces.add(namespace)
             self.mark_all()
 
+    def is_ending(self, namespace: str) -> bool:
+        """Whether nothing can be created there any more, as was seen."""
+        return namespace in self._ending_namespaces
+
     def mark(self, uid: str) -> None:
         """Marks that something of this job, or of what belongs to it, differs from before."""
         self._evidence.pop(uid, None)

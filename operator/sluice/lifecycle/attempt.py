@@ -80,7 +80,7 @@ class End:
 
 @dataclass(frozen=True)
 class EndPod:
-    """Delete the pod of the driver that has ended: as long as another container of it goes on, its Spark operator doesn't see that."""
+    """Delete the pod of the driver that has ended: as long as another container of it goes on, no Spark operator sees it."""
 
     pod: Json
 

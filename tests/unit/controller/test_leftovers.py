@@ -1,5 +1,6 @@
 """A lease goes when nothing of it is left, and nothing of it can come any more."""
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -289,3 +290,27 @@ async def test_a_driver_is_looked_for_before_it_is_buried() -> None:
     await leftovers.retire("uid-a")
     assert not [made for made in api.made if made.startswith("tombstone")]
     assert world.pods.get("etl", f"{NAME}-driver") is not None
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        ApiError(403, "Forbidden", "it ends", frozenset({"NamespaceTerminating"})),
+        NotFoundError(404, "NotFound", 'namespaces "etl" not found'),
+    ],
+)
+async def test_in_a_namespace_that_takes_nothing_more_no_unanswered_create_holds_a_lease(
+    refused: ApiError,
+) -> None:
+    """There the driver's name cannot be taken, and needs not be."""
+    api, applications, leftovers, released = made()
+
+    async def create(*_: Any, **__: Any) -> Any:
+        raise refused
+
+    setattr(api, "create", create)  # noqa: B010
+    applications.creates.sends("etl", NAME)
+    for _ in range(3):
+        with suppress(ApiError):
+            await leftovers.retire("uid-a")
+    assert set(released) == {LEASE}

@@ -1,0 +1,51 @@
+"""Who revokes a lease gives a word that counts, whatever becomes of what is left of it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from sluice.api import names
+from sluice.controller.revoking import Revoking
+from sluice.controller.world import World
+from sluice.installations.revocation import Request
+from sluice.kube.client import ApiError
+from unit.lifecycle.objects import LEASE, RUNNING, pod
+
+
+async def test_where_the_word_cannot_be_noted_on_what_is_left_that_is_the_answer_and_others_are_heeded() -> (
+    None
+):
+    """The operator's right to it may be gone with the roles of a namespace that is being deleted. What is left would hold the lease
+    again."""
+    world = World({})
+    left = pod(RUNNING, finalizers=None, deletionTimestamp="2026-11-19T10:30:00Z")
+    left["status"] |= {"phase": "Failed"}
+    world.pods.seen(left)
+    revoked = []
+
+    async def revoke(lease: Any) -> None:
+        revoked.append(lease)
+
+    async def note_death(_: Any) -> None:
+        raise ApiError(403, "Forbidden", "pods is forbidden")
+
+    answers: list[str] = []
+
+    async def annotate(_: str, text: str, **__: Any) -> None:
+        answers.append(text)
+
+    request = Request("1", LEASE.holder)
+    leadership: Any = SimpleNamespace(
+        annotation=lambda name: request.to_json() if name == names.ANNOTATION_REVOKE else None,
+        annotate=annotate,
+        lease=None,
+    )
+    leases: Any = SimpleNamespace(is_sure=True, held=[LEASE], unexplained={LEASE}, revoke=revoke)
+    applications: Any = SimpleNamespace(note_death=note_death)
+    events: Any = None
+    revoking = Revoking(
+        world=world, applications=applications, leases=leases, leadership=leadership, events=events
+    )
+    await revoking.heed()
+    assert revoked == []
+    [answer] = answers
+    assert "pods is forbidden; revoke the lease once that is gone" in answer
