@@ -491,6 +491,20 @@ async def test_redis_refuses_a_second_holder_of_a_run_to_a_leader_that_forgot_th
     assert await redis.hgetall("sluice:{test}:rights") == {}
 
 
+async def test_a_redis_that_was_emptied_refuses_a_second_holder_once_it_is_rebuilt(
+    store: LeaseStore, redis: Redis
+) -> None:
+    held = await store.grant(of_run("a", "file:/t"))
+    await redis.flushall()
+    await store.rebuild(store.epoch + 1, [held])
+    store._rights.clear()
+    before = await state(redis)
+    with pytest.raises(TakenError, match=r"run etl/daily is held by a/1, as Redis tells"):
+        await store.grant(of_run("b", "file:/u"))
+    assert await state(redis) == before
+    await store.grant(of_run("b", "file:/u", run="etl/weekly"))
+
+
 async def test_a_run_is_freed_only_by_the_grant_that_holds_it(store: LeaseStore, redis: Redis) -> None:
     held = await store.grant(of_run("a", "file:/t"))
     await redis.hset("sluice:{test}:rights", "run etl/daily", "b/1")
