@@ -45,11 +45,16 @@ SCENARIOS = GROWTH | BAD_INPUT
 def measure(scenario: str, jobs: int, options: Options, tools: ControlPlaneTools) -> Measured:
     """Returns what the scenario found, even if it could not be completed."""
     found = Measured(scenario, jobs)
+    play(SCENARIOS[scenario], options, tools, found)
+    return found
+
+
+def play(scenario: Scenario, options: Options, tools: ControlPlaneTools, found: Measured) -> None:
+    """Plays it on servers of its own, which end with it."""
     with tempfile.TemporaryDirectory(prefix="admission-") as name:
         folder = Path(name)
         with ControlPlane(folder, tools) as plane:
-            asyncio.run(_measured(SCENARIOS[scenario], plane, folder, options, found))
-    return found
+            asyncio.run(_measured(scenario, plane, folder, options, found))
 
 
 async def _measured(

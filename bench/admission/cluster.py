@@ -54,8 +54,8 @@ class Cluster:
     async def __aenter__(self) -> "Cluster":
         kubeconfig = str(self._plane.kubeconfig)
         self._kube = await Kube.connect(kubeconfig)
-        self.soon(self._watch(APPLICATIONS, self._see_application))
-        self.soon(self._watch(JOBS, self._see_job))
+        self.soon(self.watch(APPLICATIONS, self._see_application))
+        self.soon(self.watch(JOBS, self._see_job))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -158,7 +158,8 @@ class Cluster:
             self.been[phase] += 1
             self._changed.set()
 
-    async def _watch(self, resource: Resource, see: Callable[[Json], None]) -> None:
+    async def watch(self, resource: Resource, see: Callable[[Json], None]) -> None:
+        """Shows each object of the bench's namespace as it is now, and each change, for ever."""
         version = ""
         while True:
             try:

@@ -110,7 +110,7 @@ class Meter:
             at=monotonic(),
             operator=sum(operator.cpu_seconds() for operator in self._operators),
             bench=_cpu_of(os.getpid()),
-            servers=sum(map(_cpu_of_service, (self._plane.apiserver, self._plane.etcd))),
+            servers=sum(map(cpu_of_service, (self._plane.apiserver, self._plane.etcd))),
             machine=_cpu_of_machine(),
             writes=writes,
             own=own,
@@ -129,7 +129,7 @@ def _cpu_of(pid: int) -> float:
     return float(times.user + times.system)
 
 
-def _cpu_of_service(service: Service) -> float:
+def cpu_of_service(service: Service) -> float:
     return 0.0 if service.process is None else _cpu_of(service.process.pid)
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from bench.admission import profiles, workload
 from bench.admission.cluster import BenchError, Cluster
@@ -64,6 +65,8 @@ class Bench:
     """The operators of this bench."""
     watched_beside: tuple[str, ...] = ()
     """Other namespaces that the operators watch."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What else is in the configuration of the operators."""
 
     @property
     def jobs(self) -> int:
@@ -88,7 +91,7 @@ class Bench:
         made = Operator(
             self.folder,
             self.reached_by or self.plane.kubeconfig,
-            configuration(self.plane.redis_url, *self.watched_beside),
+            configuration(self.plane.redis_url, *self.watched_beside) | self.settings,
             name=name,
             environment=self.environment,
             wrapped=wrapped,
@@ -110,10 +113,10 @@ class Bench:
             "jobs admitted", lambda: int(probe in self.cluster.applied_at), 1, operator
         ):
             return None
-        self.found.figures["started until at rest, s"] = await self._rest_of(operator)
+        self.found.figures["started until at rest, s"] = await self.rest_of(operator)
         return operator
 
-    async def _rest_of(self, operator: Operator) -> float:
+    async def rest_of(self, operator: Operator) -> float:
         """Seconds until it came to rest; infinity if it never did within the limit."""
         looks: deque[tuple[float, bool]] = deque(maxlen=REST_LOOKS)
         begun = monotonic()
