@@ -1,6 +1,7 @@
 """Requests to an API server: what is sent, what is sent again, and what becomes of answers that nobody expects."""
 
 import asyncio
+import gc
 import json
 import threading
 
@@ -49,6 +50,27 @@ async def test_a_body_is_sent_without_blanks_and_with_the_credentials() -> None:
     assert asked.headers["Authorization"] == "Bearer secret"
     assert asked.headers["Content-Type"] == "application/json"
     assert api.counted == [("create", "deltawritejobs", 201)]
+
+
+async def test_while_a_page_is_parsed_nobody_looks_for_cycles_among_all_that_is_known() -> None:
+    collections: list[int] = []
+
+    def collects(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            collections.append(info["generation"])
+
+    fields = {f"f:{number}": {"f:inner": {}} for number in range(50)}
+    items = [{"metadata": {"name": f"n-{number}", "managedFields": [fields]}} for number in range(500)]
+    async with served(told({"metadata": {}, "items": items})) as api:
+        gc.collect()
+        gc.callbacks.append(collects)
+        try:
+            listed = await api.kube.list(JOBS, "etl")
+        finally:
+            gc.callbacks.remove(collects)
+    assert listed["items"] == items
+    assert len(collections) < 10
+    assert gc.isenabled()
 
 
 async def test_no_request_needs_a_thread() -> None:
