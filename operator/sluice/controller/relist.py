@@ -5,7 +5,7 @@ import time
 from sluice.api.base import Json
 from sluice.controller.world import World
 from sluice.kube.client import Kube, NotFoundError
-from sluice.kube.listing import list_into
+from sluice.kube.listing import list_each_into
 from sluice.kube.resources import JOBS
 
 
@@ -24,8 +24,7 @@ class Relist:
         while True:
             returns = self._world.returns
             for namespace in self._namespaces:
-                for mirror in self._world.mirrors:
-                    await list_into(mirror, self._kube, namespace)
+                await list_each_into(self._world.mirrors, self._kube, namespace)
             if self._world.returns == returns:  # else what was listed before that was noticed was forgotten
                 self.listed_at = time.monotonic()
                 return

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 
 from sluice.api.base import Json
 from sluice.kube.client import ExpiredError, KindMissingError, Kube
@@ -23,19 +24,45 @@ async def list_into(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
     forgets that moment before the last page, the list begins anew: the token that the server offers for going on would lead to
     a later moment, at which an object may have moved from pages to come to pages that were read.
     """
+    (version,) = await list_each_into([mirror], kube, namespace)
+    return version
+
+
+async def list_each_into(mirrors: Sequence[Mirror], kube: Kube, namespace: str | None) -> list[str]:
+    """Lists kinds beside one another, so that one is parsed while the API server puts the next one together. None shows an
+    earlier moment than those before it: it is asked for once they have answered with their first pages, whose moment all of their
+    pages show. So if the server forgets the moment of one, all begin anew."""
+    for _ in range(TRIES - 1):
+        try:
+            return await _list_each(mirrors, kube, namespace)
+        except ExpiredError:
+            continue
+    return await _list_each(mirrors, kube, namespace)
+
+
+async def _list_each(mirrors: Sequence[Mirror], kube: Kube, namespace: str | None) -> list[str]:
+    lists: list[asyncio.Task[str]] = []
     try:
-        for _ in range(TRIES - 1):
-            try:
-                return await _list(mirror, kube, namespace)
-            except ExpiredError:
-                continue
-        return await _list(mirror, kube, namespace)
+        async with asyncio.TaskGroup() as group:
+            for mirror in mirrors:
+                answered = asyncio.Event()
+                lists.append(group.create_task(_list(mirror, kube, namespace, answered.set)))
+                await answered.wait()
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from failed  # which has ended the others
+    return [listed.result() for listed in lists]
+
+
+async def _list(mirror: Mirror, kube: Kube, namespace: str | None, answered: Callable[[], None]) -> str:
+    """`answered` is called once the first page is there."""
+    try:
+        return await _list_pages(mirror, kube, namespace, answered)
     except KindMissingError:
         mirror.is_served = False
         raise
 
 
-async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
+async def _list_pages(mirror: Mirror, kube: Kube, namespace: str | None, answered: Callable[[], None]) -> str:
     forgotten, floor = mirror.forgotten, mirror.highest
     there: set[str] = set()
     news: list[Json] = []
@@ -45,6 +72,7 @@ async def _list(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
             version = str(page["metadata"]["resourceVersion"])
             _must_go_on(mirror, page, floor)
             _must_be_wanted(mirror, forgotten)
+            answered()
             there.update(map(uid_of, page["items"]))
             news += map(mirror.keep, filter(mirror.is_news, page["items"]))
         _must_be_wanted(mirror, forgotten)

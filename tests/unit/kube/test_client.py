@@ -8,6 +8,7 @@ import threading
 import pytest
 from kubernetes.aio.client import Configuration
 
+from sluice.api.base import Json
 from sluice.kube import client
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.connection import Connection
@@ -59,7 +60,7 @@ async def test_while_a_page_is_parsed_nobody_looks_for_cycles_among_all_that_is_
         if phase == "start":
             collections.append(info["generation"])
 
-    fields = {f"f:{number}": {"f:inner": {}} for number in range(50)}
+    fields: Json = {f"f:{number}": {"f:inner": {}} for number in range(50)}
     items = [{"metadata": {"name": f"n-{number}", "managedFields": [fields]}} for number in range(500)]
     async with served(told({"metadata": {}, "items": items})) as api:
         gc.collect()

@@ -1,14 +1,19 @@
 """A list is of one moment, and is merged into what goes on meanwhile."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
 
-from sluice.kube.client import ExpiredError
-from sluice.kube.listing import MERGED_AT_ONCE, TRIES, list_into
+from sluice.api.base import Json
+from sluice.kube.client import ExpiredError, KindMissingError, Kube
+from sluice.kube.listing import MERGED_AT_ONCE, TRIES, list_each_into, list_into
+from sluice.kube.mirror import Mirror
+from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
 from unit.kube.bodies import Pages, Part, Told, body, page
 
+ALL = ["deltawritejobs", "sparkapplications", "pods"]
 EXPIRED = ExpiredError(410, "Expired", "the continue token is too old")
 
 
@@ -117,3 +122,95 @@ async def test_an_answer_that_comes_late_is_no_store_that_went_back() -> None:
     await list_into(told.mirror, kube, None)
     assert told.known == {"a": 12}
     assert told.mirror.forgotten == 0
+
+
+class Kinds(Kube):
+    """An API server that answers for each page when it is let, and notes what it is asked for."""
+
+    def __init__(self, **pages: list[Part]) -> None:
+        self._pages = pages
+        self.asked: list[str] = []
+        self.let = {kind: asyncio.Semaphore(0) for kind in pages}
+
+    async def pages(self, resource: Resource, *_: str | None) -> AsyncIterator[Json]:
+        kind = resource.plural
+        self.asked.append(kind)
+        for part in self._pages[kind]:
+            await self.let[kind].acquire()
+            if isinstance(part, Exception):
+                raise part
+            assert isinstance(part, dict)
+            yield part
+
+
+def of_each() -> dict[str, Mirror]:
+    return {resource.plural: Mirror(resource, lambda *_: None) for resource in (JOBS, APPLICATIONS, PODS)}
+
+
+async def others_go_on() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_a_kind_is_asked_for_once_those_before_it_show_their_moment_and_not_only_when_they_have_ended() -> (
+    None
+):
+    mirrors = of_each()
+    kube = Kinds(
+        deltawritejobs=[page(10, body("a", 1)), page(10, body("b", 2))],
+        sparkapplications=[page(11, body("c", 3))],
+        pods=[page(12, body("d", 4))],
+    )
+    listing = asyncio.create_task(list_each_into(list(mirrors.values()), kube, None))
+    await others_go_on()
+    assert kube.asked == ["deltawritejobs"]
+    kube.let["sparkapplications"].release()
+    kube.let["deltawritejobs"].release()
+    await others_go_on()
+    assert kube.asked == ALL
+    assert [len(mirror) for mirror in mirrors.values()] == [0, 1, 0], "jobs have another page to come"
+    kube.let["pods"].release()
+    await others_go_on()
+    assert not listing.done()
+    kube.let["deltawritejobs"].release()
+    assert await listing == ["10", "11", "12"]
+    assert [len(mirror) for mirror in mirrors.values()] == [2, 1, 1]
+
+
+async def test_if_one_kind_has_to_begin_anew_all_do_in_their_order() -> None:
+    """Else the jobs would show a later moment than the applications: an intent that has become an application would be missed."""
+    mirrors = of_each()
+    kube = Kinds(
+        deltawritejobs=[page(10, body("a", 1)), EXPIRED],
+        sparkapplications=[page(11, body("c", 3))],
+        pods=[page(12)],
+    )
+    listing = asyncio.create_task(list_each_into(list(mirrors.values()), kube, None))
+    for number in range(1, TRIES + 1):
+        await others_go_on()
+        assert kube.asked == [*ALL * (number - 1), "deltawritejobs"]
+        for kind in ALL:
+            kube.let[kind].release()
+            await others_go_on()
+        assert kube.asked == ALL * number
+        kube.let["deltawritejobs"].release()
+    with pytest.raises(ExpiredError):
+        await listing
+
+
+async def test_where_one_kind_is_not_served_no_other_list_goes_on() -> None:
+    mirrors = of_each()
+    kube = Kinds(
+        deltawritejobs=[page(10, body("a", 1)), page(10, body("b", 2))],
+        sparkapplications=[
+            KindMissingError(404, "KindMissing", "the API server serves no sparkapplications")
+        ],
+        pods=[page(12)],
+    )
+    kube.let["deltawritejobs"].release()
+    kube.let["sparkapplications"].release()
+    with pytest.raises(KindMissingError):
+        await list_each_into(list(mirrors.values()), kube, None)
+    assert [one.get_name() for one in asyncio.all_tasks() if one is not asyncio.current_task()] == []
+    assert mirrors["sparkapplications"].is_served is False
+    assert len(mirrors["deltawritejobs"]) == 0
