@@ -55,6 +55,19 @@ class Handover:
     def epoch_is_in_force(self) -> bool:
         return self.older_refused is not None
 
+    def hear(self, line: bytes) -> None:
+        """Takes in a line of MONITOR."""
+        told = _TOLD.match(line)
+        if told is None or (at := float(told["at"])) < self.began:
+            return
+        match told["command"].decode().split('" "', 3):
+            case ["HGETALL", _KEYS.leases] if self.rebuilt is None:
+                self.listed = at
+            case ["SET", _KEYS.epoch, _] if self.rebuilt is None:
+                self.rebuilt = at
+            case ["HSET", _KEYS.leases, holder, _] if self.rebuilt is not None and holder not in self.held:
+                self.granted.setdefault(holder.partition("/")[0], at)
+
     def seconds(self) -> Iterator[tuple[str, float]]:
         """How long each step took from the beginning, as far as it came."""
         first = min(self.granted.values(), default=None)
@@ -156,19 +169,7 @@ class Witness:
             await reader.readline()
             watching.set()
             while line := await reader.readline():
-                told = _TOLD.match(line)
-                if told is not None and self._seen is not None:
-                    self._see_command(self._seen, float(told["at"]), told["command"].decode().split('" "', 3))
+                if self._seen is not None:
+                    self._seen.hear(line)
         finally:
             writer.close()
-
-    def _see_command(self, seen: Handover, at: float, words: list[str]) -> None:
-        if at < seen.began or len(words) < 2:
-            return
-        match words[0].upper(), words[1]:
-            case "HGETALL", _KEYS.leases if seen.rebuilt is None:
-                seen.listed = at
-            case "SET", _KEYS.epoch if seen.rebuilt is None:
-                seen.rebuilt = at
-            case "HSET", _KEYS.leases if seen.rebuilt is not None and words[2] not in seen.held:
-                seen.granted.setdefault(words[2].partition("/")[0], at)
