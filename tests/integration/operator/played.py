@@ -285,6 +285,10 @@ class Played:
     def delete_pod(self, name: str) -> None:
         self._core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
 
+    def delete_pod_gently(self, name: str) -> None:
+        """Tells its kubelet to end it, if it is on a node."""
+        self._core.delete_namespaced_pod(name, self.namespace)
+
     def bind(self, pod: str) -> None:
         self._core.create_namespaced_pod_binding(
             pod,
@@ -308,8 +312,11 @@ class Driver:
 
     def runs(self, since: str | None = None) -> None:
         self.cluster.bind(self.pod)
-        self._container("Running", {"running": {"startedAt": since or _now()}})
+        self.container_runs(since)
         self.cluster.application_is(self.application, "RUNNING", driver=f"spark-{self.application}")
+
+    def container_runs(self, since: str | None = None) -> None:
+        self._container("Running", {"running": {"startedAt": since or _now()}})
 
     def ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
         self.container_ends(exit_code, message, reason=reason)

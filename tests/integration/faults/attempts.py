@@ -1,0 +1,209 @@
+"""What became of each attempt, put together from what the API server carried out."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from integration.faults.audited import Landed
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.engines import ENGINE, is_placeholder
+from sluice.kube.resources import PODS
+
+
+@dataclass
+class Driver:
+    pod_uid: str
+    created: Landed
+    runs: Landed | None = None
+    ended: Landed | None = None
+    exit_code: int | None = None
+    let_go: Landed | None = None
+    gone: Landed | None = None
+
+
+@dataclass
+class Told:
+    """An outcome, when it was first told."""
+
+    outcome: str
+    by: Landed
+
+
+@dataclass
+class Attempt:
+    uid: str
+    number: int
+    token: int
+    intent: Landed | None = None
+    creates: list[Landed] = field(default_factory=list)
+    said_running: bool = False
+    """Whether its application said that it has its driver."""
+    deleting: Landed | None = None
+    let_go: Landed | None = None
+    """Its application, of our finalizer."""
+    drivers: list[Driver] = field(default_factory=list)
+    placeholder: Landed | None = None
+    told: list[Told] = field(default_factory=list)
+
+    @property
+    def holder(self) -> str:
+        return f"{self.uid}/{self.number}"
+
+    @property
+    def proof(self) -> Landed | None:
+        """By which it is proved to have ended: its driver's end, or its name that is taken."""
+        ends = [driver.ended for driver in self.drivers]
+        if self.drivers and None in ends:
+            return None
+        found = [end for end in [*ends, self.placeholder] if end is not None]
+        return max(found, key=lambda one: one.received, default=None)
+
+
+@dataclass
+class Observed:
+    """All attempts and jobs, as the API server's log tells."""
+
+    attempts: dict[tuple[str, int, int], Attempt] = field(default_factory=dict)
+    """By uid, number and token."""
+    jobs: dict[str, Json] = field(default_factory=dict)
+    """As they were last seen, by uid; also those that are gone."""
+    gone_jobs: dict[str, Landed] = field(default_factory=dict)
+    live: dict[tuple[str, str], Json] = field(default_factory=dict)
+    """Applications and pods that are there, by kind and name."""
+    epochs: list[tuple[Landed, int]] = field(default_factory=list)
+    """The parameter of the admission policy."""
+    operators: list[Landed] = field(default_factory=list)
+    """What operators wrote that carries an epoch."""
+
+    def of(self, uid: str) -> list[Attempt]:
+        return [one for one in self.attempts.values() if one.uid == uid]
+
+
+def observed(writes: Iterable[Landed], operator: str) -> Observed:
+    """`operator`: the user name as which operators act."""
+    seen = _Seeing(operator)
+    for write in writes:
+        seen.take(write)
+    return seen.found
+
+
+class _Seeing:
+    def __init__(self, operator: str) -> None:
+        self.found = Observed()
+        self._operator = operator
+        self._uids: dict[str, str] = {}
+
+    def take(self, write: Landed) -> None:
+        if write.user == self._operator and epoch_of(write) is not None:
+            self.found.operators.append(write)
+        if write.kind == names.JOB_PLURAL:
+            self._job(write)
+        elif write.kind == ENGINE.plural:
+            self._application(write)
+        elif write.kind == PODS.plural:
+            self._pod(write)
+        elif write.kind == "configmaps" and write.name.endswith("-epoch") and write.body.get("data"):
+            self.found.epochs.append((write, int(write.body["data"][names.EPOCH_KEY])))
+
+    def _job(self, write: Landed) -> None:
+        if write.is_gone:
+            uid = self._uids.pop(write.name, None)
+            if uid is not None:
+                self.found.gone_jobs[uid] = write
+            return
+        uid = write.metadata["uid"]
+        self._uids[write.name] = uid
+        self.found.jobs[uid] = write.body
+        for told in (write.body.get("status") or {}).get("attempts") or []:
+            attempt = self._attempt(uid, told["number"], told["token"])
+            if attempt.intent is None:
+                attempt.intent = write
+            outcome = told.get("outcome")
+            if outcome and (not attempt.told or attempt.told[-1].outcome != outcome):
+                attempt.told.append(Told(outcome, write))
+
+    def _application(self, write: Landed) -> None:
+        self._note_life(write)
+        attempt = self._named(write)
+        if attempt is None:
+            return
+        if write.verb == "create":
+            attempt.creates.append(write)
+        if write.body.get("status", {}) and not isinstance(write.body["status"], str):
+            state = write.body["status"].get("applicationState", {}).get("state", "")
+            attempt.said_running |= state in ("RUNNING", "SUCCEEDING", "COMPLETED")
+        if "deletionTimestamp" in write.metadata and attempt.deleting is None:
+            attempt.deleting = write
+        if _lets_go(write) and attempt.let_go is None:
+            attempt.let_go = write
+
+    def _pod(self, write: Landed) -> None:
+        self._note_life(write)
+        attempt = self._named(write)
+        if attempt is None:
+            return
+        if is_placeholder(write.body):
+            attempt.placeholder = attempt.placeholder or write
+            return
+        uid = write.metadata["uid"]
+        driver = next((one for one in attempt.drivers if one.pod_uid == uid), None)
+        if driver is None:
+            driver = Driver(uid, write)
+            attempt.drivers.append(driver)
+        status = write.body.get("status") or {}
+        if status.get("phase") == "Running" and driver.runs is None:
+            driver.runs = write
+        ended = _exit_code(status)
+        if ended is not None and driver.ended is None:
+            driver.ended, driver.exit_code = write, ended
+        if _lets_go(write) and driver.let_go is None:
+            driver.let_go = write
+        if write.is_gone:
+            driver.gone = write
+
+    def _note_life(self, write: Landed) -> None:
+        place = write.kind, write.name
+        if write.is_gone:
+            self.found.live.pop(place, None)
+        elif write.metadata:
+            self.found.live[place] = write.body
+
+    def _named(self, write: Landed) -> Attempt | None:
+        metadata = write.metadata
+        labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+        uid, number = labels.get(names.LABEL_JOB_UID), labels.get(names.LABEL_ATTEMPT)
+        if uid is None or number is None:
+            return None
+        token = annotations.get(names.ANNOTATION_TOKEN)
+        if token is None:  # a placeholder bears none
+            same = [one for one in self.found.of(uid) if one.number == int(number)]
+            return same[-1] if same else None
+        return self._attempt(uid, int(number), int(token))
+
+    def _attempt(self, uid: str, number: int, token: int) -> Attempt:
+        key = uid, number, token
+        return self.found.attempts.setdefault(key, Attempt(*key))
+
+
+def epoch_of(write: Landed) -> int | None:
+    """The epoch that a write of an operator carries, if it is of a kind that carries one."""
+    if write.kind == names.JOB_PLURAL and write.sub == "status":
+        found = ((write.asked or {}).get("status") or {}).get("writerEpoch")
+        return None if found is None else int(found)
+    if write.kind not in (ENGINE.plural, PODS.plural) or write.sub or write.verb == "delete":
+        return None
+    found = (write.metadata.get("annotations") or {}).get(names.ANNOTATION_WRITER_EPOCH)
+    return None if found is None else int(found)
+
+
+def _lets_go(write: Landed) -> bool:
+    return names.FINALIZER_LEASE not in (write.metadata.get("finalizers") or [])
+
+
+def _exit_code(status: Any) -> int | None:
+    for container in status.get("containerStatuses") or []:
+        terminated = (container.get("state") or {}).get("terminated")
+        if terminated is not None:
+            return int(terminated["exitCode"])
+    return None

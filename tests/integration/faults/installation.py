@@ -1,0 +1,78 @@
+"""Everything that a round of faults needs: servers of its own, replicas behind wires, the played engine and the witnesses."""
+
+import ssl
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from devenv import kubernetes_binaries
+from devenv.kubernetes_binaries import HELM
+from devenv.toolchain import cache
+from integration.chart.helm import RELEASE, Helm
+from integration.connection import connected
+from integration.faults.audited import AuditedStack, Landed, landed
+from integration.faults.engine import Engine
+from integration.faults.monitor import Command, Monitor
+from integration.faults.replicas import Place, Replicas
+from integration.leases.redis_process import RedisProcess, running_redis
+from integration.objects import Objects, Server
+from integration.operator.fenced import fenced
+from integration.operator.played import Played
+from sluice.leases.keys import Keys
+
+
+@dataclass
+class Installation:
+    cluster: Played
+    replicas: Replicas
+    engine: Engine
+    stack: AuditedStack
+    redis: RedisProcess
+    monitor: Monitor
+    read: int = 0
+    """How much of the audit log was taken."""
+
+    @property
+    def operator(self) -> str:
+        """The user name of the operators."""
+        return f"system:serviceaccount:{self.cluster.namespace}:{RELEASE}"
+
+    @property
+    def epoch(self) -> int:
+        """That of Redis."""
+        with self.redis.client() as client:
+            return int(client.get(Keys(RELEASE).epoch) or 0)
+
+    def took_place(self) -> tuple[list[Landed], list[Command]]:
+        """What landed since the last time, as the servers tell; whole lines."""
+        with self.stack.audit_log.open("rb") as log:
+            log.seek(self.read)
+            text = log.read()
+        whole = text[: text.rfind(b"\n") + 1]
+        self.read += len(whole)
+        return landed(whole.decode().splitlines()), self.monitor.take()
+
+
+@contextmanager
+def installed(stack: AuditedStack, redis_program: Path, folder: Path, seed: int) -> Iterator[Installation]:
+    with ExitStack() as until_the_end:
+        redis = until_the_end.enter_context(running_redis(redis_program, folder / "redis"))
+        monitor = until_the_end.enter_context(Monitor(redis.port))
+        objects = Objects(Server.of(stack.kubeconfig), f"faults-{uuid.uuid4().hex[:10]}")
+        objects.create_namespace()
+        until_the_end.callback(objects.delete_namespace)
+        helm = Helm(kubernetes_binaries.ensure(cache(), HELM) / "helm")
+        fence = until_the_end.enter_context(fenced(helm, objects, stack.kubeconfig, folder))
+        fence.install()
+        api = until_the_end.enter_context(connected(stack.kubeconfig))
+        cluster = Played(api, objects, redis.url)
+        trusted = ssl.create_default_context(cafile=str(stack.api.certificate))
+        place = Place(stack.server, trusted, fence.kubeconfig, redis.port, folder)
+        chance = Random(seed)  # noqa: S311 - not a secret
+        replicas = until_the_end.enter_context(Replicas(place, objects))
+        engine = until_the_end.enter_context(Engine(cluster, chance))
+        replicas.leads().process.says("the lease table was rebuilt")
+        yield Installation(cluster, replicas, engine, stack, redis, monitor)
