@@ -3,10 +3,11 @@
 import asyncio
 import json
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import aiohttp
 import yaml
@@ -16,6 +17,8 @@ from yarl import URL
 from integration.faults.plan import Plan, What
 from integration.faults.points import api_point
 from integration.faults.redis_wire import LATE_SECONDS, SLOW_SECONDS
+
+T = TypeVar("T")
 
 _HOP_BY_HOP = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding"})
 _MOST_BYTES = 64 << 20
@@ -52,7 +55,7 @@ class ApiWire:
         self._session: aiohttp.ClientSession | None = None
         self._runner: web.AppRunner | None = None
         self._watches: set[asyncio.Transport] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self.late: list[ApiRequest] = []
         """Requests that land once somebody else leads."""
 
@@ -91,8 +94,7 @@ class ApiWire:
 
     async def land(self, request: ApiRequest) -> None:
         """Carries it out; nobody sees the answer."""
-        async with self._sent(request) as answer:
-            await answer.read()
+        await self._carried_out(request)
 
     def _sent(self, request: ApiRequest) -> aiohttp.client._RequestContextManager:
         assert self._session is not None
@@ -122,26 +124,31 @@ class ApiWire:
         if what is What.LANDS_TWICE and not request.is_watch:
             await self.land(request)
         try:
+            if request.is_watch and what is None:
+                async with self._sent(request) as answer:
+                    return await self._streamed(asked, answer)
             return await self._answered(asked, request, what)
         except aiohttp.ClientError:
             return _broken(asked)
 
-    async def _answered(
-        self, asked: web.Request, request: ApiRequest, what: What | None
-    ) -> web.StreamResponse:
+    async def _answered(self, asked: web.Request, request: ApiRequest, what: What | None) -> web.Response:
+        answer = await asyncio.shield(self._started(self._carried_out(request)))
+        if what is What.KILLED_AFTER:
+            self._kill()
+        if what is What.WATCHES_DROP:
+            for watch in list(self._watches):
+                watch.abort()
+        if what is What.ANSWERED_TOO_LATE:
+            return _refusal(what)
+        if request.is_watch or what in (What.KILLED_AFTER, What.ANSWER_LOST):
+            return _broken(asked)
+        return answer
+
+    async def _carried_out(self, request: ApiRequest) -> web.Response:
+        """To its end, also where its sender is gone by then: of a request that is broken off the API server doesn't log whether
+        it landed."""
         async with self._sent(request) as answer:
-            if request.is_watch and what is None:
-                return await self._streamed(asked, answer)
             body = b"" if request.is_watch else await answer.read()
-            if what is What.KILLED_AFTER:
-                self._kill()
-            if what is What.WATCHES_DROP:
-                for watch in list(self._watches):
-                    watch.abort()
-            if what is What.ANSWERED_TOO_LATE:
-                return _refusal(what)
-            if request.is_watch or what in (What.KILLED_AFTER, What.ANSWER_LOST):
-                return _broken(asked)
             return web.Response(body=body, status=answer.status, headers=_passed(answer.headers))
 
     async def _streamed(self, asked: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
@@ -164,9 +171,13 @@ class ApiWire:
             await asyncio.sleep(LATE_SECONDS)
             await self.land(request)
 
-        task = asyncio.ensure_future(wait_and_land())
+        self._started(wait_and_land())
+
+    def _started(self, doing: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.ensure_future(doing)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 def _broken(asked: web.Request) -> web.Response:

@@ -95,6 +95,9 @@ class _Seeing:
         self._uids: dict[str, str] = {}
 
     def take(self, write: Landed) -> None:
+        if not write.is_sure:
+            self._may_be_an_intent(write)
+            return
         if write.user == self._operator and epoch_of(write) is not None:
             self.found.operators.append(write)
         if write.kind == names.JOB_PLURAL:
@@ -122,6 +125,15 @@ class _Seeing:
             outcome = told.get("outcome")
             if outcome and (not attempt.told or attempt.told[-1].outcome != outcome):
                 attempt.told.append(Told(outcome, write))
+
+    def _may_be_an_intent(self, write: Landed) -> None:
+        """What was asked is then all that tells of it."""
+        uid = self._uids.get(write.name)
+        if write.kind != names.JOB_PLURAL or uid is None or not isinstance(write.asked, dict):
+            return
+        for told in (write.asked.get("status") or {}).get("attempts") or []:
+            attempt = self._attempt(uid, told["number"], told["token"])
+            attempt.intent = attempt.intent or write
 
     def _application(self, write: Landed) -> None:
         self._note_life(write)

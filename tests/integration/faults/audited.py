@@ -71,7 +71,7 @@ def audited_stack(folder: Path) -> Iterator[AuditedStack]:
 
 @dataclass(frozen=True)
 class Landed:
-    """A write that the API server carried out."""
+    """A write that the API server carried out, or began to."""
 
     received: float
     answered: float
@@ -85,6 +85,8 @@ class Landed:
     asked: Any
     body: Json
     """The object as it was after that; empty where the answer doesn't tell."""
+    is_sure: bool = True
+    """False where the API server broke off, and the write may have landed all the same."""
 
     @property
     def version(self) -> int | None:
@@ -113,7 +115,8 @@ def landed(lines: list[str]) -> list[Landed]:
 
 def _write(event: Json) -> Landed | None:
     ref, code = event.get("objectRef") or {}, (event.get("responseStatus") or {}).get("code", 0)
-    if not 200 <= code < 300 or "dryRun" in event["requestURI"]:
+    is_sure = 200 <= code < 300
+    if not (is_sure or code >= 500) or "dryRun" in event["requestURI"]:
         return None
     return Landed(
         received=_seconds(event["requestReceivedTimestamp"]),
@@ -125,7 +128,8 @@ def _write(event: Json) -> Landed | None:
         namespace=ref.get("namespace", ""),
         name=ref.get("name", "") or _name_in(event),
         asked=event.get("requestObject"),
-        body=event.get("responseObject") or {},
+        body=(event.get("responseObject") or {}) if is_sure else {},
+        is_sure=is_sure,
     )
 
 
