@@ -1,0 +1,151 @@
+"""Traces made by hand, as the servers would have written them: for what no operator should ever do."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from integration.faults.attempts import observed
+from integration.faults.audited import Landed
+from integration.faults.checker import Evidence
+from integration.faults.lease_history import lease_history
+from integration.faults.monitor import Command
+from integration.faults.workload import Planned
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.engines import ENGINE
+from sluice.leases import Epochs
+
+OPERATOR = "the operator"
+EPOCH = 7
+
+
+@dataclass
+class Tape:
+    writes: list[Landed] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    planned: dict[str, Planned] = field(default_factory=dict)
+    clock: float = 100.0
+    attempts: dict[str, Json] = field(default_factory=dict)
+    finalizers: dict[str, list[str]] = field(default_factory=dict)
+
+    def evidence(self) -> Evidence:
+        return Evidence(self.planned, observed(self.writes, OPERATOR), lease_history(self.commands, EPOCH))
+
+    # Redis
+
+    def grant(self, uid: str, counter: int, *, epoch: int = EPOCH) -> None:
+        self._script(epoch, "HSET", "x:leases", f"{uid}/1", f"{epoch} {counter}\nrequest\n{{}}")
+
+    def release(self, uid: str, *, epoch: int = EPOCH) -> None:
+        self._script(epoch, "HDEL", "x:leases", f"{uid}/1")
+
+    def rebuild(self, epoch: int, **tokens: str) -> None:
+        self._redis(False, "EVALSHA", "sha", "9", *["key"] * 9, str(epoch))
+        self._redis(True, "DEL", "x:counter", "x:versions", "x:leases")
+        for uid, token in tokens.items():
+            self._redis(True, "HSET", "x:leases", f"{uid}/1", f"{token}\nrequest\n{{}}")
+        self._redis(True, "SET", "x:epoch", str(epoch))
+
+    def _script(self, epoch: int, *words: str) -> None:
+        self._redis(False, "EVALSHA", "sha", "9", *["key"] * 9, str(epoch))
+        self._redis(True, *words)
+
+    def _redis(self, is_of_script: bool, *words: str) -> None:
+        self.commands.append(Command(self._tick(), is_of_script, words))
+
+    # The API server
+
+    def job(self, uid: str, table: str = "t", *, is_deleted: bool = False) -> None:
+        self.planned[uid] = Planned(uid, {"sql": "DELETE"}, table, is_deleted)
+        self._write("create", names.JOB_PLURAL, "", uid, self._job(uid, {}), user="somebody")
+
+    def intent(self, uid: str, counter: int, *, epoch: int = EPOCH) -> None:
+        self.attempts[uid] = {"number": 1, "token": Epochs.token(EPOCH, counter), "application": uid}
+        self._status(uid, "Starting", epoch)
+
+    def outcome(self, uid: str, outcome: str = "Succeeded", *, epoch: int = EPOCH) -> None:
+        self.attempts[uid] = self.attempts[uid] | {"outcome": outcome}
+        self._status(uid, "Succeeded" if outcome == "Succeeded" else "Failed", epoch)
+
+    def create(self, uid: str, *, epoch: int = EPOCH) -> None:
+        self.finalizers[uid] = [names.FINALIZER_LEASE]
+        self._write("create", ENGINE.plural, "", uid, self._object(uid, uid, epoch))
+
+    def driver(self, uid: str, pod: str = "") -> None:
+        """The Spark operator creates it, and it runs."""
+        name = pod or f"{uid}-driver"
+        self.finalizers[name] = [names.FINALIZER_LEASE]
+        self._write("create", "pods", "", name, self._object(name, uid, EPOCH), user="somebody")
+        running = self._object(name, uid, EPOCH) | {"status": {"phase": "Running"}}
+        self._write("patch", "pods", "status", name, running, user="somebody")
+        app = self._object(uid, uid, EPOCH) | {"status": {"applicationState": {"state": "RUNNING"}}}
+        self._write("patch", ENGINE.plural, "status", uid, app, user="somebody")
+
+    def ends(self, uid: str, exit_code: int = 0, pod: str = "") -> None:
+        name = pod or f"{uid}-driver"
+        container = {"state": {"terminated": {"exitCode": exit_code}}}
+        status = {"phase": "Succeeded" if exit_code == 0 else "Failed", "containerStatuses": [container]}
+        body = self._object(name, uid, EPOCH) | {"status": status}
+        self._write("patch", "pods", "status", name, body, user="somebody")
+
+    def lets_go_application(self, uid: str, *, epoch: int = EPOCH) -> None:
+        self._lets_go(ENGINE.plural, uid, uid, epoch)
+
+    def lets_go_driver(self, uid: str, *, epoch: int = EPOCH) -> None:
+        self._lets_go("pods", f"{uid}-driver", uid, epoch)
+
+    def runs_to_its_end(self, uid: str, counter: int) -> None:
+        self.grant(uid, counter)
+        self.intent(uid, counter)
+        self.create(uid)
+        self.driver(uid)
+        self.ends(uid)
+        self.outcome(uid)
+        self.lets_go_application(uid)
+        self.lets_go_driver(uid)
+        self.release(uid)
+
+    def _lets_go(self, kind: str, name: str, uid: str, epoch: int) -> None:
+        self.finalizers[name] = []
+        self._write("patch", kind, "", name, self._object(name, uid, epoch))
+
+    def _status(self, uid: str, phase: str, epoch: int) -> None:
+        status = {"phase": phase, "writerEpoch": epoch, "attempts": [self.attempts[uid]]}
+        body = self._job(uid, status)
+        self._write("patch", names.JOB_PLURAL, "status", uid, body, asked={"status": status})
+
+    def _job(self, uid: str, status: Json) -> Json:
+        return {"kind": names.JOB_KIND, "metadata": {"name": uid, "uid": uid}, "status": status}
+
+    def _object(self, name: str, uid: str, epoch: int) -> Json:
+        return {
+            "kind": "an object",
+            "spec": {},
+            "metadata": {
+                "name": name,
+                "uid": f"of {name}",
+                "labels": {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: "1"},
+                "annotations": {
+                    names.ANNOTATION_TOKEN: str(self.attempts.get(uid, {}).get("token", 0)),
+                    names.ANNOTATION_WRITER_EPOCH: str(epoch),
+                },
+                "finalizers": list(self.finalizers.get(name, [])),
+            },
+        }
+
+    def _write(
+        self,
+        verb: str,
+        kind: str,
+        sub: str,
+        name: str,
+        body: Json,
+        *,
+        user: str = OPERATOR,
+        asked: Any = None,
+    ) -> None:
+        received = self._tick()
+        self.writes.append(Landed(received, self._tick(), user, verb, kind, sub, "ns", name, asked, body))
+
+    def _tick(self) -> float:
+        self.clock += 0.01
+        return self.clock
