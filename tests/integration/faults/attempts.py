@@ -79,6 +79,13 @@ class Observed:
     def of(self, uid: str) -> list[Attempt]:
         return [one for one in self.attempts.values() if one.uid == uid]
 
+    def went_straight(self, uids: Iterable[str]) -> bool:
+        """Whether none of these jobs took more than one attempt."""
+        return all(len(self.of(uid)) < 2 and not self._withdrawn(uid) for uid in uids)
+
+    def _withdrawn(self, uid: str) -> bool:
+        return any(told.outcome == "Withdrawn" for attempt in self.of(uid) for told in attempt.told)
+
 
 def observed(writes: Iterable[Landed], operator: str) -> Observed:
     """`operator`: the user name as which operators act."""
@@ -147,7 +154,7 @@ class _Seeing:
             attempt.said_running |= state in ("RUNNING", "SUCCEEDING", "COMPLETED")
         if "deletionTimestamp" in write.metadata and attempt.deleting is None:
             attempt.deleting = write
-        if _lets_go(write) and attempt.let_go is None:
+        if self._lets_go(write) and attempt.let_go is None:
             attempt.let_go = write
 
     def _pod(self, write: Landed) -> None:
@@ -166,10 +173,10 @@ class _Seeing:
         status = write.body.get("status") or {}
         if status.get("phase") == "Running" and driver.runs is None:
             driver.runs = write
-        ended = _exit_code(status)
+        ended = exit_code(status)
         if ended is not None and driver.ended is None:
             driver.ended, driver.exit_code = write, ended
-        if _lets_go(write) and driver.let_go is None:
+        if self._lets_go(write) and driver.let_go is None:
             driver.let_go = write
         if write.is_gone:
             driver.gone = write
@@ -180,6 +187,12 @@ class _Seeing:
             self.found.live.pop(place, None)
         elif write.metadata:
             self.found.live[place] = write.body
+
+    def _lets_go(self, write: Landed) -> bool:
+        """Whether an operator takes the finalizer off."""
+        return write.user == self._operator and names.FINALIZER_LEASE not in (
+            write.metadata.get("finalizers") or []
+        )
 
     def _named(self, write: Landed) -> Attempt | None:
         metadata = write.metadata
@@ -209,11 +222,7 @@ def epoch_of(write: Landed) -> int | None:
     return None if found is None else int(found)
 
 
-def _lets_go(write: Landed) -> bool:
-    return names.FINALIZER_LEASE not in (write.metadata.get("finalizers") or [])
-
-
-def _exit_code(status: Any) -> int | None:
+def exit_code(status: Any) -> int | None:
     for container in status.get("containerStatuses") or []:
         terminated = (container.get("state") or {}).get("terminated")
         if terminated is not None:

@@ -6,10 +6,11 @@ Each rule names the step of the model (tests/protocol/design.py), or the invaria
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from integration.faults.attempts import Attempt, Driver, Observed, epoch_of
+from integration.faults.audited import Landed
 from integration.faults.lease_history import Held, LeaseHistory
 from integration.faults.workload import Planned
 from sluice.api import names
@@ -34,8 +35,6 @@ class Evidence:
     """The round's jobs by their uids."""
     seen: Observed
     leases: LeaseHistory
-    forgot: bool = field(default=False)
-    """Whether Redis was made to lose what it held: then a leader's memory is the only table for a while."""
 
     def name(self, uid: str) -> str:
         return self.planned[uid].name if uid in self.planned else uid
@@ -99,11 +98,22 @@ def _whatever_may_write_holds_its_lease(e: Evidence) -> Iterator[Violation]:
                 f"{e.name(attempt.uid)} has an application under token {attempt.token} that Redis had not granted",
             )
         for held in own:
-            if held.until is not None and (proof is None or held.until < proof.received):
-                if any(later.since == held.until for later in own):
-                    continue
-                of = "a rebuild finds all" if held.ended_by_rebuild else "death_proved"
-                yield Violation(of, f"the lease of {e.name(attempt.uid)} went before its end was proved")
+            if held.until is None or (proof is not None and proof.received <= held.until):
+                continue
+            name = e.name(attempt.uid)
+            if held.released:
+                yield Violation("death_proved", f"the lease of {name} was released before its end was proved")
+            elif not _is_brought_again(e, held, proof):
+                yield Violation("a rebuild finds all", f"{name} may write, and a rebuild missed it")
+
+
+def _is_brought_again(e: Evidence, held: Held, proof: Landed | None) -> bool:
+    """By the next rebuild, unless the end was proved before it."""
+    assert held.until is not None
+    following = next((rebuild for rebuild in e.leases.rebuilds if rebuild.at >= held.until), None)
+    if following is None or held.holder in following.holders:
+        return following is not None
+    return proof is not None and proof.received <= following.at
 
 
 def _an_intent_is_of_a_grant(e: Evidence) -> Iterator[Violation]:

@@ -82,7 +82,7 @@ class Engine(threading.Thread):
             self.cluster.driver_for(application)
         elif state == "":
             self.cluster.application_is(name, "SUBMITTED" if own else "FAILED", "" if own else "name taken")
-        elif state == "SUBMITTED" and pod is not None and _is_running(pod):
+        elif state == "SUBMITTED" and pod is not None and is_running(pod):
             self.cluster.application_is(name, "RUNNING")
         elif state not in _ENDED and pod is not None and (ended := _ended(pod)) is not None:
             self.cluster.application_is(name, "COMPLETED" if ended == 0 else "FAILED", "")
@@ -98,7 +98,7 @@ class Engine(threading.Thread):
                 self.cluster.delete_pod(driver.pod)
         elif "deletionTimestamp" in pod["metadata"]:
             driver.container_ends(143)
-        elif not _is_running(pod):
+        elif not is_running(pod):
             if not pod["spec"].get("nodeName"):
                 self.cluster.bind(driver.pod)
             driver.container_runs()
@@ -137,7 +137,7 @@ def _owner(pod: Json) -> str | None:
     return owners[0]["uid"] if owners else None
 
 
-def _is_running(pod: Json) -> bool:
+def is_running(pod: Json) -> bool:
     return bool((pod.get("status") or {}).get("phase") == "Running")
 
 

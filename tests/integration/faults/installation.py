@@ -21,6 +21,7 @@ from integration.leases.redis_process import RedisProcess, running_redis
 from integration.objects import Objects, Server
 from integration.operator.fenced import fenced
 from integration.operator.played import Played
+from sluice.api.names import ANNOTATION_EPOCH, EPOCH_KEY, epoch_parameter, leader_lease
 from sluice.leases.keys import Keys
 
 
@@ -40,11 +41,15 @@ class Installation:
         """The user name of the operators."""
         return f"system:serviceaccount:{self.cluster.namespace}:{RELEASE}"
 
-    @property
-    def epoch(self) -> int:
-        """That of Redis."""
+    def one_epoch(self) -> int | None:
+        """The epoch, if the Lease object, the policy's parameter and Redis have the same one."""
+        lease = self.cluster.objects.get("lease", leader_lease(RELEASE)) or {}
+        annotations = (lease.get("metadata") or {}).get("annotations") or {}
+        parameter = (self.cluster.objects.get("configmap", epoch_parameter(RELEASE)) or {}).get("data") or {}
         with self.redis.client() as client:
-            return int(client.get(Keys(RELEASE).epoch) or 0)
+            own = client.get(Keys(RELEASE).epoch)
+        told = {annotations.get(ANNOTATION_EPOCH), parameter.get(EPOCH_KEY), own}
+        return int(str(own)) if own is not None and len(told) == 1 else None
 
     def took_place(self) -> tuple[list[Landed], list[Command]]:
         """What landed since the last time, as the servers tell; whole lines."""

@@ -20,7 +20,8 @@ class Held:
     until: float | None = None
     is_of_rebuild: bool = False
     """Whether a rebuild brought it, which a Redis without it was told of."""
-    ended_by_rebuild: bool = False
+    released: bool = False
+    """Whether it ended by a release: else a rebuild didn't bring it again, or Redis forgot it."""
 
     @property
     def uid(self) -> str:
@@ -102,7 +103,7 @@ class _Reading:
             return
         for holder, held in self._before.items():
             if holder not in self._now:
-                held.until, held.ended_by_rebuild = self._rebuilt_at, True
+                held.until = self._rebuilt_at
         self.history.rebuilds.append(Rebuild(self._rebuilt_at, self._epoch, frozenset(self._now)))
         self._before = None
 
@@ -123,7 +124,7 @@ class _Reading:
     def _delete(self, at: float, holder: str) -> None:
         held = self._now.pop(holder, None)
         if held is not None:
-            held.until = at
+            held.until, held.released = at, True
             self._must_be_of_now("released", holder)
 
     def _must_be_of_now(self, did: str, holder: str) -> None:

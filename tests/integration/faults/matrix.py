@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
+from integration.faults.misfortunes import Misfortune
 from integration.faults.plan import Fault, What
 
 _SCRIPTS = ("grant", "release", "rebuild", "beat", "former", "reach")
@@ -17,6 +18,9 @@ _WRITE = (
 _READ = (What.KILLED_BEFORE, What.ANSWER_LOST, *_TROUBLE)
 _UNHEEDED = ("create events", "get what is served")
 """Nothing of the protocol rests on them."""
+
+SOME = (*Misfortune, *[None] * len(Misfortune))
+"""Every other round has one, where none is needed."""
 
 
 def what_may_befall(point: str) -> Sequence[What]:
@@ -37,9 +41,8 @@ def what_may_befall(point: str) -> Sequence[What]:
 
 @dataclass(frozen=True)
 class PlannedRound:
-    faults: tuple[Fault, ...]
-    needs_takeover: bool = False
-    """Whether some of them befall what only a new leader does."""
+    faults: tuple[Fault, ...] = ()
+    misfortune: Misfortune | None = None
 
 
 def every_kind(usual: Mapping[str, int], takeover: Mapping[str, int]) -> list[Fault]:
@@ -52,7 +55,8 @@ def every_kind(usual: Mapping[str, int], takeover: Mapping[str, int]) -> list[Fa
 def rounds_of(
     faults: Iterable[Fault], usual: Mapping[str, int], chance: Random, *, kills: int = 2, troubles: int = 6
 ) -> Iterator[PlannedRound]:
-    """Mixes them, so that a round has some of either sort, each at some request of its kind."""
+    """Mixes them, so that a round has some of either sort, each at some request of its kind; what only a new leader does needs a
+    leader that is killed."""
     placed = [_somewhere(fault, usual, chance) for fault in faults]
     chance.shuffle(placed)
     deadly = [fault for fault in placed if fault.what.kills]
@@ -63,7 +67,8 @@ def rounds_of(
             *(first[number] if number < len(first) else ()),
             *(second[number] if number < len(second) else ()),
         )
-        yield PlannedRound(some, any(fault.point not in usual for fault in some))
+        is_of_takeover = any(fault.point not in usual for fault in some)
+        yield PlannedRound(some, Misfortune.LEADER_KILLED if is_of_takeover else chance.choice(SOME))
 
 
 def _somewhere(fault: Fault, usual: Mapping[str, int], chance: Random) -> Fault:

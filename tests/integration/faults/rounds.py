@@ -9,12 +9,13 @@ from integration.faults.checker import Evidence, violations
 from integration.faults.installation import Installation
 from integration.faults.lease_history import lease_history
 from integration.faults.matrix import PlannedRound
+from integration.faults.misfortunes import Misfortune, befalls
 from integration.faults.plan import Fault, Plan
+from integration.faults.replay import changes_of, refused
 from integration.faults.workload import ENDS_WITHIN, Round
 from integration.waiting import eventually
 
-QUIET = PlannedRound(())
-A_KILL = "the leader is killed at any moment"
+QUIET = PlannedRound()
 
 
 @dataclass
@@ -24,30 +25,34 @@ class Tally:
     rounds: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     met: list[Fault] = field(default_factory=list)
+    replayed: Counter[bool] = field(default_factory=Counter)
+    """Pairs of jobs whose way was replayed through the model, or was none that it has."""
 
-    def note(self, plan: Plan, *, kills: int) -> None:
+    def note(self, plan: Plan, misfortune: Misfortune | None) -> None:
         self.rounds += 1
         self.met += plan.met
         self.faults.update(str(fault.what) for fault in plan.met)
-        self.faults[A_KILL] += kills
+        if misfortune is not None:
+            self.faults[str(misfortune)] += 1
 
     def __str__(self) -> str:
         each = "\n".join(f"{count:6} {what}" for what, count in sorted(self.faults.items()))
-        return f"{self.faults.total()} faults in {self.rounds} rounds\n{each}"
+        pairs = f"{self.replayed[True]} of {self.replayed.total()} pairs of jobs replayed through the model"
+        return f"{self.faults.total()} faults in {self.rounds} rounds, {pairs}\n{each}"
 
 
 def play(installation: Installation, number: int, planned: PlannedRound, tally: Tally) -> Plan:
     """Plays it; raises AssertionError with all that was violated."""
     cluster, replicas = installation.cluster, installation.replicas
     plan = Plan(planned.faults)
-    epoch = installation.epoch
+    epoch = eventually(installation.one_epoch, "one epoch is in force", seconds=ENDS_WITHIN)
     installation.took_place()
     replicas.plan = plan
     this, began = Round(number), monotonic()
     uids = this.plays(cluster)
-    if planned.needs_takeover:
-        replicas.kill_leader()
     try:
+        if planned.misfortune is not None:
+            befalls(planned.misfortune, installation)
         eventually(
             lambda: this.is_over(cluster),
             f"round {number} is over",
@@ -55,15 +60,22 @@ def play(installation: Installation, number: int, planned: PlannedRound, tally: 
             show=lambda: [_said(job) for job in cluster.jobs()],
         )
     except AssertionError as error:
-        raise AssertionError(f"{error}\n{_told(plan)}") from error
+        raise AssertionError(f"{error}\n{_told(plan, planned)}") from error
     finally:
         replicas.plan = Plan()
-    tally.note(plan, kills=int(planned.needs_takeover))
-    print(f"round {number}: {monotonic() - began:.1f} s; {'; '.join(map(str, plan.met)) or 'nothing befell'}")
+    tally.note(plan, planned.misfortune)
+    print(f"round {number}: {monotonic() - began:.1f} s; {_told(plan, planned)}")
     writes, commands = installation.took_place()
-    evidence = Evidence(uids, observed(writes, installation.operator), lease_history(commands, epoch))
+    leases = lease_history(commands, epoch)
+    evidence = Evidence(uids, observed(writes, installation.operator), leases)
     found: list[object] = [*violations(evidence), *installation.engine.faults, *replicas.fallen]
-    assert not found, "\n".join([*map(str, found), _told(plan)])
+    for pair in this.rivals(uids):
+        is_modelled = planned.misfortune is None or planned.misfortune.is_in_the_model
+        is_modelled = is_modelled and evidence.seen.went_straight(pair)
+        if is_modelled:
+            found += filter(None, [refused(changes_of(pair, writes, leases, epoch))])
+        tally.replayed[is_modelled] += 1
+    assert not found, "\n".join([*map(str, found), _told(plan, planned)])
     for job in this.jobs:
         if not job.is_deleted:
             cluster.delete(job.name)
@@ -76,5 +88,6 @@ def _said(job: object) -> object:
     return job["metadata"]["name"], status.get("phase"), status.get("reason"), status.get("message")
 
 
-def _told(plan: Plan) -> str:
-    return "\n".join(["befallen were:", *map(str, plan.met)])
+def _told(plan: Plan, planned: PlannedRound) -> str:
+    befallen = [*([] if planned.misfortune is None else [planned.misfortune]), *plan.met]
+    return "\n".join(["what befell:", *map(str, befallen)])

@@ -45,6 +45,10 @@ class Tape:
             self._redis(True, "HSET", "x:leases", f"{uid}/1", f"{token}\nrequest\n{{}}")
         self._redis(True, "SET", "x:epoch", str(epoch))
 
+    def forget(self) -> None:
+        """Somebody empties Redis."""
+        self._redis(False, "flushall")
+
     def _script(self, epoch: int, *words: str) -> None:
         self._redis(False, "EVALSHA", "sha", "9", *["key"] * 9, str(epoch))
         self._redis(True, *words)
@@ -53,6 +57,14 @@ class Tape:
         self.commands.append(Command(self._tick(), is_of_script, words))
 
     # The API server
+
+    def takes_the_lead(self, epoch: int) -> None:
+        """Raises the epoch in the Lease object."""
+        body = {"metadata": {"annotations": {names.ANNOTATION_EPOCH: str(epoch)}}}
+        self._write("update", "leases", "", "sluice-leader", body)
+
+    def raises_the_parameter(self, epoch: int) -> None:
+        self._write("update", "configmaps", "", "sluice-epoch", {"data": {names.EPOCH_KEY: str(epoch)}})
 
     def job(self, uid: str, table: str = "t", *, is_deleted: bool = False) -> None:
         self.planned[uid] = Planned(uid, {"sql": "DELETE"}, table, is_deleted)

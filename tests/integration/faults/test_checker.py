@@ -91,6 +91,29 @@ def test_a_rebuild_that_misses_a_running_driver_is_found() -> None:
     assert found(tape) == {"a rebuild finds all"}
 
 
+def test_a_redis_that_forgot_and_is_told_again_violates_nothing() -> None:
+    tape = started()
+    tape.forget()
+    tape.rebuild(EPOCH + 1, a=f"{EPOCH} 1")
+    tape.ends("a")
+    tape.outcome("a", epoch=EPOCH + 1)
+    tape.lets_go_application("a", epoch=EPOCH + 1)
+    tape.lets_go_driver("a", epoch=EPOCH + 1)
+    tape.release("a", epoch=EPOCH + 1)
+    assert found(tape) == set()
+
+
+def test_a_redis_that_forgot_and_is_not_told_of_a_running_driver_is_found() -> None:
+    tape = started()
+    tape.forget()
+    tape.rebuild(EPOCH + 1)
+    tape.ends("a")
+    tape.outcome("a", epoch=EPOCH + 1)
+    tape.lets_go_application("a", epoch=EPOCH + 1)
+    tape.lets_go_driver("a", epoch=EPOCH + 1)
+    assert found(tape) == {"a rebuild finds all"}
+
+
 def test_an_application_that_was_created_before_its_intent_is_found() -> None:
     tape = Tape()
     tape.job("a")

@@ -7,8 +7,10 @@ from random import Random
 from integration.faults.conftest import SEED
 from integration.faults.installation import Installation
 from integration.faults.matrix import PlannedRound, every_kind, rounds_of
+from integration.faults.misfortunes import Misfortune
 from integration.faults.rounds import QUIET, Tally, play
 
+A_TAKEOVER = PlannedRound(misfortune=Misfortune.LEADER_KILLED)
 SAMPLE = 8
 """Rounds of a usual run."""
 
@@ -18,7 +20,7 @@ def test_jobs_end_as_they_should_whatever_befalls_the_operators_requests(
 ) -> None:
     numbers, tally = count(1), Tally()
     usual = play(installation, next(numbers), QUIET, tally).passed
-    takeover = play(installation, next(numbers), PlannedRound((), needs_takeover=True), tally).passed
+    takeover = play(installation, next(numbers), A_TAKEOVER, tally).passed
     chance = Random(SEED)  # noqa: S311 - not a secret
     faults = every_kind(usual, takeover)
     for planned in list(rounds_of(faults, usual, chance))[:SAMPLE]:

@@ -1,5 +1,6 @@
 """The jobs of one round: some conflict, some run beside each other, some are deleted while they wait or run."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -79,6 +80,12 @@ class Round:
                 )
                 cluster.delete(job.name)
         return uids
+
+    def rivals(self, uids: Mapping[str, Planned]) -> Iterator[tuple[str, str]]:
+        """Pairs of jobs that want one table, by their uids; where one is deleted, it is the first."""
+        by_name = {job.name.removeprefix(f"r{self.number}-"): uid for uid, job in uids.items()}
+        yield by_name["first"], by_name["second"]
+        yield by_name[ENDLESS], by_name["after"]
 
     def is_over(self, cluster: Played) -> bool:
         """Whether every job has ended and nothing is left of any driver."""
