@@ -1,5 +1,6 @@
 """Everything that a round of faults needs: servers of its own, replicas behind wires, the played engine and the witnesses."""
 
+import os
 import ssl
 import uuid
 from collections.abc import Iterator
@@ -33,8 +34,6 @@ class Installation:
     stack: AuditedStack
     redis: RedisProcess
     monitor: Monitor
-    read: int = 0
-    """How much of the audit log was taken."""
 
     @property
     def operator(self) -> str:
@@ -51,14 +50,15 @@ class Installation:
         told = {annotations.get(ANNOTATION_EPOCH), parameter.get(EPOCH_KEY), own}
         return int(str(own)) if own is not None and len(told) == 1 else None
 
+    def begin_to_watch(self) -> None:
+        """What took place before is not asked for any more."""
+        os.truncate(self.stack.audit_log, 0)
+        self.monitor.take()
+
     def took_place(self) -> tuple[list[Landed], list[Command]]:
-        """What landed since the last time, as the servers tell; whole lines."""
-        with self.stack.audit_log.open("rb") as log:
-            log.seek(self.read)
-            text = log.read()
-        whole = text[: text.rfind(b"\n") + 1]
-        self.read += len(whole)
-        return landed(whole.decode().splitlines()), self.monitor.take()
+        """What landed since then, as the servers tell; whole lines."""
+        text = self.stack.audit_log.read_bytes()
+        return landed(text[: text.rfind(b"\n") + 1].decode().splitlines()), self.monitor.take()
 
 
 @contextmanager

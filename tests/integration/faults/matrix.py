@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice, zip_longest
 from random import Random
 
 from integration.faults.misfortunes import Misfortune
@@ -19,8 +19,9 @@ _READ = (What.KILLED_BEFORE, What.ANSWER_LOST, *_TROUBLE)
 _UNHEEDED = ("create events", "get what is served")
 """Nothing of the protocol rests on them."""
 
-SOME = (*Misfortune, *[None] * len(Misfortune))
-"""Every other round has one, where none is needed."""
+KILLS = 2
+"""In one round; each costs the start of a process."""
+TROUBLES = 9
 
 
 def what_may_befall(point: str) -> Sequence[What]:
@@ -53,22 +54,22 @@ def every_kind(usual: Mapping[str, int], takeover: Mapping[str, int]) -> list[Fa
 
 
 def rounds_of(
-    faults: Iterable[Fault], usual: Mapping[str, int], chance: Random, *, kills: int = 2, troubles: int = 6
+    faults: Iterable[Fault],
+    usual: Mapping[str, int],
+    misfortunes: Iterable[Misfortune | None],
+    chance: Random,
 ) -> Iterator[PlannedRound]:
-    """Mixes them, so that a round has some of either sort, each at some request of its kind; what only a new leader does needs a
-    leader that is killed."""
+    """Mixes them, so that a round has some of either sort, each at some request of its kind, and one of the misfortunes; what only
+    a new leader does needs a leader that is killed."""
     placed = [_somewhere(fault, usual, chance) for fault in faults]
     chance.shuffle(placed)
-    deadly = [fault for fault in placed if fault.what.kills]
-    others = [fault for fault in placed if not fault.what.kills]
-    first, second = _by(kills, deadly), _by(troubles, others)
-    for number in range(max(len(first), len(second))):
-        some = (
-            *(first[number] if number < len(first) else ()),
-            *(second[number] if number < len(second) else ()),
-        )
+    kills = _by(KILLS, [fault for fault in placed if fault.what.kills])
+    troubles = _by(TROUBLES, [fault for fault in placed if not fault.what.kills])
+    ahead = cycle(misfortunes)
+    for deadly, others in zip_longest(kills, troubles):
+        some = (*(deadly or ()), *(others or ()))
         is_of_takeover = any(fault.point not in usual for fault in some)
-        yield PlannedRound(some, Misfortune.LEADER_KILLED if is_of_takeover else chance.choice(SOME))
+        yield PlannedRound(some, Misfortune.LEADER_KILLED if is_of_takeover else next(ahead))
 
 
 def _somewhere(fault: Fault, usual: Mapping[str, int], chance: Random) -> Fault:

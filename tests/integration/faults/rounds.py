@@ -46,7 +46,7 @@ def play(installation: Installation, number: int, planned: PlannedRound, tally: 
     cluster, replicas = installation.cluster, installation.replicas
     plan = Plan(planned.faults)
     epoch = eventually(installation.one_epoch, "one epoch is in force", seconds=ENDS_WITHIN)
-    installation.took_place()
+    installation.begin_to_watch()
     replicas.plan = plan
     this, began = Round(number), monotonic()
     uids = this.plays(cluster)

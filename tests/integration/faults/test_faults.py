@@ -1,8 +1,11 @@
 """Faults at each kind of request that the operator makes, one round of jobs after another. What the servers have carried out
-decides: no double grant, no lost job, no orphan, no lease without a holder."""
+decides: no double grant, no lost job, no orphan, no lease without a holder; and the model of leases has to know the way."""
 
-from itertools import count
-from random import Random
+from collections.abc import Iterator
+from itertools import count, islice
+from random import Random, SystemRandom
+
+import pytest
 
 from integration.faults.conftest import SEED
 from integration.faults.installation import Installation
@@ -11,18 +14,42 @@ from integration.faults.misfortunes import Misfortune
 from integration.faults.rounds import QUIET, Tally, play
 
 A_TAKEOVER = PlannedRound(misfortune=Misfortune.LEADER_KILLED)
-SAMPLE = 8
+QUICK = (Misfortune.API_SERVER_RESTARTS, Misfortune.REDIS_FORGETS, Misfortune.FINALIZERS_STRIPPED)
+SAMPLE = 4
 """Rounds of a usual run."""
+MANY = 10_000
 
 
 def test_jobs_end_as_they_should_whatever_befalls_the_operators_requests(
     installation: Installation,
 ) -> None:
-    numbers, tally = count(1), Tally()
+    tally = Tally()
+    for _ in islice(_played(installation, tally, QUICK, Random(SEED)), SAMPLE):  # noqa: S311 - not a secret
+        pass
+    print(f"seed {SEED}: {tally}")
+    assert tally.faults.total() > SAMPLE, "hardly anything befell them"
+    assert tally.replayed[True], "nothing was replayed"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(12 * 3600)
+def test_ten_thousand_faults_do_no_harm(installation: Installation) -> None:
+    seed, tally = SystemRandom().randrange(1 << 32), Tally()
+    print(f"seed {seed}")
+    for _ in _played(installation, tally, (*Misfortune, None), Random(seed)):  # noqa: S311 - not a secret
+        if tally.faults.total() >= MANY:
+            break
+    print(tally)
+
+
+def _played(
+    installation: Installation, tally: Tally, misfortunes: tuple[Misfortune | None, ...], chance: Random
+) -> Iterator[None]:
+    """Every kind of fault, again and again, each time at other requests."""
+    numbers = count(1)
     usual = play(installation, next(numbers), QUIET, tally).passed
     takeover = play(installation, next(numbers), A_TAKEOVER, tally).passed
-    chance = Random(SEED)  # noqa: S311 - not a secret
-    faults = every_kind(usual, takeover)
-    for planned in list(rounds_of(faults, usual, chance))[:SAMPLE]:
-        play(installation, next(numbers), planned, tally)
-    print(f"seed {SEED}: {tally}")
+    while True:
+        for planned in rounds_of(every_kind(usual, takeover), usual, misfortunes, chance):
+            play(installation, next(numbers), planned, tally)
+            yield
