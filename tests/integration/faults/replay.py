@@ -8,7 +8,9 @@ steps that change nothing of it. Where none fits, the operator did what the mode
 
 How much of the model it is: the design as decided, two jobs on one table, one attempt each, takeovers at any moment, a Redis that
 loses everything, a user who deletes one job. It follows landings: a request that lands late is a leader that was paused before it.
-Not replayed are jobs with a second attempt or an attempt that was withdrawn, and rounds in which somebody strips finalizers.
+The model's two operators are never killed but paused without end, which is not enough for more than two leaders in a row: so the
+replay adds that an operator may be started anew at any moment. Not replayed are jobs with a second attempt or an attempt that was
+withdrawn, and rounds in which somebody strips finalizers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +20,7 @@ from typing import NamedTuple
 from integration.faults.attempts import exit_code
 from integration.faults.audited import Landed
 from integration.faults.lease_history import LeaseHistory
+from protocol.grants.epochs import Epochs
 from protocol.grants.scenarios import Grants
 from protocol.grants.state import Budget, Key, State
 from sluice.api import names
@@ -116,9 +119,7 @@ def _after(model: Grants, states: set[State], now: Seen, then: Seen) -> Iterator
     """The states to which one step leads that shows, after any number of hidden ones."""
     known, queue = set(states), list(states)
     for state in queue:  # grows while it is walked
-        for step in model.steps(state):
-            after = step.state
-            assert isinstance(after, State)
+        for after in _one_step(model, state):
             told = shown(after)
             if told == then:
                 yield after
@@ -126,6 +127,17 @@ def _after(model: Grants, states: set[State], now: Seen, then: Seen) -> Iterator
                 known.add(after)
                 queue.append(after)
         assert len(known) < MOST_STATES, "the trace tells too little of what is hidden"
+
+
+def _one_step(model: Grants, state: State) -> Iterator[State]:
+    for step in model.steps(state):
+        after = step.state
+        assert isinstance(after, State)
+        yield after
+    if model.budget.takeovers:
+        for who, operator in enumerate(state.operators):
+            if operator.role != "follower":
+                yield Epochs(model).deposed(state, who)  # its process is killed and started anew
 
 
 def changes_of(

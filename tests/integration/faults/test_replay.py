@@ -57,6 +57,21 @@ def test_a_takeover_in_the_midst_of_a_run_is_a_way_of_the_model() -> None:
     assert replayed(tape) == ""
 
 
+def test_leaders_that_are_killed_one_after_another_before_they_have_rebuilt_are_a_way_of_the_model() -> None:
+    tape = two_jobs()
+    begins(tape)
+    takes_over(tape, a=f"{EPOCH} 1")
+    tape.takes_the_lead(EPOCH + 2)
+    tape.takes_the_lead(EPOCH + 3)
+    tape.raises_the_parameter(EPOCH + 3)
+    tape.takes_the_lead(EPOCH + 4)
+    tape.raises_the_parameter(EPOCH + 4)
+    tape.rebuild(EPOCH + 4, a=f"{EPOCH} 1")
+    tape.ends("a")
+    is_let_go(tape)
+    assert replayed(tape) == ""
+
+
 def test_an_intent_that_a_successor_rolls_forward_is_a_way_of_the_model() -> None:
     tape = two_jobs()
     tape.grant("a", 1)
