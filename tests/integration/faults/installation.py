@@ -12,6 +12,7 @@ from random import Random
 from devenv import kubernetes_binaries
 from devenv.kubernetes_binaries import HELM
 from devenv.toolchain import cache
+from integration import evidence
 from integration.chart.helm import RELEASE, Helm
 from integration.connection import connected
 from integration.faults.audited import AuditedStack, Landed, landed
@@ -24,6 +25,9 @@ from integration.operator.fenced import fenced
 from integration.operator.played import Played
 from sluice.api.names import ANNOTATION_EPOCH, EPOCH_KEY, epoch_parameter, leader_lease
 from sluice.leases.keys import Keys
+
+LAST = 6
+"""Replicas whose logs are kept with a failure."""
 
 
 @dataclass
@@ -39,6 +43,12 @@ class Installation:
     def operator(self) -> str:
         """The user name of the operators."""
         return f"system:serviceaccount:{self.cluster.namespace}:{RELEASE}"
+
+    def evidence(self) -> Iterator[evidence.Part]:
+        yield from self.cluster.evidence()
+        yield str(self.stack.audit_log), evidence.end_of(self.stack.audit_log)
+        for log in self.replicas.logs[-LAST:]:
+            yield str(log), evidence.end_of(log)
 
     def one_epoch(self) -> int | None:
         """The epoch, if the Lease object, the policy's parameter and Redis have the same one."""

@@ -69,7 +69,9 @@ def rounds_of(
     for deadly, others in zip_longest(kills, troubles):
         some = (*(deadly or ()), *(others or ()))
         is_of_takeover = any(fault.point not in usual for fault in some)
-        yield PlannedRound(some, Misfortune.LEADER_KILLED if is_of_takeover else next(ahead))
+        brings_one = any(fault.what.kills and fault.point in usual for fault in some)
+        must_be_killed = is_of_takeover and not brings_one
+        yield PlannedRound(some, Misfortune.LEADER_KILLED if must_be_killed else next(ahead))
 
 
 def _somewhere(fault: Fault, usual: Mapping[str, int], chance: Random) -> Fault:

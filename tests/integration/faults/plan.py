@@ -46,8 +46,6 @@ class Plan:
     passed: Counter[str] = field(default_factory=Counter)
     """How many requests of each kind there were."""
     met: list[Fault] = field(default_factory=list)
-    order: list[str] = field(default_factory=list)
-    """The requests, one by one."""
 
     def __post_init__(self) -> None:
         self._ahead = {(fault.point, fault.at): fault for fault in self.faults}
@@ -55,7 +53,6 @@ class Plan:
     def meets(self, point: str) -> What | None:
         """Counts the request and tells what befalls it."""
         self.passed[point] += 1
-        self.order.append(point)
         fault = self._ahead.pop((point, self.passed[point]), None)
         if fault is None:
             return None
