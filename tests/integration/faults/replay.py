@@ -22,7 +22,7 @@ from integration.faults.audited import Landed
 from integration.faults.lease_history import LeaseHistory
 from protocol.grants.epochs import Epochs
 from protocol.grants.scenarios import Grants
-from protocol.grants.state import Budget, Key, State
+from protocol.grants.state import Budget, Key, State, with_hand
 from sluice.api import names
 from sluice.engines import ENGINE, is_placeholder
 
@@ -92,8 +92,9 @@ def _driver(run: object) -> str:
     return "free" if process == "dead" else "none"
 
 
-def refused(changes: Sequence[Change]) -> Refused | None:
-    """The first change that the model does not allow."""
+def refused(changes: Sequence[Change], *, jobs_are_touched: bool = False) -> Refused | None:
+    """The first change that the model does not allow. `jobs_are_touched`: whether a write of an intent may have met a job that
+    somebody has changed, in something that the model does not have."""
     takeovers = sum(change.what == TAKEN for change in changes)
     losses = sum(change.what == LOSS for change in changes)
     model = Grants(
@@ -108,18 +109,20 @@ def refused(changes: Sequence[Change]) -> Refused | None:
         then = change.change(now)
         if then == now:
             continue
-        states = set(_after(model, states, now, then))
+        states = set(_after(model, states, now, then, jobs_are_touched))
         if not states:
             return Refused(change.what, now, then)
         now = then
     return None
 
 
-def _after(model: Grants, states: set[State], now: Seen, then: Seen) -> Iterator[State]:
+def _after(
+    model: Grants, states: set[State], now: Seen, then: Seen, jobs_are_touched: bool
+) -> Iterator[State]:
     """The states to which one step leads that shows, after any number of hidden ones."""
     known, queue = set(states), list(states)
     for state in queue:  # grows while it is walked
-        for after in _one_step(model, state):
+        for after in (*_one_step(model, state), *(_conflicts(state) if jobs_are_touched else ())):
             told = shown(after)
             if told == then:
                 yield after
@@ -138,6 +141,14 @@ def _one_step(model: Grants, state: State) -> Iterator[State]:
         for who, operator in enumerate(state.operators):
             if operator.role != "follower":
                 yield Epochs(model).deposed(state, who)  # its process is killed and started anew
+
+
+def _conflicts(state: State) -> Iterator[State]:
+    """An intent that could not be written, for a change of its job."""
+    for who, operator in enumerate(state.operators):
+        for job, hand in enumerate(operator.hands):
+            if hand.doing == "intending":
+                yield with_hand(state, who, job, hand._replace(doing="returning"))
 
 
 def changes_of(

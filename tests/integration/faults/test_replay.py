@@ -108,6 +108,21 @@ def test_a_grant_by_a_redis_that_lost_everything_is_refused() -> None:
     assert replayed(tape) == "a grant to job 1"
 
 
+def given_back() -> Tape:
+    tape = two_jobs()
+    tape.grant("a", 1)
+    tape.release("a")
+    tape.grant("b", 2)
+    return tape
+
+
+def test_a_grant_is_given_back_only_where_its_intent_met_a_conflict() -> None:
+    tape = given_back()
+    assert replayed(tape) == "a release of job 0"
+    changes = changes_of(["a", "b"], tape.writes, lease_history(tape.commands, EPOCH), EPOCH)
+    assert refused(changes, jobs_are_touched=True) is None
+
+
 def test_a_grant_beside_a_conflicting_lease_is_refused() -> None:
     tape = two_jobs()
     begins(tape)
