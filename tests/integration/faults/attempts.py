@@ -10,6 +10,9 @@ from sluice.api.base import Json
 from sluice.engines import ENGINE, is_placeholder
 from sluice.kube.resources import PODS
 
+_ENDED = ("COMPLETED", "FAILED")
+"""States in which the Spark operator submits no more."""
+
 
 @dataclass
 class Driver:
@@ -39,6 +42,8 @@ class Attempt:
     creates: list[Landed] = field(default_factory=list)
     said_running: bool = False
     """Whether its application said that it has its driver."""
+    over: Landed | None = None
+    """From which on its application starts no other driver."""
     deleting: Landed | None = None
     let_go: Landed | None = None
     """Its application, of our finalizer."""
@@ -51,13 +56,23 @@ class Attempt:
         return f"{self.uid}/{self.number}"
 
     @property
+    def end(self) -> Landed | None:
+        """The end of its driver; where it had none, that its name was taken."""
+        ends = [driver.ended for driver in self.drivers] or [self.placeholder]
+        found = [end for end in ends if end is not None]
+        return max(found, key=_received) if len(found) == len(ends) else None
+
+    @property
     def proof(self) -> Landed | None:
-        """By which it is proved to have ended: its driver's end, or its name that is taken."""
-        ends = [driver.ended for driver in self.drivers]
-        if self.drivers and None in ends:
+        """By which it is proved to have ended: its driver's end, and that no other one can start."""
+        no_other = [one for one in (self.over, self.placeholder) if one is not None]
+        if self.end is None or not no_other:
             return None
-        found = [end for end in [*ends, self.placeholder] if end is not None]
-        return max(found, key=lambda one: one.received, default=None)
+        return max(self.end, min(no_other, key=_received), key=_received)
+
+
+def _received(write: Landed) -> float:
+    return write.received
 
 
 @dataclass
@@ -149,11 +164,13 @@ class _Seeing:
             return
         if write.verb == "create":
             attempt.creates.append(write)
-        if write.body.get("status", {}) and not isinstance(write.body["status"], str):
-            state = write.body["status"].get("applicationState", {}).get("state", "")
-            attempt.said_running |= state in ("RUNNING", "SUCCEEDING", "COMPLETED")
+        state = ((write.body.get("status") or {}).get("applicationState") or {}).get("state", "")
+        attempt.said_running |= state in ("RUNNING", "SUCCEEDING", "COMPLETED")
         if "deletionTimestamp" in write.metadata and attempt.deleting is None:
             attempt.deleting = write
+        is_ending = attempt.deleting is not None and attempt.said_running
+        if attempt.over is None and (state in _ENDED or is_ending or write.is_gone):
+            attempt.over = write
         if self._lets_go(write) and attempt.let_go is None:
             attempt.let_go = write
 

@@ -196,8 +196,8 @@ def _an_outcome_is_its_own_drivers(e: Evidence) -> Iterator[Violation]:
         for told in attempt.told:
             if (wrong := _misjudged(attempt, told.outcome)) is not None:
                 yield Violation("an outcome is that of the attempt's own driver", f"{name} {wrong}")
-            proof = attempt.proof
-            if attempt.creates and (proof is None or told.by.answered < proof.received):
+            end = attempt.end
+            if attempt.creates and (end is None or told.by.answered < end.received):
                 yield Violation("death_proved", f"{name} is told as {told.outcome} before its end")
 
 

@@ -93,6 +93,13 @@ class Tape:
         self._write("patch", ENGINE.plural, "status", uid, app, user="somebody")
 
     def ends(self, uid: str, exit_code: int = 0, pod: str = "") -> None:
+        """The driver ends, and its application says so."""
+        self.driver_ends(uid, exit_code, pod)
+        state = "COMPLETED" if exit_code == 0 else "FAILED"
+        app = self._object(uid, uid, EPOCH) | {"status": {"applicationState": {"state": state}}}
+        self._write("patch", ENGINE.plural, "status", uid, app, user="somebody")
+
+    def driver_ends(self, uid: str, exit_code: int = 0, pod: str = "") -> None:
         name = pod or f"{uid}-driver"
         container = {"state": {"terminated": {"exitCode": exit_code}}}
         status = {"phase": "Succeeded" if exit_code == 0 else "Failed", "containerStatuses": [container]}

@@ -81,6 +81,16 @@ def test_a_lease_that_is_released_before_its_driver_ended_is_found() -> None:
     assert found(tape) == {"death_proved"}
 
 
+def test_a_lease_that_is_released_while_its_application_may_start_another_driver_is_found() -> None:
+    tape = started()
+    tape.driver_ends("a")
+    tape.outcome("a")
+    tape.lets_go_application("a")
+    tape.lets_go_driver("a")
+    tape.release("a")
+    assert found(tape) == {"death_proved"}
+
+
 def test_a_rebuild_that_misses_a_running_driver_is_found() -> None:
     tape = started()
     tape.rebuild(EPOCH + 1)
