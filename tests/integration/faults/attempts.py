@@ -56,6 +56,11 @@ class Attempt:
         return f"{self.uid}/{self.number}"
 
     @property
+    def never_said_it(self) -> bool:
+        """Whether its application was deleted before it said that it has its driver."""
+        return self.deleting is not None and not self.said_running
+
+    @property
     def end(self) -> Landed | None:
         """The end of its driver; where it had none, that its name was taken."""
         ends = [driver.ended for driver in self.drivers] or [self.placeholder]

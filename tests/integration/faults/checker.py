@@ -222,9 +222,8 @@ def _proof_goes_last(e: Evidence) -> Iterator[Violation]:
                 or driver.let_go.received < driver.ended.received
             ):
                 continue
-            may_be_submitted = attempt.deleting is not None and not attempt.said_running
             held = attempt.let_go is None or attempt.let_go.received > driver.let_go.answered
-            if held and not may_be_submitted:
+            if held and not attempt.never_said_it:
                 yield Violation(
                     "proof_goes_last",
                     f"the driver of {e.name(attempt.uid)} was let go before its application",

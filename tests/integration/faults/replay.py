@@ -92,14 +92,15 @@ def _driver(run: object) -> str:
     return "free" if process == "dead" else "none"
 
 
-def refused(changes: Sequence[Change], *, jobs_are_touched: bool = False) -> Refused | None:
+def refused(changes: Sequence[Change], *, jobs_are_touched: bool = False, unsaid: int = 0) -> Refused | None:
     """The first change that the model does not allow. `jobs_are_touched`: whether a write of an intent may have met a job that
-    somebody has changed, in something that the model does not have."""
+    somebody has changed, in something that the model does not have. `unsaid`: applications that never came to say that they have
+    their driver; in the model they say so at once, and may lose that word."""
     takeovers = sum(change.what == TAKEN for change in changes)
     losses = sum(change.what == LOSS for change in changes)
     model = Grants(
         "a trace",
-        budget=Budget(takeovers=takeovers, job_deletions=1, losses=losses),
+        budget=Budget(takeovers=takeovers, job_deletions=1, losses=losses, resubmissions=unsaid),
         attempts=1,
         fenceable=False,
     )

@@ -75,7 +75,8 @@ def play(installation: Installation, number: int, planned: PlannedRound, tally: 
         if is_modelled:
             changes = changes_of(pair, writes, leases, epoch)
             touched = any(fault.what is What.CONFLICTS for fault in plan.met)
-            found += filter(None, [refused(changes, jobs_are_touched=touched)])
+            unsaid = sum(one.never_said_it for uid in pair for one in evidence.seen.of(uid))
+            found += filter(None, [refused(changes, jobs_are_touched=touched, unsaid=unsaid)])
         tally.replayed[is_modelled] += 1
     assert not found, "\n".join([*map(str, found), _told(plan, planned)])
     for job in this.jobs:

@@ -82,14 +82,29 @@ class Tape:
         self.finalizers[uid] = [names.FINALIZER_LEASE]
         self._write("create", ENGINE.plural, "", uid, self._object(uid, uid, epoch))
 
-    def driver(self, uid: str, pod: str = "") -> None:
+    def is_deleted(self, uid: str) -> None:
+        """A job, and by that its application."""
+        self._write("delete", names.JOB_PLURAL, "", uid, {"kind": "Status", "status": "Success"})
+        body = self._object(uid, uid, EPOCH)
+        body["metadata"]["deletionTimestamp"] = "now"
+        self._write("delete", ENGINE.plural, "", uid, body, user="somebody")
+
+    def name_is_taken(self, uid: str) -> None:
+        """By a placeholder."""
+        body = self._object(f"{uid}-driver", uid, EPOCH)
+        body["metadata"]["labels"] |= {names.LABEL_PLACEHOLDER: "true"}
+        body["spec"] = {"schedulingGates": [{"name": names.SCHEDULING_GATE}]}
+        self._write("create", "pods", "", f"{uid}-driver", body)
+
+    def driver(self, uid: str, pod: str = "", *, is_said: bool = True) -> None:
         """The Spark operator creates it, and it runs."""
         name = pod or f"{uid}-driver"
         self.finalizers[name] = [names.FINALIZER_LEASE]
         self._write("create", "pods", "", name, self._object(name, uid, EPOCH), user="somebody")
         running = self._object(name, uid, EPOCH) | {"status": {"phase": "Running"}}
         self._write("patch", "pods", "status", name, running, user="somebody")
-        app = self._object(uid, uid, EPOCH) | {"status": {"applicationState": {"state": "RUNNING"}}}
+        state = "RUNNING" if is_said else "SUBMITTED"
+        app = self._object(uid, uid, EPOCH) | {"status": {"applicationState": {"state": state}}}
         self._write("patch", ENGINE.plural, "status", uid, app, user="somebody")
 
     def ends(self, uid: str, exit_code: int = 0, pod: str = "") -> None:

@@ -108,6 +108,21 @@ def test_a_grant_by_a_redis_that_lost_everything_is_refused() -> None:
     assert replayed(tape) == "a grant to job 1"
 
 
+def test_a_driver_is_let_go_first_only_where_its_deleted_application_never_said_that_it_has_it() -> None:
+    tape = two_jobs()
+    tape.grant("a", 1)
+    tape.intent("a", 1)
+    tape.create("a")
+    tape.driver("a", is_said=False)
+    tape.is_deleted("a")
+    tape.driver_ends("a")
+    tape.lets_go_driver("a")
+    tape.name_is_taken("a")
+    assert replayed(tape) == "the driver of job 0 is free"
+    changes = changes_of(["a", "b"], tape.writes, lease_history(tape.commands, EPOCH), EPOCH)
+    assert refused(changes, unsaid=1) is None
+
+
 def given_back() -> Tape:
     tape = two_jobs()
     tape.grant("a", 1)
