@@ -75,6 +75,9 @@ class _Reading:
         self._now: dict[str, Held] = {}
         self._asker = 0
         """The epoch of whoever sent the script."""
+        self._dropped: dict[str, Held] = {}
+        """What the script that is under way has taken out, perhaps to put it back with more that was learned of it."""
+        self._rebuilt_at = 0.0
         self._before: dict[str, Held] | None = None
         """What there was before the rebuild that is under way."""
 
@@ -83,6 +86,7 @@ class _Reading:
         name = name.upper()
         if not command.is_of_script:
             self.finish()
+            self._dropped = {}
             self._asker = int(words[2 + int(words[1])]) if name == "EVALSHA" and len(words) > 11 else 0
             if name in ("FLUSHALL", "FLUSHDB"):
                 self._forget(command.at)
@@ -110,9 +114,9 @@ class _Reading:
     def _set(self, at: float, holder: str, value: str) -> None:
         epoch, counter = value.partition("\n")[0].split(" ")
         token = Epochs.token(int(epoch), int(counter))
-        known = (self._now if self._before is None else self._before).get(holder)
-        if known is not None and known.token == token and known.until in (None, at):
-            known.until = None
+        known = self._dropped.get(holder) or (self._now if self._before is None else self._before).get(holder)
+        if known is not None and known.token == token:
+            known.until, known.released = None, False
             self._now[holder] = known
             return
         made = Held(holder, token, at, is_of_rebuild=self._before is not None)
@@ -125,6 +129,7 @@ class _Reading:
         held = self._now.pop(holder, None)
         if held is not None:
             held.until, held.released = at, True
+            self._dropped[holder] = held
             self._must_be_of_now("released", holder)
 
     def _must_be_of_now(self, did: str, holder: str) -> None:

@@ -29,6 +29,8 @@ from sluice.engines import ENGINE, is_placeholder
 MOST_STATES = 200_000
 TAKEN = "an epoch in the Lease object"
 LOSS = "Redis loses everything"
+GIVEN_BACK = "GrantGivenBack"
+"""The reason that an operator writes to a job so that an intent without an answer can't land any more; the model repeats it."""
 
 
 class Run(NamedTuple):
@@ -94,7 +96,8 @@ def _driver(run: object) -> str:
 
 def refused(changes: Sequence[Change], *, jobs_are_touched: bool = False, unsaid: int = 0) -> Refused | None:
     """The first change that the model does not allow. `jobs_are_touched`: whether a write of an intent may have met a job that
-    somebody has changed, in something that the model does not have. `unsaid`: applications that never came to say that they have
+    somebody has changed, in something that the model does not have; the operator itself does that where it has no answer to
+    such a write. `unsaid`: applications that never came to say that they have
     their driver; in the model they say so at once, and may lose that word."""
     takeovers = sum(change.what == TAKEN for change in changes)
     losses = sum(change.what == LOSS for change in changes)
@@ -177,6 +180,15 @@ def _in_order(writes: Sequence[Landed]) -> Iterator[tuple[Landed, float]]:
     for write in writes:
         if write.version is None or write.is_gone:
             yield write, write.received
+
+
+def is_given_back(uids: Sequence[str], writes: Sequence[Landed]) -> bool:
+    """Whether an operator wrote to one of these jobs that its grant was given back."""
+    return any(
+        (write.body.get("status") or {}).get("reason") == GIVEN_BACK
+        for write in writes
+        if write.kind == names.JOB_PLURAL and write.metadata.get("uid") in uids
+    )
 
 
 Make = Callable[[Seen, dict[int, int]], Seen]

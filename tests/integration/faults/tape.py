@@ -8,6 +8,7 @@ from integration.faults.audited import Landed
 from integration.faults.checker import Evidence
 from integration.faults.lease_history import lease_history
 from integration.faults.monitor import Command
+from integration.faults.replay import GIVEN_BACK
 from integration.faults.workload import Planned
 from sluice.api import names
 from sluice.api.base import Json
@@ -37,6 +38,11 @@ class Tape:
 
     def release(self, uid: str, *, epoch: int = EPOCH) -> None:
         self._script(epoch, "HDEL", "x:leases", f"{uid}/1")
+
+    def learn(self, uid: str, counter: int) -> None:
+        """How far it reaches is put to the lease."""
+        self.release(uid)
+        self._redis(True, "HSET", "x:leases", f"{uid}/1", f"{EPOCH} {counter}\nrequest\n{{}}\nreach")
 
     def rebuild(self, epoch: int, **tokens: str) -> None:
         self._redis(False, "EVALSHA", "sha", "9", *["key"] * 9, str(epoch))
@@ -81,6 +87,10 @@ class Tape:
     def create(self, uid: str, *, epoch: int = EPOCH) -> None:
         self.finalizers[uid] = [names.FINALIZER_LEASE]
         self._write("create", ENGINE.plural, "", uid, self._object(uid, uid, epoch))
+
+    def says_that_it_was_given_back(self, uid: str) -> None:
+        body = self._job(uid, {"phase": "Pending", "reason": GIVEN_BACK})
+        self._write("patch", names.JOB_PLURAL, "status", uid, body, asked={"status": body["status"]})
 
     def is_deleted(self, uid: str) -> None:
         """A job, and by that its application."""

@@ -42,6 +42,19 @@ def test_jobs_that_run_one_after_the_other_violate_nothing() -> None:
     assert found(tape) == set()
 
 
+def test_a_lease_to_which_more_is_written_is_neither_released_nor_granted_again() -> None:
+    tape = started("a", 1)
+    tape.job("b", table="another")
+    tape.grant("b", 2)
+    tape.learn("a", 1)
+    tape.intent("b", 2)
+    tape.create("b")
+    tape.driver("b")
+    ends(tape, "b")
+    ends(tape)
+    assert found(tape) == set()
+
+
 def test_a_rebuild_in_the_midst_of_a_run_violates_nothing() -> None:
     tape = started()
     tape.rebuild(EPOCH + 1, a=f"{EPOCH} 1")

@@ -1,7 +1,7 @@
 """The model refuses what it does not have: a replay that fitted everything would tell nothing."""
 
 from integration.faults.lease_history import lease_history
-from integration.faults.replay import Refused, changes_of, refused
+from integration.faults.replay import Refused, changes_of, is_given_back, refused
 from integration.faults.tape import EPOCH, Tape
 
 
@@ -126,6 +126,7 @@ def test_a_driver_is_let_go_first_only_where_its_deleted_application_never_said_
 def given_back() -> Tape:
     tape = two_jobs()
     tape.grant("a", 1)
+    tape.says_that_it_was_given_back("a")
     tape.release("a")
     tape.grant("b", 2)
     return tape
@@ -133,6 +134,7 @@ def given_back() -> Tape:
 
 def test_a_grant_is_given_back_only_where_its_intent_met_a_conflict() -> None:
     tape = given_back()
+    assert is_given_back(["a", "b"], tape.writes)
     assert replayed(tape) == "a release of job 0"
     changes = changes_of(["a", "b"], tape.writes, lease_history(tape.commands, EPOCH), EPOCH)
     assert refused(changes, jobs_are_touched=True) is None
