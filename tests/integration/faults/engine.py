@@ -83,7 +83,7 @@ class Engine(threading.Thread):
         elif state == "":
             self.cluster.application_is(name, "SUBMITTED" if own else "FAILED", "" if own else "name taken")
         elif state == "SUBMITTED" and pod is not None and is_running(pod):
-            self.cluster.application_is(name, "RUNNING")
+            self.cluster.application_is(name, "RUNNING", driver=f"spark-{name}")
         elif state not in _ENDED and pod is not None and (ended := _ended(pod)) is not None:
             self.cluster.application_is(name, "COMPLETED" if ended == 0 else "FAILED", "")
         elif state not in _ENDED and pod is None:

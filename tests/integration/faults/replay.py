@@ -8,9 +8,12 @@ steps that change nothing of it. Where none fits, the operator did what the mode
 
 How much of the model it is: the design as decided, two jobs on one table, one attempt each, takeovers at any moment, a Redis that
 loses everything, a user who deletes one job. It follows landings: a request that lands late is a leader that was paused before it.
-The model's two operators are never killed but paused without end, which is not enough for more than two leaders in a row: so the
-replay adds that an operator may be started anew at any moment. Not replayed are jobs with a second attempt or an attempt that was
-withdrawn, and rounds in which somebody strips finalizers.
+Not replayed are jobs with a second attempt or an attempt that was withdrawn, and rounds in which somebody strips finalizers.
+
+Where the model is coarser than what happens, the replay adds to it. Its two operators are never killed but paused without end,
+which is not enough for more than two leaders in a row: an operator may be started anew at any moment. Its intents meet a conflict
+only if the spec was edited: others touch jobs, too. Its applications say that they have their driver as soon as it is there: real
+ones may be deleted before (see `refused`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
