@@ -141,7 +141,7 @@ class Surroundings:
 
     @property
     def _is_anything_wrong(self) -> bool:
-        return bool(self._lacking or self._unasked or self._older)
+        return bool(self._lacking or self._unasked or self._older) or not self.serves_all
 
     @property
     def _older(self) -> str | None:

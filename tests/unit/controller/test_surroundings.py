@@ -38,10 +38,12 @@ class Around:
     """Surroundings that look again all the time."""
 
     def __init__(self) -> None:
+        self.definitions_asked = 0
         self.api, self.refusals, self.conditions = Api(), Refusals(), Conditions()
         api: Any = self.api
         config = OperatorConfig(runtimes=PROFILES, watch_namespaces=("etl", "ops"))
-        self.looks = Surroundings(api, World(PROFILES), config, self.refusals)
+        self.world = World(PROFILES)
+        self.looks = Surroundings(api, self.world, config, self.refusals)
 
     def told(self) -> str | None:
         self.looks.tell(self.conditions)
@@ -54,12 +56,14 @@ class Around:
 
 @pytest.fixture
 async def around(monkeypatch: pytest.MonkeyPatch) -> Any:
+    one = Around()
+
     async def none(_: Any) -> tuple[()]:
+        one.definitions_asked += 1
         return ()
 
     monkeypatch.setattr(surroundings, "look_at_definitions", none)
     monkeypatch.setattr(surroundings, "SOON", 0.001)
-    one = Around()
     running = asyncio.create_task(one.looks.run())
     await one.turns()
     assert one.told() is None
@@ -108,3 +112,14 @@ async def test_rights_that_cannot_be_asked_for_are_no_missing_ones(
     around.refusals.asked("patch", "pods", 403, 0.1)
     await around.turns()
     assert around.told() is None
+
+
+async def test_definitions_are_looked_at_while_a_kind_is_missing_and_not_only_now_and_then(
+    around: Around,
+) -> None:
+    before = around.definitions_asked
+    await around.turns()
+    assert around.definitions_asked == before
+    around.world.mirrors[1].is_served = False
+    await around.turns()
+    assert around.definitions_asked > before + 1
