@@ -1,6 +1,6 @@
 """Orders of deletions of what belongs to one job, at each moment of its life, and what the operator does meanwhile."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import cycle, permutations
@@ -89,14 +89,11 @@ class Order:
         return Deletion.JOB in self.deletions or Deletion.NAMESPACE in self.deletions
 
 
-def orders(length: int) -> Iterator[Order]:
-    """Every order of so many deletions at every moment, each with one of what the operator may do meanwhile. Of what has ended
-    nothing holds any more, so only single deletions are tried."""
-    for moment, there in THERE.items():
+def orders(length: int, moments: Iterable[Moment] = tuple(Moment)) -> Iterator[Order]:
+    """Every order of so many deletions at these moments, each with one of what the operator may do meanwhile."""
+    for moment in moments:
         meanwhile = cycle(_meanwhile(moment))
-        if moment is Moment.FINISHED and length > 1:
-            continue
-        for deletions in permutations(there, min(length, len(there))):
+        for deletions in permutations(THERE[moment], min(length, len(THERE[moment]))):
             yield Order(moment, deletions, next(meanwhile))
 
 

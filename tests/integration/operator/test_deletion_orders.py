@@ -23,7 +23,7 @@ from devenv.toolchain import cache
 from integration.chart.helm import Helm
 from integration.conftest import Kubectl
 from integration.leases.redis_process import RedisProcess
-from integration.objects import NoSuchObjectError, Objects
+from integration.objects import KINDS, NoSuchObjectError, Objects
 from integration.operator.deletions import Deletion, Moment, Operator, Order, all_orders, orders
 from integration.operator.fenced import fenced
 from integration.operator.played import Driver, Played, rewrite
@@ -33,9 +33,9 @@ from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 
-PAUSE = 0.3
+PAUSE = 0.5
 NO_APPLICATION = {"count/sparkapplications.sparkoperator.k8s.io": "0"}
-HOW_TO_FREE = re.compile(r"says? so: (kubectl .*)$")
+HOW_TO_FREE = re.compile(r"says? so: ((?:kubectl|sluice) .*)$")
 REBUILT = "the lease table was rebuilt"
 OF_PODS = frozenset({Deletion.POD, Deletion.POD_BY_FORCE, Deletion.POD_WITHOUT_PROOF})
 
@@ -102,15 +102,22 @@ class Seen:
     ending: set[str]
     """Namespaces that are being deleted."""
     holders: set[str]
+    told: list[str]
+    """What the operator told of how leases are freed."""
 
     @staticmethod
-    def now(cluster: Played, spaces: Sequence[Objects]) -> "Seen":
-        def every(kind: str) -> dict[Place, Json]:
-            found = (body for space in spaces for body in space.every(kind))
-            return {(body["metadata"]["namespace"], body["metadata"]["name"]): body for body in found}
+    def now(cluster: Played, spaces: Sequence[Objects], operator: OperatorProcess) -> "Seen":
+        places = {one.namespace for one in spaces}
+        server = cluster.objects.server
 
-        asked = (one.server.ask("GET", f"/api/v1/namespaces/{one.namespace}") for one in spaces)
-        there = [one for one in asked if one is not None]
+        def every(kind: str) -> dict[Place, Json]:
+            """One list of the whole cluster, where there would be one for each namespace."""
+            listed = server.ask("GET", "/{}/{}".format(*KINDS[kind])) or {"items": []}
+            found = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in listed["items"]}
+            return {place: body for place, body in found.items() if place[0] in places}
+
+        namespaces = (server.ask("GET", "/api/v1/namespaces") or {"items": []})["items"]
+        there = [one for one in namespaces if one["metadata"]["name"] in places]
         return Seen(
             every("deltawritejob"),
             every("sparkapplication"),
@@ -118,6 +125,7 @@ class Seen:
             {one["metadata"]["name"] for one in there},
             {one["metadata"]["name"] for one in there if _is_going(one)},
             cluster.holders(),
+            [one["message"] for one in operator.entries() if HOW_TO_FREE.search(one["message"])],
         )
 
     def job(self, story: Story) -> Json | None:
@@ -146,7 +154,7 @@ class Stage:
     """The first one is the operator's own."""
 
     def seen(self) -> Seen:
-        return Seen.now(self.cluster, self.spaces)
+        return Seen.now(self.cluster, self.spaces, self.operator)
 
     def at(self, *moments: Moment) -> list[Story]:
         return [story for story in self.stories if story.order.moment in moments]
@@ -219,7 +227,7 @@ def stage_for(
 @pytest.mark.parametrize(
     "chosen",
     [
-        pytest.param([*orders(1), *orders(2)], id="pairs"),
+        pytest.param([*orders(1), *orders(2, [Moment.RUNNING])], id="each-and-pairs-of-a-running-one"),
         pytest.param([*all_orders(1), *all_orders(2)], id="all-pairs", marks=pytest.mark.long),
         pytest.param([*orders(3)], id="triples", marks=pytest.mark.long),
     ],
@@ -293,7 +301,7 @@ def _what_may_write_holds(stage: Stage) -> None:
                 f"while the driver of {story.name} may write, another job may, too"
             )
         if story.order.proof_is_lost:
-            return None if _command(stage, story, seen) else "nobody says what frees its lease"
+            return None if _command(story, seen) else "nobody says what frees its lease"
         if story.order.is_held:
             pod = seen.pod(story)
             return None if pod is not None and _is_going(pod) else "its driver isn't told to end"
@@ -308,7 +316,7 @@ def _all_goes_once_drivers_are_dead(stage: Stage, terminal: Terminal) -> None:
         if story.waits_for is not None:
             story.waits_for.succeeds(story.table)
         if story.order.proof_is_lost:
-            terminal.run(_command(stage, story, seen))
+            terminal.run(_command(story, seen))
     _wait_for(stage, stage.stories, _left, drivers_end=True)
 
 
@@ -379,15 +387,13 @@ def _left(story: Story, seen: Seen) -> str | None:
     return ", ".join(what for what, is_there in left.items() if is_there) or None
 
 
-def _command(stage: Stage, story: Story, seen: Seen) -> str:
-    """What frees the lease of a driver whose end can't be proved, as its job says, or, where that is gone, the operator's log."""
-    if (message := seen.status(story).get("message")) is not None:
-        told = [str(message)]
-    else:
-        where = f"{story.place}/{story.application}: "
-        told = [one["message"] for one in stage.operator.entries() if one["message"].startswith(where)]
-    found = [HOW_TO_FREE.search(one) for one in told]
-    return next((one[1] for one in found if one is not None), "")
+def _command(story: Story, seen: Seen) -> str:
+    """What frees the lease of a driver whose end can't be proved: as the operator's log tells of what is left of it; or, as long as
+    there is nothing of that, as its job tells."""
+    where = (f"lease {story.uid}/1 of job ", f"{story.place}/{story.application}: ")
+    told = [one for one in seen.told if one.startswith(where)]
+    found = HOW_TO_FREE.search(told[-1] if told else seen.status(story).get("message", ""))
+    return found[1] if found is not None else ""
 
 
 def _end_on_its_node(story: Story, pod: Json, *, may_end: bool) -> None:
