@@ -10,6 +10,8 @@ from devenv.errors import DevError
 from devenv.processes import Argument, ProcessId, last_lines, spawn, wait_until
 
 READY_SECONDS = 90.0
+PAUSE = 0.01
+"""Seconds between looks: tests start a Redis again and again, which is ready within some hundredths of a second."""
 STOP_SECONDS = 10.0
 
 # The kernel ties a child's death signal to the thread that started it, so one thread that lives as long as the
@@ -54,7 +56,7 @@ class Service:
             return spawn(self.arguments, output, own_session=True, outlives_us=self.outlives_us)
 
     def wait_ready(self) -> None:
-        came = wait_until(lambda: not self.alive or self.ready(), READY_SECONDS)
+        came = wait_until(lambda: not self.alive or self.ready(), READY_SECONDS, PAUSE)
         if not came or not self.alive:
             state = f"wasn't ready after {READY_SECONDS:.0f} s" if self.alive else "ended while starting"
             raise DevError(f"{self.name} {state}; the end of its log {self.log}:\n{last_lines(self.log)}")
