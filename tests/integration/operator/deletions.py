@@ -97,11 +97,11 @@ def orders(length: int, moments: Iterable[Moment] = tuple(Moment)) -> Iterator[O
             yield Order(moment, deletions, next(meanwhile))
 
 
-def all_orders(length: int) -> Iterator[Order]:
-    """Every order of so many deletions at every moment, whatever the operator does meanwhile."""
+def all_orders(length: int, meanwhile: Operator) -> Iterator[Order]:
+    """Every order of so many deletions at every moment, while the operator does this."""
     for moment, there in THERE.items():
-        for deletions in permutations(there, min(length, len(there))):
-            for meanwhile in _meanwhile(moment):
+        if meanwhile in _meanwhile(moment):
+            for deletions in permutations(there, min(length, len(there))):
                 yield Order(moment, deletions, meanwhile)
 
 

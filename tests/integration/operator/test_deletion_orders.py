@@ -228,8 +228,14 @@ def stage_for(
     "chosen",
     [
         pytest.param([*orders(1), *orders(2, [Moment.RUNNING])], id="each-and-pairs-of-a-running-one"),
-        pytest.param([*all_orders(1), *all_orders(2)], id="all-pairs", marks=pytest.mark.long),
-        pytest.param([*orders(3)], id="triples", marks=pytest.mark.long),
+        *(
+            pytest.param([*all_orders(2, one)], id=f"all-pairs-{one}", marks=pytest.mark.long)
+            for one in Operator
+        ),
+        *(
+            pytest.param([*orders(3, [moment])], id=f"triples-{moment}", marks=pytest.mark.long)
+            for moment in Moment
+        ),
     ],
 )
 def test_whatever_is_deleted_goes_and_leases_go_once_their_drivers_are_dead(
