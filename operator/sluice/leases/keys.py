@@ -25,6 +25,11 @@ class Keys:
         return f"{self.prefix}:installation"
 
     @property
+    def counter(self) -> str:
+        """Of the grants since the last rebuild."""
+        return f"{self.prefix}:counter"
+
+    @property
     def beat(self) -> str:
         return f"{self.prefix}:beat"
 
@@ -35,12 +40,10 @@ class Keys:
     @property
     def all(self) -> list[str]:
         """All keys, in the order in which the scripts number them."""
-        counter, versions, builder, rights = (
-            f"{self.prefix}:{name}" for name in ("counter", "versions", "builder", "rights")
-        )
+        versions, builder, rights = (f"{self.prefix}:{name}" for name in ("versions", "builder", "rights"))
         return [
             self.epoch,
-            counter,
+            self.counter,
             versions,
             self.leases,
             builder,

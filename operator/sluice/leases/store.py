@@ -22,7 +22,7 @@ from sluice.leases.changes import Granting, InTurn, Releasing, Sent, record, req
 from sluice.leases.fitness import UnfitError, unfit
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
-from sluice.leases.model import Grant, Lease
+from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.leases.reach import Reach
 
 _AT_ONCE = 200
@@ -197,11 +197,19 @@ class LeaseStore:
         run_id = await self._current_run_id()
         if run_id != self._run_id:
             raise ForgottenError("Redis was restarted or replaced: what it remembers may be old")
-        epoch, installation = await self._redis.mget(self._keys.epoch, self._keys.installation)
+        keys = self._keys
+        async with self._redis.pipeline(transaction=False) as asked:
+            asked.mget(keys.epoch, keys.installation, keys.counter)
+            asked.hlen(keys.leases)
+            (epoch, installation, counter), leases = await asked.execute()
         if installation is not None:
             self._refuse_others(["INSTALLATION", str(installation)])
         if epoch != str(self._epoch):
             raise ForgottenError(f"Redis does not remember epoch {self._epoch}")
+        # A late copy of the rebuild may have brought back an emptied Redis as it was then.
+        last = Epochs.counter_of(self._last_token)
+        if (number_in(counter or "0") or 0) < last or leases != len(self._held):
+            raise ForgottenError(f"Redis does not remember all that was granted and released in epoch {epoch}")
 
     async def grant(self, lease: Lease, reach: Reach | None = None) -> Grant:
         """Grants the lease. It is idempotent: asking again for the same attempt with the same hash, while nothing else was

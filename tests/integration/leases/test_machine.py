@@ -74,8 +74,6 @@ class TheLeaseTable(RuleBasedStateMachine):
         self.forgot = False
         self.is_as_rebuilt = False
         """Whether the leader has changed nothing since its rebuild."""
-        self.rebuilt_late = False
-        """Whether a copy of that rebuild has landed in a Redis that had forgotten it: how often it was rebuilt nobody can tell."""
         self.refused = False
         """Whether something in the request was refused, so that what came after it in there may be, too."""
 
@@ -97,7 +95,7 @@ class TheLeaseTable(RuleBasedStateMachine):
         self.wire.faults = self.wire.faults[:RETRIES]  # else it fails, and is tried in another epoch
         self.run(self._asked_again(lambda: self.leaders[who].rebuild(self.epoch, list(self.held.values()))))
         self.leader, self.serves, self.forgot = who, self.epoch, False
-        self.is_as_rebuilt, self.rebuilt_late = True, False
+        self.is_as_rebuilt = True
 
     @rule(who=LEADERS, uid=UIDS, tables=TABLES, hash_=HASHES, run=RUNS, faults=FAULTS)
     def asks_for_a_grant(
@@ -198,7 +196,7 @@ class TheLeaseTable(RuleBasedStateMachine):
     def what_is_late_lands(self) -> None:
         self.run(self.wire.land())
         if self.serves == 0 and self.run(self._asked_again(self.epoch_of_redis)) == str(self.epoch):
-            self.serves, self.rebuilt_late, self.forgot = self.epoch, True, not self.is_as_rebuilt
+            self.serves, self.forgot = self.epoch, not self.is_as_rebuilt
 
     async def epoch_of_redis(self) -> object:
         return await self.redis.get("sluice:{machine}:epoch")
@@ -206,7 +204,7 @@ class TheLeaseTable(RuleBasedStateMachine):
     @rule()
     def is_emptied(self) -> None:
         self.run(self._asked_again(self.redis.flushall))
-        self.serves, self.forgot, self.rebuilt_late = 0, True, False
+        self.serves, self.forgot = 0, True
 
     @rule()
     def loses_its_scripts(self) -> None:
@@ -221,7 +219,7 @@ class TheLeaseTable(RuleBasedStateMachine):
     def goes_back_in_time(self) -> None:
         name, self.serves = self.saved or (None, 0)
         self.server.restart_from(name)
-        self.forgot, self.rebuilt_late = True, False
+        self.forgot = True
 
     @rule(who=LEADERS)
     def is_checked(self, who: int) -> None:
@@ -231,7 +229,7 @@ class TheLeaseTable(RuleBasedStateMachine):
             assert who != self.leader or self.forgot
         else:
             assert who == self.leader
-            assert not self.forgot or self.rebuilt_late
+            assert not self.forgot
 
     @invariant()
     def holds_what_was_granted(self) -> None:

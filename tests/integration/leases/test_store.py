@@ -218,6 +218,25 @@ async def test_a_late_grant_does_not_hide_that_redis_went_back(
     assert not store.holds("c", 1)
 
 
+@pytest.mark.parametrize("then", ["grants", "releases"])
+async def test_a_late_copy_of_the_rebuild_does_not_hide_that_redis_was_emptied(
+    store: LeaseStore, redis: Redis, then: str
+) -> None:
+    """It brings the table back as it was then, under the epoch that its leader is in."""
+    first = await store.grant(lease("a"))
+    await store.rebuild(2, [first])
+    await store.check_memory()
+    if then == "grants":
+        await store.grant(lease("b", "file:/2"))
+    else:
+        await store.release(lease("a"))
+    await store.check_memory()
+    await redis.flushall()
+    await Delayed(redis, 1).rebuild(2, [first])
+    with pytest.raises(ForgottenError, match="all that was granted and released in epoch 2"):
+        await store.check_memory()
+
+
 async def test_an_older_decisions_grant_does_not_answer_for_a_newer_one(
     store: LeaseStore, redis: Redis, server: RedisProcess
 ) -> None:
