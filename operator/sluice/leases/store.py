@@ -209,7 +209,9 @@ class LeaseStore:
         # A late copy of the rebuild may have brought back an emptied Redis as it was then.
         last = Epochs.counter_of(self._last_token)
         if (number_in(counter or "0") or 0) < last or leases != len(self._held):
-            raise ForgottenError(f"Redis does not remember all that was granted and released in epoch {epoch}")
+            raise ForgottenError(
+                f"Redis does not remember all that was granted and released in epoch {epoch}"
+            )
 
     async def grant(self, lease: Lease, reach: Reach | None = None) -> Grant:
         """Grants the lease. It is idempotent: asking again for the same attempt with the same hash, while nothing else was

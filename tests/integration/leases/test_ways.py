@@ -22,8 +22,8 @@ from sluice.leases.refusals import refused
 
 LEASE = Lease("a", 1, "h", "etl/a", ("file:/t",))
 RIGHTS = (
-    "~sluice:{test}:*", "-@all", "+info", "+select", "+get", "+mget", "+set", "+del", "+incr", "+hget", "+hgetall", "+hlen", "+hset",
-    "+hdel", "+evalsha", "+script|load",
+    "~sluice:{test}:*", "-@all", "+info", "+select", "+get", "+mget", "+set", "+del", "+incr", "+hget", "+hgetall", "+hlen",
+    "+hset", "+hdel", "+evalsha", "+script|load",
 )  # fmt: skip
 
 
