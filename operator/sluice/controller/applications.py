@@ -183,6 +183,10 @@ class Applications:
         noted = await self._kube.patch(APPLICATIONS, metadata["namespace"], metadata["name"], patch)
         self._world.applications.seen(noted)
 
+    async def look_at(self, namespace: str, name: str) -> None:
+        """Sees the application as it is now, before any watch shows it."""
+        self._world.applications.seen(await self._kube.get(APPLICATIONS, namespace, name))
+
     async def note_death(self, one: Evidence) -> None:
         """Notes somebody's word that the driver is dead on what is left of the attempt."""
         said = {names.ANNOTATION_DRIVER_DEAD: one.application_name} | self._epochs.annotations
@@ -221,6 +225,14 @@ class Applications:
                 await self.delete_pod(pod)
             except NotFoundError:
                 self._world.pods.gone(uid_of(pod))
+
+    def seconds_of_placeholders(self, uid: str) -> float | None:
+        """Seconds until a placeholder of the job is to be removed; None: it has none."""
+        placed = [pod["metadata"] for pod in self._world.pods.of(uid) if is_placeholder(pod)]
+        left = [
+            PLACEHOLDER_SECONDS - _age(metadata) for metadata in placed if "deletionTimestamp" not in metadata
+        ]
+        return max(1.0, min(left)) if left else None
 
     async def remove_old_placeholders(self, uid: str) -> None:
         for pod in self._world.pods.of(uid):

@@ -157,7 +157,8 @@ class Attempts:
                 return
         if seen.stage is Stage.NEVER_STARTS:
             seen = await self._with_missing_account(job, seen)
-        ended = closed(with_driver(job, attempt, seen), seen, logs, datetime.now(UTC), deleted=deleted)
+        driven, now = with_driver(job, attempt, seen), datetime.now(UTC)
+        ended = closed(driven, seen, logs, now, deleted=deleted, came_back=end.came_back)
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)

@@ -21,28 +21,28 @@ class CameBack:
         self._world = world
         self._applications = applications
 
-    async def end(self, known: Collection[str]) -> set[str]:
-        """Ends whatever isn't ended and has no lease. `known`: the holders of all leases since the earlier state. Returns the
-        holders that are being ended: they get no lease again, so that they are told apart should the API server go back once
-        more, and count as what may write without one until they have ended."""
-        ended = set()
+    async def end(self, known: Collection[str]) -> None:
+        """Ends whatever isn't ended and has no lease. `known`: the holders of all leases since the earlier state."""
         for uid in self._world.awake_uids():
             for one in self._world.evidence(uid).by_application.values():
-                holder = f"{uid}/{one.number}"
-                if (
-                    one.holds
-                    and holder not in known
-                    and one.seen.stage not in PROVED
-                    and await self._end(one)
-                ):
-                    ended.add(holder)
-        return ended
+                if one.holds and f"{uid}/{one.number}" not in known and one.seen.stage not in PROVED:
+                    await self._end(one)
 
-    async def _end(self, one: Evidence) -> bool:
-        """Returns whether it is being ended. What cannot be deleted holds its tables, and stops nobody else."""
+    def being_ended(self) -> set[str]:
+        """The holders that are being ended: they get no lease again, so that they are told apart should the API server go back
+        once more, and count as what may write without one until they have ended."""
+        return {
+            f"{uid}/{one.number}"
+            for uid in self._world.awake_uids()
+            for one in self._world.evidence(uid).by_application.values()
+            if one.came_back and one.application_is_going
+        }
+
+    async def _end(self, one: Evidence) -> None:
+        """What cannot be deleted holds its tables, and stops nobody else."""
         body = one.application or one.pod
         if body is None:
-            return False  # an intent alone
+            return  # an intent alone
         what = f"{words(body)} came back with the API server's earlier state, and its lease had been released"
         try:
             await self._delete(one)
@@ -52,9 +52,8 @@ class CameBack:
             logger.warning(
                 "%s: it cannot be deleted (%s): delete it before the Spark operator runs", what, error
             )
-            return False
-        logger.warning("%s: it is deleted, with its driver's pod", what)
-        return True
+        else:
+            logger.warning("%s: it is deleted, with its driver's pod", what)
 
     async def _delete(self, one: Evidence) -> None:
         application, pod = one.application, one.pod
@@ -63,6 +62,7 @@ class CameBack:
             with suppress(NotFoundError):  # somebody else was quicker
                 await self._applications.note_return(application)
                 await self._applications.delete(metadata["namespace"], metadata["name"])
+                await self._applications.look_at(metadata["namespace"], metadata["name"])
         if pod is not None and "deletionTimestamp" not in pod["metadata"]:
             with suppress(NotFoundError):
                 await self._applications.delete_pod(pod)

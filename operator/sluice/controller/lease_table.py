@@ -4,7 +4,7 @@ must be rebuilt."""
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -24,7 +24,7 @@ from sluice.controller.room import Room
 from sluice.controller.status import StatusWriter
 from sluice.controller.unexplained import Unexplained
 from sluice.controller.world import World
-from sluice.kube.client import ApiError
+from sluice.kube.client import ApiError, ConflictError
 from sluice.leases import (
     Epochs,
     ForgottenError,
@@ -181,7 +181,7 @@ class LeaseTable:
                 await self._store.check_memory()
                 await self._note_beat()
                 await self._store.note_learned()
-                await self.unexplained.review()
+                await self._written_down(self.unexplained.review())
                 self._checked_at = time.monotonic()
                 self._trying.forget(_ALL)
             else:
@@ -340,15 +340,19 @@ class LeaseTable:
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()
         if self._remembers_more(former):
-            known = {*former.values, *(lease.holder for lease in self._store.held)}
-            ended = await self._came_back.end(known)
-            grants = [grant for grant in grants if grant.lease.holder not in ended]
+            await self._came_back.end({*former.values, *(lease.holder for lease in self._store.held)})
+        ended = self._came_back.being_ended()
+        grants = [
+            grant
+            for grant in grants
+            if grant.lease.holder not in ended or grant.lease.holder in former.values
+        ]
         self._remembered = {}
         for lease in former.hints:
             self._remembered.setdefault(lease.uid, []).append(lease)
-        unexplained = await self.unexplained.find(former, grants, doubt=self._doubt(former))
+        unexplained = await self.unexplained.find(former, grants, doubt=self._doubt(former), epoch=epoch)
         explained = {grant.lease.holder for grant in grants}
-        grants += [grant for grant in unexplained if grant.lease.holder not in explained]
+        grants += [record.grant for record in unexplained if record.grant.lease.holder not in explained]
         in_redis = former.readable
         reaching = [self._reaching(grant, in_redis) for grant in grants]
         await self._store.rebuild(epoch, reaching, beat=self._leadership.beat)
@@ -442,7 +446,7 @@ class LeaseTable:
     async def revoke(self, lease: Lease) -> None:
         """Revokes a lease because somebody who knows says that no driver of it runs. An intent that is still open is then
         carried out."""
-        await self.unexplained.forget(lease)
+        await self._written_down(self.unexplained.forget(lease))
         if not self._world.evidence(lease.uid).holds(lease.attempt):
             self.release(lease)
         self._world.mark(lease.uid)
@@ -452,8 +456,15 @@ class LeaseTable:
         grant = self._store.granted(lease)
         if grant is None or not self.is_sure:
             return False
-        await self.unexplained.bury(grant, why)
+        await self._written_down(self.unexplained.bury(grant, why))
         return True
+
+    async def _written_down(self, writing: Awaitable[None]) -> None:
+        try:
+            await writing
+        except ConflictError as error:
+            self.mistrust(ForgottenError(f"somebody else wrote down which leases nothing explains: {error}"))
+            raise
 
 
 def _hours_of_epochs() -> int:

@@ -214,7 +214,8 @@ class Loop:
             return None
         attempt = job.open_attempt
         if attempt is None:
-            return LOOK_AGAIN if self.leases.held_by(uid) or self.world.evidence(uid).holds_any else None
+            holds = self.leases.held_by(uid) or self.world.evidence(uid).holds_any
+            return LOOK_AGAIN if holds else self.attempts.applications.seconds_of_placeholders(uid)
         if self.world.applications.get(job.namespace, attempt.application) is not None:
             return None
         return max(LOOK_AGAIN, self.attempts.seconds_to_the_next_create(job, attempt))

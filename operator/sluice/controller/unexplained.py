@@ -39,9 +39,7 @@ class Unexplained:
         self._relist = relist
         self._conditions = conditions
         self._revoke_command = revoke_command
-        self._held: dict[str, Grant] = {}
-        self._tombstones: set[str] = set()
-        """The holders among them whose objects had to go: what is still left of them explains nothing."""
+        self._held: dict[str, Record] = {}
         self._writing = asyncio.Lock()
 
     def __contains__(self, lease: Lease) -> bool:
@@ -49,7 +47,7 @@ class Unexplained:
 
     @property
     def leases(self) -> list[Lease]:
-        return [grant.lease for grant in self._held.values()]
+        return [record.grant.lease for record in self._held.values()]
 
     def of(self, uid: str) -> list[Lease]:
         return [lease for lease in self.leases if lease.uid == uid]
@@ -57,41 +55,42 @@ class Unexplained:
     def revoke_command(self, lease: Lease) -> str:
         return self._revoke_command(lease.holder)
 
-    async def find(self, former: Former, shown: Iterable[Grant], *, doubt: str | None) -> list[Grant]:
+    async def find(
+        self, former: Former, shown: Iterable[Grant], *, doubt: str | None, epoch: int
+    ) -> list[Record]:
         """Finds those that no object explains, and writes them down before Redis forgets them. If the API server has told
         everything in order, the end of a lease is proved when nothing stands for it any more. One that went back does not know
         what came after, and another cluster's never knew (`doubt`). Nor is anything told of a namespace that is watched no
         longer. Intents that came back alone are among them: they may have been carried out since."""
         async with self._writing:
-            records = await self._records.read()
-            known = {record.grant.lease.holder: record.grant for record in records}
-            self._tombstones = {record.grant.lease.holder for record in records if record.is_tombstone}
-            known |= self._out_of_sight(former)
+            known = {record.grant.lease.holder: record for record in await self._records.read()}
+            added = self._out_of_sight(former)
             if doubt is not None:
-                known |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
+                added |= {grant.lease.holder: grant for grant in (*shown, *former.grants)}
+            known |= {holder: Record(grant) for holder, grant in added.items() if holder not in known}
             found = self._left(known.values())
-            await self._write(found)
+            await self._records.begin(found, epoch)
         if doubt is not None:
             logger.warning("%s: %d leases are held that nothing explains", doubt, len(found))
-        for grant in found:
+        for record in found:
+            lease = record.grant.lease
             logger.warning(
                 "lease %s of job %s on %s is held, and nothing explains it: once no driver of it runs, say so: %s",
-                grant.lease.holder,
-                grant.lease.job,
-                ", ".join(grant.lease.tables),
-                self.revoke_command(grant.lease),
+                lease.holder,
+                lease.job,
+                ", ".join(lease.tables),
+                self.revoke_command(lease),
             )
         return found
 
-    def hold(self, found: Iterable[Grant]) -> None:
+    def hold(self, found: Iterable[Record]) -> None:
         """Holds these, and no others, from now on: Redis has them."""
-        self._held = {grant.lease.holder: grant for grant in found}
-        self._tombstones.intersection_update(self._held)
+        self._held = {record.grant.lease.holder: record for record in found}
 
     @property
     def tells_an_end(self) -> bool:
         """Whether the end of a driver is proved that has left a tombstone. What tells it may be gone a moment later."""
-        buried = [self._held[holder] for holder in self._tombstones if holder in self._held]
+        buried = [record for record in self._held.values() if record.is_tombstone]
         return len(self._left(buried)) < len(buried)
 
     async def review(self) -> None:
@@ -100,40 +99,35 @@ class Unexplained:
             return
         async with self._writing:
             left = self._left(self._held.values())
-            await self._write(left)
+            await self._records.write(left)
             self.hold(left)
 
     async def bury(self, grant: Grant, why: str) -> None:
         """Leaves a tombstone before the objects of this grant go."""
+        lease, tombstone = grant.lease, Record(grant, is_tombstone=True)
         async with self._writing:
-            holder = grant.lease.holder
-            if holder in self._tombstones and holder in self._held:
+            if self._held.get(lease.holder) == tombstone:
                 return
-            self._tombstones.add(holder)
-            await self._write([*(one for other, one in self._held.items() if other != holder), grant])
-            self._held[holder] = grant
+            held = self._held | {lease.holder: tombstone}
+            await self._records.write(held.values())
+            self._held = held
         logger.warning(
-            "lease %s of job %s on %s: %s: it is held without them; once no driver of it runs, say so: %s",
-            grant.lease.holder,
-            grant.lease.job,
-            ", ".join(grant.lease.tables),
+            "lease %s of job %s on %s: %s: it is held without its objects; once no driver of it runs, say so: %s",
+            lease.holder,
+            lease.job,
+            ", ".join(lease.tables),
             why,
-            self.revoke_command(grant.lease),
+            self.revoke_command(lease),
         )
         self.tell()
 
     async def forget(self, lease: Lease) -> None:
         """Forgets one because somebody who knows says that no driver of it runs."""
         async with self._writing:
-            await self._write([grant for holder, grant in self._held.items() if holder != lease.holder])
-            del self._held[lease.holder]
-            self._tombstones.discard(lease.holder)
+            held = {holder: record for holder, record in self._held.items() if holder != lease.holder}
+            await self._records.write(held.values())
+            self._held = held
         self.tell()
-
-    async def _write(self, grants: Iterable[Grant]) -> None:
-        await self._records.write(
-            Record(grant, is_tombstone=grant.lease.holder in self._tombstones) for grant in grants
-        )
 
     def tell(self) -> None:
         if self._held:
@@ -141,10 +135,13 @@ class Unexplained:
         else:
             self._conditions.holds(_EXPLAINED)
 
-    def _left(self, known: Iterable[Grant]) -> list[Grant]:
-        grants = list(known)
+    def _left(self, known: Iterable[Record]) -> list[Record]:
+        records = {record.grant.lease.holder: record for record in known}
+        grants = [record.grant for record in records.values()]
         evidence = {grant.lease.uid: self._world.evidence(grant.lease.uid) for grant in grants}
-        return holding.unexplained(grants, evidence, tombstones=self._tombstones)
+        tombstones = {holder for holder, record in records.items() if record.is_tombstone}
+        left = holding.unexplained(grants, evidence, tombstones=tombstones)
+        return [records[grant.lease.holder] for grant in left]
 
     def _out_of_sight(self, former: Former) -> dict[str, Grant]:
         """The leases, by holder, of jobs in namespaces that were watched when they were granted, and are not now."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sluice.api import names
 from sluice.kube.client import Kube
-from sluice.kube.config_map import ConfigMap
+from sluice.kube.config_map import ConfigMap, Read
 from sluice.leases.model import Epochs, Grant, Lease
 
 MOST_IN_WORDS = 5
@@ -23,17 +23,27 @@ class Record:
 class UnexplainedLeases:
     def __init__(self, kube: Kube, namespace: str, deployment: str) -> None:
         self._map = ConfigMap(kube, namespace, names.unexplained_leases(deployment))
+        self._known: Read | None = None
+        """As it was when it was last read or written."""
 
     async def read(self) -> list[Record]:
         """Reads them; raises ValueError if one of them can't be read."""
-        return [self._record(key, text) for key, text in (await self._map.read()).data.items()]
+        self._known = await self._map.read()
+        return [self._record(key, text) for key, text in self._known.data.items()]
+
+    async def begin(self, records: Iterable[Record], epoch: int) -> None:
+        """Writes them for a new epoch, also if they are the same: a former leader that has read them before can write no more."""
+        await self._write(records, {names.ANNOTATION_WRITER_EPOCH: str(epoch)})
 
     async def write(self, records: Iterable[Record]) -> None:
-        """Writes all of them in place of those that were there. Fails with ConflictError if somebody else writes meanwhile."""
+        """Writes all of them in place of those that were there. Fails with ConflictError if anybody else has written since."""
+        await self._write(records, {})
+
+    async def _write(self, records: Iterable[Record], annotations: dict[str, str]) -> None:
         wanted = {one.grant.lease.holder.replace("/", "."): _text(one) for one in records}
-        read = await self._map.read()
-        if read.data != wanted:
-            await self._map.write(read, wanted)
+        known = self._known or await self._map.read()
+        if annotations or known.data != wanted:
+            self._known = await self._map.write(known, wanted, annotations=annotations)
 
     def _record(self, key: str, text: str) -> Record:
         try:

@@ -1,5 +1,6 @@
 """A ConfigMap that several may write; each writes it only if it is still as it was read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluice.api.base import Json
@@ -42,10 +43,14 @@ class ConfigMap:
             metadata = {"name": self._name, "namespace": self._namespace}
             return Read({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 
-    async def write(self, read: Read, data: dict[str, str]) -> None:
-        """Writes it; fails with ConflictError if it is no longer as it was read."""
-        body = read.body | {"data": data}
+    async def write(
+        self, read: Read, data: dict[str, str], *, annotations: Mapping[str, str] | None = None
+    ) -> Read:
+        """Writes it, and returns it as it is then; fails with ConflictError if it is no longer as it was read. `annotations`: to be
+        added to its own."""
+        metadata = read.body["metadata"]
+        told = (metadata.get("annotations") or {}) | dict(annotations or {})
+        body = read.body | {"data": data, "metadata": metadata | ({"annotations": told} if told else {})}
         if read.is_new:
-            await self._kube.create(CONFIG_MAPS, self._namespace, body)
-        else:
-            await self._kube.replace(CONFIG_MAPS, self._namespace, self._name, body)
+            return Read(await self._kube.create(CONFIG_MAPS, self._namespace, body))
+        return Read(await self._kube.replace(CONFIG_MAPS, self._namespace, self._name, body))

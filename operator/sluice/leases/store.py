@@ -165,7 +165,11 @@ class LeaseStore:
 
     async def former(self) -> Former:
         """What is there, whoever wrote it."""
-        return await former(self._redis, self._keys)
+        found = await former(self._redis, self._keys)
+        await self._redis.hlen(
+            self._keys.leases
+        )  # a right that only checks need is missed before an epoch is spent
+        return found
 
     async def rebuild(self, epoch: int, grants: Iterable[Grant], *, beat: int = 0) -> None:
         """Replaces the whole table in one step, for a new epoch."""
@@ -193,7 +197,7 @@ class LeaseStore:
         self._run_id = await self._current_run_id()
 
     async def check_memory(self) -> None:
-        """Checks that this is still the Redis, and the same run of it, that was last rebuilt."""
+        """Checks that this is still the Redis, and the same run of it, that was last rebuilt. Nothing else may be under way."""
         run_id = await self._current_run_id()
         if run_id != self._run_id:
             raise ForgottenError("Redis was restarted or replaced: what it remembers may be old")

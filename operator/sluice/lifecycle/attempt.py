@@ -124,7 +124,7 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         raise ValueError(f"{job.key}: {evidence.application_name} belongs to no running attempt")
     seen = evidence.seen
     if job.is_deleted:
-        return _of_deleted(attempt, evidence, job.namespace, now)
+        return _of_deleted(attempt, evidence, cover, job.namespace, now)
     step: Step
     match seen.stage:
         case Stage.NOT_CREATED:
@@ -138,7 +138,8 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         case Stage.NOT_OVER:
             step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
-            message = f"SparkApplication {attempt.application} exists; {seen.detail}{_beside(evidence)}"
+            told = seen.detail + _if_its_node_is_gone(job, attempt, evidence)
+            message = f"SparkApplication {attempt.application} exists; {told}{_beside(evidence)}"
             there = attempt.model_copy(update={"message": None})
             change = StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there)
             step = Tell(change, _seconds_of_patience(job, attempt, now))
@@ -164,7 +165,9 @@ def unexplained(lease: Lease, revoke_command: str) -> str:
     )
 
 
-def _of_deleted(attempt: Attempt, evidence: Evidence, namespace: str, now: datetime) -> Step:
+def _of_deleted(attempt: Attempt, evidence: Evidence, cover: Cover, namespace: str, now: datetime) -> Step:
+    if cover.revoke_command is not None and evidence.seen.stage is Stage.NOT_CREATED:
+        return Wait()  # it may have been carried out: a person says what became of it
     if evidence.seen.stage is Stage.NOT_CREATED:
         return TakeBack(withdrawn(attempt, "its job was deleted", now))
     return _end(evidence) if _is_to_end(evidence, namespace) else Leave()
@@ -192,8 +195,7 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
         return _end(evidence) if _is_to_end(evidence, job.namespace) else Leave()
     if _is_unborn(evidence):
         return Leave()
-    ended = seen.ended_at or attempt.started_at or attempt.granted_at
-    patience = max(0.0, SLOW_END_SECONDS - (now - ended).total_seconds())
+    patience = max(0.0, SLOW_END_SECONDS - (now - _last_news(attempt, evidence)).total_seconds())
     if patience == 0 and (step := _without_patience(evidence)) is not None:
         return step
     what = "its driver has ended" if seen.exit_code is not None else "it has no driver"
@@ -206,6 +208,13 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
         Phase.ENDING, "ApplicationNotOver", message, attempt=with_driver(job, attempt, seen)
     )
     return Tell(change, patience)
+
+
+def _last_news(attempt: Attempt, evidence: Evidence) -> datetime:
+    """When the Spark operator last had something to see: that the driver ended, or that its pod is being deleted."""
+    ended = evidence.seen.ended_at or attempt.started_at or attempt.granted_at
+    deleted = evidence.pod["metadata"].get("deletionTimestamp") if evidence.pod is not None else None
+    return max(ended, datetime.fromisoformat(deleted)) if deleted else ended
 
 
 def _without_patience(evidence: Evidence) -> Step | None:
@@ -344,6 +353,16 @@ def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
         f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{_beside(evidence)}"
     )
     return StatusChange(Phase.ENDING, "DriverLost", message)
+
+
+def _if_its_node_is_gone(job: JobView, attempt: Attempt, evidence: Evidence) -> str:
+    """A node may fall silent before it has told of the driver's container: then nothing tells that it did."""
+    if evidence.pod is None or "deletionTimestamp" not in evidence.pod["metadata"]:
+        return ""
+    return (
+        "; its pod is being deleted: should its node be gone, say that it is dead: kubectl annotate deltawritejob "
+        f"-n {job.namespace} {job.name} {names.ANNOTATION_DRIVER_DEAD}={attempt.application}"
+    )
 
 
 def _commands_on_the_pod(evidence: Evidence) -> str:

@@ -122,7 +122,10 @@ class Evidence:
         there, and what is lost must not keep the namespace."""
         there = (body for body in (self.application, self.pod) if body is not None)
         is_going = any("deletionTimestamp" in body["metadata"] for body in there)
-        return is_going and not self.namespace_ends and self.seen.stage in (Stage.LOST, Stage.NOT_OVER)
+        if self.seen.stage is Stage.STARTING:
+            is_going = self.pod is not None and "deletionTimestamp" in self.pod["metadata"]
+        waits = self.seen.stage in (Stage.LOST, Stage.NOT_OVER, Stage.STARTING)
+        return is_going and waits and not self.namespace_ends
 
     @property
     def was_deleted_while_it_ran(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from sluice.admission import Holder
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt
+from sluice.api.job_status import Attempt, Outcome
 from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
 from sluice.engines import Stage
@@ -39,6 +39,9 @@ from sluice.tables import TableKey
 
 Jobs = Mapping[str, JobView]
 AllEvidence = Mapping[str, JobEvidence]
+
+_TAKEN_BACK = (Outcome.WITHDRAWN, Outcome.NOT_STARTED)
+"""Outcomes that tell of no driver's end."""
 
 _NOTHING_KNOWN = Reach({}, {}, frozenset(), frozenset(), frozenset(), EDITION, "", lasts=False)
 
@@ -96,7 +99,9 @@ def _is_explained(grant: Grant, of_job: JobEvidence | None, tombstones: Collecti
         return False
     is_tombstone = grant.lease.holder in tombstones
     witnesses = [one for one in of_job.by_application.values() if one.number == grant.lease.attempt]
-    return any(_tells_its_end(one, grant) or (not is_tombstone and _explains(one)) for one in witnesses)
+    return any(
+        _tells_its_end(one, grant) or (not is_tombstone and _explains(one, grant)) for one in witnesses
+    )
 
 
 def _tells_its_end(one: Evidence, grant: Grant) -> bool:
@@ -104,15 +109,19 @@ def _tells_its_end(one: Evidence, grant: Grant) -> bool:
     any more tells nothing of one that was there."""
     if one.seen.stage is Stage.ENDED and one.seen.exit_code is not None:
         return True
-    intent = one.intent
-    return intent is not None and intent.outcome is not None and intent.token == grant.token
+    return _is_closed(one, grant) and one.intent is not None and one.intent.outcome not in _TAKEN_BACK
 
 
-def _explains(one: Evidence) -> bool:
+def _explains(one: Evidence, grant: Grant) -> bool:
     """Whether it tells how the lease stands. What bears our finalizer stays until its end is proved; anything else may go before
     that, and only an end that it proves now counts."""
     is_there = one.application is not None or one.pod is not None
-    return one.is_marked or (is_there and one.seen.stage in PROVED)
+    return one.is_marked or (is_there and one.seen.stage in PROVED) or _is_closed(one, grant)
+
+
+def _is_closed(one: Evidence, grant: Grant) -> bool:
+    intent = one.intent
+    return intent is not None and intent.outcome is not None and intent.token == grant.token
 
 
 def frozen(jobs: Jobs, evidence: AllEvidence, remembered: Iterable[Lease]) -> list[Frozen]:

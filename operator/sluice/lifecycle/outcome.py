@@ -65,19 +65,26 @@ def footprint_said(seen: Observation) -> FootprintSaid | None:
 
 
 def closed(
-    attempt: Attempt, seen: Observation, logs: LogsSay | None, now: datetime, *, deleted: bool = False
+    attempt: Attempt,
+    seen: Observation,
+    logs: LogsSay | None,
+    now: datetime,
+    *,
+    deleted: bool = False,
+    came_back: bool = False,
 ) -> Attempt:
     """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
-    `deleted`: somebody deleted its application, and so its driver."""
+    `deleted`: somebody deleted its application, and so its driver. `came_back`: its application came back with an earlier state of
+    the API server, so that it may have run before."""
     ended = seen.ended_at or now
-    if seen.stage is Stage.NEVER_STARTS and logs is not None and (logs.commits or logs.unread):
-        had_run = (
-            f"no driver of it is there, but it may have run, because it came back with the API server's earlier state: {logs}. "
-            "Look at the table before you create the job again"
+    if seen.stage is Stage.NEVER_STARTS and came_back:
+        said = str(logs) if logs is not None else "nothing tells what it committed"
+        may_have_run = (
+            f"no driver of it is there, but it may have run, because it came back with the API server's earlier state: {said}. "
+            "Look at its tables before you create the job again"
         )
-        return _closed(attempt, ended, Outcome.UNKNOWN, had_run).model_copy(
-            update={"commits": logs.commits[:MAX_COMMITS]}
-        )
+        commits = logs.commits[:MAX_COMMITS] if logs is not None else ()
+        return _closed(attempt, ended, Outcome.UNKNOWN, may_have_run).model_copy(update={"commits": commits})
     if seen.stage is Stage.NEVER_STARTS:
         return _closed(attempt, ended, Outcome.NOT_STARTED, f"no driver was started: {seen.detail}")
     attempt = attempt.model_copy(

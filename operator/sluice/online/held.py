@@ -111,8 +111,11 @@ def held(objects: Objects, redis: InRedis | None, now: datetime) -> list[Held]:
         _add(found, one)
     for grant in objects.unexplained:
         known = found.get(grant.lease.holder)
-        if known is None or known.state is State.STARTING:
-            noted = known or _of_grant(grant, State.UNEXPLAINED)  # an intent alone may have been carried out
+        if known is None or known.state in (
+            State.STARTING,
+            State.LOST,
+        ):  # an intent alone may have been carried out
+            noted = known or _of_grant(grant, State.UNEXPLAINED)
             found[grant.lease.holder] = replace(noted, state=State.UNEXPLAINED, may_be_revoked=True)
     if redis is not None:
         found = _with_redis(found, redis, objects, views)

@@ -123,6 +123,9 @@ class Written:
     async def read(self) -> list[Record]:
         return self.records
 
+    async def begin(self, records: Iterable[Record], epoch: int) -> None:
+        self.records, self.epoch = list(records), epoch
+
     async def write(self, records: Iterable[Record]) -> None:
         self.records = list(records)
 
@@ -140,11 +143,18 @@ class Api:
         self.written: list[tuple[str, str]] = []
         self.refused: set[str] = set()
         self.beat, self.went_back, self.counts = 0, False, False
+        self.world = World({})
         self.deleted: list[str] = []
         self.noted: list[str] = []
 
     async def note_return(self, application: Any) -> None:
         self.noted.append(application["metadata"]["name"])
+        application["metadata"]["annotations"] |= {names.ANNOTATION_CAME_BACK: "true"}
+
+    async def look_at(self, _: str, name: str) -> None:
+        said = {"resourceVersion": "7", "deletionTimestamp": "2026-11-19T10:30:00Z"}
+        known = next(body for body in self.world.applications.values() if body["metadata"]["name"] == name)
+        self.world.applications.seen(known | {"metadata": known["metadata"] | said})
 
     async def delete(self, namespace: str, name: str) -> None:
         self.deleted.append(f"{namespace}/{name}")
@@ -202,6 +212,7 @@ async def built(
     redis: Any = store
     records: Any = written or Written()
     world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    api.world = world
     guard = Guard(world, played, played, played)
     conditions = conditions or Conditions()
     table = LeaseTable(
@@ -846,6 +857,7 @@ async def test_what_came_back_is_ended_also_when_the_api_server_goes_back_once_m
     store, api = Store(), Api()
     world, table = await built(store, api)
     for ended in (["etl/a-1"], ["etl/a-1", "etl/a-1"]):
+        world.applications.forget()
         world.applications.seen(application("RUNNING", lease=A))
         in_redis = {grant.lease.holder: f"3 7\nrequest\n{A.to_json()}" for grant in store.grants.values()}
         api.went_back, store.was = True, Former(values=in_redis)

@@ -1,6 +1,7 @@
 """A lease goes when nothing of it is left, and nothing of it can come any more."""
 
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ from sluice.engines.attempt import application_name
 from sluice.kube.client import ApiError, NotFoundError
 from sluice.leases import Lease
 from unit.controller.bodies import unfenced
-from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
+from unit.lifecycle.objects import RUNNING, TERMINATED, application, placeholder, pod
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 NAME = application_name("a", "uid-a", 1)
@@ -314,3 +315,16 @@ async def test_in_a_namespace_that_takes_nothing_more_no_unanswered_create_holds
         with suppress(ApiError):
             await leftovers.retire("uid-a")
     assert set(released) == {LEASE}
+
+
+async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over() -> None:
+    """Nothing else would have its job looked at, and the job stays for as long as it is there."""
+    _, applications, _, _ = made()
+    assert applications.seconds_of_placeholders("uid-a") is None
+    taken = placeholder(NAME)
+    created = datetime.now(UTC) - timedelta(minutes=59)
+    taken["metadata"] |= {"creationTimestamp": created.isoformat()}
+    applications._world.pods.seen(taken)
+    left = applications.seconds_of_placeholders("uid-a")
+    assert left is not None
+    assert 50 < left <= 60

@@ -1,10 +1,15 @@
-"""What is said of leases that nothing explains."""
+"""How leases that nothing explains are written down, and what is said of them."""
 
 from functools import partial
+from typing import Any
+
+import pytest
 
 from sluice.api import names
-from sluice.installations.unexplained import in_words
-from sluice.leases import Lease
+from sluice.api.base import Json
+from sluice.installations.unexplained import Record, UnexplainedLeases, in_words
+from sluice.kube.client import ConflictError, NotFoundError
+from sluice.leases import Epochs, Grant, Lease
 
 REVOKE = partial(names.revoke_command, namespace="ops", deployment="sluice")
 
@@ -29,3 +34,71 @@ def test_of_many_the_first_are_told_and_their_number() -> None:
     said = in_words(many, REVOKE)
     assert said.startswith("No object explains 10000 held leases")
     assert len(said) < 1024
+
+
+class Server:
+    """Has one ConfigMap, and takes it only under the version that it has."""
+
+    def __init__(self) -> None:
+        self.body: Json | None = None
+        self.writes = 0
+
+    async def get(self, *_: Any) -> Json:
+        if self.body is None:
+            raise NotFoundError(404, "NotFound", "not there")
+        return self.body
+
+    async def create(self, _: Any, __: str, body: Json) -> Json:
+        if self.body is not None:
+            raise ConflictError(409, "AlreadyExists", "it is there")
+        return self._taken(body)
+
+    async def replace(self, _: Any, __: str, ___: str, body: Json) -> Json:
+        assert self.body is not None
+        if body["metadata"]["resourceVersion"] != self.body["metadata"]["resourceVersion"]:
+            raise ConflictError(409, "Conflict", "it was changed")
+        return self._taken(body)
+
+    def _taken(self, body: Json) -> Json:
+        self.writes += 1
+        self.body = body | {"metadata": body["metadata"] | {"resourceVersion": str(self.writes)}}
+        return self.body
+
+
+GRANT = Grant(Lease("u", 1, "h", "etl/a", ("file:/a",)), Epochs.token(3, 7))
+
+
+def records(server: Server) -> UnexplainedLeases:
+    kube: Any = server
+    return UnexplainedLeases(kube, "ops", "sluice")
+
+
+async def test_a_tombstone_is_read_as_one_by_whoever_leads_next() -> None:
+    server = Server()
+    written = [Record(GRANT, is_tombstone=True)]
+    await records(server).write(written)
+    assert await records(server).read() == written
+
+
+async def test_a_former_leader_that_has_read_them_writes_over_nothing() -> None:
+    """Nothing else refuses it: no admission policy judges this ConfigMap."""
+    for at_first in ([], [Record(GRANT)]):
+        server = Server()
+        former, leader = records(server), records(server)
+        await former.begin(at_first, 7)
+        assert await leader.read() == at_first
+        await leader.begin(at_first, 8)
+        with pytest.raises(ConflictError):
+            await former.write([Record(GRANT, is_tombstone=True)])
+        assert await records(server).read() == at_first
+        await leader.write([])
+        assert await records(server).read() == []
+
+
+async def test_what_stands_there_already_is_not_written_once_more() -> None:
+    server = Server()
+    leader = records(server)
+    await leader.read()
+    await leader.begin([Record(GRANT)], 7)
+    await leader.write([Record(GRANT)])
+    assert server.writes == 1

@@ -219,6 +219,38 @@ def test_a_job_that_is_being_deleted_creates_nothing_and_ends_by_proof() -> None
     assert isinstance(step(application("COMPLETED"), pod(TERMINATED), **GONE), way.End)
 
 
+def test_a_deleted_job_whose_lease_nothing_explains_takes_no_intent_back() -> None:
+    """It may have been carried out: a person says what became of it."""
+    view = job(intent(), **GONE)
+    one = evidence_of(LEASE.uid, view, [], []).of(intent())
+    assert way.next_step(view, one, way.Cover(LEASE, revoke_command="c"), Creates(), LATER) == way.Wait()
+    assert isinstance(way.next_step(view, one, way.Cover(LEASE), Creates(), LATER), way.TakeBack)
+
+
+def test_a_start_whose_pod_is_being_deleted_says_what_ends_it_should_its_node_be_gone() -> None:
+    """A node may fall silent before it has told of the container."""
+    found = step(application("SUBMITTED"), pod(None, **GONE))
+    assert told(found) == (Phase.STARTING, "DriverStarting")
+    assert isinstance(found, way.Tell)
+    assert (
+        f"kubectl annotate deltawritejob -n etl a {names.ANNOTATION_DRIVER_DEAD}={NAME}"
+        in found.change.message
+    )
+    said = {names.ANNOTATION_DRIVER_DEAD: NAME}
+    assert not isinstance(step(application("FAILED"), pod(None, **GONE), annotations=said), way.Tell)
+
+
+def test_a_pod_that_was_deleted_has_as_much_patience_as_a_driver_that_ended() -> None:
+    """The Spark operator sees the driver's end by that, and is given the time to say so."""
+    deleted = datetime.fromisoformat(GONE["deletionTimestamp"])
+    going = pod(TERMINATED, **GONE)
+    soon = step(application("RUNNING"), going, now=deleted + timedelta(seconds=1))
+    assert isinstance(soon, way.Tell)
+    assert soon.seconds_until_worth_it == way.SLOW_END_SECONDS - 1
+    later = deleted + timedelta(seconds=way.SLOW_END_SECONDS)
+    assert step(application("RUNNING"), going, now=later) == way.Leave()
+
+
 ENDED_AT = datetime(2026, 11, 19, 10, 5, tzinfo=UTC)
 
 

@@ -296,3 +296,12 @@ def test_a_status_that_tells_the_end_of_this_very_grant_explains_it_beside_an_ap
     assert holding.unexplained(known, evidence(seen)) == []
     seen.applications.seen(application("COMPLETED", finalizers=None))
     assert holding.unexplained(known, evidence(seen)) == []
+
+
+def test_an_intent_that_was_taken_back_tells_no_drivers_end() -> None:
+    """A tombstone outlives it."""
+    seen = world(phase="Pending", attempts=[INTENT | {"outcome": "Withdrawn"}])
+    known = [Grant(LEASE, TOKEN)]
+    assert holding.unexplained(known, evidence(seen), tombstones={LEASE.holder}) == known
+    ended = world(phase="Succeeded", attempts=[INTENT | {"outcome": "Succeeded"}])
+    assert holding.unexplained(known, evidence(ended), tombstones={LEASE.holder}) == []

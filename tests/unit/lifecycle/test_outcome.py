@@ -163,10 +163,11 @@ def test_what_an_application_had_committed_that_came_back_from_a_backup_and_was_
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
     assert must_ask_logs(_job(tmp_path), never, came_back=True)
     commit = Commit(table="file:/lake/orders", version=5, statement=1, operation="WRITE")
-    ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, deleted=True)
+    ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, came_back=True)
     assert (ended.outcome, ended.commits) == (Outcome.UNKNOWN, (commit,))
     assert "version 5 of file:/lake/orders" in (ended.message or "")
-    assert closed(ATTEMPT, never, LogsSay(), BEGUN, deleted=True).outcome is Outcome.NOT_STARTED
+    for silent in (LogsSay(), None):
+        assert closed(ATTEMPT, never, silent, BEGUN, came_back=True).outcome is Outcome.UNKNOWN
 
 
 def test_a_commit_that_runner_and_log_both_tell_counts_once(tmp_path: Path) -> None:
@@ -382,6 +383,6 @@ def test_of_what_came_back_and_was_deleted_nothing_is_claimed_that_no_log_could_
     """It may have run to its end: whoever reads that no driver was started creates it again."""
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
     silent = LogsSay(unread=("file:/lake/orders: its log did not answer within 15 s",))
-    ended = closed(ATTEMPT, never, silent, BEGUN, deleted=True)
+    ended = closed(ATTEMPT, never, silent, BEGUN, came_back=True)
     assert ended.outcome is Outcome.UNKNOWN
     assert "did not answer" in (ended.message or "")
