@@ -54,9 +54,9 @@ class NotFoundError(ApiError):
     pass
 
 
-class KindMissingError(NotFoundError):
+class KindMissingError(ApiError):
     """The API server serves no such kind. That does not prove that none of its objects exist: a definition that lost its name
-    to another one is not served either."""
+    to another one is not served either, nor is any by an API server that has just started. So it is no NotFoundError."""
 
 
 class ConflictError(ApiError):
