@@ -174,12 +174,14 @@ def changes_of(
 
 
 def _in_order(writes: Sequence[Landed]) -> Iterator[tuple[Landed, float]]:
-    """With a moment at which each may have landed: in the order of versions where there is one, and as early as may be."""
+    """With a moment at which each may have landed: in the order of its object's versions where there is one, and as early as may
+    be. Versions of other objects tell nothing: a request that changes nothing is answered with an old one."""
     fresh = [write for write in writes if write.version is not None and not write.is_gone]
-    latest = 0.0
+    latest: dict[str, float] = {}
     for write in sorted(fresh, key=lambda one: one.version or 0):
-        latest = max(latest, write.received)
-        yield write, latest
+        uid = str(write.metadata.get("uid") or f"{write.kind}/{write.name}")
+        latest[uid] = max(latest.get(uid, 0.0), write.received)
+        yield write, latest[uid]
     for write in writes:
         if write.version is None or write.is_gone:
             yield write, write.received

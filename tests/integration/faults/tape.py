@@ -1,6 +1,6 @@
 """Traces made by hand, as the servers would have written them: for what no operator should ever do."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from integration.faults.attempts import observed
@@ -30,6 +30,13 @@ class Tape:
 
     def evidence(self) -> Evidence:
         return Evidence(self.planned, observed(self.writes, OPERATOR), lease_history(self.commands, EPOCH))
+
+    def changes_nothing(self, number: int) -> None:
+        """A request that changes nothing is answered with its object as it was after the write of this number. All writes so far
+        have their versions from here on."""
+        for version, write in enumerate(self.writes, 1):
+            write.body["metadata"] = write.body["metadata"] | {"resourceVersion": str(version)}
+        self.writes.append(replace(self.writes[number], received=self._tick(), answered=self._tick()))
 
     # Redis
 

@@ -47,6 +47,14 @@ def test_two_jobs_that_run_one_after_the_other_are_a_way_of_the_model() -> None:
     assert replayed(tape) == ""
 
 
+def test_a_request_that_changed_nothing_says_of_no_other_write_that_it_came_later() -> None:
+    """It is answered with a version that is older than those writes have."""
+    tape = two_jobs()
+    tape.runs_to_its_end("a", 1)
+    tape.changes_nothing(1)
+    assert replayed(tape) == ""
+
+
 def test_a_takeover_in_the_midst_of_a_run_is_a_way_of_the_model() -> None:
     tape = two_jobs()
     begins(tape)
