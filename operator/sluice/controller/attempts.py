@@ -79,9 +79,7 @@ class Attempts:
             case way.End():
                 await self._end(job, attempt, step)
             case way.EndPod(pod):
-                logger.info(
-                    "%s: its driver has ended, and another container of its pod goes on: ending it", job.key
-                )
+                logger.info("%s: its driver has ended, and the pod has not: ending that", job.key)
                 await self.applications.delete_pod(pod)
             case way.Leave():
                 await self.leftovers.retire(job.uid)

@@ -124,7 +124,7 @@ class Leftovers:
             case deletion.LetGo():
                 await self._applications.let_go(one)
             case deletion.DeletePod(pod):
-                logger.info("%s/%s: its job is over; ending its driver", namespace, one.application_name)
+                logger.info("%s/%s: ending its driver", namespace, one.application_name)
                 await self._applications.delete_pod(pod)
             case deletion.DeleteApplication():
                 await self._applications.delete(namespace, one.application_name)

@@ -56,7 +56,9 @@ def observe(
     progress = engine.progress(application) if application is not None else None
     if pod is not None and is_placeholder(pod):
         is_over = progress is None or progress.has_ended or _is_going(application)
-        return Observation(Stage.NEVER_STARTS if is_over else Stage.NOT_OVER, detail=_words(progress))
+        return Observation(
+            Stage.NEVER_STARTS if is_over else Stage.NOT_OVER, detail=_words(progress, application)
+        )
     if pod is not None:
         labels = pod["metadata"].get("labels") or {}
         seen = replace(
@@ -74,7 +76,7 @@ def observe(
     if application is None or progress is None:
         return Observation(Stage.NOT_CREATED)
     if progress.has_ended or _is_going(application):
-        return Observation(Stage.NO_DRIVER, detail=_words(progress))
+        return Observation(Stage.NO_DRIVER, detail=_words(progress, application))
     return Observation(Stage.STARTING, detail=_UNDER_WAY)
 
 
@@ -159,10 +161,14 @@ def _joined(said: dict[str, Any]) -> str:
     return ": ".join(said[name] for name in ("reason", "message") if said.get(name))
 
 
-def _words(progress: Progress | None) -> str:
+def _words(progress: Progress | None, application: dict[str, Any] | None) -> str:
     if progress is None:
         return "the application is gone"
-    return progress.words or "the application was deleted"
+    if not _is_going(application) or progress.has_ended:
+        return progress.words
+    return (
+        f"the application was deleted ({progress.words})" if progress.words else "the application was deleted"
+    )
 
 
 def _time(text: str | None) -> datetime | None:

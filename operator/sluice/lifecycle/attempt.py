@@ -201,7 +201,8 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     what = "its driver has ended" if seen.exit_code is not None else "it has no driver"
     message = (
         f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
-        f"(it says {_state_of(evidence)}): its outcome comes then. If no Spark operator runs any more, delete it: "
+        f"(it says {_state_of(evidence)}): its outcome comes then. If it never says so, because it is gone or the application "
+        f"is suspended, delete that: "
         f"kubectl delete sparkapplication -n {job.namespace} {attempt.application}{_beside(evidence)}"
     )
     change = StatusChange(

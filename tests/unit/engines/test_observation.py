@@ -144,7 +144,9 @@ def test_a_placeholder_proves_that_no_driver_can_start() -> None:
     assert (seen.stage, seen.detail) == (Stage.NEVER_STARTS, "because of FAILED")
     assert observe(ENGINE, None, placeholder, driver_seen=False).stage is Stage.NEVER_STARTS
     going = application("SUBMITTED", **GOING)
-    assert observe(ENGINE, going, placeholder, driver_seen=False).stage is Stage.NEVER_STARTS
+    deleted = observe(ENGINE, going, placeholder, driver_seen=False)
+    assert deleted.stage is Stage.NEVER_STARTS
+    assert deleted.detail == "the application was deleted (because of SUBMITTED)"
     trying = application("SUBMITTED")
     assert observe(ENGINE, trying, placeholder, driver_seen=False).stage is Stage.NOT_OVER
 
