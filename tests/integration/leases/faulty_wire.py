@@ -30,11 +30,6 @@ class FaultyWire:
         self._server: asyncio.Server | None = None
         self._pumps: set[asyncio.Task[None]] = set()
 
-    @property
-    def is_late(self) -> bool:
-        """Whether anything is yet to land."""
-        return bool(self._late)
-
     async def open(self) -> None:
         self._server = await asyncio.start_server(self._carry, "127.0.0.1", self.port)
 
