@@ -20,6 +20,7 @@ SAMPLE = 4
 MANY = 10_000
 
 
+@pytest.mark.timeout(600)
 def test_jobs_end_as_they_should_whatever_befalls_the_operators_requests(
     installation: Installation,
 ) -> None:
