@@ -177,11 +177,8 @@ class Applications:
 
     async def note_return(self, application: Json) -> None:
         """Notes that the application came back with an earlier state of the API server: it may have run."""
-        metadata = application["metadata"]
-        said = {names.ANNOTATION_CAME_BACK: "true"} | self._epochs.annotations
-        patch = {"metadata": {"uid": metadata["uid"], "annotations": said}}
-        noted = await self._kube.patch(APPLICATIONS, metadata["namespace"], metadata["name"], patch)
-        self._world.applications.seen(noted)
+        said = {names.ANNOTATION_CAME_BACK: "true"}
+        await self._annotate(APPLICATIONS, self._world.applications, application, said)
 
     async def look_at(self, namespace: str, name: str) -> None:
         """Sees the application as it is now, before any watch shows it."""
@@ -189,19 +186,22 @@ class Applications:
 
     async def note_death(self, one: Evidence) -> None:
         """Notes somebody's word that the driver is dead on what is left of the attempt."""
-        said = {names.ANNOTATION_DRIVER_DEAD: one.application_name} | self._epochs.annotations
+        said = {names.ANNOTATION_DRIVER_DEAD: one.application_name}
         for resource, known, body in (
             (APPLICATIONS, self._world.applications, one.application),
             (PODS, self._world.pods, one.pod),
         ):
             if body is None:
                 continue
-            metadata = body["metadata"]
-            patch = {"metadata": {"uid": metadata["uid"], "annotations": said}}
             try:
-                known.seen(await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch))
+                await self._annotate(resource, known, body, said)
             except NotFoundError:
                 known.gone(uid_of(body))
+
+    async def _annotate(self, resource: Resource, known: Mirror, body: Json, said: dict[str, str]) -> None:
+        metadata = body["metadata"]
+        patch = {"metadata": {"uid": metadata["uid"], "annotations": said | self._epochs.annotations}}
+        known.seen(await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch))
 
     async def delete(self, namespace: str, name: str) -> None:
         known = self._world.applications.get(namespace, name)

@@ -63,6 +63,6 @@ class CameBack:
                 await self._applications.note_return(application)
                 await self._applications.delete(metadata["namespace"], metadata["name"])
                 await self._applications.look_at(metadata["namespace"], metadata["name"])
-        if pod is not None and "deletionTimestamp" not in pod["metadata"]:
+        if pod is not None and not one.pod_is_going:
             with suppress(NotFoundError):
                 await self._applications.delete_pod(pod)

@@ -69,7 +69,7 @@ def observe(
             disruption=disruption_of(pod),
         )
         has_ended = seen.stage in (Stage.ENDED, Stage.NEVER_STARTS)
-        is_over = not has_ended or _starts_no_other(engine, application)
+        is_over = not has_ended or _starts_no_other(progress, application)
         return seen if is_over else replace(seen, stage=Stage.NOT_OVER)
     if driver_seen or (progress is not None and progress.driver_was_seen):
         return Observation(Stage.LOST, detail="the driver's pod is gone, and its end was not seen")
@@ -80,12 +80,11 @@ def observe(
     return Observation(Stage.STARTING, detail=_UNDER_WAY)
 
 
-def _starts_no_other(engine: Engine, application: dict[str, Any] | None) -> bool:
+def _starts_no_other(progress: Progress | None, application: dict[str, Any] | None) -> bool:
     """Whether the application starts no driver beside the one that it has had. One that is being deleted and doesn't know yet
     that it has a driver may just be submitted, for the second time."""
-    if application is None:
+    if progress is None:
         return True
-    progress = engine.progress(application)
     return progress.has_ended or (_is_going(application) and progress.driver_was_seen)
 
 

@@ -224,7 +224,7 @@ def _without_patience(evidence: Evidence) -> Step | None:
     pod = evidence.pod
     if pod is None or evidence.seen.exit_code is None:
         return None
-    if "deletionTimestamp" in pod["metadata"]:
+    if evidence.pod_is_going:
         return Leave()
     return None if pod["status"].get("phase") in ("Succeeded", "Failed") else EndPod(pod)
 
@@ -232,8 +232,7 @@ def _without_patience(evidence: Evidence) -> Step | None:
 def _is_unborn(evidence: Evidence) -> bool:
     """Whether its driver's pod was deleted before it had a node. Its application would wait for that pod for ever, and a namespace
     that is being deleted for both: it deletes pods first."""
-    is_going = evidence.pod is not None and "deletionTimestamp" in evidence.pod["metadata"]
-    return is_going and evidence.seen.exit_code is None
+    return evidence.pod_is_going and evidence.seen.exit_code is None
 
 
 def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Creates, now: datetime) -> Step:
@@ -358,7 +357,7 @@ def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
 
 def _if_its_node_is_gone(job: JobView, attempt: Attempt, evidence: Evidence) -> str:
     """A node may fall silent before it has told of the driver's container: then nothing tells that it did."""
-    if evidence.pod is None or "deletionTimestamp" not in evidence.pod["metadata"]:
+    if not evidence.pod_is_going:
         return ""
     return (
         "; its pod is being deleted: should its node be gone, say that it is dead: kubectl annotate deltawritejob "
@@ -369,7 +368,7 @@ def _if_its_node_is_gone(job: JobView, attempt: Attempt, evidence: Evidence) -> 
 def _commands_on_the_pod(evidence: Evidence) -> str:
     """A pod that stays would hold its lease again once nothing tells any more that it is dead; and should its node come back, a
     pod that is being deleted is ended there."""
-    if evidence.pod is None or "deletionTimestamp" in evidence.pod["metadata"]:
+    if evidence.pod is None or evidence.pod_is_going:
         return ""
     metadata = evidence.pod["metadata"]
     return f"kubectl delete pod -n {metadata['namespace']} {metadata['name']} --force && "

@@ -83,10 +83,9 @@ class Evidence:
         counts once the pod is being deleted, because the node ends it then should it come back."""
         if not self.declared_dead:
             return False
-        is_going = self.pod is not None and "deletionTimestamp" in self.pod["metadata"]
         if seen.stage is Stage.STARTING:  # its node may have fallen silent before it told of the container
-            return is_going
-        return seen.stage is Stage.LOST and (is_going or not seen.is_silent)
+            return self.pod_is_going
+        return seen.stage is Stage.LOST and (self.pod_is_going or not seen.is_silent)
 
     @property
     def how_lost(self) -> str:
@@ -113,6 +112,10 @@ class Evidence:
         return self.intent is not None and self.intent.outcome is None
 
     @property
+    def pod_is_going(self) -> bool:
+        return self.pod is not None and "deletionTimestamp" in self.pod["metadata"]
+
+    @property
     def application_is_going(self) -> bool:
         return self.application is not None and "deletionTimestamp" in self.application["metadata"]
 
@@ -120,12 +123,12 @@ class Evidence:
     def asks_for_its_namespace(self) -> bool:
         """Whether it matters if its namespace is being deleted, which alone may be why its objects are: no other driver can start
         there, and what is lost must not keep the namespace."""
-        there = (body for body in (self.application, self.pod) if body is not None)
-        is_going = any("deletionTimestamp" in body["metadata"] for body in there)
+        if self.namespace_ends:
+            return False
         if self.seen.stage is Stage.STARTING:
-            is_going = self.pod is not None and "deletionTimestamp" in self.pod["metadata"]
-        waits = self.seen.stage in (Stage.LOST, Stage.NOT_OVER, Stage.STARTING)
-        return is_going and waits and not self.namespace_ends
+            return self.pod_is_going
+        is_going = self.pod_is_going or self.application_is_going
+        return is_going and self.seen.stage in (Stage.LOST, Stage.NOT_OVER)
 
     @property
     def was_deleted_while_it_ran(self) -> bool:
