@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sluice.api.policy import DeltaTablePolicySpec, DialectName, IsolationLevel, LogStoreKind
+from sluice.api.job import Risk
+from sluice.api.policy import (
+    DeltaTablePolicySpec,
+    DialectName,
+    IsolationLevel,
+    LogStoreKind,
+    UnknownFootprint,
+)
 from sluice.api.policy_status import Drift
 from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts
@@ -18,11 +25,31 @@ LOG_STORES = {
 
 
 @dataclass(frozen=True)
+class AdmissionRules:
+    """How writes to the table are admitted. Durations are as the manifest writes them."""
+
+    max_writers: int | None = None
+    """Absent: any number."""
+    risk: Risk = Risk.STRICT
+    unknown_footprint: UnknownFootprint = UnknownFootprint.EXCLUSIVE
+    default_timeout: str | None = None
+    """Absent: no limit."""
+    age_after: str | None = None
+    """Absent: as the operator's configuration says."""
+    allowed_namespaces: frozenset[str] | None = None
+    """Absent: all."""
+
+    def allows(self, namespace: str) -> bool:
+        return self.allowed_namespaces is None or namespace in self.allowed_namespaces
+
+
+@dataclass(frozen=True)
 class Declared:
     partition_by: tuple[str, ...] | None = None
     isolation_level: IsolationLevel | None = None
     dialect: Dialect | None = None
     log_store: LogStore | None = None
+    admission: AdmissionRules = AdmissionRules()
 
 
 def declared_by(spec: DeltaTablePolicySpec) -> Declared:
@@ -34,11 +61,22 @@ def declared_by(spec: DeltaTablePolicySpec) -> Declared:
             DialectName.DATABRICKS: databricks(given.runtime, photon=given.photon),
             DialectName.DELTA_RS: delta_rs(given.version),
         }[given.name]
+    admission = spec.admission
     return Declared(
         partition_by=spec.partition_by,
         isolation_level=spec.isolation_level,
         dialect=dialect,
         log_store=None if spec.log_store is None else LOG_STORES[spec.log_store],
+        admission=AdmissionRules(
+            max_writers=admission.max_writers,
+            risk=admission.risk,
+            unknown_footprint=admission.unknown_footprint,
+            default_timeout=admission.default_timeout,
+            age_after=admission.age_after,
+            allowed_namespaces=None
+            if spec.allowed_namespaces is None
+            else frozenset(spec.allowed_namespaces),
+        ),
     )
 
 

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.job import Risk
+from sluice.api.policy import DeltaTablePolicySpec, UnknownFootprint
 from sluice.predicates import Table
 from sluice.tables import (
+    AdmissionRules,
     Declared,
     Dialect,
     LogStore,
@@ -96,3 +98,33 @@ def test_what_is_assumed_counts_at_the_declared_level_and_only_where_nothing_was
     assumed = TableFacts(columns=Table.of({"date": "date"}, ["date"]))
     assert known(unread("no log is given"), said, assumed) == replace(assumed, write_serializable=True)
     assert known(FOUND, said, assumed) == FOUND
+
+
+def test_it_says_how_writes_are_admitted_and_by_default_restricts_nothing() -> None:
+    assert declared().admission == AdmissionRules()
+    said = {
+        "maxWriters": 3,
+        "risk": "Optimistic",
+        "unknownFootprint": "Reject",
+        "defaultTimeout": "2h",
+        "ageAfter": "5m",
+    }
+    assert declared(admission=said, allowedNamespaces=["etl", "ml"]).admission == AdmissionRules(
+        max_writers=3,
+        risk=Risk.OPTIMISTIC,
+        unknown_footprint=UnknownFootprint.REJECT,
+        default_timeout="2h",
+        age_after="5m",
+        allowed_namespaces=frozenset({"etl", "ml"}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("allowed", "namespace", "is_allowed"),
+    [(None, "etl", True), (["etl"], "etl", True), (["etl"], "etl-2", False)],
+)
+def test_namespaces_are_allowed_by_their_whole_names(
+    allowed: list[str] | None, namespace: str, is_allowed: bool
+) -> None:
+    said = {} if allowed is None else {"allowedNamespaces": allowed}
+    assert declared(**said).admission.allows(namespace) is is_allowed
