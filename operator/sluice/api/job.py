@@ -227,7 +227,8 @@ class Admission(Model):
 
     timeout: Limit | None = None
     """Longest wait in the queue, such as 2h; after that the job ends as Failed without having run. Absent: as the
-    table's policy says in admission.defaultTimeout (not supported yet), otherwise no limit."""
+    policies of its tables say in admission.defaultTimeout (the shortest counts), otherwise no limit. It counts from
+    queuedAt; for a job that was suspended from resumedAt."""
     quota_timeout: Limit | None = None
     """Longest wait for compute (a quota, a full cluster) once the job is admitted, such as 15m: meanwhile it keeps
     others off its tables without using them. After that it gives its leases back, pauses for the same time (at most

@@ -75,13 +75,10 @@ WITHOUT_EFFECT_IN_POLICIES = (
     NotYet("enforcement", _NOTHING_CHANGES),
     NotYet("allowIrreversible", _NOTHING_CHANGES),
     NotYet("runtimeRef", _NOBODY_CREATES),
-    NotYet("allowedNamespaces", "jobs of all namespaces may write the table"),
     NotYet("retry", "no job is retried"),
     NotYet("maintenance", _NOBODY_CREATES),
     NotYet("admission.maxWriters", "any number of jobs that cannot conflict may write the table together"),
     NotYet("admission.risk", "jobs that may conflict wait for one another"),
-    NotYet("admission.unknownFootprint", "a job that is not understood runs alone"),
-    NotYet("admission.defaultTimeout", "only the job's own admission.timeout ends its wait"),
     NotYet("admission.ageAfter", "jobs queue by priority and age alone"),
 )
 """What a policy can say without effect; the rest of it counts."""

@@ -101,10 +101,14 @@ class PolicyAdmission(Model):
     together, and the one that loses is retried; only those that will conflict wait. A job that would lose data is
     never let through."""
     unknown_footprint: UnknownFootprint = UnknownFootprint.EXCLUSIVE
-    """What happens to a job whose footprint on this table is not understood: it runs alone (Exclusive, the default),
-    or it is refused with the reason (Reject)."""
+    """What happens to a job of which it is not understood what it does to this table: it runs alone (Exclusive, the
+    default), or it fails as FootprintUnknown, with the reasons, and is not run (Reject). Not understood is a statement
+    that is too large to be read or runs under a setting that may change anything, and one that reads by a name, a
+    function or a part of a query that may lead to this table; a log that cannot be read and a condition that tells no
+    partitions are not among it."""
     default_timeout: Limit | None = None
-    """Longest wait in the queue for jobs that set no admission.timeout of their own. Absent: no limit."""
+    """Longest wait in the queue for jobs that set no admission.timeout of their own; the shortest of a job's tables
+    counts. Absent: no limit."""
     age_after: Duration | None = None
     """A job that has waited this long, such as 30m, goes ahead of any priority, and jobs that conflict with it no
     longer overtake it. Absent: as the operator's configuration says."""
@@ -229,7 +233,8 @@ class DeltaTablePolicySpec(Model):
     runtime_ref: ObjectName | None = None
     """Profile in the operator's configuration for the jobs that the policy creates. Absent: the profile named default."""
     allowed_namespaces: Namespaces | None = None
-    """Namespaces whose jobs may write the table; leases hold across all namespaces in any case. Absent: all."""
+    """Namespaces whose jobs may write the table; a job of another one fails as NamespaceNotAllowed before it queues.
+    What runs already goes on. Leases hold across all namespaces in any case. Absent: all."""
     admission: PolicyAdmission = PolicyAdmission()
     """How writes to the table are admitted: how many, at which risk, and how long they wait."""
     retry: Retry | None = None

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import partial
 
 from sluice.admission import Decision, Holder, Queue, Waiter
-from sluice.api.durations import seconds
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.operator_status import OperatorConditionType
@@ -23,6 +22,7 @@ from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
 from sluice.controller.metrics import DecisionOutcome, Metrics
 from sluice.controller.pauses import Pauses
+from sluice.controller.refusing import Refusing, unfit
 from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
 from sluice.controller.surroundings import Obstacle, Surroundings
@@ -39,6 +39,7 @@ from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
+from sluice.lifecycle.table_rules import Patience, patience
 from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
 
@@ -86,6 +87,12 @@ class Admitting:
     """The generation that was last noticed so, by uid."""
     nobody_knows: Frozen | None = None
     """Somebody who may write, and it is not known where: nothing is granted."""
+    refusing: Refusing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.refusing = Refusing(
+            world=self.world, statuses=self.statuses, events=self.events, metrics=self.metrics
+        )
 
     def seconds_left(self) -> float | None:
         """Seconds until somebody is to be told anew who is in the way."""
@@ -141,7 +148,7 @@ class Admitting:
         self._heeded = {uid: generation for uid, generation in self._heeded.items() if uid in self.world.jobs}
         self.statuses.forget_gone()
 
-    def _waiter(self, uid: str) -> tuple[Waiter | None, bool]:
+    def _waiter(self, uid: str) -> tuple[Waiter | None, bool]:  # noqa: PLR0911 - one way not to queue per line
         """Returns the waiter of a job that waits for nothing but others; and whether nothing else is to be done for it."""
         job = self.world.jobs.get(uid)
         if job is None or not self._may_queue(job):
@@ -157,12 +164,17 @@ class Admitting:
                 left = SLOW_SECONDS - self.tables.waited(job)
                 self.timers.within(left + 0.1 if left > 0 else PATIENCE, uid)
                 return None, left > 0 or job.phase is not None
+            if self.refusing.by_policy(job) is not None:
+                return None, False
             waiter = Waiter(uid, job.key, job.footprint, job.spec.priority, job.queued_at)
         except NotUnderstoodError:
             return None, False
         self._heed_patience(job)
         is_told = self.leases.is_sure or job.phase is Phase.WAITING
         return waiter, is_told and self.nobody_knows is None
+
+    def _patience(self, job: JobView) -> Patience | None:
+        return patience(job.spec.admission, job.tables, self.world.declarations)
 
     def _may_queue(self, job: JobView) -> bool:
         """Whether nothing of the job is under way, or may be."""
@@ -196,10 +208,10 @@ class Admitting:
             self.retelling.again([waiter.uid])
 
     def _heed_patience(self, job: JobView) -> None:
-        timeout = job.spec.admission.timeout
-        if timeout is None:
+        allowed = self._patience(job)
+        if allowed is None:
             return
-        left = seconds(timeout) - (datetime.now(UTC) - job.queued_at).total_seconds()
+        left = allowed.seconds - (datetime.now(UTC) - job.queued_at).total_seconds()
         if left > 0:
             self.timers.within(left + 0.1, job.uid)
         elif job.phase is Phase.WAITING:
@@ -210,7 +222,7 @@ class Admitting:
         try:
             known = self.tables.knows(job)
         except NotUnderstoodError as error:
-            await self._refuse(job, str(error))
+            await self.refusing.refuse(job, unfit(str(error)))
             return
         if not known:
             await self._await_tables(job)
@@ -221,6 +233,8 @@ class Admitting:
             await self.statuses.write(job, StatusChange(Phase.SUSPENDED, "Suspended", message, understood))
         elif backs_off(job, datetime.now(UTC)):
             return
+        elif (refused := self.refusing.by_policy(job)) is not None:
+            await self.refusing.refuse(job, refused)
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
             message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
             change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
@@ -332,8 +346,8 @@ class Admitting:
             self.workers.do(uid, partial(failed, decision.failure))
         elif not self.tables.knows(job, for_grant=True):
             return None
-        elif job.refusal is not None:
-            self.workers.do(uid, partial(self._refuse, job, job.refusal))
+        elif (refused := self.refusing.before_a_grant(job)) is not None:
+            self.workers.do(uid, partial(self.refusing.refuse, job, refused))
         elif (obstacle := self.surroundings.obstacle) is not None:
             if not _says(job, obstacle):
                 self.workers.do(uid, partial(self.tell_obstacle, uid))
@@ -415,9 +429,12 @@ class Admitting:
             job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
         )
 
+    def _may_wait(self, job: JobView) -> bool:
+        return job.spec.admission.when_blocked is WhenBlocked.WAIT and self._patience(job) is None
+
     def _tell_or_retell(self, uid: str) -> None:
         job = self.world.jobs.get(uid)
-        if job is not None and job.phase is Phase.WAITING and _may_wait(job):
+        if job is not None and job.phase is Phase.WAITING and self._may_wait(job):
             self.retelling.again([uid])  # as a leader before has told it
         else:
             self._tell(uid)
@@ -439,13 +456,15 @@ class Admitting:
             return
         if job.refusal is not None and not _may_change_before(job, decision):
             if self.tables.knows(job, for_grant=True):
-                await self._refuse(job, job.refusal)
+                await self.refusing.refuse(job, unfit(job.refusal))
             else:
                 self.retelling.again([uid])
             return
         self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
         waited = (datetime.now(UTC) - job.queued_at).total_seconds()
-        phase, reason, message = outcome_of_waiting(job.spec.admission, decision, waited)
+        phase, reason, message = outcome_of_waiting(
+            job.spec.admission.when_blocked, self._patience(job), decision, waited
+        )
         change = StatusChange(
             phase,
             reason,
@@ -464,11 +483,6 @@ class Admitting:
             self.metrics.decided(_counted(phase, reason))
         if new:
             await self.events.tell(job, "Blocked", message)
-
-    async def _refuse(self, job: JobView, why: str) -> None:
-        await self.statuses.write(job, StatusChange(Phase.FAILED, "NotUnderstood", why))
-        self.metrics.decided(DecisionOutcome.REFUSED)
-        await self.events.tell(job, "NotUnderstood", why, warning=True)
 
     async def _await_tables(self, job: JobView) -> None:
         """Says that its tables are being read; reading usually takes less time than writing that would."""
@@ -502,11 +516,6 @@ def _counted(phase: Phase, reason: str) -> DecisionOutcome:
     if phase is Phase.FAILED:
         return DecisionOutcome.TIMED_OUT if reason == "TimedOut" else DecisionOutcome.FAILED
     return DecisionOutcome.SKIPPED if phase is Phase.SKIPPED else DecisionOutcome.BLOCKED
-
-
-def _may_wait(job: JobView) -> bool:
-    admission = job.spec.admission
-    return admission.when_blocked not in (WhenBlocked.SKIP, WhenBlocked.FAIL) and admission.timeout is None
 
 
 def _may_change_before(job: JobView, decision: Decision) -> bool:

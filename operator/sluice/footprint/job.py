@@ -21,7 +21,7 @@ from sluice.footprint.run_keys import run_of
 from sluice.footprint.sources import NO_SOURCES, Sources, together
 from sluice.footprint.sql.known import Version, version_of
 from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
-from sluice.footprint.sql.reading import Reading, Surroundings, with_more
+from sluice.footprint.sql.reading import Reading, Surroundings, not_understood
 from sluice.footprint.sql.settings import Settings, refuse_settings
 from sluice.footprint.sql.statement import Statement
 from sluice.footprint.statements.script import Script
@@ -200,7 +200,7 @@ def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
     touched = (footprint.reads, footprint.adds, footprint.removes)
     if footprint.blind or not footprint.data_change or all(region.is_empty for region in touched):
         return footprint
-    return with_more(
+    return not_understood(
         replace(
             footprint,
             reads=EVERYTHING,
@@ -216,7 +216,7 @@ def _widest(footprint: TableFootprint, why: str) -> TableFootprint:
 
 def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
     """Widens a footprint to all that it could be: under an unknown setting nothing that was read of it holds."""
-    return with_more(
+    return not_understood(
         replace(
             footprint,
             reads=EVERYTHING,

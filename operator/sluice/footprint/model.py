@@ -120,6 +120,10 @@ class TableFootprint:
     """Where the store keeps the entries that tell commits apart, if it keeps them outside the table."""
     widened: tuple[str, ...] = ()
     """What was not understood, so that the statement is taken to touch more."""
+    not_understood: tuple[str, ...] = field(default=(), compare=False)
+    """Those of `widened` that leave open what the statement does to the table at all: it is too large to be read, or reads by a
+    name, a function or a part of a query that may be anything, or runs under a setting that may change anything. What isn't
+    among them: a condition or a source that is read and doesn't tell partitions, and a log that can't be read."""
     reads_advice: str | None = None
     """What would make it read less with the same result."""
     writes_advice: str | None = None

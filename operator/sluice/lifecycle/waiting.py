@@ -1,23 +1,25 @@
 """What becomes of a job that others are in the way of, and the sentence that says so."""
 
 from sluice.admission import Decision
-from sluice.api.durations import seconds
-from sluice.api.job import Admission, WhenBlocked
+from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
+from sluice.lifecycle.table_rules import Patience
 
 
-def outcome_of_waiting(admission: Admission, decision: Decision, waited: float) -> tuple[Phase, str, str]:
+def outcome_of_waiting(
+    when_blocked: WhenBlocked, patience: Patience | None, decision: Decision, waited: float
+) -> tuple[Phase, str, str]:
     """Returns phase, reason and message of a job that has been blocked for so many seconds."""
     whom = _whom(decision)
-    if admission.when_blocked is WhenBlocked.SKIP:
+    if when_blocked is WhenBlocked.SKIP:
         return Phase.SKIPPED, "Blocked", f"skipped, because it would have to wait for {whom}"
-    if admission.when_blocked is WhenBlocked.FAIL:
+    if when_blocked is WhenBlocked.FAIL:
         return Phase.FAILED, "Blocked", f"not run, because it would have to wait for {whom}"
-    if admission.timeout is not None and waited > seconds(admission.timeout):
+    if patience is not None and waited > patience.seconds:
         return (
             Phase.FAILED,
             "TimedOut",
-            f"not run, because after {admission.timeout} it still waited for {whom}",
+            f"not run, because after {patience} it still waited for {whom}",
         )
     return Phase.WAITING, "Blocked", f"waits for {whom}; this job starts once nothing conflicts with it"
 

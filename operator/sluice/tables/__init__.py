@@ -12,13 +12,14 @@ from sluice.tables.log_store import (
     log_store_of,
 )
 from sluice.tables.names import Names, keys_of
-from sluice.tables.policies import Declarations, Policy, declarations_of
+from sluice.tables.policies import Declaration, Declarations, Policy, declarations_of
 from sluice.tables.policy_facts import AdmissionRules, Declared, declared_by, drift, known
 
 __all__ = [
     "LINK_LOG_STORE",
     "S3_CONDITIONAL_LOG_STORE",
     "AdmissionRules",
+    "Declaration",
     "Declarations",
     "Declared",
     "Dialect",

@@ -3,7 +3,7 @@ are several for one table, the facts of the oldest count; among equally old ones
 yet, the first by name, then by namespace. The facts of the others do not count at all, because they may contradict
 these."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -52,6 +52,14 @@ class Declarations:
     def declared(self, key: TableKey) -> Declared | None:
         found = self.by_table.get(self.names.key_of(key))
         return found.declared if found is not None else None
+
+    def all_of(self, key: TableKey) -> Iterator[Declaration]:
+        """Yields what is declared of a table: where policies bind its name to several locations, of each that it may be."""
+        if self.by_table:
+            one = self.names.key_of(key)
+            keys = (one, *map(TableKey.parse, sorted(one.bound))) if one.is_name else (one,)
+            found = {known.policy: known for key in keys if (known := self.by_table.get(key)) is not None}
+            yield from found.values()
 
 
 def declarations_of(

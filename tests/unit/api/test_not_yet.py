@@ -99,7 +99,6 @@ def test_a_description_that_names_what_is_not_supported_yet_says_so() -> None:
     }
     assert said == {
         ("DeltaWriteJob.spec.priority", "ageAfter"): True,
-        ("DeltaWriteJob.spec.admission.timeout", "defaultTimeout"): True,
         ("DeltaWriteJob.status.phase", "Paused"): True,
     }
 

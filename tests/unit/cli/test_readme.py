@@ -93,7 +93,7 @@ def test_the_operator_tells_a_newcomer_what_the_readme_shows(named: bool) -> Non
     ]
     found = conflict_between(*footprints)
     assert found is not None
-    _, _, message = outcome_of_waiting(merge.admission, in_the_way(footprints, found), 0.0)
+    _, _, message = outcome_of_waiting(merge.admission.when_blocked, None, in_the_way(footprints, found), 0.0)
     assert message in printed
     assert (found.verdict.advice in printed) is not named
 

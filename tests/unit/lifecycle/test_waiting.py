@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from sluice.admission import Blocking, Decision, Holder, Waiter
-from sluice.api.job import Admission
+from sluice.api.job import WhenBlocked
 from sluice.conflicts import Conflict, Level, Verdict
 from sluice.footprint.model import JobFootprint
+from sluice.lifecycle.table_rules import Patience
 from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.tables import key_of_path
 
@@ -20,11 +21,16 @@ CONFLICT = Conflict(
 
 
 def told(
-    *, admission: dict[str, Any] | None = None, waited: float = 0.0, holds: bool = True, **counted: Any
+    *,
+    when_blocked: WhenBlocked = WhenBlocked.WAIT,
+    patience: Patience | None = None,
+    waited: float = 0.0,
+    holds: bool = True,
+    **counted: Any,
 ) -> tuple[str, str, str]:
     blocking = Blocking(Holder("h", "etl/h", NOTHING), CONFLICT, holds=holds)
     decision = Decision(WAITER, (blocking,), **({"count": 1} | counted))
-    return outcome_of_waiting(Admission.model_validate(admission or {}), decision, waited)
+    return outcome_of_waiting(when_blocked, patience, decision, waited)
 
 
 def test_who_waits_for_a_job_that_runs_is_told_which_and_when_it_goes_on() -> None:
@@ -54,29 +60,38 @@ def test_the_others_in_the_way_are_counted(counted: dict[str, Any], said: str) -
 
 
 @pytest.mark.parametrize(
-    ("admission", "waited", "phase", "reason", "begins"),
+    ("given", "phase", "reason", "begins"),
     [
         (
-            {"whenBlocked": "Skip"},
-            0,
+            {"when_blocked": WhenBlocked.SKIP},
             "Skipped",
             "Blocked",
             "skipped, because it would have to wait for etl/h",
         ),
-        ({"whenBlocked": "Fail"}, 0, "Failed", "Blocked", "not run, because it would have to wait for etl/h"),
         (
-            {"timeout": "2h"},
-            7201,
+            {"when_blocked": WhenBlocked.FAIL},
+            "Failed",
+            "Blocked",
+            "not run, because it would have to wait for etl/h",
+        ),
+        (
+            {"patience": Patience("2h"), "waited": 7201},
             "Failed",
             "TimedOut",
             "not run, because after 2h it still waited for etl/h",
         ),
-        ({"timeout": "2h"}, 7199, "Waiting", "Blocked", "waits for etl/h"),
+        (
+            {"patience": Patience("2h", "etl/orders"), "waited": 7201},
+            "Failed",
+            "TimedOut",
+            "not run, because after 2h (admission.defaultTimeout of DeltaTablePolicy etl/orders) it still waited for etl/h",
+        ),
+        ({"patience": Patience("2h"), "waited": 7199}, "Waiting", "Blocked", "waits for etl/h"),
     ],
 )
 def test_who_does_not_wait_any_longer_is_told_why(
-    admission: dict[str, Any], waited: float, phase: str, reason: str, begins: str
+    given: dict[str, Any], phase: str, reason: str, begins: str
 ) -> None:
-    found = told(admission=admission, waited=waited)
+    found = told(**given)
     assert found[:2] == (phase, reason)
     assert found[2].startswith(f"{begins}, which runs on ")

@@ -357,7 +357,8 @@ class Reading:
             self.around.declared_store(self.written),
             all_settings=self.around.has_all_settings,
         )
-        widened = tuple(dict.fromkeys((*fields.pop("widened", ()), *_reasons(fields))))
+        not_understood = tuple(dict.fromkeys(fields.pop("not_understood", ())))
+        widened = tuple(dict.fromkeys((*not_understood, *_reasons(fields))))
         if facts is not None and not facts.exists:
             fields = {**fields, "creates": True}
         advice = fields.pop("reads_advice", None)
@@ -381,6 +382,7 @@ class Reading:
             log_store=store,
             lock_table=lock_table_of(self.around.settings.conf) if store is LogStore.S3_DYNAMODB else "",
             widened=widened[:16],
+            not_understood=not_understood[:16],
             reads_advice=advice,
             sources=sources.under(self.around.one_key),
             told_by=tuple(self.told_by) if told else (),
@@ -427,5 +429,10 @@ def there(predicate: Predicate) -> Region:
     return compiled(predicate, stored=False).on_partitions()
 
 
-def with_more(footprint: TableFootprint, *widened: str) -> TableFootprint:
-    return replace(footprint, widened=tuple(dict.fromkeys((*footprint.widened, *widened)))[:16])
+def not_understood(footprint: TableFootprint, why: str) -> TableFootprint:
+    """Returns the footprint with one more reason for which nobody can say what the statement does."""
+    return replace(
+        footprint,
+        widened=tuple(dict.fromkeys((*footprint.widened, why)))[:16],
+        not_understood=tuple(dict.fromkeys((*footprint.not_understood, why)))[:16],
+    )

@@ -34,7 +34,7 @@ _AND_WHERE = "WHERE (...) AND"
 
 def delete(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
-        return reading.footprint(Operation.DELETE, widened=(reading.unread,))
+        return reading.footprint(Operation.DELETE, not_understood=(reading.unread,))
     tree = reading.tree
     if not isinstance(tree, exp.Delete) or not has_only(tree, UNDERSTOOD):
         raise reading.refused("the DELETE is not understood: write it as DELETE FROM table WHERE condition")
@@ -53,7 +53,7 @@ def delete(reading: Reading) -> TableFootprint:
         adds=NOTHING if whole_files else matching,
         removes=matching,
         not_by_row=against_rows(reading, [where]),
-        widened=source.widened,
+        not_understood=source.widened,
         reads_advice=pin_advice(reading, _AND_WHERE, matching) if reads.is_everything else None,
     )
 
@@ -65,7 +65,7 @@ def emptied(reading: Reading) -> TableFootprint:
 
 def update(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
-        return reading.footprint(Operation.UPDATE, widened=(reading.unread,))
+        return reading.footprint(Operation.UPDATE, not_understood=(reading.unread,))
     tree = reading.tree
     if not isinstance(tree, exp.Update) or not has_only(tree, UNDERSTOOD):
         raise reading.refused(
@@ -90,7 +90,7 @@ def update(reading: Reading) -> TableFootprint:
         removes=matching,
         metadata=evolution(reading),
         not_by_row=against_rows(reading, [where]),
-        widened=source.widened,
+        not_understood=source.widened,
         reads_advice=pin_advice(reading, "WHERE" if where is None else _AND_WHERE, matching)
         if reads.is_everything
         else None,

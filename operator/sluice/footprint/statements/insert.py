@@ -98,7 +98,7 @@ def append(
         blind=source.nothing,
         certain=certain,
         adds_surely=certain,
-        widened=source.widened,
+        not_understood=source.widened,
         writes_advice=how_to_promise(reading.facts) if lands.is_everything else None,
         **fields,
     )
@@ -117,7 +117,7 @@ def overwrite(
         adds_surely=certain,
         metadata=evolution(reading, identity=identity),
         domains=frozenset({CLUSTERING} if clustered else ()),
-        widened=source.widened,
+        not_understood=source.widened,
         reads_advice="if it replaces only some rows, name them: use REPLACE WHERE or spec.write.replaceWhere"
         if reading.unread is None
         else "it is too large to be read: take its rows from a file or another table, or split it into several statements",
@@ -130,7 +130,7 @@ def overwrite_partitions(
     """Replaces partitions: Delta records the partitions that it writes as read, but not their files."""
     if reading.facts is None:
         return reading.footprint(
-            Operation.OVERWRITE_PARTITIONS, metadata=evolution(reading), widened=source.widened
+            Operation.OVERWRITE_PARTITIONS, metadata=evolution(reading), not_understood=source.widened
         )
     return reading.footprint(
         Operation.OVERWRITE_PARTITIONS,
@@ -139,7 +139,7 @@ def overwrite_partitions(
         adds=lands,
         removes=lands,
         metadata=evolution(reading, identity=identity),
-        widened=source.widened,
+        not_understood=source.widened,
         writes_advice=how_to_promise(reading.facts) if lands.is_everything else None,
     )
 
@@ -191,7 +191,7 @@ def _replaced(
         certain=certain,
         adds_surely=certain,
         metadata=evolution(reading, identity=identity),
-        widened=source.widened,
+        not_understood=source.widened,
         reads_advice=pin_advice(reading, behind, matching) if recorded.is_everything else None,
     )
 

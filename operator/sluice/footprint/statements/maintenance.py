@@ -48,6 +48,7 @@ def rewrite(reading: Reading, region: Region, *, not_by_row: str | None = None) 
         data_change=False,
         retries_itself=True,
         not_by_row=not_by_row,
+        not_understood=() if reading.unread is None else (reading.unread,),
         reads_advice="name the partitions to compact: OPTIMIZE table WHERE ..."
         if region.is_everything
         else None,

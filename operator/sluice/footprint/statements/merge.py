@@ -271,7 +271,7 @@ def _has_partitions(reading: Reading) -> bool:
 def merge(reading: Reading) -> TableFootprint:
     if reading.unread is not None:
         metadata = evolution(reading, identity=adds_identity(reading, None))
-        return reading.footprint(Operation.MERGE, metadata=metadata, widened=(reading.unread,))
+        return reading.footprint(Operation.MERGE, metadata=metadata, not_understood=(reading.unread,))
     tree = reading.tree
     if (
         not isinstance(tree, exp.Merge)
@@ -299,7 +299,7 @@ def merge(reading: Reading) -> TableFootprint:
         removes=rewritten,
         metadata=evolution(reading, identity=found.generates_identity()),
         not_by_row=found.against_rows(),
-        widened=source.widened,
+        not_understood=source.widened,
         reads_advice=found.how_to_read_less() if recorded.is_everything else None,
         writes_advice="say where its new rows land: with a condition on the source's column in WHEN NOT MATCHED, a filter in "
         "the source query, or spec.writes"

@@ -1,0 +1,43 @@
+"""Ends jobs that are not run whatever they wait for: what they do is not understood, or their tables' policies let no such job
+write."""
+
+from dataclasses import dataclass
+
+from sluice.api.job_status import Phase
+from sluice.controller.events import EventWriter
+from sluice.controller.metrics import DecisionOutcome, Metrics
+from sluice.controller.status import StatusWriter
+from sluice.controller.world import World
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.table_rules import Refused, not_understood, wrong_namespace
+
+
+@dataclass(kw_only=True)
+class Refusing:
+    world: World
+    statuses: StatusWriter
+    events: EventWriter
+    metrics: Metrics
+
+    def by_policy(self, job: JobView) -> Refused | None:
+        """Why the policies of its tables keep it out of the queue, as they are now."""
+        declarations = self.world.declarations
+        if not declarations.by_table:
+            return None
+        return wrong_namespace(job.namespace, job.tables, declarations) or not_understood(
+            job.footprint, job.tables, declarations
+        )
+
+    def before_a_grant(self, job: JobView) -> Refused | None:
+        """Why it is not run though nothing is in its way: by then nobody else changes what its tables refuse."""
+        return self.by_policy(job) or (None if job.refusal is None else unfit(job.refusal))
+
+    async def refuse(self, job: JobView, why: Refused) -> None:
+        await self.statuses.write(job, StatusChange(Phase.FAILED, why.reason, why.message))
+        self.metrics.decided(DecisionOutcome.REFUSED)
+        await self.events.tell(job, why.reason, why.message, warning=True)
+
+
+def unfit(why: str) -> Refused:
+    return Refused("NotUnderstood", why)

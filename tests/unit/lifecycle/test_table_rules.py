@@ -1,0 +1,160 @@
+"""What the policies of a job's tables say of it."""
+
+from typing import Any
+
+import pytest
+
+from sluice.api.job import Admission, DeltaWriteJobSpec
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.lifecycle.table_rules import Patience, not_understood, patience, wrong_namespace
+from sluice.predicates import Table
+from sluice.tables import (
+    Declarations,
+    Policy,
+    TableFacts,
+    TableKey,
+    declarations_of,
+    key_of_name,
+    key_of_path,
+    unread,
+)
+
+ORDERS, LINES = key_of_path("/lake/orders"), key_of_path("/lake/lines")
+READ = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["date"]))
+UNREAD = unread("the store is down")
+
+
+def policies(*specs: dict[str, Any]) -> Declarations:
+    return declarations_of(
+        Policy(f"p{number}", "etl", DeltaTablePolicySpec.model_validate(spec), f"2026-11-19T10:00:0{number}Z")
+        for number, spec in enumerate(specs)
+    )
+
+
+def orders(**spec: Any) -> dict[str, Any]:
+    return {"table": {"path": "/lake/orders"}, **spec}
+
+
+def footprint(sql: str, facts: TableFacts = READ, **spec: Any) -> JobFootprint:
+    return footprint_of(DeltaWriteJobSpec.model_validate({"sql": sql, **spec}), {}, facts={ORDERS: facts})
+
+
+def test_a_job_of_another_namespace_is_refused_with_the_table_the_policy_and_what_to_do() -> None:
+    declared = policies(orders(allowedNamespaces=["etl", "ml"]))
+    assert wrong_namespace("ml", (ORDERS,), declared) is None
+    refused = wrong_namespace("web", (LINES, ORDERS), declared)
+    assert refused is not None
+    assert refused.reason == "NamespaceNotAllowed"
+    for part in ("namespace web", "file:/lake/orders", "etl/p0", "allowedNamespaces", "create it again"):
+        assert part in refused.message
+
+
+@pytest.mark.parametrize("declared", [policies(), policies(orders())])
+def test_without_a_list_all_namespaces_may_write(declared: Declarations) -> None:
+    assert wrong_namespace("web", (ORDERS,), declared) is None
+
+
+def test_of_two_policies_for_one_table_only_the_one_that_counts_refuses() -> None:
+    declared = policies(orders(), orders(allowedNamespaces=["etl"]))
+    assert wrong_namespace("web", (ORDERS,), declared) is None
+
+
+def test_a_name_that_may_lead_to_several_tables_is_bound_by_the_rules_of_each() -> None:
+    name, other = key_of_name("sales.orders"), {"path": "/lake/other", "name": "sales.orders"}
+    declared = policies(
+        {"table": other},
+        orders(allowedNamespaces=["etl"]),
+        {"table": {"path": "/lake/orders", "name": "sales.orders"}},
+    )
+    assert declared.names.key_of(name).is_name
+    assert wrong_namespace("web", (name,), declared) is not None
+    assert wrong_namespace("etl", (name,), declared) is None
+
+
+NOT_UNDERSTOOD = [
+    ("INSERT INTO delta.`/lake/orders` SELECT * FROM raw.x", "raw.x may be a view over"),
+    ("DELETE FROM delta.`/lake/orders` WHERE my_udf(date) = 3", "my_udf() may be a function over"),
+    (
+        "SET spark.databricks.delta.nobodyKnows = 1; DELETE FROM delta.`/lake/orders` WHERE id = 1",
+        "Sluice does not know this setting",
+    ),
+    (
+        f"DELETE FROM delta.`/lake/orders` WHERE id IN ({', '.join(['1'] * 40_000)})",
+        "tokens",
+    ),
+]
+
+
+@pytest.mark.parametrize("facts", [READ, UNREAD], ids=["read", "unread"])
+@pytest.mark.parametrize(("sql", "why"), NOT_UNDERSTOOD, ids=["view", "function", "setting", "too large"])
+def test_what_cannot_be_told_from_the_spec_is_refused_whether_or_not_the_log_can_be_read(
+    sql: str, why: str, facts: TableFacts
+) -> None:
+    refused = not_understood(
+        footprint(sql, facts), (ORDERS,), policies(orders(admission={"unknownFootprint": "Reject"}))
+    )
+    assert refused is not None
+    assert refused.reason == "FootprintUnknown"
+    for part in (why, "file:/lake/orders", "etl/p0", "spec.footprint"):
+        assert part in refused.message
+
+
+@pytest.mark.parametrize("facts", [READ, UNREAD], ids=["read", "unread"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM delta.`/lake/orders` WHERE date = current_date()",
+        "INSERT INTO delta.`/lake/orders` SELECT * FROM delta.`/lake/lines`",
+        "MERGE INTO delta.`/lake/orders` t USING delta.`/lake/lines` s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
+        "ALTER TABLE delta.`/lake/orders` ADD COLUMN x int; DELETE FROM delta.`/lake/orders` WHERE id = 1",
+    ],
+)
+def test_what_only_touches_much_is_not_refused_nor_is_a_table_whose_log_cannot_be_read(
+    sql: str, facts: TableFacts
+) -> None:
+    found = footprint(sql, facts)
+    assert any(one.adds.is_everything or one.reads.is_everything for one in found.tables)
+    assert (
+        not_understood(found, (ORDERS,), policies(orders(admission={"unknownFootprint": "Reject"}))) is None
+    )
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        policies(),
+        policies(orders()),
+        policies({"table": {"path": "/lake/lines"}, "admission": {"unknownFootprint": "Reject"}}),
+    ],
+    ids=["no policy", "no word", "another table"],
+)
+def test_where_its_table_does_not_reject_it_runs_alone(declared: Declarations) -> None:
+    assert not_understood(footprint(NOT_UNDERSTOOD[0][0]), (ORDERS,), declared) is None
+
+
+def test_a_declared_footprint_is_believed() -> None:
+    declared = {"table": {"path": "/lake/orders"}, "operation": "Append"}
+    found = footprint(NOT_UNDERSTOOD[0][0], footprint=[declared])
+    assert (
+        not_understood(found, (ORDERS,), policies(orders(admission={"unknownFootprint": "Reject"}))) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "tables", "waits"),
+    [
+        ("3h", (ORDERS, LINES), Patience("3h")),
+        (None, (ORDERS, LINES), Patience("1h", "etl/p1")),
+        (None, (ORDERS,), Patience("90m", "etl/p0")),
+        (None, (key_of_path("/lake/other"),), None),
+    ],
+)
+def test_a_job_waits_as_long_as_it_says_itself_else_as_the_shortest_of_its_tables(
+    own: str | None, tables: tuple[TableKey, ...], waits: Patience | None
+) -> None:
+    declared = policies(
+        orders(admission={"defaultTimeout": "90m"}),
+        {"table": {"path": "/lake/lines"}, "admission": {"defaultTimeout": "1h"}},
+    )
+    assert patience(Admission(timeout=own), tables, declared) == waits
