@@ -42,6 +42,12 @@ _NAME = _matching(rf"{_LABEL}(\.{_LABEL})*", longest=253)
 _NAMES: Schema = {"type": "array", "items": _NAME, "default": []}
 _NAMESPACE = _matching(_LABEL, longest=63)
 _NAMESPACES: Schema = {"type": "array", "items": _NAMESPACE, "uniqueItems": True}
+_SHARED_NAMESPACES: Schema = {
+    "type": "array",
+    "items": _matching(rf"([*]|{_LABEL})", longest=63),
+    "uniqueItems": True,
+    "default": [],
+}
 _KEY = _matching(r"\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*", longest=253)
 
 _WORD = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -169,6 +175,7 @@ def schema() -> Schema:
                 "imagePullSecrets": _NAMES,
                 "deployment": _or_empty(_matching("[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")),
                 "watchNamespaces": _NAMESPACES,
+                "sharedNamespaces": _SHARED_NAMESPACES,
                 "ttlSecondsAfterFinished": _from_config("ttlSecondsAfterFinished"),
                 "apiQps": _from_config("apiQps"),
                 "apiBurst": _from_config("apiBurst"),

@@ -68,9 +68,9 @@ class Blocker(Model):
     """A job in the way: this job would conflict with it, and it holds leases or waits ahead in the queue."""
 
     job: ObjectKey
-    """The job, as namespace/name."""
-    uid: ShortText
-    """Its uid."""
+    """The job, as namespace/name; "a job in another namespace" if the operator's sharedNamespaces don't hold both namespaces."""
+    uid: ShortText | None = None
+    """Its uid. Absent: it is not named."""
     table: Location
     """The table that both touch."""
     verdict: ShortText
@@ -112,7 +112,8 @@ class ConflictingCommit(Model):
     engine: ShortText | None = None
     """What made it, as Delta's log names it, such as Apache-Spark/4.2.0 Delta-Lake/4.4.0."""
     job: ObjectKey | None = None
-    """The Sluice job that made it, as namespace/name. Absent: no Sluice job (`foreign`), or unknown."""
+    """The Sluice job that made it, as namespace/name; "a job in another namespace" if the operator's sharedNamespaces
+    don't hold both namespaces. Absent: no Sluice job (`foreign`), or unknown."""
     foreign: StrictBool | None = None
     """Whether no Sluice job made it. Absent: its log entry could not be read."""
 

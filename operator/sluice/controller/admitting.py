@@ -38,6 +38,7 @@ from sluice.leases import Grant
 from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.table_rules import Patience, patience
 from sluice.lifecycle.waiting import outcome_of_waiting
@@ -69,6 +70,7 @@ class Admitting:
     metrics: Metrics
     timers: Timers
     surroundings: Surroundings
+    neighbours: Neighbours = field(default_factory=Neighbours)
     queue: Queue = field(default_factory=Queue)
     retelling: Retelling = field(default_factory=Retelling)
     unread: Turns = field(default_factory=Turns)
@@ -240,10 +242,10 @@ class Admitting:
             change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
             await self.statuses.write(job, change)
         elif self.nobody_knows is not None:
-            frozen = self.nobody_knows
-            message = (
-                f"nothing is granted: it is not known which tables {frozen.who} may write ({frozen.why})"
-            )
+            who, why = self.neighbours.called(self.nobody_knows.who, job.namespace), ""
+            if who == self.nobody_knows.who:
+                why = f" ({self.nobody_knows.why})"
+            message = f"nothing is granted: it is not known which tables {who} may write{why}"
             change = StatusChange(Phase.PENDING, "HolderUnreadable", message, understood)
             await self.statuses.write(job, change)
 
@@ -462,15 +464,16 @@ class Admitting:
             return
         self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
         waited = (datetime.now(UTC) - job.queued_at).total_seconds()
+        told = self.neighbours.as_told(decision)
         phase, reason, message = outcome_of_waiting(
-            job.spec.admission.when_blocked, self._patience(job), decision, waited
+            job.spec.admission.when_blocked, self._patience(job), told, waited
         )
         change = StatusChange(
             phase,
             reason,
             message,
             understood=UnderstoodFields.of(job),
-            blocked_by=decision.blocked_by,
+            blocked_by=told.blocked_by,
             blocked_by_count=decision.count,
         )
         new = phase is Phase.WAITING and job.phase is not Phase.WAITING

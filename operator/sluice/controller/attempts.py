@@ -2,8 +2,9 @@
 
 import contextlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import assert_never
 
 from sluice.api.job_status import Attempt, Phase
@@ -26,6 +27,7 @@ from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
 from sluice.lifecycle.restoring import restored
 from sluice.lifecycle.status import STRAYED, StatusChange
@@ -44,6 +46,7 @@ class Attempts:
     tables: TableReader
     logs: RunLogs
     timers: Timers
+    neighbours: Neighbours = field(default_factory=Neighbours)
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
         """Takes one step."""
@@ -156,7 +159,15 @@ class Attempts:
         if seen.stage is Stage.NEVER_STARTS:
             seen = await self._with_missing_account(job, seen)
         driven, now = with_driver(job, attempt, seen), datetime.now(UTC)
-        ended = closed(driven, seen, logs, now, deleted=deleted, came_back=end.came_back)
+        ended = closed(
+            driven,
+            seen,
+            logs,
+            now,
+            deleted=deleted,
+            came_back=end.came_back,
+            as_told=partial(self.neighbours.exception, by=job.namespace),
+        )
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)

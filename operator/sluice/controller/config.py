@@ -38,6 +38,9 @@ class OperatorConfig(Model):
     """The namespace of the operator's own objects, such as the leader's Lease."""
     watch_namespaces: tuple[str, ...] = ()
     """The namespaces whose jobs it runs; empty: all."""
+    shared_namespaces: Annotated[tuple[str, ...], Field(max_length=10_000)] = ()
+    """The namespaces whose jobs may be named in the statuses and Events of one another's jobs; `*`: all. A job in a namespace
+    that isn't among them is "a job in another namespace" to the others."""
     redis_url: Annotated[str, AfterValidator(_readable)] = "redis://127.0.0.1:6379/0"
     """Redis, as `leases/endpoint.py` reads it. The environment variable SLUICE_REDIS_URL wins; the password in the file that
     SLUICE_REDIS_PASSWORD_FILE names, or else in SLUICE_REDIS_PASSWORD, counts where the URL has none."""

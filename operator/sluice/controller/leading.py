@@ -36,6 +36,7 @@ from sluice.controller.world import World
 from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import ApiError, Kube
 from sluice.leases import ForgottenError, LeaseStore
+from sluice.lifecycle.neighbours import Neighbours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +71,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
     events = shared.events
     applications = Applications(kube, world, epochs)
     timers = Timers()
+    neighbours = Neighbours.of(config.shared_namespaces)
 
     def refused(error: ApiError) -> None:
         if epochs.says_it_is_over(error):
@@ -109,6 +111,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         tables=shared.tables,
         logs=shared.logs,
         timers=timers,
+        neighbours=neighbours,
     )
     admitting = Admitting(
         world=world,
@@ -125,6 +128,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         metrics=shared.metrics,
         timers=timers,
         surroundings=shared.surroundings,
+        neighbours=neighbours,
     )
     loop = Loop(
         world=world,

@@ -1,5 +1,6 @@
 """Works out what came of an attempt, put together from the driver's end, the runner's result, and otherwise the tables' logs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
 from sluice.engines.result import RunResult, parse
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import ANOTHER
 from sluice.lifecycle.strayed import FootprintSaid
 
 _FAILURE = 1600
@@ -72,10 +74,11 @@ def closed(
     *,
     deleted: bool = False,
     came_back: bool = False,
+    as_told: Callable[[AttemptException | None], AttemptException | None] = lambda exception: exception,
 ) -> Attempt:
     """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
     `deleted`: somebody deleted its application, and so its driver. `came_back`: its application came back with an earlier state of
-    the API server, so that it may have run before."""
+    the API server, so that it may have run before. `as_told`: the exception without what the job may not be told."""
     ended = seen.ended_at or now
     if seen.stage is Stage.NEVER_STARTS and came_back:
         said = str(logs) if logs is not None else "nothing tells what it committed"
@@ -91,6 +94,8 @@ def closed(
         update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
     )
     result = parse(seen.message)
+    if result is not None:
+        result = result.model_copy(update={"exception": as_told(result.exception)})
     if not deleted and (why := _why_lost(seen, result)) is not None:
         return _lost(attempt, ended, result, logs, why)
     if result is not None:
@@ -203,7 +208,8 @@ def _winner(exception: AttemptException) -> str | None:
         return None
     operation = f" ({won.operation})" if won.operation else ""
     if won.job is not None:
-        return f"version {won.version}{operation} of job {won.job}"
+        whose = won.job if won.job == ANOTHER else f"job {won.job}"
+        return f"version {won.version}{operation} of {whose}"
     if not won.foreign:
         return f"version {won.version}{operation}"
     engine = f" ({won.engine})" if won.engine else ""

@@ -215,7 +215,7 @@ def _blocker(blocking: Blocking) -> Blocker:
     verdict = blocking.conflict.verdict
     return Blocker(
         job=blocking.by.job,
-        uid=blocking.by.uid,
+        uid=blocking.by.uid or None,
         table=blocking.conflict.table.text,
         verdict=str(verdict.level),
         rule=verdict.rule,

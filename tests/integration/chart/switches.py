@@ -22,6 +22,7 @@ EVERYTHING = (
     "imageRegistry=registry.example:5000/team",
     "imagePullSecrets={pull,pull-too}",
     "ttlSecondsAfterFinished=3600",
+    "sharedNamespaces={team,other}",
     "apiQps=50",
     "apiBurst=60",
     "runtimes.default.driver.cores=2",

@@ -96,7 +96,7 @@ def test_a_driver_in_a_namespace_that_is_watched_no_longer_keeps_its_lease(
         driver = there.start("runs")
         there.reaches("runs", "Running")
         assert before.stop() == 0
-        fewer = operators("fewer")
+        fewer = operators("fewer", sharedNamespaces=["*"])
         fewer.says("the lease table was rebuilt with 1 leases")
         waits = cluster.apply("waits", rewrite("/lake/both"))
         status = cluster.reaches("waits", "Waiting")
@@ -124,7 +124,7 @@ def test_a_redis_with_the_leases_of_another_installation_is_not_touched_before_i
         asked.set("sluice:{sluice}:installation", "gone/sluice-system/sluice")
         asked.set("sluice:{sluice}:epoch", "7")
         asked.hset("sluice:{sluice}:leases", LOST.holder, f"7 1\nrequest\n{LOST.to_json()}")
-    operator = operators()
+    operator = operators(sharedNamespaces=["*"])
     cluster.apply("refused", rewrite("/lake/refused"))
 
     def is_told() -> bool:

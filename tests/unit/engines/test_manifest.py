@@ -1,6 +1,7 @@
 """The SparkApplication as the API server and the Spark operator will take it."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -182,3 +183,35 @@ def test_the_placeholder_can_never_start() -> None:
     assert pod["spec"]["schedulingGates"]
     assert "finalizers" not in pod["metadata"]
     assert "ownerReferences" not in pod["metadata"]  # it outlives its application
+
+
+def _named(value: Any, name: str) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key.lower().endswith(name):
+                yield inner
+            yield from _named(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _named(inner, name)
+
+
+def test_all_that_a_run_uses_is_of_the_namespace_of_its_job() -> None:
+    """What names no namespace is of the pod's own: its account, Secrets, ConfigMaps and claims."""
+    volumes = [
+        {"name": "a", "secret": {"secretName": "s"}},
+        {"name": "b", "configMap": {"name": "c"}},
+        {"name": "c", "persistentVolumeClaim": {"claimName": "p"}},
+    ]
+    profile = RuntimeProfile(
+        spark_version="4.2.0",
+        image="registry.example/spark:1",
+        service_account="spark",
+        driver_pod={"spec": {"volumes": volumes}},
+    )
+    secret = {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    asked = run(profile, namespace="team", environment=({"name": "SLUICE_SOURCE_OPTION_0", **secret},))
+    body = ENGINE.manifest(asked)
+    assert list(_named(body, "namespace")) == ["team"]
+    assert list(_named(body, "serviceaccount")) == ["spark"]
+    assert list(_named(ENGINE.placeholder("team", "a-1", {}), "namespace")) == ["team"]

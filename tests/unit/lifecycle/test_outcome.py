@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.engines.disruption import Disruption
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.outcome import LogsSay, closed, must_ask_logs, phase_after
 from unit.controller.bodies import job_body
 from unit.tables import lake
@@ -386,3 +388,17 @@ def test_of_what_came_back_and_was_deleted_nothing_is_claimed_that_no_log_could_
     ended = closed(ATTEMPT, never, silent, BEGUN, came_back=True)
     assert ended.outcome is Outcome.UNKNOWN
     assert "did not answer" in (ended.message or "")
+
+
+def test_a_winner_that_may_not_be_named_is_told_of_without_its_name() -> None:
+    statements = [{"number": 1, "state": "Failed", "operation": "DELETE", "commits": []}]
+    exception = {
+        "class": "ConcurrentAppendException",
+        "message": "Delta's words",
+        "statement": 1,
+        "conflictingCommit": {"version": 12, "operation": "MERGE", "stamp": STAMP, "foreign": False},
+    }
+    seen = _ended(1, outcome="Failed", statements=statements, exception=exception)
+    ended = closed(ATTEMPT, seen, None, BEGUN, as_told=partial(Neighbours().exception, by="etl"))
+    assert ended.message == f"{LOST}: version 12 (MERGE) of a job in another namespace was committed first"
+    assert "sales" not in ended.model_dump_json()

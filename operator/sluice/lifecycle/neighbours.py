@@ -1,0 +1,55 @@
+"""Which jobs a job's status and Events may name: whoever reads one namespace learns nothing of the jobs in another, unless both are
+shared."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sluice.admission import Blocking, Decision, Holder
+from sluice.api.job_status import AttemptException
+
+ANOTHER = "a job in another namespace"
+ALL = "*"
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    shared: frozenset[str] = frozenset()
+    """The namespaces whose jobs may be named in one another's statuses; `*`: all."""
+
+    @classmethod
+    def of(cls, namespaces: Iterable[str]) -> "Neighbours":
+        return cls(frozenset(namespaces))
+
+    def called(self, job: str, by: str) -> str:
+        """Returns what a status in the namespace `by` calls the job, which is given as namespace/name, perhaps behind a kind."""
+        return job if self._may_name(job, by) else ANOTHER
+
+    def as_told(self, decision: Decision) -> Decision:
+        """Returns the decision as its own job may be told of it."""
+        by = _namespace(decision.waiter.job)
+        return replace(decision, blocked_by=tuple(self._blocking(one, by) for one in decision.blocked_by))
+
+    def exception(self, told: AttemptException | None, by: str) -> AttemptException | None:
+        """Returns why an attempt failed as its job may be told: Delta's own message may quote who won."""
+        won = told.conflicting_commit if told is not None else None
+        if told is None or won is None or won.job is None or self._may_name(won.job, by):
+            return told
+        return told.model_copy(
+            update={
+                "message": told.message.replace(won.job, ANOTHER),
+                "conflicting_commit": won.model_copy(update={"job": ANOTHER}),
+            }
+        )
+
+    def _blocking(self, one: Blocking, by: str) -> Blocking:
+        if self._may_name(one.by.job, by):
+            return one
+        return replace(one, by=Holder("", ANOTHER, one.by.footprint))
+
+    def _may_name(self, job: str, by: str) -> bool:
+        other = _namespace(job)
+        return other == by or ALL in self.shared or {other, by} <= self.shared
+
+
+def _namespace(job: str) -> str:
+    return job.partition("/")[0].rpartition(" ")[2] if "/" in job else ""

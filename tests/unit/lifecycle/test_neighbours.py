@@ -1,0 +1,85 @@
+"""Whoever reads one namespace learns nothing of the jobs in another, unless both are shared."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from sluice.admission import Blocking, Decision, Holder, Waiter
+from sluice.api.job import WhenBlocked
+from sluice.api.job_status import AttemptException, ConflictingCommit
+from sluice.conflicts import Conflict, Level, Verdict
+from sluice.footprint.model import JobFootprint
+from sluice.lifecycle.neighbours import ANOTHER, Neighbours
+from sluice.lifecycle.waiting import outcome_of_waiting
+from sluice.tables import key_of_path
+
+NOTHING = JobFootprint(())
+CONFLICT = Conflict(
+    key_of_path("/lake/orders"), Verdict(Level.MAY, "added-files", "Delete may add files that Delete reads")
+)
+SECRET = "acquisition-of-acme"
+QUEUED = datetime(2026, 11, 19, 10, tzinfo=UTC)
+
+
+def decision(*others: Holder) -> Decision:
+    waiter = Waiter("w", "etl/w", NOTHING, 0, QUEUED)
+    return Decision(waiter, tuple(Blocking(one, CONFLICT, holds=True) for one in others), count=len(others))
+
+
+@pytest.mark.parametrize(
+    ("shared", "job", "called"),
+    [
+        ((), "etl/h", "etl/h"),
+        ((), "web/h", ANOTHER),
+        ((), "SparkApplication etl/h-1", "SparkApplication etl/h-1"),
+        ((), "SparkApplication web/h-1", ANOTHER),
+        ((), "the job with the uid 1c5e", ANOTHER),
+        (("web",), "web/h", ANOTHER),
+        (("etl",), "web/h", ANOTHER),
+        (("etl", "web"), "web/h", "web/h"),
+        (("etl", "web"), "ml/h", ANOTHER),
+        (("*",), "web/h", "web/h"),
+    ],
+)
+def test_a_job_is_named_in_its_own_namespace_and_where_both_are_shared(
+    shared: tuple[str, ...], job: str, called: str
+) -> None:
+    assert Neighbours.of(shared).called(job, "etl") == called
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Holder("uid-of-it", f"web/{SECRET}", NOTHING),
+        Waiter("uid-of-it", f"web/{SECRET}", NOTHING, 0, QUEUED),
+    ],
+)
+def test_nothing_of_who_is_in_the_way_gets_into_the_status_but_that_there_is_somebody(other: Holder) -> None:
+    told = Neighbours().as_told(decision(other))
+    _, _, message = outcome_of_waiting(WhenBlocked.WAIT, None, told, 0.0)
+    assert message.startswith("waits for a job in another namespace, which runs on file:/lake/orders (")
+    for text in (message, repr(told.blocked_by)):
+        assert SECRET not in text
+        assert "uid-of-it" not in text
+
+
+def test_neighbours_of_its_own_namespace_stay_named_and_all_stay_counted() -> None:
+    own, other = Holder("h", "etl/h", NOTHING), Holder("o", "web/o", NOTHING)
+    told = Neighbours().as_told(decision(own, other))
+    assert [(one.by.uid, one.by.job) for one in told.blocked_by] == [("h", "etl/h"), ("", ANOTHER)]
+    assert told.count == 2
+
+
+def test_who_won_a_race_is_not_named_either_not_even_in_deltas_own_words() -> None:
+    won = ConflictingCommit(version=5, operation="MERGE", job=f"web/{SECRET}", foreign=False)
+    lost = AttemptException(
+        class_="ConcurrentAppendException",
+        message=f'Files were added. Conflicting commit: {{"job":"web/{SECRET}"}}',
+        conflicting_commit=won,
+    )
+    told = Neighbours().exception(lost, "etl")
+    assert told is not None
+    assert SECRET not in told.model_dump_json()
+    assert told.conflicting_commit == won.model_copy(update={"job": ANOTHER})
+    assert Neighbours.of(["*"]).exception(lost, "etl") == lost
+    assert Neighbours().exception(lost, "web") == lost
