@@ -277,6 +277,8 @@ class DeltaWriteJobStatus(Model):
     """How many jobs were in the way in all at that time; a lower bound where there are too many to count."""
     queued_at: datetime | None = None
     """When the job joined the queue; its age counts from here."""
+    resumed_at: datetime | None = None
+    """When the job was last let go on after spec.admission.suspend; the time that it may wait counts from here."""
     attempt: Annotated[Int32, Field(ge=0)] | None = None
     """Number of the latest attempt."""
     attempts: Annotated[tuple[Attempt, ...], Field(max_length=MAX_ATTEMPTS)] = ()

@@ -213,7 +213,7 @@ class Admitting:
         allowed = self._patience(job)
         if allowed is None:
             return
-        left = allowed.seconds - (datetime.now(UTC) - job.queued_at).total_seconds()
+        left = allowed.seconds - job.waited(datetime.now(UTC))
         if left > 0:
             self.timers.within(left + 0.1, job.uid)
         elif job.phase is Phase.WAITING:
@@ -447,8 +447,8 @@ class Admitting:
     async def _keep_waiting(self, uid: str) -> None:
         """Says who is in the way, as things are when its turn comes."""
         job = self.world.jobs.get(uid)
-        if job is None or uid not in self.queue or not self.leases.is_sure:
-            return
+        if job is None or uid not in self.queue or not self.leases.is_sure or not self._may_queue(job):
+            return  # it may have ended just now: whoever looks at it next takes it out of the queue
         decision = self.queue.explain(uid)
         if not decision.blocked_by:
             return
@@ -463,7 +463,7 @@ class Admitting:
                 self.retelling.again([uid])
             return
         self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
-        waited = (datetime.now(UTC) - job.queued_at).total_seconds()
+        waited = job.waited(datetime.now(UTC))
         told = self.neighbours.as_told(decision)
         phase, reason, message = outcome_of_waiting(
             job.spec.admission.when_blocked, self._patience(job), told, waited

@@ -114,8 +114,18 @@ class JobView:
 
     @property
     def queued_at(self) -> datetime:
-        """When the job was queued. Jobs created within one second keep their order: what counts is when each was first seen."""
-        return self.status.queued_at or self.arrived_at
+        """When the job was queued. Jobs created within one second keep their order: what counts is when each was first seen. That
+        is never after now: a leader whose clock was ahead would have put it behind those that come next."""
+        told = self.status.queued_at
+        return self.arrived_at if told is None else min(told, self.arrived_at)
+
+    def waited(self, now: datetime) -> float:
+        """Seconds of its patience that are used up: it isn't asked for any while it is held back."""
+        if self.phase is Phase.SUSPENDED:
+            return 0.0
+        resumed = self.status.resumed_at
+        since = self.queued_at if resumed is None else max(self.queued_at, resumed)
+        return (now - since).total_seconds()
 
     @property
     def is_deleted(self) -> bool:

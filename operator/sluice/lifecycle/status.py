@@ -86,6 +86,7 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
             *_conditions(job, _states(change.phase, change.reason), change.reason, message, now),
             *_of_footprint(job, change.footprint, now),
         ),
+        "resumed_at": now if _goes_on(before, change) else before.resumed_at,
         "finished_at": now if change.phase.is_terminal else None,
     }
     if change.phase is not Phase.WAITING:
@@ -160,6 +161,11 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     }
     removed = {key: None for key in before if key not in after}
     return changed | removed
+
+
+def _goes_on(before: DeltaWriteJobStatus, change: StatusChange) -> bool:
+    """Whether the job is held back no longer."""
+    return before.phase is Phase.SUSPENDED and change.phase is not Phase.SUSPENDED
 
 
 def _states(phase: Phase | None, reason: str) -> dict[str, ConditionStatus]:

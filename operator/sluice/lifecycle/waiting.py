@@ -15,7 +15,7 @@ def outcome_of_waiting(
         return Phase.SKIPPED, "Blocked", f"skipped, because it would have to wait for {whom}"
     if when_blocked is WhenBlocked.FAIL:
         return Phase.FAILED, "Blocked", f"not run, because it would have to wait for {whom}"
-    if patience is not None and waited > patience.seconds:
+    if patience is not None and waited >= patience.seconds:
         return (
             Phase.FAILED,
             "TimedOut",

@@ -1,7 +1,7 @@
 """What a job touches, by what is known of its tables; and what it is held to when that changes under it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -262,6 +262,25 @@ def test_its_age_is_the_recorded_one_and_else_counts_from_when_it_was_first_seen
     assert seen.jobs["uid-a"].queued_at == seen.jobs["uid-a"].arrived_at
     seen.job_seen(job_body("a", version=2) | {"status": {"queuedAt": "2026-11-19T08:00:00Z"}})
     assert seen.jobs["uid-a"].queued_at == datetime(2026, 11, 19, 8, tzinfo=UTC)
+
+
+def test_a_leader_whose_clock_was_ahead_puts_nobody_behind_those_that_come_later() -> None:
+    seen = world()
+    ahead = datetime.now(UTC) + timedelta(hours=1)
+    seen.job_seen(job_body("a") | {"status": {"queuedAt": ahead.isoformat()}})
+    seen.job_seen(job_body("b"))
+    assert seen.jobs["uid-a"].queued_at < seen.jobs["uid-b"].queued_at
+
+
+def test_its_patience_counts_from_when_it_was_let_go_on_and_its_age_does_not() -> None:
+    def waited(**status: Any) -> tuple[float, datetime]:
+        view = JobView(job_body("a") | {"status": {"queuedAt": "2025-11-19T10:00:00Z"} | status}, {}, NOW)
+        return view.waited(NOW), view.queued_at
+
+    year = timedelta(days=365)
+    assert waited(phase="Waiting") == (year.total_seconds(), NOW - year)
+    assert waited(phase="Suspended") == (0.0, NOW - year)
+    assert waited(phase="Waiting", resumedAt="2026-11-19T09:59:00Z") == (60.0, NOW - year)
 
 
 def test_its_run_key_is_its_uid_unless_it_says_another() -> None:

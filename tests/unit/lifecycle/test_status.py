@@ -99,6 +99,16 @@ def test_times_tell_when_a_state_began_and_not_when_it_was_last_said() -> None:
     assert moved == {"Ready": LATER, "Reconciling": LATER, "Stalled": NOW}
 
 
+def test_when_a_job_was_last_let_go_on_is_kept() -> None:
+    held = status_after(job(), StatusChange(Phase.SUSPENDED, "Suspended", "held"), NOW)
+    assert held.resumed_at is None
+    waits = status_after(job(held), StatusChange(Phase.WAITING, "Blocked", "by one"), LATER)
+    again = status_after(
+        job(waits), StatusChange(Phase.WAITING, "Blocked", "by one"), LATER + timedelta(minutes=1)
+    )
+    assert (waits.resumed_at, again.resumed_at) == (LATER, LATER)
+
+
 def test_nothing_changed_is_nothing_to_write() -> None:
     status = status_after(
         job(), StatusChange(Phase.WAITING, "Blocked", "by one", UnderstoodFields.of(job())), NOW

@@ -1,0 +1,118 @@
+"""Waiting that ends, for many at once: each job is told once, and nothing turns without need."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from sluice.admission import Holder
+from sluice.api.base import Json
+from sluice.api.job_status import Phase
+from sluice.controller.admitting import Admitting
+from sluice.footprint.model import JobFootprint, unknown_footprints
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange
+from sluice.tables import key_of_path
+from unit.controller.bodies import job_body
+from unit.controller.test_admitting import admitting, turn
+
+MANY = 1000
+SQL = "DELETE FROM delta.`/lake/contended`"
+
+
+class Counting:
+    """Writes as the given writer does, and counts."""
+
+    def __init__(self, writes: Any) -> None:
+        self._writes = writes
+        self.of: list[tuple[str, str]] = []
+
+    async def write(self, job: JobView, change: StatusChange) -> None:
+        self.of.append((job.uid, str(change.reason)))
+        await self._writes.write(job, change)
+
+    def forget_gone(self) -> None: ...
+
+
+def contended(jobs: int, queued_ago: timedelta, **admission: Any) -> tuple[Admitting, Counting]:
+    """An operator that sees so many jobs, all of which somebody who holds their table is in the way of."""
+    _, asked = admitting({})
+    counting: Any = Counting(asked.statuses)
+    asked.statuses = asked.refusing.statuses = counting
+    world = asked.world
+    for uid in tuple(world.jobs):
+        world.job_gone(uid)
+    for number in range(jobs):
+        world.job_seen(_waiting(f"w{number}", queued_ago, admission))
+    table = key_of_path("/lake/contended")
+    asked.queue.hold("h", (Holder("h", "etl/h", JobFootprint(unknown_footprints([table]))),))
+    return asked, counting
+
+
+def _waiting(name: str, queued_ago: timedelta, admission: Json) -> Json:
+    queued_at = (datetime.now(UTC) - queued_ago).isoformat()
+    status = {"phase": "Waiting", "reason": "Blocked", "queuedAt": queued_at, "observedGeneration": 1}
+    return job_body(name, sql=SQL, admission=admission) | {"status": status}
+
+
+async def test_a_thousand_jobs_with_one_deadline_are_each_told_once_when_it_is_over() -> None:
+    asked, written = contended(MANY, timedelta(seconds=100), timeout="90s")
+    uids = [f"uid-w{number}" for number in range(MANY)]
+    await turn(asked, *uids)
+    await turn(asked, *uids)
+    assert sorted(written.of) == sorted((uid, "TimedOut") for uid in uids)
+    assert asked.timers.seconds_left() is None
+
+
+async def test_until_then_one_timer_stands_for_each_of_them_however_often_they_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, written = contended(MANY, timedelta(seconds=100), timeout="200s")
+    clock = Clock()
+    monkeypatch.setattr(asked.timers, "_clock", clock)
+    uids = [f"uid-w{number}" for number in range(MANY)]
+    for _ in range(3):
+        await turn(asked, *uids)
+    assert not [reason for _, reason in written.of if reason == "TimedOut"]
+    left = asked.timers.seconds_left()
+    assert left is not None
+    assert 90 < left < 101
+    clock.now += 102
+    due = asked.timers.take_due()
+    assert sorted(due) == sorted(uids)
+    assert asked.timers.take_due() == []
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_job_that_is_suspended_for_a_year_says_so_costs_nothing_and_then_has_all_its_patience() -> (
+    None
+):
+    asked, written = contended(0, timedelta())
+    year = datetime.now(UTC) - timedelta(days=365)
+    status = {"phase": "Waiting", "reason": "Blocked", "queuedAt": year.isoformat(), "observedGeneration": 1}
+    held = job_body("held", sql=SQL, admission={"suspend": True, "timeout": "1h"}) | {"status": status}
+    asked.world.job_seen(held)
+    await asked.prepare(asked.world.jobs["uid-held"])
+    assert written.of.pop() == ("uid-held", "Suspended")
+    assert "spec.admission.suspend" in (asked.world.jobs["uid-held"].status.message or "")
+    for _ in range(3):
+        await turn(asked, "uid-held")
+    assert written.of == []
+    assert asked.timers.seconds_left() is None
+
+    suspended = asked.world.jobs["uid-held"].body
+    goes_on = job_body("held", version=9, generation=2, sql=SQL, admission={"timeout": "1h"})
+    asked.world.job_seen(suspended | goes_on)
+    await turn(asked, "uid-held")
+    told = asked.world.jobs["uid-held"].status
+    assert (told.phase, told.queued_at) == (Phase.WAITING, year)
+    assert told.resumed_at is not None
+    left = asked.timers.seconds_left()
+    assert left is not None
+    assert 3500 < left < 3601
