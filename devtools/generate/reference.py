@@ -9,6 +9,7 @@ from typing import Any
 
 from generate.crds import RESOURCES, Resource, definition
 from sluice.api import names
+from sluice.api.reasons import EventReason, Reason
 
 HEADER = f"""<!-- Generated from operator/sluice/api by `./dev generate`: change the models, not this file. -->
 # The resources of `{names.API_VERSION}`
@@ -27,7 +28,7 @@ the 256 KiB of the annotation that holds its last copy; `spec.application.templa
 
 @cache
 def render() -> str:
-    return "\n".join((HEADER, *(_resource(resource) for resource in RESOURCES)))
+    return "\n".join((HEADER, *(_resource(resource) for resource in RESOURCES), *_words()))
 
 
 def _resource(resource: Resource) -> str:
@@ -36,6 +37,30 @@ def _resource(resource: Resource) -> str:
     for part in ("spec", "status"):
         lines += _object(part, schema["properties"][part])
     return "\n".join(lines)
+
+
+def _words() -> Iterator[str]:
+    yield f"## Reasons of a {names.JOB_KIND}"
+    yield ""
+    yield "All words that `status.reason` and the reasons of its conditions can be, with the phases that have them."
+    yield ""
+    yield from _listed(Reason)
+    yield f"## Events about a {names.JOB_KIND}"
+    yield ""
+    yield (
+        "All reasons of Events about a job. In its ordinary life it has at most four: Queued if it has to wait, Admitted, Started "
+        "and Succeeded."
+    )
+    yield ""
+    yield from _listed(EventReason)
+
+
+def _listed(words: type[Reason] | type[EventReason]) -> Iterator[str]:
+    yield "| reason | meaning |"
+    yield "| --- | --- |"
+    for word in words:
+        yield f"| `{word.value}` | {_cell(word.meaning)} |"
+    yield ""
 
 
 def _object(path: str, schema: dict[str, Any]) -> Iterator[str]:

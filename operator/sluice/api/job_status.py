@@ -259,7 +259,7 @@ class DeltaWriteJobStatus(Model):
     since: datetime | None = None
     """When it entered this phase."""
     reason: Annotated[str, Field(max_length=63)] | None = None
-    """Why, in one word."""
+    """Why, in one word of the list in docs/api.md."""
     message: Text | None = None
     """Why, in a sentence, and what happens next."""
     conditions: ConditionList = ()

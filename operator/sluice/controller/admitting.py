@@ -13,6 +13,7 @@ from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.operator_status import OperatorConditionType
+from sluice.api.reasons import EventReason, Reason
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
@@ -36,6 +37,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.leases import Grant
 from sluice.leases.changes import AT_ONCE
+from sluice.lifecycle import telling
 from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
@@ -232,21 +234,23 @@ class Admitting:
         understood = UnderstoodFields.of(job)
         if job.spec.admission.suspend:
             message = "held by spec.admission.suspend; it queues again, keeping its age, once that is false"
-            await self.statuses.write(job, StatusChange(Phase.SUSPENDED, "Suspended", message, understood))
+            await self.statuses.write(
+                job, StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, message, understood)
+            )
         elif backs_off(job, datetime.now(UTC)):
             return
         elif (refused := self.refusing.by_policy(job)) is not None:
             await self.refusing.refuse(job, refused)
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
             message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
-            change = StatusChange(Phase.PENDING, "LeasesUnavailable", message, understood)
+            change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, message, understood)
             await self.statuses.write(job, change)
         elif self.nobody_knows is not None:
             who, why = self.neighbours.called(self.nobody_knows.who, job.namespace), ""
             if who == self.nobody_knows.who:
                 why = f" ({self.nobody_knows.why})"
             message = f"nothing is granted: it is not known which tables {who} may write{why}"
-            change = StatusChange(Phase.PENDING, "HolderUnreadable", message, understood)
+            change = StatusChange(Phase.PENDING, Reason.HOLDER_UNREADABLE, message, understood)
             await self.statuses.write(job, change)
 
     async def turn(self) -> None:
@@ -394,7 +398,7 @@ class Admitting:
     async def _tell_no_room(self, uid: str) -> None:
         job, why = self.world.jobs.get(uid), self.leases.no_room
         if job is not None and why is not None and self._may_queue(job):
-            change = StatusChange(Phase.PENDING, "LeasesUnavailable", why, UnderstoodFields.of(job))
+            change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, why, UnderstoodFields.of(job))
             await self.statuses.write(job, change)
 
     async def _begin(self, job: JobView, grant: Grant) -> None:
@@ -409,7 +413,7 @@ class Admitting:
         )
         self.applications.creates.begins(job.namespace, attempt.application)
         message = f"admitted; SparkApplication {attempt.application} is being created"
-        change = StatusChange(Phase.STARTING, "Admitted", message, UnderstoodFields.of(job), attempt)
+        change = StatusChange(Phase.STARTING, Reason.ADMITTED, message, UnderstoodFields.of(job), attempt)
         try:
             await self.statuses.write(job, change)
         except ApiError as error:
@@ -428,7 +432,7 @@ class Admitting:
         if current is not None and current.open_attempt is not None:
             await self.attempts.drive(current, current.open_attempt)
         await self.events.tell(
-            job, "Admitted", f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
+            job, EventReason.ADMITTED, f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
         )
 
     def _may_wait(self, job: JobView) -> bool:
@@ -485,7 +489,10 @@ class Admitting:
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:
-            await self.events.tell(job, "Blocked", message)
+            await self.events.tell(job, EventReason.QUEUED, message)
+        elif phase is not Phase.WAITING:
+            ended = telling.ending(phase, reason, message)
+            await self.events.tell(job, ended.reason, ended.message, warning=ended.is_warning)
 
     async def _await_tables(self, job: JobView) -> None:
         """Says that its tables are being read; reading usually takes less time than writing that would."""
@@ -495,7 +502,7 @@ class Admitting:
                 f"reading the log of {tables}; without an answer within {PATIENCE:.0f} s the job queues as if it "
                 "touched all of them"
             )
-            await self.statuses.write(job, StatusChange(Phase.PENDING, "ReadingTables", message))
+            await self.statuses.write(job, StatusChange(Phase.PENDING, Reason.READING_TABLES, message))
 
 
 async def _others_have_their_turn() -> None:
@@ -515,9 +522,9 @@ def _says(job: JobView, obstacle: Obstacle) -> bool:
     )
 
 
-def _counted(phase: Phase, reason: str) -> DecisionOutcome:
+def _counted(phase: Phase, reason: Reason) -> DecisionOutcome:
     if phase is Phase.FAILED:
-        return DecisionOutcome.TIMED_OUT if reason == "TimedOut" else DecisionOutcome.FAILED
+        return DecisionOutcome.TIMED_OUT if reason is Reason.TIMED_OUT else DecisionOutcome.FAILED
     return DecisionOutcome.SKIPPED if phase is Phase.SKIPPED else DecisionOutcome.BLOCKED
 
 

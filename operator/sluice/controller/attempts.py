@@ -8,6 +8,7 @@ from functools import partial
 from typing import assert_never
 
 from sluice.api.job_status import Attempt, Phase
+from sluice.api.reasons import EventReason, Reason
 from sluice.controller.applications import Applications, ForeignApplicationError, RefusedCreateError
 from sluice.controller.events import EventWriter
 from sluice.controller.lease_table import LeaseTable
@@ -22,7 +23,7 @@ from sluice.engines.account import missing
 from sluice.footprint import NotUnderstoodError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
-from sluice.lifecycle import withdrawal
+from sluice.lifecycle import telling, withdrawal
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
@@ -30,7 +31,7 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
 from sluice.lifecycle.restoring import restored
-from sluice.lifecycle.status import STRAYED, StatusChange
+from sluice.lifecycle.status import StatusChange
 
 logger = logging.getLogger(__name__)
 
@@ -71,14 +72,14 @@ class Attempts:
             case way.TakeBack(change):
                 await self._take_back(job, attempt, change)
             case way.Tell():
-                await self._tell(job, evidence, step)
+                await self._tell(job, attempt, evidence, step)
             case way.OccupyDriverName():
                 await self.applications.occupy_driver_name(
                     job.namespace, attempt.application, job.uid, attempt.number
                 )
             case way.LookForDriver(otherwise):
                 if not await self.applications.find_driver(job.namespace, attempt.application):
-                    await self._tell_once(job, otherwise)
+                    await self._tell_once(job, otherwise, EventReason.DRIVER_LOST)
             case way.End():
                 await self._end(job, attempt, step)
             case way.EndPod(pod):
@@ -112,43 +113,47 @@ class Attempts:
             await self.statuses.write(job, change)
         return change is not None
 
-    async def _tell(self, job: JobView, evidence: Evidence, step: way.Tell) -> None:
+    async def _tell(self, job: JobView, attempt: Attempt, evidence: Evidence, step: way.Tell) -> None:
         if step.seconds_until_worth_it > 0:
             self.timers.within(step.seconds_until_worth_it, job.uid)
             return
         await self.statuses.write(job, step.change)
+        started = telling.started(attempt, step.change.attempt)
+        if started is not None:
+            await self.events.tell(job, started.reason, started.message)
         await self._tell_what_is_beside(job, evidence)
 
     async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:
         """Tells once what stands beside the attempt: `job` is as it was before its status named them."""
         for sentence in evidence.told_beside:
             if sentence not in (job.status.message or ""):
-                await self.events.tell(job, "SecondApplication", sentence, warning=True)
+                await self.events.tell(job, EventReason.SECOND_APPLICATION, sentence, warning=True)
 
     async def _create(self, job: JobView, attempt: Attempt, lease: Lease) -> None:
         try:
             await self.applications.create(job, attempt, lease, self.leases.epoch)
         except ForeignApplicationError as error:
-            change = StatusChange(Phase.STARTING, "NameTaken", f"{error}; trying again")
+            change = StatusChange(Phase.STARTING, Reason.NAME_TAKEN, f"{error}; trying again")
             await self.statuses.write(job, change)
         except RefusedCreateError as error:
-            await self._tell_once(job, withdrawal.refused(job, attempt, str(error)))
+            refused = withdrawal.refused(job, attempt, str(error))
+            await self._tell_once(job, refused, EventReason.APPLICATION_REFUSED)
         else:
             logger.info("%s: created SparkApplication %s", job.key, attempt.application)
 
-    async def _tell_once(self, job: JobView, change: StatusChange) -> None:
+    async def _tell_once(self, job: JobView, change: StatusChange, event: EventReason) -> None:
         """Writes it, and tells it by an Event where its reason is news."""
         is_news = job.status.reason != change.reason
         await self.statuses.write(job, change)
         if is_news:
-            await self.events.tell(job, change.reason, change.message, warning=True)
+            await self.events.tell(job, event, change.message, warning=True)
 
     async def _take_back(self, job: JobView, attempt: Attempt, change: StatusChange) -> None:
         if await self.applications.find(job.namespace, attempt.application, job.uid):
             return
         await self.statuses.write(job, change)
         if change.phase is Phase.BACKING_OFF:
-            await self.events.tell(job, change.reason, change.message, warning=True)
+            await self.events.tell(job, EventReason.APPLICATION_REFUSED, change.message, warning=True)
 
     async def _end(self, job: JobView, attempt: Attempt, end: way.End) -> None:
         seen, deleted, logs = end.seen, end.application_deleted, None
@@ -172,9 +177,10 @@ class Attempts:
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)
         await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended, footprint=said))
-        await self.events.tell(job, reason, message, warning=phase is Phase.FAILED)
+        told = telling.ending(phase, reason, message, ended)
+        await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
         if said is not None and not said.is_held:
-            await self.events.tell(job, STRAYED, said.message, warning=True)
+            await self.events.tell(job, EventReason.FOOTPRINT_STRAYED, said.message, warning=True)
         self.logs.forget(job, attempt)
         logger.info("%s: %s: %s", job.key, reason, message)
         await self.leftovers.retire(job.uid)

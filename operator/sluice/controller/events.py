@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
+from sluice.api.reasons import EventReason
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.pace import Pace
 from sluice.kube.resources import EVENTS
@@ -51,7 +52,7 @@ class EventWriter:
         self._count = dropped
         self._dropped = 0
 
-    async def tell(self, job: JobView, reason: str, message: str, *, warning: bool = False) -> None:
+    async def tell(self, job: JobView, reason: EventReason, message: str, *, warning: bool = False) -> None:
         """Queues the event and returns at once."""
         about = {
             "apiVersion": names.API_VERSION,
@@ -60,7 +61,7 @@ class EventWriter:
             "name": job.name,
             "uid": job.uid,
         }
-        told = _Told(about, reason, message[:MESSAGE], datetime.now(UTC), warning)
+        told = _Told(about, reason.value, message[:MESSAGE], datetime.now(UTC), warning)
         try:
             self._waiting.put_nowait(told)
         except asyncio.QueueFull:

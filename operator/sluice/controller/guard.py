@@ -3,7 +3,9 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
+from sluice.api.reasons import EventReason, Reason
 from sluice.controller.events import EventWriter
 from sluice.controller.news import News
 from sluice.controller.pauses import Pauses
@@ -18,6 +20,18 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
+
+
+@dataclass(frozen=True)
+class _Trouble:
+    """What keeps a job from going on, as its status says it, and an Event."""
+
+    reason: Reason
+    event: EventReason
+
+
+_FAILED = _Trouble(Reason.OPERATOR_FAILED, EventReason.OPERATOR_FAILED)
+_REFUSED = _Trouble(Reason.API_SERVER_REFUSES, EventReason.API_SERVER_REFUSES)
 
 
 class Guard:
@@ -56,7 +70,7 @@ class Guard:
             said = f"{type(error).__name__}: {error}"[:1024]
             if self._failing.is_news(uid, said):
                 logger.exception("%s: the operator failed on it; trying again", self._called(uid))
-                await self._tell(uid, "OperatorFailed", f"the operator failed on this job: {said}")
+                await self._tell(uid, _FAILED, f"the operator failed on this job: {said}")
         else:
             self._failing.forget(uid)
             self._pauses.forget(uid)
@@ -71,10 +85,10 @@ class Guard:
         for it before that is put right."""
         message = f"{why}: put it back as it was, or delete the job once its driver has ended"
         if job.can_tell:
-            await self._statuses.stall(job, "StatusUnreadable", message)
+            await self._statuses.stall(job, Reason.STATUS_UNREADABLE, message)
         elif self._wordless.is_news(job.uid, message):
             logger.warning("%s: %s", job.key, message)
-            await self._events.tell(job, "StatusUnreadable", message, warning=True)
+            await self._events.tell(job, EventReason.STATUS_UNREADABLE, message, warning=True)
 
     def forget_gone(self) -> None:
         there = self._world.is_there
@@ -86,17 +100,17 @@ class Guard:
         job = self._world.jobs.get(uid)
         return job.key if job is not None else f"job {uid}"
 
-    async def _tell(self, uid: str, reason: str, message: str) -> None:
+    async def _tell(self, uid: str, trouble: _Trouble, message: str) -> None:
         """Tells it in the job's status; of a finished job by an Event: what is left to be done for it changes nothing of how it
         ended, and nobody would write that there again."""
         job = self._world.jobs.get(uid)
         if job is None or job.is_deleted:
             return
         if job.is_finished:
-            await self._events.tell(job, reason, message, warning=True)
+            await self._events.tell(job, trouble.event, message, warning=True)
             return
         try:
-            await self._statuses.stall(job, reason, message)
+            await self._statuses.stall(job, trouble.reason, message)
         except ApiError as second:
             logger.warning("%s: its status cannot say so: %s", job.key, second)
         except Exception:
@@ -112,7 +126,7 @@ class Guard:
         if not isinstance(error, NotFoundError | ConflictError):
             if error.is_definite and self._failing.is_news(uid, str(error)):
                 message = f"the API server refuses a request for this job: {error}; trying again"
-                await self._tell(uid, "ApiServerRefuses", message)
+                await self._tell(uid, _REFUSED, message)
             return
         try:
             body = await self._relist.job(job.namespace, job.name, uid)

@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
+from sluice.api.reasons import Reason
 from sluice.conflicts.places import EDITION
 from sluice.controller.came_back import CameBack
 from sluice.controller.conditions import Conditions
@@ -325,7 +326,7 @@ class LeaseTable:
         given_back = job is None or job.open_attempt is None
         if job is not None and given_back:
             message = f"attempt {lease.attempt} was given back: its intent could not be written"
-            change = StatusChange(Phase.PENDING, "GrantGivenBack", message, comes_anew=True)
+            change = StatusChange(Phase.PENDING, Reason.GRANT_GIVEN_BACK, message, comes_anew=True)
             await self._statuses.write(job, change)
         self.settled(uid)
         if given_back:

@@ -4,6 +4,7 @@ import logging
 from datetime import UTC, datetime
 
 from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
 from sluice.controller.applications import Applications, place_of
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.news import News
@@ -82,7 +83,7 @@ class Leftovers:
             message = (
                 f"SparkApplication {name} of an earlier attempt was created late; it is being ended first"
             )
-            await self._statuses.write(job, StatusChange(Phase.PENDING, "EarlierAttempt", message))
+            await self._statuses.write(job, StatusChange(Phase.PENDING, Reason.EARLIER_ATTEMPT, message))
             return True
         await self._release(job.uid, look_first=True)
         return False
@@ -91,7 +92,7 @@ class Leftovers:
         held = self._leases.unexplained.of(job.uid)
         if held:
             message = way.unexplained(held[0], self._leases.unexplained.revoke_command(held[0]))
-            change = StatusChange(Phase.PENDING, "LeaseUnexplained", message)
+            change = StatusChange(Phase.PENDING, Reason.LEASE_UNEXPLAINED, message)
             await self._statuses.write(job, change)
         return bool(held)
 

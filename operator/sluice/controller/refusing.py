@@ -4,10 +4,12 @@ write."""
 from dataclasses import dataclass
 
 from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
 from sluice.controller.events import EventWriter
 from sluice.controller.metrics import DecisionOutcome, Metrics
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
+from sluice.lifecycle import telling
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.table_rules import Refused, not_understood, wrong_namespace
@@ -36,8 +38,9 @@ class Refusing:
     async def refuse(self, job: JobView, why: Refused) -> None:
         await self.statuses.write(job, StatusChange(Phase.FAILED, why.reason, why.message))
         self.metrics.decided(DecisionOutcome.REFUSED)
-        await self.events.tell(job, why.reason, why.message, warning=True)
+        told = telling.ending(Phase.FAILED, why.reason, why.message)
+        await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
 
 
 def unfit(why: str) -> Refused:
-    return Refused("NotUnderstood", why)
+    return Refused(Reason.NOT_UNDERSTOOD, why)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from sluice.api import names
+from sluice.api.reasons import EventReason
 from sluice.controller.applications import Applications
 from sluice.controller.events import EventWriter
 from sluice.controller.leadership import Leadership, LostLeadershipError
@@ -75,11 +76,11 @@ class Revoking:
         message = f"lease {lease.holder} of job {lease.job} on {', '.join(lease.tables)} was revoked by hand"
         logger.warning("%s", message)
         await self.events.tell_of_lease(
-            self.leadership.lease, "LeaseRevoked", message, since=datetime.now(UTC), warning=True
+            self.leadership.lease, EventReason.LEASE_REVOKED, message, since=datetime.now(UTC), warning=True
         )
         job = self.world.jobs.get(lease.uid)
         if job is not None:
-            await self.events.tell(job, "LeaseRevoked", message, warning=True)
+            await self.events.tell(job, EventReason.LEASE_REVOKED, message, warning=True)
         return Answer(request.id, True, message)
 
     async def _note_on_what_is_left(self, lease: Lease) -> None:

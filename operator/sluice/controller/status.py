@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sluice.api.job_status import DeltaWriteJobStatus
+from sluice.api.reasons import Reason
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.world import World
 from sluice.kube.client import Kube
@@ -41,7 +42,7 @@ class StatusWriter:
     def forget_gone(self) -> None:
         self._written = {uid: known for uid, known in self._written.items() if uid in self._world.jobs}
 
-    async def stall(self, job: JobView, reason: str, message: str) -> None:
+    async def stall(self, job: JobView, reason: Reason, message: str) -> None:
         """Says that the operator can't go on with the job, and leaves everything else as it is."""
         await self._send(job, stalled(job, reason, message, datetime.now(UTC)))
 

@@ -11,6 +11,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 from sluice.api.operator_status import OperatorConditionType
+from sluice.api.reasons import Reason
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.world import World
@@ -39,7 +40,7 @@ _FORBIDDEN = 403
 class Obstacle:
     """Why no job is started now, though nothing is wrong with it."""
 
-    reason: str
+    reason: Reason
     message: str
 
 
@@ -160,9 +161,11 @@ class Surroundings:
     @property
     def obstacle(self) -> Obstacle | None:
         if self._older is not None:
-            return Obstacle("DefinitionsOutdated", self._older)
+            return Obstacle(Reason.DEFINITIONS_OUTDATED, self._older)
         if not self.has_engine:
-            return Obstacle("SparkOperatorMissing", f"the API server serves no {_ENGINE}: {ENGINE.cure}")
+            return Obstacle(
+                Reason.SPARK_OPERATOR_MISSING, f"the API server serves no {_ENGINE}: {ENGINE.cure}"
+            )
         return None
 
     def not_ready(self) -> list[str]:

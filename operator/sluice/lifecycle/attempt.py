@@ -11,6 +11,7 @@ from typing import assert_never
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Phase
+from sluice.api.reasons import Reason
 from sluice.engines import ENGINE, Observation, Stage
 from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
@@ -141,7 +142,7 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
             told = seen.detail + _if_its_node_is_gone(job, attempt, evidence)
             message = f"SparkApplication {attempt.application} exists; {told}{_beside(evidence)}"
             there = attempt.model_copy(update={"message": None})
-            change = StatusChange(Phase.STARTING, "DriverStarting", message, attempt=there)
+            change = StatusChange(Phase.STARTING, Reason.DRIVER_STARTING, message, attempt=there)
             step = Tell(change, _seconds_of_patience(job, attempt, now))
         case Stage.RUNNING:
             step = _told_running(job, attempt, evidence, now)
@@ -206,7 +207,7 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
         f"kubectl delete sparkapplication -n {job.namespace} {attempt.application}{_beside(evidence)}"
     )
     change = StatusChange(
-        Phase.ENDING, "ApplicationNotOver", message, attempt=with_driver(job, attempt, seen)
+        Phase.ENDING, Reason.APPLICATION_NOT_OVER, message, attempt=with_driver(job, attempt, seen)
     )
     return Tell(change, patience)
 
@@ -246,14 +247,14 @@ def _before_creation(job: JobView, attempt: Attempt, cover: Cover, creates: Crea
         return TakeBack(withdrawn(attempt, "its leases were granted under an earlier epoch", now))
     if cover.revoke_command is not None:
         message = unexplained(cover.lease, cover.revoke_command)
-        return Tell(StatusChange(Phase.STARTING, "LeaseUnexplained", message))
+        return Tell(StatusChange(Phase.STARTING, Reason.LEASE_UNEXPLAINED, message))
     obstacle = _obstacle(job, attempt)
     if obstacle is None:
         return _creation(job, attempt, cover.lease, creates, now)
     if creates.none_can_land or creates.a_new_epoch_helps:
         return _taken_back(attempt, withdrawn(attempt, obstacle, now), creates)
     message = f"{obstacle}: nothing is created; put that right, or delete the job"
-    return Tell(StatusChange(Phase.STARTING, "SpecChanged", message))
+    return Tell(StatusChange(Phase.STARTING, Reason.SPEC_CHANGED, message))
 
 
 def _creation(job: JobView, attempt: Attempt, lease: Lease, creates: Creates, now: datetime) -> Step:
@@ -338,7 +339,7 @@ def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:
     ended = f" on node {seen.node}, but {seen.disruption}" if seen.disruption is not None else ""
     return StatusChange(
         Phase.RUNNING,
-        "DriverRunning",
+        Reason.DRIVER_RUNNING,
         f"SparkApplication {attempt.application} runs{ended}; its outcome comes when the driver ends{_beside(evidence)}",
         attempt=attempt.model_copy(
             update={"started_at": attempt.started_at or seen.started_at, "message": None}
@@ -352,7 +353,7 @@ def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
         f"{_commands_on_the_pod(evidence)}kubectl annotate deltawritejob -n {job.namespace} {job.name} "
         f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{_beside(evidence)}"
     )
-    return StatusChange(Phase.ENDING, "DriverLost", message)
+    return StatusChange(Phase.ENDING, Reason.DRIVER_LOST, message)
 
 
 def _if_its_node_is_gone(job: JobView, attempt: Attempt, evidence: Evidence) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sluice.api.job_status import MAX_COMMITS, Attempt, AttemptException, Commit, Outcome, Phase
 from sluice.api.not_yet import CREATE_AGAIN
+from sluice.api.reasons import Reason, reason_of
 from sluice.conflicts.cures import LET_IT_WAIT
 from sluice.conflicts.lost import Lost, explained
 from sluice.engines import Observation, Stage
@@ -275,24 +276,23 @@ def _last_words(log: str | None) -> str:
 
 
 REASONS = {
-    Outcome.SUCCEEDED: ("Committed", Phase.SUCCEEDED),
-    Outcome.ALREADY_COMMITTED: ("AlreadyCommitted", Phase.SUCCEEDED),
-    Outcome.FAILED: ("RunFailed", Phase.FAILED),
-    Outcome.KILLED: ("DriverKilled", Phase.FAILED),
-    Outcome.DRIVER_LOST: ("DriverLost", Phase.FAILED),
-    Outcome.NOT_STARTED: ("DriverNotStarted", Phase.FAILED),
-    Outcome.UNKNOWN: ("ResultMissing", Phase.FAILED),
+    Outcome.SUCCEEDED: (Reason.COMMITTED, Phase.SUCCEEDED),
+    Outcome.ALREADY_COMMITTED: (Reason.ALREADY_COMMITTED, Phase.SUCCEEDED),
+    Outcome.FAILED: (Reason.RUN_FAILED, Phase.FAILED),
+    Outcome.KILLED: (Reason.DRIVER_KILLED, Phase.FAILED),
+    Outcome.DRIVER_LOST: (Reason.DRIVER_LOST, Phase.FAILED),
+    Outcome.NOT_STARTED: (Reason.DRIVER_NOT_STARTED, Phase.FAILED),
+    Outcome.UNKNOWN: (Reason.RESULT_MISSING, Phase.FAILED),
 }
 
 
-def phase_after(attempt: Attempt) -> tuple[Phase, str, str]:
+def phase_after(attempt: Attempt) -> tuple[Phase, Reason, str]:
     """Returns the job's phase, reason and message after its last attempt."""
     if attempt.outcome is None:
         raise ValueError(f"attempt {attempt.number} has not ended")
     reason, phase = REASONS[attempt.outcome]
     if attempt.outcome is Outcome.FAILED and attempt.exception is not None:
-        name = attempt.exception.class_
-        reason = name if name.isidentifier() and len(name) <= 63 else reason
+        reason = reason_of(attempt.exception.class_)
     if attempt.outcome is Outcome.KILLED and (attempt.message or "").startswith(DELETED):
-        reason = "ApplicationDeleted"
+        reason = Reason.APPLICATION_DELETED
     return phase, reason, attempt.message or ""

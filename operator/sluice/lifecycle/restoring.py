@@ -9,6 +9,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from sluice.api.job_status import Attempt, Phase
+from sluice.api.reasons import Reason
 from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Grant, Lease
@@ -35,7 +36,9 @@ def restored(job: JobView, evidence: JobEvidence, held: Collection[Lease]) -> St
                 application=one.application_name,
                 granted_at=_created_at(one),
             )
-            return StatusChange(Phase.STARTING, "AttemptRestored", message, _understood(job, grant), attempt)
+            return StatusChange(
+                Phase.STARTING, Reason.ATTEMPT_RESTORED, message, _understood(job, grant), attempt
+            )
     return None
 
 

@@ -15,6 +15,7 @@ from sluice.api.job_status import (
     Phase,
     ShownFootprint,
 )
+from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.keeping import names_already
@@ -25,15 +26,20 @@ _TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
 _ENDED_WELL = frozenset({Phase.SUCCEEDED, Phase.SKIPPED})
 
 NEED_A_PERSON = frozenset(
-    {"DriverLost", "HolderUnreadable", "NameTaken", "OperatorFailed", "SpecChanged", "StatusUnreadable"}
+    {
+        Reason.DRIVER_LOST,
+        Reason.HOLDER_UNREADABLE,
+        Reason.NAME_TAKEN,
+        Reason.OPERATOR_FAILED,
+        Reason.SPEC_CHANGED,
+        Reason.STATUS_UNREADABLE,
+    }
 )
 """Reasons of jobs that have not ended and do not go on by themselves."""
 
 _LONGEST_MESSAGE = 2048
 
 FOOTPRINT_HELD = "FootprintHeld"
-STRAYED = "FootprintStrayed"
-"""The condition's reason, and the Event's."""
 
 _FIELDS = frozenset(field.alias or name for name, field in DeltaWriteJobStatus.model_fields.items())
 
@@ -57,7 +63,7 @@ class StatusChange:
     """A change of a status. A field that isn't named stays as it was; blockers stay only while the job waits."""
 
     phase: Phase
-    reason: str
+    reason: Reason
     message: str
     understood: UnderstoodFields | None = None
     attempt: Attempt | None = None
@@ -80,7 +86,7 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
         "observed_generation": job.generation,
         "phase": change.phase,
         "since": before.since if stays and before.since else now,
-        "reason": change.reason,
+        "reason": change.reason.value,
         "message": message,
         "conditions": (
             *_conditions(job, _states(change.phase, change.reason), change.reason, message, now),
@@ -115,7 +121,7 @@ def generation_observed(job: JobView) -> DeltaWriteJobStatus:
     return job.status.model_copy(update=seen | {"conditions": conditions})
 
 
-def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str, Any]:
+def stalled(job: JobView, reason: Reason, message: str, now: datetime) -> dict[str, Any]:
     """Returns a patch that says why nothing goes on with the job. What can't be read of its status stays as it is, even if
     that leaves no place to say it."""
     if not job.can_tell:
@@ -127,7 +133,7 @@ def stalled(job: JobView, reason: str, message: str, now: datetime) -> dict[str,
     )
     before = job.body.get("status") or {}
     wanted = {
-        "reason": reason,
+        "reason": reason.value,
         "message": message,
         "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in conditions],
     }
@@ -168,7 +174,7 @@ def _goes_on(before: DeltaWriteJobStatus, change: StatusChange) -> bool:
     return before.phase is Phase.SUSPENDED and change.phase is not Phase.SUSPENDED
 
 
-def _states(phase: Phase | None, reason: str) -> dict[str, ConditionStatus]:
+def _states(phase: Phase | None, reason: Reason) -> dict[str, ConditionStatus]:
     """`phase`: None where the operator cannot go on with the job, whatever its phase is."""
     is_stalled = phase is None or phase is Phase.FAILED or reason in NEED_A_PERSON
     goes_on = not is_stalled and phase is not None and not phase.is_terminal
@@ -180,7 +186,7 @@ def _states(phase: Phase | None, reason: str) -> dict[str, ConditionStatus]:
 
 
 def _conditions(
-    job: JobView, states: dict[str, ConditionStatus], reason: str, message: str, now: datetime
+    job: JobView, states: dict[str, ConditionStatus], reason: Reason, message: str, now: datetime
 ) -> tuple[Condition, ...]:
     known = {condition.type: condition for condition in job.status.conditions}
     return tuple(
@@ -191,7 +197,7 @@ def _conditions(
             last_transition_time=known[type_].last_transition_time
             if type_ in known and known[type_].status is state
             else now,
-            reason=reason,
+            reason=reason.value,
             message=message,
         )
         for type_, state in states.items()
@@ -203,7 +209,7 @@ def _of_footprint(job: JobView, said: FootprintSaid | None, now: datetime) -> tu
     known = tuple(condition for condition in job.status.conditions if condition.type == FOOTPRINT_HELD)
     if said is None or any(condition.status is _FALSE for condition in known):
         return known
-    state, reason = (_TRUE, "Held") if said.is_held else (_FALSE, STRAYED)
+    state, reason = (_TRUE, Reason.HELD) if said.is_held else (_FALSE, Reason.FOOTPRINT_STRAYED)
     return _conditions(job, {FOOTPRINT_HELD: state}, reason, said.message[:_LONGEST_MESSAGE], now)
 
 

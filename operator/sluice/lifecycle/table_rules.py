@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sluice.api.durations import seconds
 from sluice.api.job import Admission
 from sluice.api.policy import UnknownFootprint
+from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
 from sluice.tables import Declaration, Declarations, TableKey
 
@@ -16,7 +17,7 @@ _MOST_QUOTED = 3
 class Refused:
     """Why a job is not run. What it waits for doesn't change that, so it doesn't queue."""
 
-    reason: str
+    reason: Reason
     message: str
 
 
@@ -42,7 +43,7 @@ def wrong_namespace(namespace: str, tables: Iterable[TableKey], declarations: De
     for table, said in _rules(tables, declarations):
         if not said.declared.admission.allows(namespace):
             return Refused(
-                "NamespaceNotAllowed",
+                Reason.NAMESPACE_NOT_ALLOWED,
                 f"not run, because jobs of the namespace {namespace} may not write {table}: DeltaTablePolicy {said.policy} does "
                 f"not list it in allowedNamespaces. Create the job in a namespace that is listed there, or have {namespace} "
                 "added and create it again",
@@ -63,7 +64,7 @@ def not_understood(
         if reasons:
             more = f" (and {len(reasons) - _MOST_QUOTED} more)" if len(reasons) > _MOST_QUOTED else ""
             return Refused(
-                "FootprintUnknown",
+                Reason.FOOTPRINT_UNKNOWN,
                 f"not run, because it is not understood what it does to {table}: {'; '.join(reasons[:_MOST_QUOTED])}{more}. "
                 f"DeltaTablePolicy {said.policy} refuses such jobs (admission.unknownFootprint: Reject). Write it so that this can "
                 "be told, or declare it in spec.footprint, and create the job again",

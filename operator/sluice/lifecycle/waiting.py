@@ -3,25 +3,26 @@
 from sluice.admission import Decision
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
 from sluice.lifecycle.table_rules import Patience
 
 
 def outcome_of_waiting(
     when_blocked: WhenBlocked, patience: Patience | None, decision: Decision, waited: float
-) -> tuple[Phase, str, str]:
+) -> tuple[Phase, Reason, str]:
     """Returns phase, reason and message of a job that has been blocked for so many seconds."""
     whom = _whom(decision)
     if when_blocked is WhenBlocked.SKIP:
-        return Phase.SKIPPED, "Blocked", f"skipped, because it would have to wait for {whom}"
+        return Phase.SKIPPED, Reason.BLOCKED, f"skipped, because it would have to wait for {whom}"
     if when_blocked is WhenBlocked.FAIL:
-        return Phase.FAILED, "Blocked", f"not run, because it would have to wait for {whom}"
+        return Phase.FAILED, Reason.BLOCKED, f"not run, because it would have to wait for {whom}"
     if patience is not None and waited >= patience.seconds:
         return (
             Phase.FAILED,
-            "TimedOut",
+            Reason.TIMED_OUT,
             f"not run, because after {patience} it still waited for {whom}",
         )
-    return Phase.WAITING, "Blocked", f"waits for {whom}; this job starts once nothing conflicts with it"
+    return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once nothing conflicts with it"
 
 
 def _whom(decision: Decision) -> str:

@@ -10,10 +10,9 @@ from datetime import datetime, timedelta
 
 from sluice.api.durations import seconds
 from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.reasons import Reason
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
-
-REASON = "ApplicationRefused"
 
 PATIENCE = 600
 """Seconds for which creating is tried, if the job sets no `quotaTimeout`."""
@@ -41,7 +40,9 @@ class Creates:
 def withdrawn(attempt: Attempt, why: str, now: datetime) -> StatusChange:
     """The change that takes the attempt back. `why`: what came in between, other than the API server's will."""
     message = f"attempt {attempt.number} was taken back before it began: {why}"
-    return StatusChange(Phase.PENDING, "AttemptTakenBack", message, attempt=_closed(attempt, message, now))
+    return StatusChange(
+        Phase.PENDING, Reason.ATTEMPT_TAKEN_BACK, message, attempt=_closed(attempt, message, now)
+    )
 
 
 def refused(job: JobView, attempt: Attempt, words: str) -> StatusChange:
@@ -53,7 +54,7 @@ def refused(job: JobView, attempt: Attempt, words: str) -> StatusChange:
         "its leases are released and it queues again"
     )
     remembered = attempt.model_copy(update={"message": words})
-    return StatusChange(Phase.STARTING, REASON, message, attempt=remembered)
+    return StatusChange(Phase.STARTING, Reason.APPLICATION_REFUSED, message, attempt=remembered)
 
 
 def given_up(job: JobView, attempt: Attempt, words: str, now: datetime) -> StatusChange:
@@ -62,7 +63,9 @@ def given_up(job: JobView, attempt: Attempt, words: str, now: datetime) -> Statu
     why = f"attempt {attempt.number} was taken back before it began: the API server refused its SparkApplication: {said}"
     until = (now + _pause(job)).strftime("%H:%M:%S")
     message = f"{why}; it queues again, keeping its age, at {until} UTC"
-    return StatusChange(Phase.BACKING_OFF, REASON, message, attempt=_closed(attempt, why, now))
+    return StatusChange(
+        Phase.BACKING_OFF, Reason.APPLICATION_REFUSED, message, attempt=_closed(attempt, why, now)
+    )
 
 
 def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:

@@ -23,6 +23,7 @@ from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
 from sluice.controller.epoch_policy import EpochPolicy, NotFencedError
@@ -74,7 +75,7 @@ class Leader:
     async def tells(self, body: Json) -> None:
         self.world.job_seen(body)
         job = self.world.jobs[body["metadata"]["uid"]]
-        await self.statuses.write(job, StatusChange(Phase.PENDING, "Told", "told", comes_anew=True))
+        await self.statuses.write(job, StatusChange(Phase.PENDING, Reason.BLOCKED, "told", comes_anew=True))
 
     async def takes_the_name(self, name: str) -> None:
         await self.applications.occupy_driver_name(self._namespace, name, "some-uid", 1)

@@ -74,7 +74,7 @@ def test_a_redis_that_hangs_stops_grants_but_not_outcomes(
     cluster.reaches("runs", "Running")
     cluster.apply("waits", rewrite("/lake/hang"))
     waits = cluster.reaches("waits", "Waiting")
-    eventually(lambda: cluster.events_of("waits") == ["Blocked"], "an Event tells that it waits")
+    eventually(lambda: cluster.events_of("waits") == ["Queued"], "an Event tells that it waits")
     cluster.operator_tells("LeaseTableUsable", "True")
     before = cluster.objects.version()
     redis.service.freeze()
@@ -92,7 +92,7 @@ def test_a_redis_that_hangs_stops_grants_but_not_outcomes(
     eventually(lambda: "LeaseTableUsable" in cluster.events_of_the_operator(), "its end is told, too")
     assert cluster.status("waits") == waits
     assert [line for line in cluster.writes_since(before) if line.endswith(" waits")] == []
-    assert cluster.events_of("waits") == ["Blocked"]
+    assert cluster.events_of("waits") == ["Queued"]
     assert cluster.applications_of(other) == []
     cluster.delete("other")
     cluster.delete("waits")

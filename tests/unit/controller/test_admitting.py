@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sluice.api.job_status import Attempt, Phase
+from sluice.api.reasons import Reason
 from sluice.controller import admitting as module
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
@@ -228,7 +229,7 @@ def held_since_before(asked: Admitting, leases: Leases) -> None:
     attempt = Attempt(
         number=1, token=TOKEN, hash=job.spec_hash, application="held-1", granted_at=datetime.now(UTC)
     )
-    change = StatusChange(Phase.RUNNING, "Running", "its driver runs", UnderstoodFields.of(job), attempt)
+    change = StatusChange(Phase.RUNNING, Reason.BLOCKED, "its driver runs", UnderstoodFields.of(job), attempt)
     status = as_body(status_after(job, change, job.arrived_at))
     asked.world.job_gone("uid-held")
     body["metadata"] |= {"uid": "uid-of-held", "resourceVersion": "2"}
@@ -323,7 +324,9 @@ async def test_who_waits_keeps_who_is_in_the_way_while_a_new_leader_finds_defini
     leases, asked = await waits_behind_another("patient")
     asked.world.job_seen(job_body("new"))
     leases.is_sure = False
-    without_definitions: Any = SimpleNamespace(obstacle=Obstacle("DefinitionsOutdated", "none is served"))
+    without_definitions: Any = SimpleNamespace(
+        obstacle=Obstacle(Reason.DEFINITIONS_OUTDATED, "none is served")
+    )
     asked.surroundings = without_definitions
     told = asked.world.jobs["uid-patient"].status
     for uid in ("uid-patient", "uid-new"):

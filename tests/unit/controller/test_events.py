@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sluice.api.reasons import EventReason
 from sluice.controller import events
 from sluice.controller.events import EventWriter
 from sluice.controller.world import World
@@ -64,7 +65,7 @@ async def test_nobody_waits_for_an_api_server_that_takes_no_events(job: JobView)
     task = asyncio.create_task(writer.run())
     async with asyncio.timeout(30):
         for number in range(100):
-            await writer.tell(job, "Blocked", str(number))
+            await writer.tell(job, EventReason.QUEUED, str(number))
     assert api.messages == []
     await stopped(task)
 
@@ -74,7 +75,7 @@ async def test_events_are_written_in_the_order_in_which_they_were_told(job: JobV
     writer = EventWriter(api, "me")
     api.answers.set()
     for number in range(20):
-        await writer.tell(job, "Blocked", str(number))
+        await writer.tell(job, EventReason.QUEUED, str(number))
     task = asyncio.create_task(writer.run())
     async with asyncio.timeout(30):
         await api.has_taken(20)
@@ -90,10 +91,10 @@ async def test_more_than_can_wait_are_dropped_counted_and_logged_once(
     dropped = Counted()
     writer = EventWriter(api, "me", dropped)
     for number in range(30):
-        await writer.tell(job, "Blocked", str(number))
+        await writer.tell(job, EventReason.QUEUED, str(number))
     assert dropped.times == 25
     assert [record.getMessage() for record in caplog.records] == [
-        "job etl/a: event Blocked could not be written: 5 wait to be written (0 others before)"
+        "job etl/a: event Queued could not be written: 5 wait to be written (0 others before)"
     ]
     api.answers.set()
     await writer.finish()
@@ -108,10 +109,10 @@ async def test_what_the_api_server_refuses_is_dropped_and_the_next_ones_are_writ
     api.answers.set()
     dropped = Counted()
     writer = EventWriter(api, "me", dropped)
-    await writer.tell(job, "Blocked", "first")
+    await writer.tell(job, EventReason.QUEUED, "first")
     await writer.finish()
     api.error = None
-    await writer.tell(job, "Blocked", "second")
+    await writer.tell(job, EventReason.QUEUED, "second")
     await writer.finish()
     assert dropped.times == 1
     assert api.messages == ["second"]
@@ -123,7 +124,7 @@ async def test_at_its_end_the_operator_waits_a_moment_for_events_and_no_longer(
     monkeypatch.setattr(events, "LAST_SECONDS", 0.05)
     api: Any = Api()
     writer = EventWriter(api, "me")
-    await writer.tell(job, "Blocked", "never")
+    await writer.tell(job, EventReason.QUEUED, "never")
     async with asyncio.timeout(30):
         await writer.finish()
     assert api.messages == []

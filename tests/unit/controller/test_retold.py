@@ -1,6 +1,7 @@
 """Who waits is told so in the end, whatever becomes of the first time."""
 
 from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
 from sluice.controller.admitting import Admitting
 from sluice.kube.client import ApiError
 from sluice.lifecycle.holding import Frozen
@@ -77,7 +78,7 @@ async def test_who_waited_ahead_and_has_timed_out_is_not_named_for_ever() -> Non
     assert v.phase == "Waiting"
     before = asked.world.jobs["uid-w"].status
     assert ", and for 1 more job;" in (before.message or "")
-    await asked.statuses.write(v, StatusChange(Phase.FAILED, "TimedOut", "not run"))
+    await asked.statuses.write(v, StatusChange(Phase.FAILED, Reason.TIMED_OUT, "not run"))
     for uid in asked.world.take_changes():  # as Loop._look_at does it
         if not asked.leases.held_by(uid) and asked.world.is_done_with(uid):
             asked.forget(uid)

@@ -17,6 +17,7 @@ from sluice.api.job_status import (
     DeltaWriteJobStatus,
     Phase,
 )
+from sluice.api.reasons import Reason
 from sluice.engines import RuntimeProfile
 from sluice.footprint import footprint_of
 from sluice.lifecycle import keeping
@@ -66,7 +67,7 @@ def attempt(number: int) -> Attempt:
 
 @pytest.mark.parametrize("phase", list(Phase))
 def test_conditions_follow_kstatus_in_every_phase(phase: Phase) -> None:
-    status = status_after(job(), StatusChange(phase, "Reason", "why"), NOW)
+    status = status_after(job(), StatusChange(phase, Reason.BLOCKED, "why"), NOW)
     said = {condition.type: str(condition.status) for condition in status.conditions}
     if phase in (Phase.SUCCEEDED, Phase.SKIPPED):
         assert said == {"Ready": "True", "Reconciling": "False", "Stalled": "False"}
@@ -80,7 +81,7 @@ def test_conditions_follow_kstatus_in_every_phase(phase: Phase) -> None:
 
 
 @pytest.mark.parametrize("reason", sorted(NEED_A_PERSON))
-def test_a_job_that_does_not_go_on_by_itself_is_stalled(reason: str) -> None:
+def test_a_job_that_does_not_go_on_by_itself_is_stalled(reason: Reason) -> None:
     for phase in (Phase.PENDING, Phase.STARTING, Phase.ENDING):
         status = status_after(job(), StatusChange(phase, reason, "somebody has to do something"), NOW)
         said = {condition.type: condition.status.value for condition in status.conditions}
@@ -88,34 +89,34 @@ def test_a_job_that_does_not_go_on_by_itself_is_stalled(reason: str) -> None:
 
 
 def test_times_tell_when_a_state_began_and_not_when_it_was_last_said() -> None:
-    first = status_after(job(), StatusChange(Phase.WAITING, "Blocked", "by one"), NOW)
-    again = status_after(job(first), StatusChange(Phase.WAITING, "Blocked", "by another"), LATER)
+    first = status_after(job(), StatusChange(Phase.WAITING, Reason.BLOCKED, "by one"), NOW)
+    again = status_after(job(first), StatusChange(Phase.WAITING, Reason.BLOCKED, "by another"), LATER)
     assert again.since == NOW
     assert {condition.last_transition_time for condition in again.conditions} == {NOW}
     assert {condition.message for condition in again.conditions} == {"by another"}
-    ended = status_after(job(again), StatusChange(Phase.SUCCEEDED, "Committed", "done"), LATER)
+    ended = status_after(job(again), StatusChange(Phase.SUCCEEDED, Reason.COMMITTED, "done"), LATER)
     assert ended.since == LATER
     moved = {c.type: c.last_transition_time for c in ended.conditions}
     assert moved == {"Ready": LATER, "Reconciling": LATER, "Stalled": NOW}
 
 
 def test_when_a_job_was_last_let_go_on_is_kept() -> None:
-    held = status_after(job(), StatusChange(Phase.SUSPENDED, "Suspended", "held"), NOW)
+    held = status_after(job(), StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, "held"), NOW)
     assert held.resumed_at is None
-    waits = status_after(job(held), StatusChange(Phase.WAITING, "Blocked", "by one"), LATER)
+    waits = status_after(job(held), StatusChange(Phase.WAITING, Reason.BLOCKED, "by one"), LATER)
     again = status_after(
-        job(waits), StatusChange(Phase.WAITING, "Blocked", "by one"), LATER + timedelta(minutes=1)
+        job(waits), StatusChange(Phase.WAITING, Reason.BLOCKED, "by one"), LATER + timedelta(minutes=1)
     )
     assert (waits.resumed_at, again.resumed_at) == (LATER, LATER)
 
 
 def test_nothing_changed_is_nothing_to_write() -> None:
     status = status_after(
-        job(), StatusChange(Phase.WAITING, "Blocked", "by one", UnderstoodFields.of(job())), NOW
+        job(), StatusChange(Phase.WAITING, Reason.BLOCKED, "by one", UnderstoodFields.of(job())), NOW
     )
     view = job(status)
     again = status_after(
-        view, StatusChange(Phase.WAITING, "Blocked", "by one", UnderstoodFields.of(view)), LATER
+        view, StatusChange(Phase.WAITING, Reason.BLOCKED, "by one", UnderstoodFields.of(view)), LATER
     )
     assert difference(view.body["status"], as_body(again)) == {}
 
@@ -123,12 +124,14 @@ def test_nothing_changed_is_nothing_to_write() -> None:
 def test_a_patch_holds_what_changed_and_takes_away_what_went() -> None:
     waiting = status_after(
         job(),
-        StatusChange(Phase.WAITING, "Blocked", "by two", UnderstoodFields.of(job()), blocked_by=blocked()),
+        StatusChange(
+            Phase.WAITING, Reason.BLOCKED, "by two", UnderstoodFields.of(job()), blocked_by=blocked()
+        ),
         NOW,
     )
     view = job(waiting)
     starting = status_after(
-        view, StatusChange(Phase.STARTING, "Admitted", "goes", UnderstoodFields.of(view)), LATER
+        view, StatusChange(Phase.STARTING, Reason.ADMITTED, "goes", UnderstoodFields.of(view)), LATER
     )
     patch = difference(view.body["status"], as_body(starting))
     assert set(patch) == {"phase", "since", "reason", "message", "conditions", "blockedBy", "blockedByCount"}
@@ -142,7 +145,7 @@ def test_a_list_that_was_never_written_is_not_written_empty_but_one_that_was_is_
 
 
 def test_messages_are_cut_to_what_the_api_server_takes_and_no_shorter() -> None:
-    status = status_after(job(), StatusChange(Phase.FAILED, "RunFailed", "x" * 9000), NOW)
+    status = status_after(job(), StatusChange(Phase.FAILED, Reason.RUN_FAILED, "x" * 9000), NOW)
     DeltaWriteJobStatus.model_validate(as_body(status))
     assert {len(status.message or ""), *(len(one.message) for one in status.conditions)} == {2048}
 
@@ -150,11 +153,11 @@ def test_messages_are_cut_to_what_the_api_server_takes_and_no_shorter() -> None:
 def test_the_oldest_attempts_go_and_an_attempt_is_replaced_by_its_number() -> None:
     many = DeltaWriteJobStatus(attempts=tuple(attempt(number) for number in range(1, MAX_ATTEMPTS + 1)))
     after = status_after(
-        job(many), StatusChange(Phase.STARTING, "Admitted", "", attempt=attempt(MAX_ATTEMPTS + 1)), NOW
+        job(many), StatusChange(Phase.STARTING, Reason.ADMITTED, "", attempt=attempt(MAX_ATTEMPTS + 1)), NOW
     )
     assert [one.number for one in after.attempts] == list(range(2, MAX_ATTEMPTS + 2))
     closed = attempt(MAX_ATTEMPTS).model_copy(update={"message": "ended"})
-    after = status_after(job(many), StatusChange(Phase.FAILED, "RunFailed", "", attempt=closed), NOW)
+    after = status_after(job(many), StatusChange(Phase.FAILED, Reason.RUN_FAILED, "", attempt=closed), NOW)
     assert [one.message for one in after.attempts][-2:] == [None, "ended"]
     assert len(after.attempts) == MAX_ATTEMPTS
 
@@ -191,16 +194,18 @@ def test_what_was_understood_is_kept_while_the_spec_is_the_same() -> None:
 
 def test_what_comes_anew_into_its_phase_differs_from_what_was() -> None:
     """So that a write that was sent on what was before cannot arrive after it."""
-    waiting = status_after(job(), StatusChange(Phase.PENDING, "R", "m"), NOW)
-    same = status_after(job(waiting), StatusChange(Phase.PENDING, "R", "m"), LATER)
-    anew = status_after(job(waiting), StatusChange(Phase.PENDING, "R", "m", comes_anew=True), LATER)
+    waiting = status_after(job(), StatusChange(Phase.PENDING, Reason.BLOCKED, "m"), NOW)
+    same = status_after(job(waiting), StatusChange(Phase.PENDING, Reason.BLOCKED, "m"), LATER)
+    anew = status_after(
+        job(waiting), StatusChange(Phase.PENDING, Reason.BLOCKED, "m", comes_anew=True), LATER
+    )
     assert (same.since, anew.since) == (NOW, LATER)
     assert as_body(anew) != as_body(waiting)
 
 
 def test_there_is_room_for_so_many_blockers_and_footprints_alone() -> None:
     (one, *_) = blocked()
-    many = status_after(job(), StatusChange(Phase.WAITING, "R", "m", blocked_by=(one,) * 30), NOW)
+    many = status_after(job(), StatusChange(Phase.WAITING, Reason.BLOCKED, "m", blocked_by=(one,) * 30), NOW)
     assert (len(many.blocked_by), many.blocked_by_count) == (MAX_BLOCKERS, 30)
     statements = "; ".join(f"DELETE FROM delta.`/t{number}`" for number in range(MAX_FOOTPRINTS + 6))
     understood = UnderstoodFields.of(job(sql=statements))
@@ -210,15 +215,15 @@ def test_there_is_room_for_so_many_blockers_and_footprints_alone() -> None:
 
 def test_a_job_on_which_nothing_goes_on_says_so_and_keeps_the_rest() -> None:
     before = status_after(
-        job(), StatusChange(Phase.RUNNING, "DriverRunning", "it runs", attempt=attempt(1)), NOW
+        job(), StatusChange(Phase.RUNNING, Reason.DRIVER_RUNNING, "it runs", attempt=attempt(1)), NOW
     )
-    patch = stalled(job(before), "OperatorFailed", "x" * 5000, LATER)
+    patch = stalled(job(before), Reason.OPERATOR_FAILED, "x" * 5000, LATER)
     assert set(patch) == {"reason", "message", "conditions"}
     assert len(patch["message"]) == 2048
     states = {one["type"]: one["status"] for one in patch["conditions"]}
     assert states == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
     told = job(DeltaWriteJobStatus.model_validate(as_body(before) | patch))
-    assert stalled(told, "OperatorFailed", "x" * 5000, LATER + timedelta(hours=1)) == {}
+    assert stalled(told, Reason.OPERATOR_FAILED, "x" * 5000, LATER + timedelta(hours=1)) == {}
 
 
 @pytest.mark.parametrize("status", [[], "text", 7, False])
@@ -226,21 +231,21 @@ def test_what_stands_in_the_place_of_a_status_is_not_written_over(status: Any) -
     """It may be put right; and a job without a status would be one that has done nothing yet."""
     view = job()
     view.body["status"] = status
-    assert stalled(view, "StatusUnreadable", "it is no object", NOW) == {}
+    assert stalled(view, Reason.STATUS_UNREADABLE, "it is no object", NOW) == {}
 
 
 def test_fields_that_another_version_keeps_there_stay() -> None:
     view = job(
-        status_after(job(), StatusChange(Phase.WAITING, "Blocked", "waits", blocked_by=blocked()), NOW)
+        status_after(job(), StatusChange(Phase.WAITING, Reason.BLOCKED, "waits", blocked_by=blocked()), NOW)
     )
     view.body["status"]["estimatedStart"] = "2026-11-19T10:00:00Z"
-    patch = patch_to(view, status_after(view, StatusChange(Phase.PENDING, "Pending", "next"), LATER))
+    patch = patch_to(view, status_after(view, StatusChange(Phase.PENDING, Reason.BLOCKED, "next"), LATER))
     assert "estimatedStart" not in patch
     assert patch["blockedBy"] is None
 
 
 def test_an_edit_of_what_no_longer_matters_is_observed() -> None:
-    over = status_after(job(), StatusChange(Phase.SUCCEEDED, "Committed", "done"), NOW)
+    over = status_after(job(), StatusChange(Phase.SUCCEEDED, Reason.COMMITTED, "done"), NOW)
     seen = generation_observed(job(over.model_copy(update={"observed_generation": 1})))
     assert seen.observed_generation == 3
     assert {one.observed_generation for one in seen.conditions} == {3}
@@ -249,7 +254,7 @@ def test_an_edit_of_what_no_longer_matters_is_observed() -> None:
 def test_who_is_in_the_way_is_written_again_only_where_the_names_are_others() -> None:
     """A new leader tells each waiter anew, of whom it keeps a fingerprint of the names alone."""
     change = StatusChange(
-        Phase.WAITING, "Blocked", "by two", UnderstoodFields.of(job()), blocked_by=blocked()
+        Phase.WAITING, Reason.BLOCKED, "by two", UnderstoodFields.of(job()), blocked_by=blocked()
     )
     body = job().body | {"status": as_body(status_after(job(), change, NOW))}
     kept = replace(job(), body=keeping.of_job(body))
@@ -257,5 +262,5 @@ def test_who_is_in_the_way_is_written_again_only_where_the_names_are_others() ->
     assert patch_to(kept, status_after(kept, change, NOW)) == {}
     fewer = replace(change, blocked_by=blocked()[:1])
     assert set(patch_to(kept, status_after(kept, fewer, NOW))) == {"blockedBy", "blockedByCount"}
-    gone = StatusChange(Phase.PENDING, "Queued", "nobody", UnderstoodFields.of(job()))
+    gone = StatusChange(Phase.PENDING, Reason.BLOCKED, "nobody", UnderstoodFields.of(job()))
     assert patch_to(kept, status_after(kept, gone, NOW))["blockedBy"] is None

@@ -24,7 +24,7 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     cluster.reaches("patient", "Running")
     cluster.apply("waits", rewrite("/lake/patient"))
     cluster.reaches("waits", "Waiting")
-    eventually(lambda: cluster.events_of("waits") == ["Blocked"], "an Event tells that it waits")
+    eventually(lambda: cluster.events_of("waits") == ["Queued"], "an Event tells that it waits")
     waits = cluster.job("waits")
     own_stack.apiserver.kill()
     try:
@@ -40,7 +40,7 @@ def test_an_api_server_that_is_away_for_a_while_makes_nothing_suspect(
     cluster.reaches("behind", "Waiting")
     assert cluster.status("patient")["phase"] == "Running"
     assert cluster.job("waits") == waits, "nobody wrote to it"
-    assert cluster.events_of("waits") == ["Blocked"]
+    assert cluster.events_of("waits") == ["Queued"]
     cluster.delete("waits")
     driver.succeeds("file:/lake/patient")
     cluster.reaches("patient", "Succeeded")

@@ -1,0 +1,296 @@
+"""The words that tell why: each reason of a job's status and its conditions, and each reason of an Event about a job. Both lists
+are closed, and docs/api.md has them from here."""
+
+from enum import StrEnum
+from typing import Self
+
+
+class _Word(StrEnum):
+    """A word with its meaning."""
+
+    _value_: str
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str) -> Self:
+        one = str.__new__(cls, word)
+        one._value_ = word
+        one.meaning = meaning
+        return one
+
+
+class Reason(_Word):
+    READING_TABLES = (
+        "ReadingTables",
+        "Pending: the logs of its tables are being read, which takes longer than a second.",
+    )
+    LEASES_UNAVAILABLE = (
+        "LeasesUnavailable",
+        "Pending: nothing is granted until it is certain who holds what; the message says what is wrong with Redis.",
+    )
+    HOLDER_UNREADABLE = (
+        "HolderUnreadable",
+        "Pending: somebody may write, and nobody can tell which tables; a person has to put that object right.",
+    )
+    LEASE_UNEXPLAINED = (
+        "LeaseUnexplained",
+        "Pending, Starting: it has a lease that no object explains; the message has the command that frees it.",
+    )
+    EARLIER_ATTEMPT = "EarlierAttempt", "Pending: what is left of its earlier attempt is being ended first."
+    GRANT_GIVEN_BACK = (
+        "GrantGivenBack",
+        "Pending: it was granted its tables, but that could not be written down; it queues again.",
+    )
+    ATTEMPT_TAKEN_BACK = (
+        "AttemptTakenBack",
+        "Pending: its attempt was taken back before anything ran; it queues again.",
+    )
+    SPARK_OPERATOR_MISSING = (
+        "SparkOperatorMissing",
+        "Pending: the cluster serves no SparkApplications; it goes on once it does.",
+    )
+    DEFINITIONS_OUTDATED = (
+        "DefinitionsOutdated",
+        "Pending: the cluster has older definitions of Sluice's resources; it goes on once they are updated.",
+    )
+    BLOCKED = (
+        "Blocked",
+        "Waiting: others are in its way, see status.blockedBy. Skipped, Failed: they were, and admission.whenBlocked says so.",
+    )
+    SUSPENDED = "Suspended", "Suspended: held by spec.admission.suspend."
+    APPLICATION_REFUSED = (
+        "ApplicationRefused",
+        "Starting, BackingOff: the API server refuses its SparkApplication, for a quota or a webhook; the message quotes it.",
+    )
+    ADMITTED = "Admitted", "Starting: it holds its leases, and its SparkApplication is being created."
+    ATTEMPT_RESTORED = (
+        "AttemptRestored",
+        "Starting: its attempt was missing from the status, and was found by its SparkApplication.",
+    )
+    DRIVER_STARTING = (
+        "DriverStarting",
+        "Starting: its SparkApplication is there, and its driver doesn't run yet.",
+    )
+    NAME_TAKEN = (
+        "NameTaken",
+        "Starting: somebody else's SparkApplication has the name; it goes on once that is deleted.",
+    )
+    SPEC_CHANGED = (
+        "SpecChanged",
+        "Starting: its spec isn't the one that it was admitted with, so nothing is created; put it back, or delete the job.",
+    )
+    DRIVER_RUNNING = "DriverRunning", "Running: its driver runs."
+    APPLICATION_NOT_OVER = (
+        "ApplicationNotOver",
+        "Ending: its driver has ended, and the Spark operator hasn't said yet that no other one starts.",
+    )
+    DRIVER_LOST = (
+        "DriverLost",
+        "Ending: nothing proves that its driver has ended, so it keeps its leases. Failed: its driver was ended from outside, or "
+        "declared dead.",
+    )
+    COMMITTED = "Committed", "Succeeded: its run committed, or had nothing to commit."
+    ALREADY_COMMITTED = "AlreadyCommitted", "Succeeded: earlier attempts of the run had done everything."
+    TIMED_OUT = (
+        "TimedOut",
+        "Failed: it waited for others as long as admission.timeout, or a policy's admission.defaultTimeout, lets it.",
+    )
+    NOT_UNDERSTOOD = (
+        "NotUnderstood",
+        "Failed: its manifest could not be understood, or doesn't fit its tables; the message names the place.",
+    )
+    NAMESPACE_NOT_ALLOWED = (
+        "NamespaceNotAllowed",
+        "Failed: a policy of its tables doesn't list its namespace in allowedNamespaces.",
+    )
+    FOOTPRINT_UNKNOWN = (
+        "FootprintUnknown",
+        "Failed: its spec doesn't tell what it does to a table whose policy says admission.unknownFootprint: Reject.",
+    )
+    DRIVER_NOT_STARTED = "DriverNotStarted", "Failed: no driver was started, and that is proved."
+    DRIVER_KILLED = (
+        "DriverKilled",
+        "Failed: its driver was killed (out of memory, a person), and Kubernetes names no reason of its own.",
+    )
+    APPLICATION_DELETED = "ApplicationDeleted", "Failed: somebody deleted its SparkApplication while it ran."
+    RESULT_MISSING = (
+        "ResultMissing",
+        "Failed: its driver left no result; the message says what the tables' logs tell.",
+    )
+    RUN_FAILED = (
+        "RunFailed",
+        "Failed: its run failed with an exception that has no reason of its own; the message and status.attempts[].exception "
+        "name it.",
+    )
+    CONCURRENT_APPEND = (
+        "ConcurrentAppendException",
+        "Failed: another commit added files where it had read.",
+    )
+    CONCURRENT_DELETE_READ = (
+        "ConcurrentDeleteReadException",
+        "Failed: another commit removed a file that it had read.",
+    )
+    CONCURRENT_DELETE_DELETE = (
+        "ConcurrentDeleteDeleteException",
+        "Failed: another commit removed a file that it removes as well.",
+    )
+    CONCURRENT_TRANSACTION = (
+        "ConcurrentTransactionException",
+        "Failed: another commit with its transaction id came first.",
+    )
+    CONCURRENT_WRITE = "ConcurrentWriteException", "Failed: any other commit came first."
+    METADATA_CHANGED = (
+        "MetadataChangedException",
+        "Failed: another commit changed the table's schema or properties.",
+    )
+    PROTOCOL_CHANGED = (
+        "ProtocolChangedException",
+        "Failed: another commit changed the table's protocol, or made the table.",
+    )
+    RUN_KEY_REUSED = (
+        "RunKeyReused",
+        "Failed: another job of the same run key did other work on one of its tables.",
+    )
+    PROMISE_BROKEN = (
+        "PromiseBrokenException",
+        "Failed: it would have added rows where spec.writes promises none; nothing of that was committed.",
+    )
+    PROMISE_UNCHECKED = (
+        "UncheckedPromiseError",
+        "Failed: it could not be looked up before a commit whether spec.writes holds; nothing of that was committed.",
+    )
+    ACCESS_DENIED = (
+        "AccessDeniedException",
+        "Failed: the store refused the driver, or it had no credentials.",
+    )
+    STORAGE_UNREACHABLE = (
+        "UnreachableStorageError",
+        "Failed: a path could not be looked up: no such bucket, endpoint or region.",
+    )
+    STORE_UNSAFE = (
+        "UnsafeStoreException",
+        "Failed: the store can't keep commits of several drivers apart; nothing was committed.",
+    )
+    OUTCOME_UNKNOWN = (
+        "UnknownOutcomeException",
+        "Failed: the store didn't say whether the commit was made: look into the table's log before you create the job again.",
+    )
+    ANALYSIS = (
+        "AnalysisException",
+        "Failed: Spark found a name, a type or the like in a statement that isn't there or doesn't fit.",
+    )
+    NOT_AS_JUDGED = (
+        "NotAsJudgedError",
+        "Failed: its driver is not what its runtime profile says, so that it would do other than it was judged by; nothing ran.",
+    )
+    NOT_A_DELTA_TABLE = "NotADeltaTableError", "Failed: it names a folder or a table of another kind."
+    MISSING_TABLE = (
+        "MissingTableError",
+        "Failed: a write that replaces part of a table needs the table to exist.",
+    )
+    MISSING_SECRET = (
+        "MissingSecretError",
+        "Failed: an option's value should come from a Secret, and isn't there.",
+    )
+    STATEMENT_REFUSED = (
+        "RefusedStatementError",
+        "Failed: a statement was not run, because it can't be told beforehand what it would do.",
+    )
+    TARGET_UNKNOWN = (
+        "UnknownTargetError",
+        "Failed: a statement would write a table that the job was not judged by.",
+    )
+    RUNS_FORGOTTEN = (
+        "RunsForgottenError",
+        "Failed: a table doesn't remember its runs for good, so that a run key can't be kept.",
+    )
+    PLAN_NOT_UNDERSTOOD = (
+        "PlanError",
+        "Failed: the runner in its image doesn't understand this operator: their versions don't fit.",
+    )
+    OPERATOR_FAILED = (
+        "OperatorFailed",
+        "Stalled in any phase: the operator failed on this job, and tries again; please report it.",
+    )
+    API_SERVER_REFUSES = (
+        "ApiServerRefuses",
+        "Stalled in any phase: the API server refuses a request for this job; it is tried again.",
+    )
+    STATUS_UNREADABLE = (
+        "StatusUnreadable",
+        "Stalled in any phase: somebody wrote something into its status that can't be read; its tables are held.",
+    )
+    HELD = "Held", "Of the condition FootprintHeld: its commits touched only what it was judged to touch."
+    FOOTPRINT_STRAYED = (
+        "FootprintStrayed",
+        "Of the condition FootprintHeld: its commits touched more than it was judged to touch.",
+    )
+
+
+CONFLICTS = frozenset(
+    {
+        Reason.CONCURRENT_APPEND,
+        Reason.CONCURRENT_DELETE_READ,
+        Reason.CONCURRENT_DELETE_DELETE,
+        Reason.CONCURRENT_TRANSACTION,
+        Reason.CONCURRENT_WRITE,
+        Reason.METADATA_CHANGED,
+        Reason.PROTOCOL_CHANGED,
+    }
+)
+"""Delta refused the commit for another one."""
+
+_OF_EXCEPTIONS = {
+    reason.value: reason
+    for reason in (
+        *CONFLICTS,
+        Reason.RUN_KEY_REUSED,
+        Reason.PROMISE_BROKEN,
+        Reason.PROMISE_UNCHECKED,
+        Reason.ACCESS_DENIED,
+        Reason.STORAGE_UNREACHABLE,
+        Reason.STORE_UNSAFE,
+        Reason.OUTCOME_UNKNOWN,
+        Reason.ANALYSIS,
+        Reason.NOT_AS_JUDGED,
+        Reason.NOT_A_DELTA_TABLE,
+        Reason.MISSING_TABLE,
+        Reason.MISSING_SECRET,
+        Reason.STATEMENT_REFUSED,
+        Reason.TARGET_UNKNOWN,
+        Reason.RUNS_FORGOTTEN,
+        Reason.PLAN_NOT_UNDERSTOOD,
+    )
+}
+
+
+def reason_of(exception: str) -> Reason:
+    """Returns the reason of a run that failed with the exception of this class."""
+    return _OF_EXCEPTIONS.get(exception, Reason.RUN_FAILED)
+
+
+class EventReason(_Word):
+    QUEUED = "Queued", "It waits for others; the message says for whom and why."
+    ADMITTED = "Admitted", "It holds its leases; the message names the tables."
+    STARTED = "Started", "Its driver was first seen running."
+    SUCCEEDED = "Succeeded", "It ended well; the message says what it committed."
+    SKIPPED = "Skipped", "Others were in its way, and admission.whenBlocked is Skip."
+    TIMED_OUT = "TimedOut", "It waited as long as it may."
+    CONFLICT = (
+        "Conflict",
+        "Delta refused its commit for another one: with which exception, who won, by which rule, and what to change.",
+    )
+    FAILED = (
+        "Failed",
+        "It was refused, or failed for anything but a conflict; the message begins with the reason in its status.",
+    )
+    APPLICATION_REFUSED = "ApplicationRefused", "The API server refuses its SparkApplication."
+    DRIVER_LOST = (
+        "DriverLost",
+        "Nothing proves that its driver has ended; the message has the command that says so.",
+    )
+    SECOND_APPLICATION = "SecondApplication", "A second SparkApplication or pod bears its labels."
+    FOOTPRINT_STRAYED = "FootprintStrayed", "Its commits touched more than it was judged to touch."
+    LEASE_REVOKED = "LeaseRevoked", "A lease of it was revoked by hand."
+    OPERATOR_FAILED = "OperatorFailed", "The operator failed on what is left of it."
+    API_SERVER_REFUSES = "ApiServerRefuses", "The API server refuses a request for what is left of it."
+    STATUS_UNREADABLE = "StatusUnreadable", "Its status can't be read, and has no place to say so."

@@ -1,0 +1,43 @@
+"""Which Event tells of a change. In an ordinary life there are four: Queued, Admitted, Started, Succeeded."""
+
+from dataclasses import dataclass
+
+from sluice.api.job_status import Attempt, Phase
+from sluice.api.reasons import CONFLICTS, EventReason, Reason
+
+
+@dataclass(frozen=True)
+class Told:
+    reason: EventReason
+    message: str
+    is_warning: bool = False
+
+
+def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None = None) -> Told:
+    """Returns the Event of a job that has come to its end; `attempt`: its last one, if it had any."""
+    if phase is Phase.SUCCEEDED:
+        return Told(EventReason.SUCCEEDED, message)
+    if phase is Phase.SKIPPED:
+        return Told(EventReason.SKIPPED, message)
+    if reason is Reason.TIMED_OUT:
+        return Told(EventReason.TIMED_OUT, message, is_warning=True)
+    if reason in CONFLICTS:
+        return Told(EventReason.CONFLICT, f"{message}{_rule_and_advice(attempt)}", is_warning=True)
+    return Told(EventReason.FAILED, f"{reason}: {message}", is_warning=True)
+
+
+def started(before: Attempt, after: Attempt | None) -> Told | None:
+    """Returns the Event of a driver that is seen running for the first time."""
+    if after is None or after.started_at is None or before.started_at is not None:
+        return None
+    where = f" on node {after.driver.node}" if after.driver is not None and after.driver.node else ""
+    pod = f"pod {after.driver.pod}" if after.driver is not None else f"SparkApplication {after.application}"
+    return Told(EventReason.STARTED, f"the driver runs: {pod}{where}")
+
+
+def _rule_and_advice(attempt: Attempt | None) -> str:
+    exception = attempt.exception if attempt is not None else None
+    if exception is None:
+        return ""
+    rule = f"; by the rule {exception.rule} of docs/conflict-rules.md" if exception.rule else ""
+    return f"{rule}; what to change: {exception.advice}" if exception.advice else rule
