@@ -207,6 +207,10 @@ class Reason(_Word):
         "PlanError",
         "Failed: the runner in its image doesn't understand this operator: their versions don't fit.",
     )
+    TERMINATED = (
+        "Terminated",
+        "Failed: its driver was told to end, and nothing else tells by whom; the message says what it had committed.",
+    )
     OPERATOR_FAILED = (
         "OperatorFailed",
         "Stalled in any phase: the operator failed on this job, and tries again; please report it.",
@@ -259,6 +263,7 @@ _OF_EXCEPTIONS = {
         Reason.TARGET_UNKNOWN,
         Reason.RUNS_FORGOTTEN,
         Reason.PLAN_NOT_UNDERSTOOD,
+        Reason.TERMINATED,
     )
 }
 
@@ -281,7 +286,7 @@ class EventReason(_Word):
     )
     FAILED = (
         "Failed",
-        "It was refused, or failed for anything but a conflict; the message begins with the reason in its status.",
+        "It was refused, or failed for anything but a conflict; the message has the reason in its status.",
     )
     APPLICATION_REFUSED = "ApplicationRefused", "The API server refuses its SparkApplication."
     DRIVER_LOST = (

@@ -428,12 +428,12 @@ class Admitting:
         self.leases.settled(job.uid)
         self.metrics.decided(DecisionOutcome.GRANTED)
         logger.info("%s: attempt %d granted", job.key, lease.attempt)
-        current = self.world.jobs.get(job.uid)
-        if current is not None and current.open_attempt is not None:
-            await self.attempts.drive(current, current.open_attempt)
         await self.events.tell(
             job, EventReason.ADMITTED, f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
         )
+        current = self.world.jobs.get(job.uid)
+        if current is not None and current.open_attempt is not None:
+            await self.attempts.drive(current, current.open_attempt)
 
     def _may_wait(self, job: JobView) -> bool:
         return job.spec.admission.when_blocked is WhenBlocked.WAIT and self._patience(job) is None

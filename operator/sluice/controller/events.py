@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
@@ -51,6 +52,7 @@ class EventWriter:
         self._pace = Pace(A_SECOND, AT_ONCE)
         self._count = dropped
         self._dropped = 0
+        self._written = count(1)
 
     async def tell(self, job: JobView, reason: EventReason, message: str, *, warning: bool = False) -> None:
         """Queues the event and returns at once."""
@@ -128,7 +130,7 @@ class EventWriter:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{about['name'][:200]}.{uuid4().hex[:16]}",
+                "name": f"{about['name'][:200]}.{_moment(when)}{next(self._written):06x}{uuid4().hex[:6]}",
                 "namespace": about["namespace"],
             },
             "involvedObject": about,
@@ -145,6 +147,11 @@ class EventWriter:
             "count": 1,
         }
         await self._kube.create(EVENTS, about["namespace"], event)
+
+
+def _moment(when: datetime) -> str:
+    """A name begins with it: kubectl shows what happens within one second in the order of names."""
+    return f"{int(when.timestamp() * 1_000_000):014x}"
 
 
 def _called(told: _Told) -> str:

@@ -191,8 +191,20 @@ def _failure(result: RunResult) -> str | None:
     statement = f"statement {result.exception.statement}: " if result.exception.statement else ""
     winner = _winner(result.exception)
     if winner is None:
-        return f"{statement}{result.exception.class_}: {result.exception.message}"[:_FAILURE]
+        return f"{statement}{result.exception.class_}: {_in_short(result.exception.message)}"[:_FAILURE]
     return f"{statement}{result.exception.class_}{_place(result.exception.partition)}: {winner} was committed first"
+
+
+def _in_short(message: str) -> str:
+    """What goes wrong, on one line: Spark puts plans and the statement's text below it, and kubectl shows no more in a table. The
+    attempt's exception has all of it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    told: list[str] = []
+    for line in lines:
+        told.append(line)
+        if not line.endswith(":"):
+            break
+    return " ".join(told).rstrip(" ;")
 
 
 def _place(partition: str | None) -> str:

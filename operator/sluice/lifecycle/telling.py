@@ -23,7 +23,8 @@ def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None =
         return Told(EventReason.TIMED_OUT, message, is_warning=True)
     if reason in CONFLICTS:
         return Told(EventReason.CONFLICT, f"{message}{_rule_and_advice(attempt)}", is_warning=True)
-    return Told(EventReason.FAILED, f"{reason}: {message}", is_warning=True)
+    said = message if reason in message else f"{reason}: {message}"
+    return Told(EventReason.FAILED, said, is_warning=True)
 
 
 def started(before: Attempt, after: Attempt | None) -> Told | None:

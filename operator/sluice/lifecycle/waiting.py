@@ -20,7 +20,8 @@ def outcome_of_waiting(
         return (
             Phase.FAILED,
             Reason.TIMED_OUT,
-            f"not run, because after {patience} it still waited for {whom}",
+            f"not run, because after {patience} it still waited for {whom}; create it again, with a longer admission.timeout "
+            "if it is to wait longer",
         )
     return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once nothing conflicts with it"
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from integration.conftest import Kubectl
 from integration.operator.played import Played, append, committed, lost_a_race, rewrite
 from integration.waiting import eventually
 
@@ -14,7 +15,6 @@ def _told(cluster: Played, name: str, *, until: str) -> list[dict[str, Any]]:
 
     def found() -> list[dict[str, Any]] | None:
         events = [one for one in cluster.objects.every("event") if one["involvedObject"]["name"] == name]
-        events.sort(key=lambda one: one["eventTime"])
         return events if until in [one["reason"] for one in events] else None
 
     return eventually(
@@ -91,17 +91,30 @@ def test_who_ends_without_a_run_says_so_once(
     driver.succeeds(f"file:{table}")
 
 
-def test_any_other_failure_tells_its_reason_even_one_that_nobody_foresaw(shared: Played) -> None:
+def test_any_other_failure_tells_its_reason_even_one_that_nobody_foresaw(
+    shared: Played, kubectl: Kubectl
+) -> None:
     shared.apply("strange", rewrite("/lake/strange"))
     result = json.loads(committed("/lake/strange"))
     result |= {
         "outcome": "Failed",
         "statements": [],
-        "exception": {"class": "NullPointerException", "message": "no\nreason\ngiven", "statement": 1},
+        "exception": {
+            "class": "NullPointerException",
+            "message": "no reason given;\n+- Range (0, 10)\n   at java.lang.x",
+            "statement": 1,
+        },
     }
     shared.start("strange").ends(1, json.dumps(result))
     status = shared.reaches("strange", "Failed")
     assert status["reason"] == "RunFailed"
     assert status["attempts"][0]["exception"]["class"] == "NullPointerException"
     event = _told(shared, "strange", until="Failed")[-1]
-    assert event["message"].startswith("RunFailed: statement 1: NullPointerException: ")
+    assert event["message"] == "RunFailed: statement 1: NullPointerException: no reason given"
+    shown = kubectl("get", "dwj", "-n", shared.namespace, "strange", "-o", "wide").stdout
+    assert shown.splitlines()[0].split() == [
+        *("NAME", "PHASE", "TABLE", "BLOCKED-BY", "ATTEMPT", "AGE"),
+        *("REASON", "SINCE", "PRIORITY", "MESSAGE"),
+    ]
+    assert len(shown.splitlines()) == 2
+    assert shown.endswith("statement 1: NullPointerException: no reason given\n")

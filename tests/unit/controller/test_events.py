@@ -23,6 +23,7 @@ class Api:
         self.error = error
         self.answers = asyncio.Event()
         self.messages: list[str] = []
+        self.names: list[str] = []
         self.taken = asyncio.Event()
 
     async def create(self, _resource: Any, _namespace: str, body: dict[str, Any]) -> None:
@@ -30,6 +31,7 @@ class Api:
         if self.error is not None:
             raise self.error
         self.messages.append(body["message"])
+        self.names.append(body["metadata"]["name"])
         self.taken.set()
 
     async def has_taken(self, events: int) -> None:
@@ -81,6 +83,7 @@ async def test_events_are_written_in_the_order_in_which_they_were_told(job: JobV
         await api.has_taken(20)
     await stopped(task)
     assert api.messages == [str(number) for number in range(20)]
+    assert api.names == sorted(set(api.names)), "their names keep it, where the seconds are the same"
 
 
 async def test_more_than_can_wait_are_dropped_counted_and_logged_once(

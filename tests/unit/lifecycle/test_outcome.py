@@ -402,3 +402,24 @@ def test_a_winner_that_may_not_be_named_is_told_of_without_its_name() -> None:
     ended = closed(ATTEMPT, seen, None, BEGUN, as_told=partial(Neighbours().exception, by="etl"))
     assert ended.message == f"{LOST}: version 12 (MERGE) of a job in another namespace was committed first"
     assert "sales" not in ended.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("no such column; line 1 pos 7;\n'Project ['nope]\n+- Range (0, 10)", "no such column; line 1 pos 7"),
+        ("\n[PARSE_SYNTAX_ERROR] near 'x'.\n\n== SQL ==\nx y", "[PARSE_SYNTAX_ERROR] near 'x'."),
+        (
+            "Job aborted due to stage failure:\nTask 0 was lost\n\tat x.y",
+            "Job aborted due to stage failure: Task 0 was lost",
+        ),
+        ("all of it", "all of it"),
+        ("", ""),
+    ],
+)
+def test_a_failure_is_told_on_one_line_and_the_exception_keeps_all_of_it(words: str, told: str) -> None:
+    exception = {"class": "AnalysisException", "message": words, "statement": 1}
+    ended = closed(ATTEMPT, _ended(1, outcome="Failed", statements=[], exception=exception), None, BEGUN)
+    assert ended.message == f"statement 1: AnalysisException: {told}"
+    assert ended.exception is not None
+    assert ended.exception.message == words

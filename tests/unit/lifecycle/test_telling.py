@@ -24,12 +24,18 @@ ATTEMPT = Attempt(number=1, token=1, hash="h", application="a-1", granted_at=NOW
         (Phase.FAILED, Reason.NOT_UNDERSTOOD, EventReason.FAILED, "NotUnderstood: why", True),
         (Phase.FAILED, Reason.DRIVER_LOST, EventReason.FAILED, "DriverLost: why", True),
         (Phase.FAILED, Reason.CONCURRENT_APPEND, EventReason.CONFLICT, "why", True),
+        (Phase.FAILED, Reason.ANALYSIS, EventReason.FAILED, "AnalysisException: why", True),
     ],
 )
 def test_each_end_has_its_event(
     phase: Phase, reason: Reason, event: EventReason, message: str, is_warning: bool
 ) -> None:
     assert ending(phase, reason, "why") == Told(event, message, is_warning)
+
+
+def test_a_failure_that_names_its_reason_is_not_told_it_twice() -> None:
+    message = "statement 1: AnalysisException: no such column"
+    assert ending(Phase.FAILED, Reason.ANALYSIS, message).message == message
 
 
 @pytest.mark.parametrize(
