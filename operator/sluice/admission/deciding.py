@@ -1,16 +1,26 @@
-"""Decides who goes, by priority and then by age. A job passes those ahead of it only if it conflicts with none of them, so
-that nobody waits for ever behind latecomers. This states what the queue does as simply as it can be stated."""
+"""Decides who goes. This states what the queue does as simply as it can be stated.
 
-from collections.abc import Iterable
+A waiter has a rank. Those that have aged come first, by age alone; the others follow by priority, and then by age. A waiter goes
+if nobody who holds leases is in its way, nor anybody who goes before it at the same moment, nor anybody who has aged and ranks
+before it: one that has aged is a barrier to all that conflict with it, and to nobody else. Whoever has not aged yet may be
+overtaken even by those that conflict with it, because the tables would lie idle otherwise.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from sluice.api.job_status import MAX_BLOCKERS
 from sluice.conflicts import Conflict, conflict_between, conflict_where_met
+from sluice.conflicts.oracle import too_many_writers
 from sluice.conflicts.places import Places
 from sluice.footprint.model import JobFootprint
+from sluice.tables import TableKey
 
 MOST_NAMED = MAX_BLOCKERS
+
+Rank = tuple[int, int, datetime, str]
+"""Whether it has aged (0) or not (1), its priority unless it has, when it was queued, its uid: the lowest goes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +33,22 @@ class Holder:
     places: Places | None = field(default=None, kw_only=True)
     """Set for a holder whose footprint does not tell what it does: it blocks whoever may meet it at these places, and nobody
     else."""
+    accepts: frozenset[TableKey] = field(default=frozenset(), kw_only=True)
+    """Tables on which it runs beside jobs that accept them, too, and may abort it or be aborted by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiter(Holder):
     priority: int
     queued_at: datetime
+    aged_at: datetime
+    """When it has waited for so long that nothing that conflicts with it overtakes it any more."""
 
-    @property
-    def rank(self) -> tuple[int, datetime, str]:
-        return (-self.priority, self.queued_at, self.uid)
+    def rank(self, *, aged: bool) -> Rank:
+        return (0, 0, self.queued_at, self.uid) if aged else (1, -self.priority, self.queued_at, self.uid)
+
+    def has_aged(self, now: datetime) -> bool:
+        return now >= self.aged_at
 
 
 @dataclass(frozen=True)
@@ -63,30 +79,58 @@ class Decision:
         return not self.blocked_by and self.failure is None
 
 
-def decide(waiters: Iterable[Waiter], holders: Iterable[Holder]) -> list[Decision]:
-    """Returns one decision per waiter, in the order of the queue; jobs that are granted hold from then on."""
+def decide(
+    waiters: Iterable[Waiter], holders: Iterable[Holder], now: datetime, limits: Mapping[TableKey, int]
+) -> list[Decision]:
+    """Returns one decision per waiter, in the order of the queue; jobs that are granted hold from then on. `limits`: how many may
+    write a table at a time; tables that aren't named have no limit."""
     holding = list(holders)
-    ahead: list[Waiter] = []
+    barriers: list[Waiter] = []
     decisions: list[Decision] = []
-    for waiter in sorted(waiters, key=lambda w: w.rank):
+    for waiter in sorted(waiters, key=lambda w: w.rank(aged=w.has_aged(now))):
         try:
-            blocked_by = (*_in_the_way(waiter, holding, holds=True), *_in_the_way(waiter, ahead, holds=False))
+            blocked_by = (
+                *_in_the_way(waiter, holding, holds=True),
+                *_in_the_way(waiter, barriers, holds=False),
+            ) or _beyond_a_limit(waiter, holding, barriers, limits)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
             decisions.append(Decision(waiter, failure=failure))
             continue
         decisions.append(Decision(waiter, blocked_by[:MOST_NAMED], count=len(blocked_by)))
-        if blocked_by:
-            ahead.append(waiter)
-        else:
+        if not blocked_by:
             holding.append(waiter)
+        elif waiter.has_aged(now):
+            barriers.append(waiter)
     return decisions
 
 
-def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterable[Blocking]:
+def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterator[Blocking]:
     for other in others:
         if other.places is None:
-            conflict = conflict_between(waiter.footprint, other.footprint)
+            accepted = waiter.accepts & other.accepts
+            conflict = conflict_between(waiter.footprint, other.footprint, accepted)
         else:
             conflict = conflict_where_met(waiter.footprint, other.places)
         if conflict is not None:
             yield Blocking(other, conflict, holds)
+
+
+def _beyond_a_limit(
+    waiter: Waiter, holding: Iterable[Holder], barriers: Iterable[Holder], limits: Mapping[TableKey, int]
+) -> tuple[Blocking, ...]:
+    """Returns all that take up the places of the first of its tables that has none left."""
+    for table in waiter.footprint.keys:
+        if table in limits:
+            held = {one.uid: one for one in reversed(_writers(table, holding)) if one.uid != waiter.uid}
+            reserved = [one for one in _writers(table, barriers) if one.uid not in held]
+            if len(held) + len(reserved) >= limits[table]:
+                conflict = too_many_writers(table, limits[table])
+                return (
+                    *(Blocking(one, conflict, holds=True) for one in reversed(held.values())),
+                    *(Blocking(one, conflict, holds=False) for one in reserved),
+                )
+    return ()
+
+
+def _writers(table: TableKey, among: Iterable[Holder]) -> list[Holder]:
+    return [one for one in among if table in one.footprint.keys]

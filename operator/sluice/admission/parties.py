@@ -1,88 +1,131 @@
-"""Groups waiters and holders by what they have in common: those of one shape are looked at together."""
+"""Groups waiters and holders by what they have in common: those of one shape are in the same jobs' way, so that of those of them
+that wait only the first has to be judged."""
 
 from bisect import bisect_left, insort
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
+from typing import Union
 
-from sluice.admission.deciding import Holder, Waiter
+from sluice.admission.deciding import Holder, Rank, Waiter
 from sluice.admission.shapes import Shape
 
-Rank = tuple[int, datetime, str]
-"""The last part is the waiter's uid."""
 HoldingOrder = tuple[int, int]
+
+FIRST_UNAGED: Rank = (1, -(2**31), datetime.min.replace(tzinfo=UTC), "")
+"""Above the ranks of all that have aged, and below those of all others."""
 
 
 class State(Enum):
-    NOT_JUDGED = "not judged"
-    MAY_GO = "may go"
     BLOCKED = "blocked"
+    """Somebody is in its way, or it has not been judged yet."""
+    MAY_GO = "may go"
     FAILED = "failed"
     """It could not be judged, and is in nobody's way."""
 
 
+Stopped = Union["Alike", "Waiting"]
+"""Those of one shape that wait, or one waiter that could not be judged."""
+
+
 @dataclass(eq=False, slots=True)
 class Party:
-    alike: "Alike"
-    _stopped: set["Waiting"] | None = field(default=None, init=False)
+    """Somebody, or something, that is in others' way."""
+
+    _stopped: set[Stopped] | None = field(default=None, init=False)
     """None if there is nobody, as for most: an empty set takes 216 bytes."""
 
     @property
-    def in_the_way_of(self) -> Collection["Waiting"]:
-        """The parties that are not judged again until this one is gone."""
+    def in_the_way_of(self) -> Collection[Stopped]:
+        """Those who are not judged again until this one is gone."""
         return self._stopped or ()
 
-    def is_in_the_way_of(self, waiting: "Waiting") -> None:
+    def is_in_the_way_of(self, stopped: Stopped) -> None:
         if self._stopped is None:
             self._stopped = set()
-        self._stopped.add(waiting)
+        self._stopped.add(stopped)
 
-    def is_out_of_the_way_of(self, waiting: "Waiting") -> None:
+    def is_out_of_the_way_of(self, stopped: Stopped) -> None:
         if self._stopped is not None:
-            self._stopped.discard(waiting)
+            self._stopped.discard(stopped)
         if not self._stopped:
             self._stopped = None
 
 
 @dataclass(eq=False, slots=True)
 class Holding(Party):
+    alike: "Alike"
     holder: Holder
     order: HoldingOrder
 
 
 @dataclass(eq=False, slots=True)
 class Waiting(Party):
+    alike: "Alike"
     waiter: Waiter
     rank: Rank
-    state: State = State.NOT_JUDGED
-    to_judge: bool = False
+    state: State = State.BLOCKED
     offered: bool = False
     """Nobody has been told yet that it may go, or that it failed."""
     behind: Party | None = None
-    """One of those in its way, or the one at which its judgement failed."""
+    """The one at which its judgement failed."""
     failure: Exception | None = None
+
+    @property
+    def has_aged(self) -> bool:
+        return self.rank < FIRST_UNAGED
+
+    @property
+    def is_heeded(self) -> bool:
+        """Whether those behind it have to heed it."""
+        return self.state is State.MAY_GO or (self.state is State.BLOCKED and self.has_aged)
 
 
 class Alike:
     """All parties of one shape, each list in its own order."""
 
-    __slots__ = ("holding", "members", "ready", "shape", "waiting")
+    __slots__ = (
+        "behind", "blocked", "due", "holding", "members", "news", "ready", "shape", "woken_by",
+    )  # fmt: skip
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.members = 0
         self.holding: list[tuple[HoldingOrder, Holding]] = []
-        self.waiting: list[Rank] = []
-        """The waiters that those behind them have to heed: all but those that failed."""
         self.ready: list[Rank] = []
+        """Those that may go."""
+        self.blocked: list[Rank] = []
+        """Those that wait for others. Whoever is in the way of the first is in the way of all of them."""
+        self.behind: Party | None = None
+        """One of those in the way of the first."""
+        self.due: Rank | None = None
+        """Set while the first is to be judged."""
+        self.news: dict[str, None] = {}
+        """Those that have come to wait and have not been told yet."""
+        self.woken_by: Party | None = None
+        """The limit that has a place for the first, if nothing else is in its way."""
+
+    @property
+    def first(self) -> Rank | None:
+        return self.blocked[0] if self.blocked else None
+
+    @property
+    def is_in_ways(self) -> bool:
+        """Whether anybody of them can be in anybody's way."""
+        return bool(self.holding or self.ready or (self.blocked and self.blocked[0] < FIRST_UNAGED))
+
+    def aged_ahead(self, rank: Rank) -> int:
+        return bisect_left(self.blocked, min(rank, FIRST_UNAGED))
+
+    def ready_ahead(self, rank: Rank) -> int:
+        return bisect_left(self.ready, rank)
 
     def nearest_ahead(self, rank: Rank) -> Rank | None:
-        position = bisect_left(self.waiting, rank)
-        return self.waiting[position - 1] if position else None
-
-    def ahead(self, rank: Rank) -> int:
-        return bisect_left(self.waiting, rank)
+        """The last of those that are in the way of a waiter with this rank."""
+        aged, ready = self.aged_ahead(rank), self.ready_ahead(rank)
+        found = [*self.blocked[aged - 1 : aged], *self.ready[ready - 1 : ready]]
+        return max(found, default=None)
 
 
 def put(ranks: list[Rank], rank: Rank) -> None:
@@ -96,47 +139,41 @@ def take_out(ranks: list[Rank], rank: Rank) -> None:
 
 
 class Meetings:
-    """Finds shapes by the places where they may meet others."""
+    """Finds those that can be in others' way, by the places where they may meet them."""
 
     def __init__(self) -> None:
-        self._alike: dict[Shape, Alike] = {}
+        self._there: set[Alike] = set()
         self._asking: dict[int, dict[Alike, None]] = {}
         self._standing: dict[int, dict[Alike, None]] = {}
 
-    def join(self, shape: Shape) -> Alike:
-        alike = self._alike.get(shape)
-        if alike is None:
-            alike = self._alike[shape] = Alike(shape)
-            for places, index in self._places(shape):
-                for place in places:
-                    index.setdefault(place, {})[alike] = None
-        alike.members += 1
-        return alike
-
-    def leave(self, alike: Alike) -> None:
-        alike.members -= 1
-        if alike.members:
+    def note(self, alike: Alike) -> None:
+        """Has them found from now on, or no longer."""
+        if alike.is_in_ways == (alike in self._there):
             return
-        del self._alike[alike.shape]
-        for places, index in self._places(alike.shape):
-            for place in places:
+        if alike.is_in_ways:
+            self._there.add(alike)
+            for place, index in self._places(alike.shape):
+                index.setdefault(place, {})[alike] = None
+        else:
+            self._there.remove(alike)
+            for place, index in self._places(alike.shape):
                 there = index[place]
                 del there[alike]
                 if not there:
                     del index[place]
 
-    def met_by(self, alike: Alike) -> dict[Alike, None]:
-        """Returns all shapes that may conflict with this one, itself among them."""
+    def met_by(self, shape: Shape) -> dict[Alike, None]:
+        """Returns all that may conflict with this shape; those of the very same shape may be among them."""
         found: dict[Alike, None] = {}
-        for places, index in (
-            (alike.shape.places.asks, self._standing),
-            (alike.shape.places.stands, self._asking),
-        ):
+        for places, index in ((shape.places.asks, self._standing), (shape.places.stands, self._asking)):
             for place in places:
                 there = index.get(place)
                 if there is not None:
                     found.update(there)
         return found
 
-    def _places(self, shape: Shape) -> tuple[tuple[frozenset[int], dict[int, dict[Alike, None]]], ...]:
-        return (shape.places.asks, self._asking), (shape.places.stands, self._standing)
+    def _places(self, shape: Shape) -> Iterator[tuple[int, dict[int, dict[Alike, None]]]]:
+        for place in shape.places.asks:
+            yield place, self._asking
+        for place in shape.places.stands:
+            yield place, self._standing

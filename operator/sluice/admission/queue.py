@@ -1,36 +1,39 @@
 """The queue, whose work grows with the change: it says what `decide` says, and judges again only those whose reason to wait is
 gone.
 
-For each blocked waiter it keeps one party that is in its way; until that one has left, nothing can let the waiter go. It looks
-up by place whom a waiter may conflict with, and asks once per shape. A waiter that may go blocks those behind it until it
-goes.
+All waiters of one shape have the same jobs in their way, so only the first of them is judged. For it one party is kept that is
+in its way; until that one has left, nothing can let any of them go. Whom they may conflict with is looked up by place, among
+those who can be in anybody's way: who holds, who may go, and who has aged.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from heapq import heappop, heappush, nsmallest
+from itertools import count, islice
+from operator import itemgetter
 
-from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Waiter
+from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter
+from sluice.admission.limits import Limit
 from sluice.admission.parties import (
     Alike,
     Holding,
     HoldingOrder,
     Meetings,
     Party,
-    Rank,
     State,
     Waiting,
     put,
     take_out,
 )
 from sluice.admission.shapes import Shape, Shapes
+from sluice.conflicts.oracle import too_many_writers
+from sluice.tables import TableKey
 
 AT_ONCE = 64
 """Waiters that are judged before others have their turn."""
 _MANY = 32
-"""If a waiter may meet more shapes than this, the queue first looks at this many waiters right ahead of it: usually one of them
-is in the way."""
+"""How many of those right ahead are looked at before all that are ahead: usually one of them is in the way."""
 MOST_COMPARED = 500
 """Shapes that an explanation looks at."""
 MOST_WORKED_OUT = 64
@@ -38,23 +41,30 @@ MOST_WORKED_OUT = 64
 
 
 class Queue:
-    """Judges which waiters may go. After changes, call `judge` until nobody is left to be judged; then `take` gives those who may
-    go, one by one, and `take_blocked` those who may not. Each is given once, until something changes for it."""
+    """Judges which waiters may go. After changes, and whenever somebody has aged, call `judge` until nobody is left to be judged;
+    then `take` gives those who may go, one by one, and `take_blocked` those who may not. Each is given once, until something
+    changes for it."""
 
     def __init__(self) -> None:
         self._shapes = Shapes()
-        self._meetings = Meetings()
+        self._alike: dict[Shape, Alike] = {}
+        self._in_ways = Meetings()
         self._waiting: dict[str, Waiting] = {}
         self._holding: dict[str, list[Holding]] = {}
-        self._in_order: list[Rank] = []
-        self._to_judge: list[Rank] = []
+        self._limits: dict[TableKey, Limit] = {}
+        self._heeded: list[Rank] = []
+        """The waiters that those behind them heed."""
+        self._ageing: list[tuple[datetime, Rank]] = []
+        self._to_judge: list[tuple[Rank, int, Alike]] = []
+        self._numbers = count()
+        self._doubtful: dict[str, None] = {}
+        """Waiters that may go and whose own jobs hold something since."""
         self._offered: list[Rank] = []
         self._blocked: dict[str, None] = {}
         """The waiters that became blocked since somebody last asked."""
-        self._ready = 0
         self._holds = 0
         self.judged = 0
-        """Waiters judged since the beginning."""
+        """How often the first of a shape was judged since the beginning."""
 
     @property
     def compared(self) -> int:
@@ -77,6 +87,17 @@ class Queue:
         """The jobs that wait."""
         return list(self._waiting)
 
+    @property
+    def next_ageing(self) -> datetime | None:
+        """When the next waiter will have aged."""
+        while self._ageing:
+            at, rank = self._ageing[0]
+            entry = self._still(rank)
+            if entry is not None and entry.waiter.aged_at == at:
+                return at
+            heappop(self._ageing)
+        return None
+
     def waiter(self, uid: str) -> Waiter | None:
         entry = self._waiting.get(uid)
         return None if entry is None else entry.waiter
@@ -84,6 +105,15 @@ class Queue:
     def is_held_by(self, uid: str) -> bool:
         """Whether anything is held for this job."""
         return uid in self._holding
+
+    def limit(self, most: Mapping[TableKey, int]) -> None:
+        """Replaces all limits: how many may write a table at a time."""
+        for table in [table for table in self._limits if self._limits[table].most != most.get(table)]:
+            self._let_others_go(self._limits.pop(table))
+        for table, count in most.items():
+            if table not in self._limits:
+                self._limits[table] = self._new_limit(table, count)
+                self._stop_beyond(self._limits[table])
 
     def hold(self, uid: str, holders: Sequence[Holder]) -> None:
         """Replaces all that is held for this job."""
@@ -94,9 +124,8 @@ class Queue:
         shapes = [self._shape_of(holder) for holder in holders]
         for number, (holder, shape) in enumerate(zip(holders, shapes, strict=True)):
             if number < len(before) and before[number].alike.shape is shape:
-                kept = before[number]
-                kept.holder = holder
-                after.append(kept)
+                after.append(before[number])
+                self._replace_holder(before[number], holder)
             else:
                 after.append(self._begin_holding(holder, shape, (first, number)))
         kept_on = set(map(id, after))
@@ -109,27 +138,30 @@ class Queue:
                 self._end_holding(holding)
         own = self._waiting.get(uid)
         if own is not None and own.state is State.MAY_GO:
-            self._again(own)
-
-    def _shape_of(self, holder: Holder) -> Shape:
-        return self._shapes.of(holder.footprint) if holder.places is None else self._shapes.at(holder.places)
+            self._doubtful[uid] = None
 
     def wait(self, waiter: Waiter) -> None:
         """Adds the waiter, or replaces what was said of it before."""
         entry = self._waiting.get(waiter.uid)
-        if entry is not None and entry.waiter.footprint is waiter.footprint:
+        before = None if entry is None else entry.waiter
+        if entry is not None and before is not None and _is_same_work(before, waiter):
             shape = entry.alike.shape
         else:
-            shape = self._shapes.of(waiter.footprint)
-        if entry is None or entry.alike.shape is not shape or entry.rank != waiter.rank:
-            alike = self._meetings.join(shape)
+            shape = self._shapes.of(waiter.footprint, waiter.accepts)
+        if (
+            entry is None
+            or before is None
+            or entry.alike.shape is not shape
+            or not _waits_alike(before, waiter)
+        ):
+            alike = self._join(shape)
             if entry is not None:
                 self._remove(entry)
-            self._add(Waiting(alike, waiter, waiter.rank))
+            self._add(Waiting(alike, waiter, waiter.rank(aged=False)))
             return
         entry.waiter = waiter
         if entry.state is State.FAILED:
-            self._again(entry)
+            self._try_again(entry)
         self.offer(waiter.uid)
 
     def leave(self, uid: str) -> None:
@@ -138,17 +170,24 @@ class Queue:
         if entry is not None:
             self._remove(entry)
 
-    def judge(self, most: int = AT_ONCE) -> bool:
-        """Judges at most this many of those that are due, and returns whether there are more."""
+    def judge(self, now: datetime, most: int = AT_ONCE) -> bool:
+        """Has those age whose time has come, judges at most this many of those that are due, and returns whether there are more."""
+        for uid in tuple(self._doubtful):
+            self._make_sure(uid)
         left = most
+        while (ageing := self.next_ageing) is not None and ageing <= now:
+            if not left:
+                return True
+            left -= 1
+            self._age(heappop(self._ageing)[1])
         while self._to_judge:
-            entry = self._still(self._to_judge[0])
-            if entry is not None and entry.to_judge:
+            due, _, alike = self._to_judge[0]
+            if alike.due == due:
                 if not left:
                     return True
                 left -= 1
                 heappop(self._to_judge)
-                self._judge(entry)
+                self._judge(alike)
             else:
                 heappop(self._to_judge)
         return False
@@ -158,7 +197,7 @@ class Queue:
         until it leaves. Nothing else has to be done before the next one is taken than holding its leases and letting it leave."""
         while self._offered:
             entry = self._still(heappop(self._offered))
-            if entry is not None and entry.offered and not entry.to_judge:
+            if entry is not None and entry.offered:
                 entry.offered = False
                 return Decision(entry.waiter, failure=entry.failure)
         return None
@@ -180,16 +219,16 @@ class Queue:
         return None
 
     def explain(self, uid: str) -> Decision:
-        """Says who is in the way of a waiting job: the first of them by name."""
+        """Returns the decision on the waiter as things are now, with those in its way."""
         entry = self._waiting[uid]
-        if entry.to_judge:
-            self._judge(entry)
+        while entry.alike.due is not None:
+            self._judge(entry.alike)
         if entry.state is not State.BLOCKED:
             return Decision(entry.waiter, failure=entry.failure)
         try:
             return self._blocked_by(entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
-            self._enter(entry, State.FAILED, entry.behind, failure)
+            self._fail(entry, entry.alike.behind, failure)
             return Decision(entry.waiter, failure=failure)
 
     def _blocked_by(self, entry: Waiting) -> Decision:
@@ -197,13 +236,15 @@ class Queue:
         shape, rank = entry.alike.shape, entry.rank
         most = self.worked_out + MOST_WORKED_OUT
         at_least = False
-        for looked_at, (alike, _) in enumerate(self._beside(entry)):
+        for looked_at, (alike, _) in enumerate(self._beside(entry.alike, rank)):
             at_least = looked_at == MOST_COMPARED or self.worked_out >= most
             if at_least:
                 break
             if self._shapes.conflict(shape, alike.shape):
                 found.append(alike)
-        count = sum(len(alike.holding) + alike.ahead(rank) for alike in found)
+        count = sum(len(a.holding) + a.ready_ahead(rank) + a.aged_ahead(rank) for a in found)
+        if not count and not at_least:
+            return self._beyond_a_limit(entry)
         named = []
         for alike, by, holds in islice(self._in_the_way(rank, found), MOST_NAMED):
             conflict = self._shapes.between(shape, alike.shape)
@@ -212,149 +253,288 @@ class Queue:
         return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
 
     def _in_the_way(self, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
-        """Yields those who hold, then those who are about to, then those who wait ahead."""
+        """Yields those who hold, then those who are about to, then those who have aged and wait ahead."""
         held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
         for _, holding in sorted(held, key=lambda one: one[0]):
             yield holding.alike, holding.holder, True
-        for ready in (True, False):
-            ahead: list[Rank] = []
-            for alike in found:
-                ahead += islice(self._ahead(alike, rank, ready=ready), MOST_NAMED)
-            for one in sorted(ahead):
+        about_to = [one for a in found for one in a.ready[: min(a.ready_ahead(rank), MOST_NAMED)]]
+        aged = [one for a in found for one in a.blocked[: min(a.aged_ahead(rank), MOST_NAMED)]]
+        for ranks, holds in ((about_to, True), (aged, False)):
+            for one in sorted(ranks):
                 waiting = self._waiting[one[-1]]
-                yield waiting.alike, waiting.waiter, ready
+                yield waiting.alike, waiting.waiter, holds
 
-    def _ahead(self, alike: Alike, rank: Rank, *, ready: bool) -> Iterator[Rank]:
-        for one in alike.ready if ready else alike.waiting:
-            if one >= rank:
-                return
-            if ready or self._waiting[one[-1]].state is not State.MAY_GO:
-                yield one
+    def _beyond_a_limit(self, entry: Waiting) -> Decision:
+        limit = self._limit_before(entry)
+        if limit is None:
+            return Decision(entry.waiter)
+        uid, table = entry.waiter.uid, limit.table
+        held = [
+            next(one for one in self._holding[other] if _writes(one.holder, table)) for other in limit.holders
+        ]
+        ahead = [self._waiting[one[-1]] for one in limit.claims[: bisect_left(limit.claims, entry.rank)]]
+        ahead = [one for one in ahead if one.waiter.uid not in limit.holders]
+        parties: list[tuple[Holder, bool]] = [
+            *((one.holder, True) for one in sorted(held, key=lambda one: one.order) if one.holder.uid != uid),
+            *((one.waiter, True) for one in ahead if one.state is State.MAY_GO),
+            *((one.waiter, False) for one in ahead if one.state is not State.MAY_GO),
+        ]
+        conflict = too_many_writers(table, limit.most)
+        named = tuple(Blocking(by, conflict, holds) for by, holds in parties[:MOST_NAMED])
+        return Decision(entry.waiter, named, count=len(parties))
 
-    def _judge(self, entry: Waiting) -> None:
+    def _judge(self, alike: Alike) -> None:
         self.judged += 1
-        for alike, one in self._beside(entry):
-            try:
-                conflict = self._shapes.conflict(entry.alike.shape, alike.shape)
-            except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
-                self._enter(entry, State.FAILED, one, failure)
-                return
-            if conflict:
-                self._enter(entry, State.BLOCKED, one)
-                return
-        self._enter(entry, State.MAY_GO)
+        alike.due = None
+        woken_by, alike.woken_by = alike.woken_by, None
+        entry = self._first_of(alike)
+        if entry is not None and self._lets_the_first_go(alike, entry):
+            return
+        if isinstance(woken_by, Limit) and alike.behind is not woken_by:
+            self._wake(woken_by)
 
-    def _beside(self, entry: Waiting) -> Iterator[tuple[Alike, Party]]:
-        """Yields all shapes that may be in its way, with one party of each: first the ones that wait ahead of it, the nearest
-        first because they leave last; then those that only hold."""
-        met = self._meetings.met_by(entry.alike)
-        near: dict[Alike, None] = {}
-        if len(met) > _MANY:
-            for alike, one in self._right_ahead(entry.rank):
-                if alike in met and alike not in near:
-                    near[alike] = None
-                    yield alike, one
-        ahead: list[tuple[Rank, Alike]] = []
-        holding: list[Alike] = []
-        for alike in met:
-            if alike in near:
-                continue
-            nearest = alike.nearest_ahead(entry.rank)
-            if nearest is not None:
-                ahead.append((nearest, alike))
-            elif alike.holding:
-                holding.append(alike)
-        ahead.sort(key=lambda one: one[0], reverse=True)
-        for rank, alike in ahead:
-            yield alike, self._waiting[rank[-1]]
-        for alike in holding:
-            yield alike, alike.holding[-1][1]
+    def _lets_the_first_go(self, alike: Alike, entry: Waiting) -> bool:
+        """Returns whether the first of a shape may go now, after noting what it says of all of them."""
+        one: Party | None = None
+        try:
+            for other, one in self._beside(alike, entry.rank):
+                if self._shapes.conflict(alike.shape, other.shape):
+                    break
+            else:
+                one = self._limit_before(entry)
+        except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
+            self._fail(entry, one, failure)
+            return False
+        if one is None:
+            self._let_it_go(entry)
+            return True
+        self._stand_behind(alike, one)
+        self._blocked.update(alike.news)
+        alike.news.clear()
+        return False
 
-    def _right_ahead(self, rank: Rank) -> Iterator[tuple[Alike, Party]]:
-        position = bisect_left(self._in_order, rank)
-        for one in reversed(self._in_order[max(0, position - _MANY) : position]):
-            entry = self._waiting[one[-1]]
-            if entry.state is not State.FAILED:
-                yield entry.alike, entry
+    def _first_of(self, alike: Alike) -> Waiting | None:
+        return self._waiting[alike.first[-1]] if alike.first is not None else None
 
-    def _enter(
-        self, entry: Waiting, state: State, behind: Party | None = None, failure: Exception | None = None
-    ) -> None:
-        before, entry.state, entry.failure, entry.to_judge = entry.state, state, failure, False
+    def _limit_before(self, entry: Waiting) -> Limit | None:
+        """Returns the first limit that keeps the waiter from going."""
+        used_up = (limit for limit in self._limits_of(entry.waiter) if limit.is_used_up_before(entry.rank))
+        return next(used_up, None)
+
+    def _limits_of(self, one: Holder) -> Iterator[Limit]:
+        if self._limits:
+            for table in one.footprint.keys:
+                if table in self._limits:
+                    yield self._limits[table]
+
+    def _beside(self, alike: Alike, rank: Rank) -> Iterator[tuple[Alike, Party]]:
+        """Yields all shapes that may be in the way of a waiter with this rank, with one party of each: first the ones that wait
+        ahead of it, the nearest first because they leave last; then those that only hold."""
+        seen: dict[Alike, None] = {}
+        position = bisect_left(self._heeded, rank)
+        for ahead in reversed(self._heeded[max(0, position - _MANY) : position]):
+            other = self._waiting[ahead[-1]]
+            if other.alike not in seen and alike.shape.places.may_meet(other.alike.shape.places):
+                seen[other.alike] = None
+                yield other.alike, other
+        met = self._in_ways.met_by(alike.shape)
+        if position > _MANY:
+            further = ((one.nearest_ahead(rank), one) for one in met if one not in seen)
+            ahead_of_it = [(nearest, one) for nearest, one in further if nearest is not None]
+            for nearest, one in sorted(ahead_of_it, key=itemgetter(0), reverse=True):
+                seen[one] = None
+                yield one, self._waiting[nearest[-1]]
+        for one in met:
+            if one.holding and one not in seen:
+                yield one, one.holding[-1][1]
+
+    def _let_it_go(self, entry: Waiting) -> None:
+        """Notes that the waiter may go, and that those behind it that conflict with it may not."""
+        alike, was_heeded = entry.alike, entry.is_heeded
+        take_out(alike.blocked, entry.rank)
+        put(alike.ready, entry.rank)
+        entry.state = State.MAY_GO
+        alike.news.pop(entry.waiter.uid, None)
+        self._blocked.pop(entry.waiter.uid, None)
+        self._stand_behind(alike, None)
+        self._note(entry, was_heeded=was_heeded)
+        self._offer(entry)
+        self._again(alike)
+
+    def _stop(self, entry: Waiting) -> None:
+        """Notes that a waiter that could go has somebody in its way."""
+        alike, was_heeded = entry.alike, entry.is_heeded
+        take_out(alike.ready, entry.rank)
+        put(alike.blocked, entry.rank)
+        entry.state, entry.offered = State.BLOCKED, False
+        alike.news[entry.waiter.uid] = None
+        self._note(entry, was_heeded=was_heeded)
+        self._again(alike)
+
+    def _fail(self, entry: Waiting, behind: Party | None, failure: Exception) -> None:
+        alike, uid, was_heeded = entry.alike, entry.waiter.uid, entry.is_heeded
+        take_out(alike.blocked, entry.rank)
+        entry.state, entry.failure = State.FAILED, failure
+        alike.news.pop(uid, None)
+        self._blocked.pop(uid, None)
+        self._note(entry, was_heeded=was_heeded)
         self._stand_behind(entry, behind)
-        if state is not before:
-            self._move(entry, before)
-        if state is State.BLOCKED:
-            entry.offered = False
-        elif entry.offered or state is not before or state is State.FAILED:
-            self._offer(entry)
+        self._offer(entry)
+        self._again(alike)
 
-    def _move(self, entry: Waiting, before: State) -> None:
-        """Moves a waiter from one state to another."""
-        alike, rank, state = entry.alike, entry.rank, entry.state
-        if before is State.MAY_GO:
-            self._ready -= 1
-            take_out(alike.ready, rank)
-        if before is State.BLOCKED:
-            self._blocked.pop(entry.waiter.uid, None)
-        if before is State.FAILED:
-            put(alike.waiting, rank)
-            self._stop_ready(alike, rank)
-        if state is State.MAY_GO:
-            self._ready += 1
-            put(alike.ready, rank)
-        if state is State.BLOCKED:
-            self._blocked[entry.waiter.uid] = None
-        if state is State.FAILED:
-            take_out(alike.waiting, rank)
-            self._let_go(entry)
+    def _try_again(self, entry: Waiting) -> None:
+        self._stand_behind(entry, None)
+        entry.state, entry.failure, entry.offered = State.BLOCKED, None, False
+        self._enter(entry)
 
     def _add(self, entry: Waiting) -> None:
         self._waiting[entry.waiter.uid] = entry
-        insort(self._in_order, entry.rank)
-        put(entry.alike.waiting, entry.rank)
-        self._again(entry)
-        if self._in_order[-1] is not entry.rank:
-            self._stop_ready(entry.alike, entry.rank)
+        if len(self._ageing) > 2 * len(self._waiting) + AT_ONCE:
+            unaged = (one for one in self._waiting.values() if not one.has_aged)
+            self._ageing = sorted((one.waiter.aged_at, one.rank) for one in unaged)
+        else:
+            heappush(self._ageing, (entry.waiter.aged_at, entry.rank))
+        self._enter(entry)
+
+    def _enter(self, entry: Waiting) -> None:
+        alike, uid = entry.alike, entry.waiter.uid
+        put(alike.blocked, entry.rank)
+        self._note(entry, was_heeded=False)
+        if alike.due is None and alike.behind is not None and alike.first is not entry.rank:
+            self._blocked[uid] = None
+        else:
+            alike.news[uid] = None
+            self._again(alike)
 
     def _remove(self, entry: Waiting) -> None:
-        uid = entry.waiter.uid
+        alike, uid, was_heeded = entry.alike, entry.waiter.uid, entry.is_heeded
         del self._waiting[uid]
-        take_out(self._in_order, entry.rank)
-        take_out(entry.alike.waiting, entry.rank)
-        if entry.state is State.MAY_GO:
-            self._ready -= 1
-            take_out(entry.alike.ready, entry.rank)
+        for ranks in (alike.ready, alike.blocked):
+            take_out(ranks, entry.rank)
+        alike.news.pop(uid, None)
         self._blocked.pop(uid, None)
+        self._doubtful.pop(uid, None)
         self._stand_behind(entry, None)
-        holds_now = next((one for one in self._holding.get(uid, ()) if one.alike is entry.alike), None)
-        self._let_go(entry, holds_now)
-        self._meetings.leave(entry.alike)
+        holds_now = next((one for one in self._holding.get(uid, ()) if one.alike is alike), None)
+        if was_heeded:
+            self._heed_no_more(entry, holds_now)
+        if alike.first is None:
+            self._stand_behind(alike, None)
+            if alike.due is not None:
+                self._judge(alike)  # has the next one take the place that it was woken for
+        self._leave(alike)
+
+    def _age(self, rank: Rank) -> None:
+        entry = self._waiting[rank[-1]]
+        alike, was_heeded = entry.alike, entry.is_heeded
+        ranks = {State.MAY_GO: alike.ready, State.BLOCKED: alike.blocked}.get(entry.state, [])
+        take_out(ranks, rank)
+        if was_heeded:
+            self._forget_rank(entry)
+        entry.rank = entry.waiter.rank(aged=True)
+        if entry.state is not State.FAILED:
+            put(ranks, entry.rank)
+        self._note(entry, was_heeded=False)
+        if entry.offered:
+            self._offer(entry)
+        if entry.state is State.BLOCKED:
+            self._again(alike)
+
+    def _note(self, entry: Waiting, *, was_heeded: bool) -> None:
+        """Has others heed the waiter, or no longer, after its state has changed."""
+        if entry.is_heeded and not was_heeded:
+            put(self._heeded, entry.rank)
+            for limit in self._limits_of(entry.waiter):
+                put(limit.claims, entry.rank)
+            self._in_ways.note(entry.alike)
+            self._stop_those_behind(entry)
+        elif was_heeded and not entry.is_heeded:
+            self._heed_no_more(entry, None)
+        elif entry.is_heeded:
+            self._in_ways.note(entry.alike)
+
+    def _stop_those_behind(self, entry: Waiting) -> None:
+        self._stop_ready(entry.alike.shape, entry.rank)
+        for limit in self._limits_of(entry.waiter):
+            self._stop_beyond(limit)
+
+    def _heed_no_more(self, entry: Waiting, instead: Party | None) -> None:
+        self._forget_rank(entry)
+        self._let_others_go(entry, instead)
+        for limit in self._limits_of(entry.waiter):
+            self._wake(limit)
+
+    def _forget_rank(self, entry: Waiting) -> None:
+        take_out(self._heeded, entry.rank)
+        for limit in self._limits_of(entry.waiter):
+            take_out(limit.claims, entry.rank)
+        self._in_ways.note(entry.alike)
 
     def _begin_holding(self, holder: Holder, shape: Shape, order: HoldingOrder) -> Holding:
-        holding = Holding(self._meetings.join(shape), holder, order)
-        own = self._waiting.get(holder.uid)
-        goes = own is not None and own.alike is holding.alike and own.state is State.MAY_GO
-        if not (goes and own is not None and not own.to_judge):
-            self._stop_ready(holding.alike)
-        insort(holding.alike.holding, (order, holding))
+        holding = Holding(self._join(shape), holder, order)
+        alike, own = holding.alike, self._waiting.get(holder.uid)
+        insort(alike.holding, (order, holding))
+        self._in_ways.note(alike)
+        if own is None or own.alike is not alike or own.state is not State.MAY_GO:
+            self._stop_ready(shape)  # else those that can't go beside it have been stopped when it could go
+        self._take_places(holder)
         return holding
+
+    def _replace_holder(self, holding: Holding, holder: Holder) -> None:
+        before, holding.holder = holding.holder, holder
+        self._take_places(holder)
+        self._give_places_back(before)
 
     def _end_holding(self, holding: Holding) -> None:
         held = holding.alike.holding
         del held[bisect_left(held, (holding.order,))]
-        self._let_go(holding)
-        self._meetings.leave(holding.alike)
+        self._in_ways.note(holding.alike)
+        self._let_others_go(holding)
+        self._give_places_back(holding.holder)
+        self._leave(holding.alike)
 
-    def _stop_ready(self, alike: Alike, rank: Rank | None = None) -> None:
-        """Judges again those that could go, if the newcomer may be in their way; if it is a waiter, only those behind it."""
-        if not self._ready:
-            return
-        for other in self._meetings.met_by(alike):
+    def _take_places(self, holder: Holder) -> None:
+        for limit in self._limits_of(holder):
+            limit.hold(holder.uid)
+            self._stop_beyond(limit)
+
+    def _give_places_back(self, holder: Holder) -> None:
+        for limit in self._limits_of(holder):
+            limit.let_go(holder.uid)
+            self._wake(limit)
+
+    def _new_limit(self, table: TableKey, most: int) -> Limit:
+        limit = Limit(table, most)
+        for held in self._holding.values():
+            for one in held:
+                if _writes(one.holder, table):
+                    limit.hold(one.holder.uid)
+        limit.claims = [rank for rank in self._heeded if _writes(self._waiting[rank[-1]].waiter, table)]
+        return limit
+
+    def _stop_ready(self, shape: Shape, rank: Rank | None = None) -> None:
+        """Stops those that could go, if the newcomer is in their way; if it is a waiter, only those behind it."""
+        for other in self._in_ways.met_by(shape):
             ready = other.ready if rank is None else other.ready[bisect_right(other.ready, rank) :]
-            if ready and self._may_stop(other.shape, alike.shape):
-                for one in ready:
-                    self._again(self._waiting[one[-1]])
+            if ready and self._may_stop(other.shape, shape):
+                for one in tuple(ready):
+                    self._stop(self._waiting[one[-1]])
+
+    def _stop_beyond(self, limit: Limit) -> None:
+        """Stops those that could go and for which there is no place any more."""
+        for one in limit.claims[max(0, limit.free) :]:
+            entry = self._waiting[one[-1]]
+            if entry.state is State.MAY_GO and limit.is_used_up_before(one):
+                self._stop(entry)
+
+    def _wake(self, limit: Limit) -> None:
+        """Has as many judged again as there are places, those first that rank first."""
+        if limit.free > 0:
+            stopped = [(one.first, one) for one in limit.in_the_way_of if isinstance(one, Alike)]
+            waiting = [(first, one) for first, one in stopped if first is not None]
+            for _, alike in nsmallest(limit.free, waiting, key=itemgetter(0)):
+                alike.woken_by = limit
+                self._again(alike)
 
     def _may_stop(self, one: Shape, other: Shape) -> bool:
         try:
@@ -362,24 +542,37 @@ class Queue:
         except Exception:  # noqa: BLE001 - told when it is judged, which it is now
             return True
 
-    def _let_go(self, party: Party, instead: Party | None = None) -> None:
+    def _let_others_go(self, party: Party, instead: Party | None = None) -> None:
         """Has those judged again whose way it was in, unless it stays in their way in another role."""
-        for entry in tuple(party.in_the_way_of):
-            self._stand_behind(entry, instead)
-            if instead is None:
-                self._again(entry)
+        for stopped in tuple(party.in_the_way_of):
+            self._stand_behind(stopped, instead)
+            if instead is not None:
+                continue
+            if isinstance(stopped, Waiting):
+                self._try_again(stopped)
+            else:
+                self._again(stopped)
 
-    def _stand_behind(self, entry: Waiting, party: Party | None) -> None:
-        if entry.behind is not None:
-            entry.behind.is_out_of_the_way_of(entry)
-        entry.behind = party
+    def _make_sure(self, uid: str) -> None:
+        """Stops a waiter that could go, if its own job holds what is in its way."""
+        del self._doubtful[uid]
+        entry = self._waiting[uid]
+        if any(self._may_stop(entry.alike.shape, one.alike.shape) for one in self._holding.get(uid, ())):
+            self._stop(entry)
+
+    def _stand_behind(self, stopped: Alike | Waiting, party: Party | None) -> None:
+        if stopped.behind is not None:
+            stopped.behind.is_out_of_the_way_of(stopped)
+        stopped.behind = party
         if party is not None:
-            party.is_in_the_way_of(entry)
+            party.is_in_the_way_of(stopped)
 
-    def _again(self, entry: Waiting) -> None:
-        if not entry.to_judge:
-            entry.to_judge = True
-            heappush(self._to_judge, entry.rank)
+    def _again(self, alike: Alike) -> None:
+        first = alike.first
+        if first is not None and (alike.due is None or first < alike.due):
+            self._stand_behind(alike, None)
+            alike.due = first
+            heappush(self._to_judge, (first, next(self._numbers), alike))
 
     def _offer(self, entry: Waiting) -> None:
         entry.offered = True
@@ -388,3 +581,33 @@ class Queue:
     def _still(self, rank: Rank) -> Waiting | None:
         entry = self._waiting.get(rank[-1])
         return entry if entry is not None and entry.rank == rank else None
+
+    def _shape_of(self, holder: Holder) -> Shape:
+        if holder.places is not None:
+            return self._shapes.at(holder.places)
+        return self._shapes.of(holder.footprint, holder.accepts)
+
+    def _join(self, shape: Shape) -> Alike:
+        alike = self._alike.get(shape)
+        if alike is None:
+            alike = self._alike[shape] = Alike(shape)
+        alike.members += 1
+        return alike
+
+    def _leave(self, alike: Alike) -> None:
+        alike.members -= 1
+        if not alike.members:
+            alike.due = None
+            del self._alike[alike.shape]
+
+
+def _is_same_work(one: Waiter, other: Waiter) -> bool:
+    return one.footprint is other.footprint and one.accepts == other.accepts
+
+
+def _waits_alike(one: Waiter, other: Waiter) -> bool:
+    return one.rank(aged=False) == other.rank(aged=False) and one.aged_at == other.aged_at
+
+
+def _writes(one: Holder, table: TableKey) -> bool:
+    return table in one.footprint.keys

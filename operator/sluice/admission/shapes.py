@@ -1,5 +1,4 @@
-"""Groups footprints by shape: most jobs come from a few templates, and footprints that are equal in everything share one
-shape. What two shapes are to each other is worked out once, and kept as long as both are needed."""
+"""Groups jobs by shape: most come from a few templates, and those whose footprints are equal in everything share one shape. What two shapes are to each other is worked out once, and kept as long as both are needed."""
 
 from typing import Final
 from weakref import WeakValueDictionary, finalize
@@ -7,18 +6,25 @@ from weakref import WeakValueDictionary, finalize
 from sluice.conflicts import Conflict, conflict_between, conflict_where_met
 from sluice.conflicts.places import EVERYWHERE, Places, places_of
 from sluice.footprint.model import JobFootprint
+from sluice.tables import TableKey
 
 _MOST_TOLD = 4_096
 """Conflicts whose wording is kept."""
 
 
+_Key = tuple[bytes, frozenset[TableKey]] | Places
+
+
 class Shape:
     """A shape lives as long as somebody refers to it."""
 
-    __slots__ = ("__weakref__", "conflicts", "footprint", "number", "places")
+    __slots__ = ("__weakref__", "accepts", "conflicts", "footprint", "number", "places")
 
-    def __init__(self, number: int, footprint: JobFootprint | None, places: Places) -> None:
+    def __init__(
+        self, number: int, footprint: JobFootprint | None, places: Places, accepts: frozenset[TableKey]
+    ) -> None:
         self.number: Final = number
+        self.accepts: Final = accepts
         self.footprint: Final = footprint
         """None for those of whom nothing is known but the places where they may meet others."""
         self.places: Final = places
@@ -29,7 +35,7 @@ class Shape:
 
 class Shapes:
     def __init__(self) -> None:
-        self._known: WeakValueDictionary[bytes | Places, Shape] = WeakValueDictionary()
+        self._known: WeakValueDictionary[_Key, Shape] = WeakValueDictionary()
         self._living: WeakValueDictionary[int, Shape] = WeakValueDictionary()
         self._told: dict[tuple[int, int], Conflict] = {}
         """The conflicts in words, as they were last asked for."""
@@ -48,22 +54,23 @@ class Shapes:
         """The number of pairs of which it is known whether they conflict."""
         return sum(len(shape.conflicts) for shape in self._living.values())
 
-    def of(self, footprint: JobFootprint) -> Shape:
-        """Returns the footprint's shape. One that cannot be told from others, or of which it is not known where it meets
-        others, gets a shape of its own, which is compared with all."""
+    def of(self, footprint: JobFootprint, accepts: frozenset[TableKey]) -> Shape:
+        """Returns the shape of a footprint, and of the tables on which its job accepts to lose. One that cannot be told from
+        others, or of which it is not known where it meets others, gets a shape of its own, which is compared with all."""
         try:
-            known = self._known.get(footprint.fingerprint)
+            key = footprint.fingerprint, accepts
+            known = self._known.get(key)
             if known is None:
-                known = self._known[footprint.fingerprint] = self._new(footprint, places_of(footprint))
+                known = self._known[key] = self._new(footprint, places_of(footprint), accepts)
         except Exception:  # noqa: BLE001 - what is wrong with it is told by the comparison
-            return self._new(footprint, EVERYWHERE)
+            return self._new(footprint, EVERYWHERE, accepts)
         return known
 
     def at(self, places: Places) -> Shape:
         """Returns the shape of a holder that may do anything at these places, and nothing elsewhere."""
         known = self._known.get(places)
         if known is None:
-            known = self._known[places] = self._new(None, places)
+            known = self._known[places] = self._new(None, places, frozenset())
         return known
 
     def conflict(self, one: Shape, other: Shape) -> bool:
@@ -88,8 +95,8 @@ class Shapes:
             self._told[one.number, other.number] = found
         return found
 
-    def _new(self, footprint: JobFootprint | None, places: Places) -> Shape:
-        shape = Shape(self._numbers, footprint, places)
+    def _new(self, footprint: JobFootprint | None, places: Places, accepts: frozenset[TableKey]) -> Shape:
+        shape = Shape(self._numbers, footprint, places, accepts)
         self._numbers += 1
         self._living[shape.number] = shape
         finalize(shape, self._end, shape.number).atexit = False
@@ -109,7 +116,7 @@ class Shapes:
 def _conflict_of(one: Shape, other: Shape) -> Conflict | None:
     match one.footprint, other.footprint:
         case JobFootprint() as mine, JobFootprint() as theirs:
-            return conflict_between(mine, theirs)
+            return conflict_between(mine, theirs, one.accepts & other.accepts)
         case (JobFootprint() as known, None) | (None, JobFootprint() as known):
             return conflict_where_met(known, one.places if other.footprint is known else other.places)
     raise ValueError("two holders are never compared")

@@ -1,6 +1,6 @@
 """Decides whether two jobs may run together: only if neither can lose to the other, on any table, in any order."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,8 +26,26 @@ SAME_RUN = Verdict(
     "ConcurrentTransactionException",
     "give them different run keys, unless they are one run",
 )
-WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN, SAME_RUN)
+MAX_WRITERS = Verdict(
+    Level.WILL,
+    "max-writers",
+    "no more may write it at a time, by its policy's admission.maxWriters",
+)
+WITHOUT_A_RULE = (OTHER_TABLES, NOT_KNOWN, SAME_RUN, MAX_WRITERS)
 """All verdicts for which no rule is asked."""
+
+ABORTS = frozenset(
+    {
+        "ConcurrentAppendException",
+        "ConcurrentDeleteDeleteException",
+        "ConcurrentDeleteReadException",
+        "ConcurrentTransactionException",
+        "ConcurrentWriteException",
+        "MetadataChangedException",
+        "ProtocolChangedException",
+    }
+)
+"""What Delta raises before it writes anything: who gets one of them has lost its work, and the table nothing."""
 
 
 class Order(StrEnum):
@@ -45,6 +63,8 @@ class Conflict:
 
     table: TableKey
     verdict: Verdict
+    order: Order = Order.NONE
+    """In which order the two could commit after all, if something saw to it."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +94,29 @@ def pair_of(first: JobFootprint, second: JobFootprint) -> Pair:
     return Pair(worst_for(first, second)[1], worst_for(second, first)[1])
 
 
-def conflict_between(first: JobFootprint, second: JobFootprint) -> Conflict | None:
-    worst: tuple[TableKey, Verdict] | None = None
-    for loser, winner in ((first, second), (second, first)):
-        table, verdict = worst_for(loser, winner)
-        if verdict.level > (worst[1].level if worst else Level.NEVER):
-            worst = (table, verdict)
-    return Conflict(*worst) if worst else None
+def conflict_between(
+    first: JobFootprint, second: JobFootprint, accepted: Collection[TableKey] = ()
+) -> Conflict | None:
+    """Returns what keeps the two from running together. `accepted`: the tables on which both accept that one of them may lose."""
+    by_first, by_second = worst_for(first, second, accepted), worst_for(second, first, accepted)
+    table, verdict = by_second if by_second[1].level > by_first[1].level else by_first
+    if verdict.level is Level.NEVER:
+        return None
+    return Conflict(table, verdict, Pair(by_first[1], by_second[1]).order)
+
+
+def too_many_writers(table: TableKey, most: int) -> Conflict:
+    reason = (
+        f"its policy lets no more than {most} write it at a time"
+        if most > 1
+        else "its policy lets one write it at a time"
+    )
+    return Conflict(table, MAX_WRITERS._replace(reason=reason))
+
+
+def is_a_risk(verdict: Verdict) -> bool:
+    """Whether the worst that may come of it is that Delta aborts one of the two, and nothing is lost but its work."""
+    return verdict.level is Level.MAY and verdict.exception in ABORTS
 
 
 def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
@@ -91,12 +127,16 @@ def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
     return Conflict(next(met, job.tables[0].table), NOT_KNOWN)
 
 
-def worst_for(loser: JobFootprint, winner: JobFootprint) -> tuple[TableKey, Verdict]:
-    """The worst that the winner's commits can do to the loser, over all their statements."""
+def worst_for(
+    loser: JobFootprint, winner: JobFootprint, accepted: Collection[TableKey] = ()
+) -> tuple[TableKey, Verdict]:
+    """The worst that the winner's commits can do to the loser, over all their statements, but for what both accept."""
     same_run = loser.run is not None and loser.run == winner.run
     found, table = SAME_RUN if same_run else OTHER_TABLES, loser.tables[0].table
     for race in _races(loser, winner):
         verdict = judge(race)
+        if race.table in accepted and is_a_risk(verdict):
+            continue
         if found is OTHER_TABLES or verdict.level > found.level:
             found, table = verdict, race.table
             if found.level is Level.UNSAFE:

@@ -23,6 +23,7 @@ from unit.cli.folders import sluice
 
 ROOT = Path(__file__).parents[3]
 WIDTH = 90
+QUEUED = datetime(2026, 11, 19, 10, tzinfo=UTC)
 
 
 def session() -> list[tuple[str, str]]:
@@ -65,7 +66,7 @@ def first_manifest() -> tuple[dict[str, Any], dict[str, Any], list[str]]:
 
 def in_the_way(footprints: list[JobFootprint], conflict: Conflict) -> Decision:
     waiting, running = footprints
-    waiter = Waiter("w", "default/correct-prices", waiting, 0, datetime(2026, 11, 19, 10, tzinfo=UTC))
+    waiter = Waiter("w", "default/correct-prices", waiting, 0, QUEUED, QUEUED)
     holder = Holder("h", "default/append-web", running)
     return Decision(waiter, (Blocking(holder, conflict, holds=True),), count=1)
 

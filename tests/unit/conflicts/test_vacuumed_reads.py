@@ -15,6 +15,7 @@ from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path
 
 SHORT = "VACUUM delta.`/lake/a` RETAIN 0 HOURS"
+NOW = datetime(2026, 11, 19, tzinfo=UTC)
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 STREAM = {
     "source": {"format": "delta", "path": "/lake/a"},
@@ -189,11 +190,11 @@ def test_what_may_read_any_table_may_lose_its_files(sql: str) -> None:
 
 def test_the_queue_keeps_a_vacuum_from_whoever_reads() -> None:
     reader = Holder("r", "etl/reader", job(READERS["insert"]))
-    vacuum = Waiter("v", "etl/vacuum", job(SHORT), 0, datetime(2026, 11, 19, tzinfo=UTC))
-    (decision,) = decide([vacuum], [reader])
+    vacuum = Waiter("v", "etl/vacuum", job(SHORT), 0, NOW, NOW)
+    (decision,) = decide([vacuum], [reader], NOW, {})
     assert [str(blocking.conflict.table) for blocking in decision.blocked_by] == ["file:/lake/a"]
-    reading = Waiter("r", "etl/reader", reader.footprint, 0, datetime(2026, 11, 19, tzinfo=UTC))
-    (decision,) = decide([reading], [Holder("v", "etl/vacuum", vacuum.footprint)])
+    reading = Waiter("r", "etl/reader", reader.footprint, 0, NOW, NOW)
+    (decision,) = decide([reading], [Holder("v", "etl/vacuum", vacuum.footprint)], NOW, {})
     assert not decision.granted
 
 

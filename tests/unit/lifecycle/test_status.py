@@ -57,7 +57,7 @@ def blocked() -> tuple[Blocking, ...]:
     """Returns what blocks a job: two others that delete from its table."""
     deletes = footprint_of(DeltaWriteJobSpec(sql="DELETE FROM delta.`/t`"), {})
     others = [Holder(f"uid-{n}", f"etl/{n}", deletes) for n in range(2)]
-    (decision,) = decide([Waiter("u", "etl/daily", deletes, 0, NOW)], others)
+    (decision,) = decide([Waiter("u", "etl/daily", deletes, 0, NOW, NOW)], others, NOW, {})
     return decision.blocked_by
 
 

@@ -14,7 +14,8 @@ from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.tables import key_of_path
 
 NOTHING = JobFootprint(())
-WAITER = Waiter("w", "etl/w", NOTHING, 0, datetime(2026, 11, 19, 10, tzinfo=UTC))
+QUEUED = datetime(2026, 11, 19, 10, tzinfo=UTC)
+WAITER = Waiter("w", "etl/w", NOTHING, 0, QUEUED, QUEUED)
 CONFLICT = Conflict(
     key_of_path("/lake/orders"), Verdict(Level.MAY, "added-files", "Delete may add files that Delete reads")
 )
