@@ -20,6 +20,8 @@ from sluice.predicates import Table
 from sluice.tables import LogStore, TableFacts, key_of_path, oss
 
 BEGAN = datetime(2026, 11, 19, tzinfo=UTC)
+AGES = timedelta(minutes=2)
+MOMENTS = {"nobody has aged": BEGAN, "all have aged": BEGAN + timedelta(hours=1)}
 HOT = 2_000
 TABLES, ON_EACH = 1_000, 10
 NAMES = 500
@@ -38,11 +40,12 @@ def understood(sql: str, table: str = "s3://lake/orders") -> JobFootprint:
 
 
 def waiter(number: int, footprint: JobFootprint) -> Waiter:
-    return Waiter(f"{number:06}", f"etl/{number:06}", footprint, 0, BEGAN + timedelta(seconds=number))
+    queued_at = BEGAN + timedelta(milliseconds=number)
+    return Waiter(f"{number:06}", f"etl/{number:06}", footprint, 0, queued_at, queued_at + AGES)
 
 
-def settled(queue: Queue) -> None:
-    while queue.judge():
+def settled(queue: Queue, now: datetime = BEGAN) -> None:
+    while queue.judge(now):
         pass
 
 
@@ -68,7 +71,7 @@ def hot_table() -> tuple[float, float, Queue]:
     return timed(arrive), timed(pair_by_pair), queue
 
 
-def drained(queue: Queue) -> list[float]:
+def drained(queue: Queue, now: datetime) -> list[float]:
     """Returns the seconds that each change takes: one holder releases, and whoever may go then goes."""
     times = []
     holding: list[str] = []
@@ -76,7 +79,7 @@ def drained(queue: Queue) -> list[float]:
         began = process_time()
         if holding:
             queue.hold(holding.pop(0), ())
-        settled(queue)
+        settled(queue, now)
         for decision in iter(queue.take, None):
             one = decision.waiter
             queue.hold(one.uid, (one,))
@@ -102,6 +105,16 @@ def many_tables(names: int) -> Queue:
     return queue
 
 
+def all_different() -> Queue:
+    """One table, and no two waiters of one shape."""
+    queue = Queue()
+    for number in range(HOT):
+        month = f"{2000 + number // 12:04}-{number % 12 + 1:02}-01"
+        sql = f"DELETE FROM delta.`s3://lake/orders` WHERE id = {number} AND date < DATE '{month}'"
+        queue.wait(waiter(number, understood(sql)))
+    return queue
+
+
 def told(name: str, times: list[float], queue: Queue) -> None:
     times.sort()
     p50, p99 = times[len(times) // 2] * 1e3, times[int(len(times) * 0.99)] * 1e3
@@ -115,17 +128,25 @@ def main() -> int:
     understood(statements(3, REGIONS[0])[0])
     gc.collect()
     gc.freeze()
-    fast, slow, queue = hot_table()
+    fast, slow, _ = hot_table()
     out = sys.stdout.write
     out(f"pairs on one table, by the queue       {fast:10,.0f} /s   (target 200,000)\n")
     out(f"pairs on one table, one by one         {slow:10,.0f} /s   ratio {fast / slow:,.0f}\n")
-    told(f"a release on one table, {HOT:,} waiting", drained(queue), queue)
-    for names in (0, NAMES):
-        queue = many_tables(names)
-        waiting = len(queue)
-        times = drained(queue)
-        beside = f", {names} by name" if names else ""
-        told(f"a release, {waiting:,} waiting{beside}", times, queue)
+    for moment, now in MOMENTS.items():
+        out(f"{moment}:\n")
+        *_, queue = hot_table()
+        settled(queue, now)
+        told(f"a release on one table, {HOT:,} waiting", drained(queue, now), queue)
+        queue = all_different()
+        settled(queue, now)
+        told("the same, each with its own condition", drained(queue, now), queue)
+        for names in (0, NAMES):
+            queue = many_tables(names)
+            settled(queue, now)
+            waiting = len(queue)
+            times = drained(queue, now)
+            beside = f", {names} by name" if names else ""
+            told(f"a release, {waiting:,} waiting{beside}", times, queue)
     return 0 if fast >= 200_000 else 1
 
 

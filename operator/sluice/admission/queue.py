@@ -7,37 +7,31 @@ those who can be in anybody's way: who holds, who may go, and who has aged.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from heapq import heappop, heappush, nsmallest
-from itertools import count, islice
+from itertools import count
 from operator import itemgetter
 
-from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter
+from sluice.admission.deciding import Decision, Holder, Rank, Waiter
+from sluice.admission.explaining import explained
 from sluice.admission.limits import Limit
 from sluice.admission.parties import (
     Alike,
     Holding,
     HoldingOrder,
-    Meetings,
     Party,
     State,
     Waiting,
     put,
     take_out,
 )
-from sluice.admission.shapes import Shape, Shapes
-from sluice.conflicts.oracle import too_many_writers
+from sluice.admission.shapes import Shape
+from sluice.admission.standing import Standing
 from sluice.tables import TableKey
 
 AT_ONCE = 64
 """Waiters that are judged before others have their turn."""
-_MANY = 32
-"""How many of those right ahead are looked at before all that are ahead: usually one of them is in the way."""
-MOST_COMPARED = 500
-"""Shapes that an explanation looks at."""
-MOST_WORKED_OUT = 64
-"""How many of those may be shapes whose verdict was not known yet."""
 
 
 class Queue:
@@ -46,14 +40,7 @@ class Queue:
     changes for it."""
 
     def __init__(self) -> None:
-        self._shapes = Shapes()
-        self._alike: dict[Shape, Alike] = {}
-        self._in_ways = Meetings()
-        self._waiting: dict[str, Waiting] = {}
-        self._holding: dict[str, list[Holding]] = {}
-        self._limits: dict[TableKey, Limit] = {}
-        self._heeded: list[Rank] = []
-        """The waiters that those behind them heed."""
+        self._there = Standing()
         self._ageing: list[tuple[datetime, Rank]] = []
         self._to_judge: list[tuple[Rank, int, Alike]] = []
         self._numbers = count()
@@ -69,59 +56,61 @@ class Queue:
     @property
     def compared(self) -> int:
         """The pairs of shapes whose verdict was asked for."""
-        return self._shapes.compared
+        return self._there.shapes.compared
 
     @property
     def worked_out(self) -> int:
         """The pairs whose verdict was not known and had to be worked out."""
-        return self._shapes.worked_out
+        return self._there.shapes.worked_out
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._there.waiting)
 
     def __contains__(self, uid: object) -> bool:
-        return uid in self._waiting
+        return uid in self._there.waiting
 
     @property
     def uids(self) -> list[str]:
         """The jobs that wait."""
-        return list(self._waiting)
+        return list(self._there.waiting)
 
     @property
     def next_ageing(self) -> datetime | None:
         """When the next waiter will have aged."""
         while self._ageing:
             at, rank = self._ageing[0]
-            entry = self._still(rank)
+            entry = self._there.still(rank)
             if entry is not None and entry.waiter.aged_at == at:
                 return at
             heappop(self._ageing)
         return None
 
     def waiter(self, uid: str) -> Waiter | None:
-        entry = self._waiting.get(uid)
+        entry = self._there.waiting.get(uid)
         return None if entry is None else entry.waiter
 
     def is_held_by(self, uid: str) -> bool:
         """Whether anything is held for this job."""
-        return uid in self._holding
+        return uid in self._there.holding
 
     def limit(self, most: Mapping[TableKey, int]) -> None:
         """Replaces all limits: how many may write a table at a time."""
-        for table in [table for table in self._limits if self._limits[table].most != most.get(table)]:
-            self._let_others_go(self._limits.pop(table))
-        for table, count in most.items():
-            if table not in self._limits:
-                self._limits[table] = self._new_limit(table, count)
-                self._stop_beyond(self._limits[table])
+        for table in [
+            table for table in self._there.limits if self._there.limits[table].most != most.get(table)
+        ]:
+            self._let_others_go(self._there.limits.pop(table))
+        for table, number in most.items():
+            if table not in self._there.limits:
+                self._there.limits[table] = self._there.new_limit(table, number)
+                self._stop_beyond(self._there.limits[table])
 
     def hold(self, uid: str, holders: Sequence[Holder]) -> None:
         """Replaces all that is held for this job."""
-        before = self._holding.get(uid, [])
+        before = self._there.holding.get(uid, [])
         first = before[0].order[0] if before else self._holds
         self._holds += not before
         after: list[Holding] = []
-        shapes = [self._shape_of(holder) for holder in holders]
+        shapes = [self._there.shape_of(holder) for holder in holders]
         for number, (holder, shape) in enumerate(zip(holders, shapes, strict=True)):
             if number < len(before) and before[number].alike.shape is shape:
                 after.append(before[number])
@@ -130,31 +119,31 @@ class Queue:
                 after.append(self._begin_holding(holder, shape, (first, number)))
         kept_on = set(map(id, after))
         if after:
-            self._holding[uid] = after
+            self._there.holding[uid] = after
         else:
-            self._holding.pop(uid, None)
+            self._there.holding.pop(uid, None)
         for holding in before:
             if id(holding) not in kept_on:
                 self._end_holding(holding)
-        own = self._waiting.get(uid)
+        own = self._there.waiting.get(uid)
         if own is not None and own.state is State.MAY_GO:
             self._doubtful[uid] = None
 
     def wait(self, waiter: Waiter) -> None:
         """Adds the waiter, or replaces what was said of it before."""
-        entry = self._waiting.get(waiter.uid)
+        entry = self._there.waiting.get(waiter.uid)
         before = None if entry is None else entry.waiter
         if entry is not None and before is not None and _is_same_work(before, waiter):
             shape = entry.alike.shape
         else:
-            shape = self._shapes.of(waiter.footprint, waiter.accepts)
+            shape = self._there.shapes.of(waiter.footprint, waiter.accepts)
         if (
             entry is None
             or before is None
             or entry.alike.shape is not shape
             or not _waits_alike(before, waiter)
         ):
-            alike = self._join(shape)
+            alike = self._there.join(shape)
             if entry is not None:
                 self._remove(entry)
             self._add(Waiting(alike, waiter, waiter.rank(aged=False)))
@@ -166,7 +155,7 @@ class Queue:
 
     def leave(self, uid: str) -> None:
         """Ends the waiting of this job."""
-        entry = self._waiting.get(uid)
+        entry = self._there.waiting.get(uid)
         if entry is not None:
             self._remove(entry)
 
@@ -196,7 +185,7 @@ class Queue:
         """Returns the first that may go now, or that could not be judged. It stays where it is, in the way of those behind it,
         until it leaves. Nothing else has to be done before the next one is taken than holding its leases and letting it leave."""
         while self._offered:
-            entry = self._still(heappop(self._offered))
+            entry = self._there.still(heappop(self._offered))
             if entry is not None and entry.offered:
                 entry.offered = False
                 return Decision(entry.waiter, failure=entry.failure)
@@ -204,7 +193,7 @@ class Queue:
 
     def offer(self, uid: str) -> None:
         """Offers the waiter again, if it may go: something else kept it from going."""
-        entry = self._waiting.get(uid)
+        entry = self._there.waiting.get(uid)
         if entry is not None and entry.state in (State.MAY_GO, State.FAILED):
             self._offer(entry)
 
@@ -220,74 +209,22 @@ class Queue:
 
     def explain(self, uid: str) -> Decision:
         """Returns the decision on the waiter as things are now, with those in its way."""
-        entry = self._waiting[uid]
+        entry = self._there.waiting[uid]
         while entry.alike.due is not None:
             self._judge(entry.alike)
         if entry.state is not State.BLOCKED:
             return Decision(entry.waiter, failure=entry.failure)
         try:
-            return self._blocked_by(entry)
+            return explained(self._there, entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
             self._fail(entry, entry.alike.behind, failure)
             return Decision(entry.waiter, failure=failure)
-
-    def _blocked_by(self, entry: Waiting) -> Decision:
-        found: list[Alike] = []
-        shape, rank = entry.alike.shape, entry.rank
-        most = self.worked_out + MOST_WORKED_OUT
-        at_least = False
-        for looked_at, (alike, _) in enumerate(self._beside(entry.alike, rank)):
-            at_least = looked_at == MOST_COMPARED or self.worked_out >= most
-            if at_least:
-                break
-            if self._shapes.conflict(shape, alike.shape):
-                found.append(alike)
-        count = sum(len(a.holding) + a.ready_ahead(rank) + a.aged_ahead(rank) for a in found)
-        if not count and not at_least:
-            return self._beyond_a_limit(entry)
-        named = []
-        for alike, by, holds in islice(self._in_the_way(rank, found), MOST_NAMED):
-            conflict = self._shapes.between(shape, alike.shape)
-            if conflict is not None:
-                named.append(Blocking(by, conflict, holds))
-        return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
-
-    def _in_the_way(self, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
-        """Yields those who hold, then those who are about to, then those who have aged and wait ahead."""
-        held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
-        for _, holding in sorted(held, key=lambda one: one[0]):
-            yield holding.alike, holding.holder, True
-        about_to = [one for a in found for one in a.ready[: min(a.ready_ahead(rank), MOST_NAMED)]]
-        aged = [one for a in found for one in a.blocked[: min(a.aged_ahead(rank), MOST_NAMED)]]
-        for ranks, holds in ((about_to, True), (aged, False)):
-            for one in sorted(ranks):
-                waiting = self._waiting[one[-1]]
-                yield waiting.alike, waiting.waiter, holds
-
-    def _beyond_a_limit(self, entry: Waiting) -> Decision:
-        limit = self._limit_before(entry)
-        if limit is None:
-            return Decision(entry.waiter)
-        uid, table = entry.waiter.uid, limit.table
-        held = [
-            next(one for one in self._holding[other] if _writes(one.holder, table)) for other in limit.holders
-        ]
-        ahead = [self._waiting[one[-1]] for one in limit.claims[: bisect_left(limit.claims, entry.rank)]]
-        ahead = [one for one in ahead if one.waiter.uid not in limit.holders]
-        parties: list[tuple[Holder, bool]] = [
-            *((one.holder, True) for one in sorted(held, key=lambda one: one.order) if one.holder.uid != uid),
-            *((one.waiter, True) for one in ahead if one.state is State.MAY_GO),
-            *((one.waiter, False) for one in ahead if one.state is not State.MAY_GO),
-        ]
-        conflict = too_many_writers(table, limit.most)
-        named = tuple(Blocking(by, conflict, holds) for by, holds in parties[:MOST_NAMED])
-        return Decision(entry.waiter, named, count=len(parties))
 
     def _judge(self, alike: Alike) -> None:
         self.judged += 1
         alike.due = None
         woken_by, alike.woken_by = alike.woken_by, None
-        entry = self._first_of(alike)
+        entry = self._there.first_of(alike)
         if entry is not None and self._lets_the_first_go(alike, entry):
             return
         if isinstance(woken_by, Limit) and alike.behind is not woken_by:
@@ -297,11 +234,11 @@ class Queue:
         """Returns whether the first of a shape may go now, after noting what it says of all of them."""
         one: Party | None = None
         try:
-            for other, one in self._beside(alike, entry.rank):
-                if self._shapes.conflict(alike.shape, other.shape):
+            for other, one in self._there.beside(alike, entry.rank):  # noqa: B007 - it is kept after the loop
+                if self._there.shapes.conflict(alike.shape, other.shape):
                     break
             else:
-                one = self._limit_before(entry)
+                one = self._there.limit_before(entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
             self._fail(entry, one, failure)
             return False
@@ -312,41 +249,6 @@ class Queue:
         self._blocked.update(alike.news)
         alike.news.clear()
         return False
-
-    def _first_of(self, alike: Alike) -> Waiting | None:
-        return self._waiting[alike.first[-1]] if alike.first is not None else None
-
-    def _limit_before(self, entry: Waiting) -> Limit | None:
-        """Returns the first limit that keeps the waiter from going."""
-        used_up = (limit for limit in self._limits_of(entry.waiter) if limit.is_used_up_before(entry.rank))
-        return next(used_up, None)
-
-    def _limits_of(self, one: Holder) -> Iterator[Limit]:
-        if self._limits:
-            for table in one.footprint.keys:
-                if table in self._limits:
-                    yield self._limits[table]
-
-    def _beside(self, alike: Alike, rank: Rank) -> Iterator[tuple[Alike, Party]]:
-        """Yields all shapes that may be in the way of a waiter with this rank, with one party of each: first the ones that wait
-        ahead of it, the nearest first because they leave last; then those that only hold."""
-        seen: dict[Alike, None] = {}
-        position = bisect_left(self._heeded, rank)
-        for ahead in reversed(self._heeded[max(0, position - _MANY) : position]):
-            other = self._waiting[ahead[-1]]
-            if other.alike not in seen and alike.shape.places.may_meet(other.alike.shape.places):
-                seen[other.alike] = None
-                yield other.alike, other
-        met = self._in_ways.met_by(alike.shape)
-        if position > _MANY:
-            further = ((one.nearest_ahead(rank), one) for one in met if one not in seen)
-            ahead_of_it = [(nearest, one) for nearest, one in further if nearest is not None]
-            for nearest, one in sorted(ahead_of_it, key=itemgetter(0), reverse=True):
-                seen[one] = None
-                yield one, self._waiting[nearest[-1]]
-        for one in met:
-            if one.holding and one not in seen:
-                yield one, one.holding[-1][1]
 
     def _let_it_go(self, entry: Waiting) -> None:
         """Notes that the waiter may go, and that those behind it that conflict with it may not."""
@@ -388,9 +290,9 @@ class Queue:
         self._enter(entry)
 
     def _add(self, entry: Waiting) -> None:
-        self._waiting[entry.waiter.uid] = entry
-        if len(self._ageing) > 2 * len(self._waiting) + AT_ONCE:
-            unaged = (one for one in self._waiting.values() if not one.has_aged)
+        self._there.waiting[entry.waiter.uid] = entry
+        if len(self._ageing) > 2 * len(self._there.waiting) + AT_ONCE:
+            unaged = (one for one in self._there.waiting.values() if not one.has_aged)
             self._ageing = sorted((one.waiter.aged_at, one.rank) for one in unaged)
         else:
             heappush(self._ageing, (entry.waiter.aged_at, entry.rank))
@@ -408,24 +310,24 @@ class Queue:
 
     def _remove(self, entry: Waiting) -> None:
         alike, uid, was_heeded = entry.alike, entry.waiter.uid, entry.is_heeded
-        del self._waiting[uid]
+        del self._there.waiting[uid]
         for ranks in (alike.ready, alike.blocked):
             take_out(ranks, entry.rank)
         alike.news.pop(uid, None)
         self._blocked.pop(uid, None)
         self._doubtful.pop(uid, None)
         self._stand_behind(entry, None)
-        holds_now = next((one for one in self._holding.get(uid, ()) if one.alike is alike), None)
+        holds_now = next((one for one in self._there.holding.get(uid, ()) if one.alike is alike), None)
         if was_heeded:
             self._heed_no_more(entry, holds_now)
         if alike.first is None:
             self._stand_behind(alike, None)
             if alike.due is not None:
                 self._judge(alike)  # has the next one take the place that it was woken for
-        self._leave(alike)
+        self._there.leave(alike)
 
     def _age(self, rank: Rank) -> None:
-        entry = self._waiting[rank[-1]]
+        entry = self._there.waiting[rank[-1]]
         alike, was_heeded = entry.alike, entry.is_heeded
         ranks = {State.MAY_GO: alike.ready, State.BLOCKED: alike.blocked}.get(entry.state, [])
         take_out(ranks, rank)
@@ -443,38 +345,38 @@ class Queue:
     def _note(self, entry: Waiting, *, was_heeded: bool) -> None:
         """Has others heed the waiter, or no longer, after its state has changed."""
         if entry.is_heeded and not was_heeded:
-            put(self._heeded, entry.rank)
-            for limit in self._limits_of(entry.waiter):
+            put(self._there.heeded, entry.rank)
+            for limit in self._there.limits_of(entry.waiter):
                 put(limit.claims, entry.rank)
-            self._in_ways.note(entry.alike)
+            self._there.in_ways.note(entry.alike)
             self._stop_those_behind(entry)
         elif was_heeded and not entry.is_heeded:
             self._heed_no_more(entry, None)
         elif entry.is_heeded:
-            self._in_ways.note(entry.alike)
+            self._there.in_ways.note(entry.alike)
 
     def _stop_those_behind(self, entry: Waiting) -> None:
         self._stop_ready(entry.alike.shape, entry.rank)
-        for limit in self._limits_of(entry.waiter):
+        for limit in self._there.limits_of(entry.waiter):
             self._stop_beyond(limit)
 
     def _heed_no_more(self, entry: Waiting, instead: Party | None) -> None:
         self._forget_rank(entry)
         self._let_others_go(entry, instead)
-        for limit in self._limits_of(entry.waiter):
+        for limit in self._there.limits_of(entry.waiter):
             self._wake(limit)
 
     def _forget_rank(self, entry: Waiting) -> None:
-        take_out(self._heeded, entry.rank)
-        for limit in self._limits_of(entry.waiter):
+        take_out(self._there.heeded, entry.rank)
+        for limit in self._there.limits_of(entry.waiter):
             take_out(limit.claims, entry.rank)
-        self._in_ways.note(entry.alike)
+        self._there.in_ways.note(entry.alike)
 
     def _begin_holding(self, holder: Holder, shape: Shape, order: HoldingOrder) -> Holding:
-        holding = Holding(self._join(shape), holder, order)
-        alike, own = holding.alike, self._waiting.get(holder.uid)
+        holding = Holding(self._there.join(shape), holder, order)
+        alike, own = holding.alike, self._there.waiting.get(holder.uid)
         insort(alike.holding, (order, holding))
-        self._in_ways.note(alike)
+        self._there.in_ways.note(alike)
         if own is None or own.alike is not alike or own.state is not State.MAY_GO:
             self._stop_ready(shape)  # else those that can't go beside it have been stopped when it could go
         self._take_places(holder)
@@ -488,42 +390,33 @@ class Queue:
     def _end_holding(self, holding: Holding) -> None:
         held = holding.alike.holding
         del held[bisect_left(held, (holding.order,))]
-        self._in_ways.note(holding.alike)
+        self._there.in_ways.note(holding.alike)
         self._let_others_go(holding)
         self._give_places_back(holding.holder)
-        self._leave(holding.alike)
+        self._there.leave(holding.alike)
 
     def _take_places(self, holder: Holder) -> None:
-        for limit in self._limits_of(holder):
+        for limit in self._there.limits_of(holder):
             limit.hold(holder.uid)
             self._stop_beyond(limit)
 
     def _give_places_back(self, holder: Holder) -> None:
-        for limit in self._limits_of(holder):
+        for limit in self._there.limits_of(holder):
             limit.let_go(holder.uid)
             self._wake(limit)
 
-    def _new_limit(self, table: TableKey, most: int) -> Limit:
-        limit = Limit(table, most)
-        for held in self._holding.values():
-            for one in held:
-                if _writes(one.holder, table):
-                    limit.hold(one.holder.uid)
-        limit.claims = [rank for rank in self._heeded if _writes(self._waiting[rank[-1]].waiter, table)]
-        return limit
-
     def _stop_ready(self, shape: Shape, rank: Rank | None = None) -> None:
         """Stops those that could go, if the newcomer is in their way; if it is a waiter, only those behind it."""
-        for other in self._in_ways.met_by(shape):
+        for other in self._there.in_ways.met_by(shape):
             ready = other.ready if rank is None else other.ready[bisect_right(other.ready, rank) :]
             if ready and self._may_stop(other.shape, shape):
                 for one in tuple(ready):
-                    self._stop(self._waiting[one[-1]])
+                    self._stop(self._there.waiting[one[-1]])
 
     def _stop_beyond(self, limit: Limit) -> None:
         """Stops those that could go and for which there is no place any more."""
         for one in limit.claims[max(0, limit.free) :]:
-            entry = self._waiting[one[-1]]
+            entry = self._there.waiting[one[-1]]
             if entry.state is State.MAY_GO and limit.is_used_up_before(one):
                 self._stop(entry)
 
@@ -538,7 +431,7 @@ class Queue:
 
     def _may_stop(self, one: Shape, other: Shape) -> bool:
         try:
-            return self._shapes.conflict(one, other)
+            return self._there.shapes.conflict(one, other)
         except Exception:  # noqa: BLE001 - told when it is judged, which it is now
             return True
 
@@ -556,8 +449,10 @@ class Queue:
     def _make_sure(self, uid: str) -> None:
         """Stops a waiter that could go, if its own job holds what is in its way."""
         del self._doubtful[uid]
-        entry = self._waiting[uid]
-        if any(self._may_stop(entry.alike.shape, one.alike.shape) for one in self._holding.get(uid, ())):
+        entry = self._there.waiting[uid]
+        if any(
+            self._may_stop(entry.alike.shape, one.alike.shape) for one in self._there.holding.get(uid, ())
+        ):
             self._stop(entry)
 
     def _stand_behind(self, stopped: Alike | Waiting, party: Party | None) -> None:
@@ -578,28 +473,6 @@ class Queue:
         entry.offered = True
         heappush(self._offered, entry.rank)
 
-    def _still(self, rank: Rank) -> Waiting | None:
-        entry = self._waiting.get(rank[-1])
-        return entry if entry is not None and entry.rank == rank else None
-
-    def _shape_of(self, holder: Holder) -> Shape:
-        if holder.places is not None:
-            return self._shapes.at(holder.places)
-        return self._shapes.of(holder.footprint, holder.accepts)
-
-    def _join(self, shape: Shape) -> Alike:
-        alike = self._alike.get(shape)
-        if alike is None:
-            alike = self._alike[shape] = Alike(shape)
-        alike.members += 1
-        return alike
-
-    def _leave(self, alike: Alike) -> None:
-        alike.members -= 1
-        if not alike.members:
-            alike.due = None
-            del self._alike[alike.shape]
-
 
 def _is_same_work(one: Waiter, other: Waiter) -> bool:
     return one.footprint is other.footprint and one.accepts == other.accepts
@@ -607,7 +480,3 @@ def _is_same_work(one: Waiter, other: Waiter) -> bool:
 
 def _waits_alike(one: Waiter, other: Waiter) -> bool:
     return one.rank(aged=False) == other.rank(aged=False) and one.aged_at == other.aged_at
-
-
-def _writes(one: Holder, table: TableKey) -> bool:
-    return table in one.footprint.keys

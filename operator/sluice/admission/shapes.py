@@ -1,4 +1,5 @@
-"""Groups jobs by shape: most come from a few templates, and those whose footprints are equal in everything share one shape. What two shapes are to each other is worked out once, and kept as long as both are needed."""
+"""Groups jobs by shape: most come from a few templates, and those whose footprints are equal in everything share one shape.
+What two shapes are to each other is worked out once, and kept as long as both are needed."""
 
 from typing import Final
 from weakref import WeakValueDictionary, finalize

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
-from sluice.admission.queue import MOST_WORKED_OUT
+from sluice.admission.explaining import MOST_WORKED_OUT
 from sluice.admission.shapes import Shapes
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import Conflict, conflict_between

@@ -1,0 +1,69 @@
+"""Names those that are in a waiter's way."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import islice
+
+from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank
+from sluice.admission.parties import Alike, State, Waiting
+from sluice.admission.standing import Standing, writes
+from sluice.conflicts.oracle import too_many_writers
+
+MOST_COMPARED = 500
+"""Shapes that are looked at."""
+MOST_WORKED_OUT = 64
+"""How many of those may be shapes whose verdict was not known yet."""
+
+
+def explained(there: Standing, entry: Waiting) -> Decision:
+    """Returns the decision on a waiter that is blocked."""
+    found: list[Alike] = []
+    shape, rank = entry.alike.shape, entry.rank
+    most = there.shapes.worked_out + MOST_WORKED_OUT
+    at_least = False
+    for looked_at, (alike, _) in enumerate(there.beside(entry.alike, rank)):
+        at_least = looked_at == MOST_COMPARED or there.shapes.worked_out >= most
+        if at_least:
+            break
+        if there.shapes.conflict(shape, alike.shape):
+            found.append(alike)
+    count = sum(len(a.holding) + a.ready_ahead(rank) + a.aged_ahead(rank) for a in found)
+    if not count and not at_least:
+        return _beyond_a_limit(there, entry)
+    named = []
+    for alike, by, holds in islice(_in_the_way(there, rank, found), MOST_NAMED):
+        conflict = there.shapes.between(shape, alike.shape)
+        if conflict is not None:
+            named.append(Blocking(by, conflict, holds))
+    return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
+
+
+def _in_the_way(there: Standing, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
+    """Yields those who hold, then those who are about to, then those who have aged and wait ahead."""
+    held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
+    for _, holding in sorted(held, key=lambda one: one[0]):
+        yield holding.alike, holding.holder, True
+    about_to = [one for a in found for one in a.ready[: min(a.ready_ahead(rank), MOST_NAMED)]]
+    aged = [one for a in found for one in a.blocked[: min(a.aged_ahead(rank), MOST_NAMED)]]
+    for ranks, holds in ((about_to, True), (aged, False)):
+        for one in sorted(ranks):
+            waiting = there.waiting[one[-1]]
+            yield waiting.alike, waiting.waiter, holds
+
+
+def _beyond_a_limit(there: Standing, entry: Waiting) -> Decision:
+    limit = there.limit_before(entry)
+    if limit is None:
+        return Decision(entry.waiter)
+    uid, table = entry.waiter.uid, limit.table
+    held = [next(one for one in there.holding[other] if writes(one.holder, table)) for other in limit.holders]
+    ahead = [there.waiting[one[-1]] for one in limit.claims[: bisect_left(limit.claims, entry.rank)]]
+    ahead = [one for one in ahead if one.waiter.uid not in limit.holders]
+    parties: list[tuple[Holder, bool]] = [
+        *((one.holder, True) for one in sorted(held, key=lambda one: one.order) if one.holder.uid != uid),
+        *((one.waiter, True) for one in ahead if one.state is State.MAY_GO),
+        *((one.waiter, False) for one in ahead if one.state is not State.MAY_GO),
+    ]
+    conflict = too_many_writers(table, limit.most)
+    named = tuple(Blocking(by, conflict, holds) for by, holds in parties[:MOST_NAMED])
+    return Decision(entry.waiter, named, count=len(parties))
