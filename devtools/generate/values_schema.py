@@ -178,6 +178,7 @@ def schema() -> Schema:
                 "sharedNamespaces": _SHARED_NAMESPACES,
                 "ttlSecondsAfterFinished": _from_config("ttlSecondsAfterFinished"),
                 "apiQps": _from_config("apiQps"),
+                "ageAfter": _from_config("ageAfter"),
                 "apiBurst": _from_config("apiBurst"),
                 "runtimes": profiles | {"required": ["default"]},
                 "jobServiceAccount": _closed(

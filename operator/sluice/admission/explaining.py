@@ -3,16 +3,33 @@
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 
 from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank
-from sluice.admission.parties import Alike, State, Waiting
+from sluice.admission.parties import Alike, HoldingOrder, State, Waiting
 from sluice.admission.standing import Standing, writes
+from sluice.conflicts import conflict_between
 from sluice.conflicts.oracle import too_many_writers
 
 MOST_COMPARED = 500
 """Shapes that are looked at."""
 MOST_WORKED_OUT = 64
 """How many of those may be shapes whose verdict was not known yet."""
+
+
+def risks(there: Standing, entry: Waiting) -> tuple[Blocking, ...]:
+    """Returns the first of those who hold and beside whom the waiter may go only because both accept that one may abort the
+    other."""
+    shape, found = entry.alike.shape, list[tuple[HoldingOrder, Blocking]]()
+    if shape.accepts and shape.footprint is not None:
+        for alike in there.in_ways.met_by(shape):
+            other = alike.shape
+            if alike.holding and other.footprint is not None and shape.accepts & other.accepts:
+                conflict = conflict_between(shape.footprint, other.footprint)
+                if conflict is not None:
+                    held = alike.holding[:MOST_NAMED]
+                    found += [(order, Blocking(one.holder, conflict, holds=True)) for order, one in held]
+    return tuple(one for _, one in sorted(found, key=itemgetter(0))[:MOST_NAMED])
 
 
 def explained(there: Standing, entry: Waiting) -> Decision:

@@ -13,8 +13,8 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count
 from operator import itemgetter
 
-from sluice.admission.deciding import Decision, Holder, Rank, Waiter
-from sluice.admission.explaining import explained
+from sluice.admission.deciding import Blocking, Decision, Holder, Rank, Waiter
+from sluice.admission.explaining import explained, risks
 from sluice.admission.limits import Limit
 from sluice.admission.parties import (
     Alike,
@@ -219,6 +219,10 @@ class Queue:
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
             self._fail(entry, entry.alike.behind, failure)
             return Decision(entry.waiter, failure=failure)
+
+    def risks(self, uid: str) -> tuple[Blocking, ...]:
+        """Returns those who hold and beside whom the waiter may go only because both accept it."""
+        return risks(self._there, self._there.waiting[uid])
 
     def _judge(self, alike: Alike) -> None:
         self.judged += 1

@@ -242,8 +242,8 @@ class Admission(Model):
     jobs that were in the way."""
     risk: Risk | None = None
     """Strict: runs only beside jobs that it cannot conflict with. Optimistic: also runs beside jobs that it may
-    conflict with, and is retried if it does; the table's policy must allow that. Absent: as the policy says,
-    otherwise Strict."""
+    conflict with, if they accept that, too; the policy of each of its tables must say Optimistic, or the job is refused.
+    The one that loses ends as Failed: no job is retried yet. Absent: as the policies say, otherwise Strict."""
     suspend: StrictBool = False
     """true holds a waiting job back: it keeps its age, blocks nobody, and queues again once this is false. It never
     stops a running job; delete the job for that. May be changed at any time."""
@@ -345,7 +345,7 @@ class DeltaWriteJobSpec(Model):
     fails as RunKeyReused if they share a table. Absent: the job's uid, so that each job is a run of its own."""
     priority: Annotated[Int32, bounded_int(-1000, 1000)] = 0
     """Among waiting jobs that conflict with one another the highest goes first; -1000 to 1000, by default 0. A job
-    that has waited longer than its table's policy says in admission.ageAfter (not supported yet) goes ahead of any
+    that has waited longer than its table's policy says in admission.ageAfter (by default 2m) goes ahead of any
     priority. May be changed at any time."""
     admission: Admission = Admission()
     """How the job waits for its turn: how long, at which risk, and what it does while another one is in its way. By

@@ -275,6 +275,9 @@ class DeltaWriteJobStatus(Model):
     is gone."""
     blocked_by_count: Annotated[Int32, Field(ge=0)] | None = None
     """How many jobs were in the way in all at that time; a lower bound where there are too many to count."""
+    runs_beside: Annotated[tuple[Blocker, ...], Field(max_length=MAX_BLOCKERS)] = ()
+    """Jobs that the latest attempt ran beside though one of the two may abort the other, at most 10: their tables' policies and
+    they themselves accept that (admission.risk: Optimistic)."""
     queued_at: datetime | None = None
     """When the job joined the queue; its age counts from here."""
     resumed_at: datetime | None = None

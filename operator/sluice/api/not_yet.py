@@ -11,7 +11,7 @@ from typing import Any
 from pydantic.alias_generators import to_snake
 
 from sluice.api.base import Model
-from sluice.api.job import DeltaWriteJobSpec, Retry, Risk
+from sluice.api.job import DeltaWriteJobSpec, Retry
 from sluice.api.policy import DeltaTablePolicySpec
 
 
@@ -53,12 +53,6 @@ JOBS_REFUSED_FOR = (
         "admission.startTimeout",
         "this version of Sluice waits for a driver as long as it takes to start; remove it",
     ),
-    NotYet(
-        "admission.risk",
-        "this version of Sluice makes jobs that may conflict wait for one another; remove it, or set Strict",
-        unless="Strict",
-        happens_anyway=lambda risk: risk is Risk.STRICT,
-    ),
 )
 """What a job can say and no run would honour."""
 
@@ -77,9 +71,6 @@ WITHOUT_EFFECT_IN_POLICIES = (
     NotYet("runtimeRef", _NOBODY_CREATES),
     NotYet("retry", "no job is retried"),
     NotYet("maintenance", _NOBODY_CREATES),
-    NotYet("admission.maxWriters", "any number of jobs that cannot conflict may write the table together"),
-    NotYet("admission.risk", "jobs that may conflict wait for one another"),
-    NotYet("admission.ageAfter", "jobs queue by priority and age alone"),
 )
 """What a policy can say without effect; the rest of it counts."""
 

@@ -95,11 +95,11 @@ class PolicyAdmission(Model):
 
     max_writers: Annotated[Int32, bounded_int(1, 10000)] | None = None
     """The largest number of jobs that may write the table at a time. Absent: all that cannot conflict with one
-    another."""
+    another. A job that has waited for as long as ageAfter says has the next place that gets free."""
     risk: Risk = Risk.STRICT
     """Strict (the default): jobs that may conflict wait for one another. Optimistic: jobs that may conflict run
-    together, and the one that loses is retried; only those that will conflict wait. A job that would lose data is
-    never let through."""
+    together, unless one of them says Strict, and the one that loses ends as Failed: no job is retried yet. Those that
+    will conflict wait, and so do those that would lose data. status.runsBeside tells who took which risk."""
     unknown_footprint: UnknownFootprint = UnknownFootprint.EXCLUSIVE
     """What happens to a job of which it is not understood what it does to this table: it runs alone (Exclusive, the
     default), or it fails as FootprintUnknown, with the reasons, and is not run (Reject). Not understood is a statement
@@ -111,7 +111,8 @@ class PolicyAdmission(Model):
     counts. Absent: no limit."""
     age_after: Duration | None = None
     """A job that has waited this long, such as 30m, goes ahead of any priority, and jobs that conflict with it no
-    longer overtake it. Absent: as the operator's configuration says."""
+    longer overtake it; 0s: first come, first served. Of a job's tables the shortest counts. Absent: as the operator's
+    configuration says, by default 2m."""
 
 
 def _cron_field(value: str) -> str:

@@ -102,6 +102,10 @@ class Reason(_Word):
         "NamespaceNotAllowed",
         "Failed: a policy of its tables doesn't list its namespace in allowedNamespaces.",
     )
+    RISK_NOT_ALLOWED = (
+        "RiskNotAllowed",
+        "Failed: it says admission.risk: Optimistic, and a policy of its tables doesn't, or there is none.",
+    )
     FOOTPRINT_UNKNOWN = (
         "FootprintUnknown",
         "Failed: its spec doesn't tell what it does to a table whose policy says admission.unknownFootprint: Reject.",

@@ -6,14 +6,15 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.admission import Blocking, Decision, Holder, Queue, Waiter
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import EventReason, Reason
+from sluice.controller import clock
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
@@ -42,9 +43,10 @@ from sluice.lifecycle.holding import Frozen, lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
-from sluice.lifecycle.table_rules import Patience, patience
+from sluice.lifecycle.table_rules import Patience, accepted, ages_after, patience, writers_at_a_time
 from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
+from sluice.tables import Declarations
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +56,15 @@ ASK_AGAIN = 1.0
 NOT_YET_ASKED = float("-inf")
 TURN_SECONDS = 0.1
 """Seconds of granting before what has changed meanwhile is looked at."""
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A job that may go."""
+
+    job: JobView
+    risks: tuple[Blocking, ...]
+    """Those that hold leases, and beside whom it goes only because both accept that one may abort the other."""
 
 
 @dataclass(kw_only=True)
@@ -72,6 +83,8 @@ class Admitting:
     metrics: Metrics
     timers: Timers
     surroundings: Surroundings
+    age_after: timedelta
+    """How long jobs wait until nothing that conflicts with them overtakes them, where no policy says so."""
     neighbours: Neighbours = field(default_factory=Neighbours)
     queue: Queue = field(default_factory=Queue)
     retelling: Retelling = field(default_factory=Retelling)
@@ -89,6 +102,8 @@ class Admitting:
     """Jobs whose statuses describe another spec than theirs of this generation, which was noticed since the last turn."""
     _heeded: dict[str, int] = field(default_factory=dict)
     """The generation that was last noticed so, by uid."""
+    _limits_of: Declarations | None = None
+    """The declarations whose limits the queue heeds."""
     nobody_knows: Frozen | None = None
     """Somebody who may write, and it is not known where: nothing is granted."""
     refusing: Refusing = field(init=False)
@@ -99,11 +114,14 @@ class Admitting:
         )
 
     def seconds_left(self) -> float | None:
-        """Seconds until somebody is to be told anew who is in the way."""
+        """Seconds until somebody has aged, or is to be told anew who is in the way."""
         if self._asked_to_read:
             return ASK_AGAIN
-        can_tell = self.leases.is_sure and self.nobody_knows is None
-        return self.retelling.seconds_left() if can_tell else None
+        if not self.leases.is_sure or self.nobody_knows is not None:
+            return None
+        ageing, telling = self.queue.next_ageing, self.retelling.seconds_left()
+        until_aged = None if ageing is None else max(0.0, (ageing - clock.now()).total_seconds())
+        return min((left for left in (until_aged, telling) if left is not None), default=None)
 
     def holds(self, uid: str) -> None:
         """Returns what is held for the job, as it is now."""
@@ -170,12 +188,24 @@ class Admitting:
                 return None, left > 0 or job.phase is not None
             if self.refusing.by_policy(job) is not None:
                 return None, False
-            waiter = Waiter(uid, job.key, job.footprint, job.spec.priority, job.queued_at)
+            waiter = self._as_waiter(job)
         except NotUnderstoodError:
             return None, False
         self._heed_patience(job)
         is_told = self.leases.is_sure or job.phase is Phase.WAITING
         return waiter, is_told and self.nobody_knows is None
+
+    def _as_waiter(self, job: JobView) -> Waiter:
+        tables, declarations = job.footprint.keys, self.world.declarations
+        return Waiter(
+            job.uid,
+            job.key,
+            job.footprint,
+            job.spec.priority,
+            job.queued_at,
+            job.queued_at + ages_after(tables, declarations, self.age_after),
+            accepts=accepted(job.spec.admission, tables, declarations),
+        )
 
     def _patience(self, job: JobView) -> Patience | None:
         return patience(job.spec.admission, job.tables, self.world.declarations)
@@ -255,13 +285,14 @@ class Admitting:
 
     async def turn(self) -> None:
         """Grants what may be granted now."""
+        self._heed_limits()
         self._heed_frozen()
         if self.nobody_knows is not None:
             return
         if self._reads_who_holds():
             return
         began, before = time.monotonic(), self.queue.judged
-        while self.queue.judge():
+        while self.queue.judge(clock.now()):
             await _others_have_their_turn()
         if self.queue.judged > before:
             self.metrics.judged(time.monotonic() - began)
@@ -309,6 +340,11 @@ class Admitting:
         self._asked_to_read = asked
         return bool(unread)
 
+    def _heed_limits(self) -> None:
+        if self._limits_of is not self.world.declarations:
+            self._limits_of = self.world.declarations
+            self.queue.limit(writers_at_a_time(self._limits_of))
+
     def _heed_frozen(self) -> None:
         frozen = self.holders.frozen
         self._say_of(frozen)
@@ -327,15 +363,18 @@ class Admitting:
         message = f"it cannot be read what {first.who}{others} may write ({first.why}); {held}"
         self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
-    def _take(self, most: int) -> list[JobView]:
+    def _take(self, most: int) -> list[Admitted]:
         """Takes jobs that may go, beside all that hold and beside one another."""
-        admitted: list[JobView] = []
+        admitted: list[Admitted] = []
         while len(admitted) < most and (decision := self.queue.take()) is not None:
             job = self._admitted(decision)
             if job is not None:
-                self.queue.hold(job.uid, (Holder(job.uid, job.key, job.footprint),))  # as it was decided on
+                admitted.append(Admitted(job, self.queue.risks(job.uid)))
+                accepts = decision.waiter.accepts
+                self.queue.hold(
+                    job.uid, (Holder(job.uid, job.key, job.footprint, accepts=accepts),)
+                )  # as it was decided on
                 self.queue.leave(job.uid)
-                admitted.append(job)
         return admitted
 
     def _admitted(self, decision: Decision) -> JobView | None:
@@ -372,21 +411,22 @@ class Admitting:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
 
-    async def _grant(self, admitted: Sequence[JobView]) -> None:
+    async def _grant(self, admitted: Sequence[Admitted]) -> None:
         """Has all of them granted at once."""
         outcomes = await asyncio.gather(*map(self._granted, admitted), return_exceptions=True)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if failures:
             raise failures[0]
 
-    async def _granted(self, job: JobView) -> None:
+    async def _granted(self, admitted: Admitted) -> None:
+        job = admitted.job
         self.granting.tries(job.uid)
         grant = None
         try:
             number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
             grant = await self.leases.grant(lease_for(job, number, job.spec_hash), reach_of(job))
             if grant is not None:
-                self.workers.do(job.uid, partial(self._begin, job, grant))
+                self.workers.do(job.uid, partial(self._begin, admitted, grant))
             elif self.leases.no_room is None:
                 self.granting.forget(job.uid)  # nobody is granted anything now
             else:
@@ -401,9 +441,9 @@ class Admitting:
             change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, why, UnderstoodFields.of(job))
             await self.statuses.write(job, change)
 
-    async def _begin(self, job: JobView, grant: Grant) -> None:
+    async def _begin(self, admitted: Admitted, grant: Grant) -> None:
         """Writes the intent, under the version of the job that was decided on; then starts what follows from it."""
-        lease = grant.lease
+        job, lease = admitted.job, grant.lease
         attempt = Attempt(
             number=lease.attempt,
             token=grant.token,
@@ -413,7 +453,10 @@ class Admitting:
         )
         self.applications.creates.begins(job.namespace, attempt.application)
         message = f"admitted; SparkApplication {attempt.application} is being created"
-        change = StatusChange(Phase.STARTING, Reason.ADMITTED, message, UnderstoodFields.of(job), attempt)
+        beside = self.neighbours.named(admitted.risks, job.namespace)
+        change = StatusChange(
+            Phase.STARTING, Reason.ADMITTED, message, UnderstoodFields.of(job), attempt, beside=beside
+        )
         try:
             await self.statuses.write(job, change)
         except ApiError as error:
@@ -428,15 +471,34 @@ class Admitting:
         self.leases.settled(job.uid)
         self.metrics.decided(DecisionOutcome.GRANTED)
         logger.info("%s: attempt %d granted", job.key, lease.attempt)
-        await self.events.tell(
-            job, EventReason.ADMITTED, f"holds {', '.join(lease.tables)} for attempt {lease.attempt}"
-        )
+        self._tell_of_risks(admitted)
+        risks = "; beside jobs that may abort it: see status.runsBeside" if admitted.risks else ""
+        held = f"holds {', '.join(lease.tables)} for attempt {lease.attempt}{risks}"
+        await self.events.tell(job, EventReason.ADMITTED, held)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None:
             await self.attempts.drive(current, current.open_attempt)
 
     def _may_wait(self, job: JobView) -> bool:
         return job.spec.admission.when_blocked is WhenBlocked.WAIT and self._patience(job) is None
+
+    def _tell_of_risks(self, admitted: Admitted) -> None:
+        """Has those told whom it runs beside, too."""
+        job = admitted.job
+        newcomer = Holder(job.uid, job.key, job.footprint)
+        for one in admitted.risks:
+            told = Blocking(newcomer, one.conflict, holds=True)
+            self.workers.do(one.by.uid, partial(self._tell_of_risk, one.by.uid, told))
+
+    async def _tell_of_risk(self, uid: str, newcomer: Blocking) -> None:
+        job = self.world.jobs.get(uid)
+        if job is not None and job.open_attempt is not None and job.unreadable is None:
+            (told,) = self.neighbours.named((newcomer,), job.namespace)
+            try:
+                await self.statuses.tell_of_risk(job, told)
+            except ConflictError:  # somebody changed it meanwhile, which is seen soon
+                await asyncio.sleep(ASK_AGAIN)
+                self.workers.do(uid, partial(self._tell_of_risk, uid, newcomer))
 
     def _tell_or_retell(self, uid: str) -> None:
         job = self.world.jobs.get(uid)

@@ -3,6 +3,7 @@ be read."""
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sluice.admission import Holder
 from sluice.controller.lease_table import LeaseTable
@@ -13,6 +14,7 @@ from sluice.lifecycle import holding
 from sluice.lifecycle.finished import is_over
 from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.table_rules import accepted
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +113,11 @@ class Holders:
         if not job.is_read_with_facts and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)
         try:
-            return holding.holder_of(lease, job, self._learned(lease, job, reach))
+            found = holding.holder_of(lease, job, self._learned(lease, job, reach))
+            if not holding.is_of(lease, job):
+                return found
+            by = self._world.declarations
+            return replace(found, accepts=accepted(job.spec.admission, found.footprint.keys, by))
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching everything", lease.job

@@ -2,11 +2,13 @@
 earlier time."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from redis.asyncio import Redis
 
 from sluice.api import names
+from sluice.api.durations import seconds
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
@@ -128,6 +130,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         metrics=shared.metrics,
         timers=timers,
         surroundings=shared.surroundings,
+        age_after=timedelta(seconds=seconds(config.age_after)),
         neighbours=neighbours,
     )
     loop = Loop(

@@ -12,7 +12,7 @@ from sluice.controller.world import World
 from sluice.lifecycle import telling
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
-from sluice.lifecycle.table_rules import Refused, not_understood, wrong_namespace
+from sluice.lifecycle.table_rules import Refused, not_understood, risk_not_allowed, wrong_namespace
 
 
 @dataclass(kw_only=True)
@@ -24,11 +24,13 @@ class Refusing:
 
     def by_policy(self, job: JobView) -> Refused | None:
         """Why the policies of its tables keep it out of the queue, as they are now."""
-        declarations = self.world.declarations
+        declarations, admission = self.world.declarations, job.spec.admission
         if not declarations.by_table:
-            return None
-        return wrong_namespace(job.namespace, job.tables, declarations) or not_understood(
-            job.footprint, job.tables, declarations
+            return risk_not_allowed(admission, job.tables, declarations)
+        return (
+            wrong_namespace(job.namespace, job.tables, declarations)
+            or risk_not_allowed(admission, job.tables, declarations)
+            or not_understood(job.footprint, job.tables, declarations)
         )
 
     def before_a_grant(self, job: JobView) -> Refused | None:

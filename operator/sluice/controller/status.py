@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from sluice.admission import Blocking
 from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.reasons import Reason
 from sluice.controller.epoch_policy import EpochPolicy
@@ -14,6 +15,7 @@ from sluice.lifecycle.status import (
     StatusChange,
     generation_observed,
     patch_to,
+    runs_beside,
     stalled,
     status_after,
 )
@@ -48,6 +50,10 @@ class StatusWriter:
 
     async def observe_generation(self, job: JobView) -> None:
         await self._patch(job, generation_observed(job))
+
+    async def tell_of_risk(self, job: JobView, newcomer: Blocking) -> None:
+        """Says that another job begins beside it that may abort it, or that it may abort."""
+        await self._patch(job, runs_beside(job, newcomer))
 
     async def _patch(self, job: JobView, wanted: DeltaWriteJobStatus) -> None:
         await self._send(job, patch_to(job, wanted))

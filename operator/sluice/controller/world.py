@@ -7,10 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
+from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.objects import Owned
 from sluice.engines import RuntimeProfile
@@ -285,12 +285,11 @@ class World:
             self.mark_all()
 
     def _arrived(self, body: Json) -> JobView:
-        now = datetime.now(UTC)
         names = self.declarations.names
         return JobView(
             body=body,
             profiles=self._profiles,
-            arrived_at=now,
+            arrived_at=clock.now(),
             facts=self.facts,
             names=names,
             works=self._works,

@@ -27,7 +27,11 @@ class Neighbours:
     def as_told(self, decision: Decision) -> Decision:
         """Returns the decision as its own job may be told of it."""
         by = _namespace(decision.waiter.job)
-        return replace(decision, blocked_by=tuple(self._blocking(one, by) for one in decision.blocked_by))
+        return replace(decision, blocked_by=self.named(decision.blocked_by, by))
+
+    def named(self, found: Iterable[Blocking], by: str) -> tuple[Blocking, ...]:
+        """Returns them as a status in the namespace `by` may name them."""
+        return tuple(self._blocking(one, by) for one in found)
 
     def exception(self, told: AttemptException | None, by: str) -> AttemptException | None:
         """Returns why an attempt failed as its job may be told: Delta's own message may quote who won."""

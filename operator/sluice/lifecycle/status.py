@@ -71,6 +71,8 @@ class StatusChange:
     blocked_by: tuple[Blocking, ...] | None = None
     blocked_by_count: int | None = None
     """The number of all that are in the way, if not all are named."""
+    beside: tuple[Blocking, ...] = ()
+    """Whom a new attempt runs beside though one may abort the other."""
     footprint: FootprintSaid | None = None
     """What a run's end said of it."""
     comes_anew: bool = False
@@ -100,6 +102,8 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
     if change.understood is not None:
         update |= vars(change.understood)
     if change.attempt is not None:
+        if change.attempt.number != before.attempt:
+            update["runs_beside"] = tuple(map(_blocker, change.beside))
         update |= {
             "attempt": change.attempt.number,
             "attempts": _with_attempt(before.attempts, change.attempt),
@@ -119,6 +123,12 @@ def generation_observed(job: JobView) -> DeltaWriteJobStatus:
     seen = {"observed_generation": job.generation}
     conditions = tuple(condition.model_copy(update=seen) for condition in job.status.conditions)
     return job.status.model_copy(update=seen | {"conditions": conditions})
+
+
+def runs_beside(job: JobView, newcomer: Blocking) -> DeltaWriteJobStatus:
+    """The change for a job that runs when another one begins that may abort it, or that it may abort."""
+    known = job.status.runs_beside
+    return job.status.model_copy(update={"runs_beside": (*known, _blocker(newcomer))[-MAX_BLOCKERS:]})
 
 
 def stalled(job: JobView, reason: Reason, message: str, now: datetime) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""What the policies of a job's tables say of it: whether it may queue at all, and how long it waits."""
+"""What the policies of a job's tables say of it: whether it may queue at all, how long it waits, beside whom it runs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sluice.api.durations import seconds
-from sluice.api.job import Admission
+from sluice.api.job import Admission, Risk
 from sluice.api.policy import UnknownFootprint
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
@@ -82,6 +83,47 @@ def patience(admission: Admission, tables: Iterable[TableKey], declarations: Dec
         if (timeout := said.declared.admission.default_timeout) is not None
     ]
     return min(found, key=lambda one: one.seconds, default=None)
+
+
+def risk_not_allowed(
+    admission: Admission, tables: Iterable[TableKey], declarations: Declarations
+) -> Refused | None:
+    if admission.risk is not Risk.OPTIMISTIC:
+        return None
+    for table in tables:
+        if not _takes_risks(table, declarations):
+            return Refused(
+                Reason.RISK_NOT_ALLOWED,
+                f"not run, because admission.risk: Optimistic needs a DeltaTablePolicy for {table} that says so, too. Set it "
+                "there, or remove it here, and create the job again",
+            )
+    return None
+
+
+def accepted(
+    admission: Admission, tables: Iterable[TableKey], declarations: Declarations
+) -> frozenset[TableKey]:
+    """The tables on which the job runs beside others that may abort it, or that it may abort."""
+    if admission.risk is Risk.STRICT or not declarations.by_table:
+        return frozenset()
+    return frozenset(table for table in tables if _takes_risks(table, declarations))
+
+
+def ages_after(tables: Iterable[TableKey], declarations: Declarations, otherwise: timedelta) -> timedelta:
+    """How long the job waits until nothing that conflicts with it overtakes it: the shortest time among its tables."""
+    found = [said.declared.admission.age_after for _, said in _rules(tables, declarations)]
+    return min((timedelta(seconds=seconds(given)) for given in found if given is not None), default=otherwise)
+
+
+def writers_at_a_time(declarations: Declarations) -> dict[TableKey, int]:
+    """How many jobs may write a table at a time, where its policy says so."""
+    said = ((table, one.declared.admission.max_writers) for table, one in declarations.by_table.items())
+    return {table: most for table, most in said if most is not None}
+
+
+def _takes_risks(table: TableKey, declarations: Declarations) -> bool:
+    found = [said.declared.admission.risk for said in declarations.all_of(table)]
+    return bool(found) and all(risk is Risk.OPTIMISTIC for risk in found)
 
 
 def _rules(tables: Iterable[TableKey], declarations: Declarations) -> Iterator[tuple[TableKey, Declaration]]:

@@ -235,7 +235,7 @@ def hot(number: int, now: datetime, templates: tuple[str, ...] = TEMPLATES) -> t
 
 def granted(queue: Queue, *, most: int = 1_000) -> list[Waiter]:
     """Those who went, and hold now."""
-    found = []
+    found = list[Waiter]()
     while len(found) < most and (decision := queue.take()) is not None:
         one = decision.waiter
         queue.hold(one.uid, [one])

@@ -92,7 +92,7 @@ def test_the_operator_tells_a_newcomer_what_the_readme_shows(named: bool) -> Non
         footprint_of(spec, conf, facts=facts, names=by.names, has_all_settings=True)
         for spec in (merge, append)
     ]
-    found = conflict_between(*footprints)
+    found = conflict_between(footprints[0], footprints[1])
     assert found is not None
     _, _, message = outcome_of_waiting(merge.admission.when_blocked, None, in_the_way(footprints, found), 0.0)
     assert message in printed

@@ -1,7 +1,7 @@
 """Who is granted, where the intent of one of them can't be written."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -145,6 +145,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         metrics=Metrics(),
         timers=Timers(),
         surroundings=surroundings,
+        age_after=timedelta(minutes=2),
     )
 
 
@@ -212,6 +213,7 @@ async def test_a_job_that_was_changed_meanwhile_is_decided_on_again_at_once(erro
 
 async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_way() -> None:
     _, asked = admitting({})
+    asked.age_after = timedelta()
     for name in ("c", "d", "e"):
         asked.world.job_seen(job_body(name))
     await turn(asked)

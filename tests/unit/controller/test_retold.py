@@ -1,5 +1,7 @@
 """Who waits is told so in the end, whatever becomes of the first time."""
 
+from datetime import timedelta
+
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.controller.admitting import Admitting
@@ -67,6 +69,7 @@ async def test_after_an_unreadable_holder_is_put_right_who_waited_is_told_again(
 
 async def test_who_waited_ahead_and_has_timed_out_is_not_named_for_ever() -> None:
     _leases, asked = admitting({})
+    asked.age_after = timedelta()
     asked.world.job_seen(job_body("x", sql=SQL % 20))
     await settle(asked)
     asked.world.job_seen(job_body("v", sql="DELETE FROM delta.`/lake/sales` WHERE date >= DATE '2026-11-20'"))

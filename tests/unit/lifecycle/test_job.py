@@ -172,7 +172,6 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
         ("retry", {}),
         ("activeDeadlineSeconds", 60),
         ("admission.startTimeout", "5m"),
-        ("admission.risk", "Optimistic"),
     ],
 )
 def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> None:

@@ -22,7 +22,7 @@ QUEUED = datetime(2026, 11, 19, 10, tzinfo=UTC)
 
 
 def decision(*others: Holder) -> Decision:
-    waiter = Waiter("w", "etl/w", NOTHING, 0, QUEUED)
+    waiter = Waiter("w", "etl/w", NOTHING, 0, QUEUED, QUEUED)
     return Decision(waiter, tuple(Blocking(one, CONFLICT, holds=True) for one in others), count=len(others))
 
 
@@ -51,7 +51,7 @@ def test_a_job_is_named_in_its_own_namespace_and_where_both_are_shared(
     "other",
     [
         Holder("uid-of-it", f"web/{SECRET}", NOTHING),
-        Waiter("uid-of-it", f"web/{SECRET}", NOTHING, 0, QUEUED),
+        Waiter("uid-of-it", f"web/{SECRET}", NOTHING, 0, QUEUED, QUEUED),
     ],
 )
 def test_nothing_of_who_is_in_the_way_gets_into_the_status_but_that_there_is_somebody(other: Holder) -> None:
