@@ -4,6 +4,7 @@ from sluice.admission import Decision
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
+from sluice.conflicts.oracle import MAX_WRITERS
 from sluice.lifecycle.table_rules import Patience
 
 
@@ -23,7 +24,12 @@ def outcome_of_waiting(
             f"not run, because after {patience} it still waited for {whom}; create it again, with a longer admission.timeout "
             "if it is to wait longer",
         )
-    return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once nothing conflicts with it"
+    starts = "there is a place for it" if _is_for_a_place(decision) else "nothing conflicts with it"
+    return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once {starts}"
+
+
+def _is_for_a_place(decision: Decision) -> bool:
+    return decision.blocked_by[0].conflict.verdict.rule == MAX_WRITERS.rule
 
 
 def _whom(decision: Decision) -> str:

@@ -140,6 +140,10 @@ class Played:
             show=lambda: self.status(name),
         )
 
+    def keeps(self, name: str, field: str) -> Any:
+        """Returns what the status says there, once it says anything."""
+        return eventually(lambda: self.status(name).get(field), f"{name} tells its {field}", seconds=PATIENCE)
+
     def events_of(self, name: str) -> list[str]:
         return self._events_about(names.JOB_KIND, name)
 

@@ -178,6 +178,9 @@ def test_the_work_of_an_admitted_job_is_fixed(shared: Played) -> None:
 
 
 def test_a_waiting_job_that_is_deleted_lets_the_next_one_go(shared: Played) -> None:
+    table = {"path": "/lake/gone"}
+    shared.declare("first-come", {"table": table, "admission": {"ageAfter": "0s"}})
+    shared.policy_is("first-come", "Counts")
     shared.apply("gone-holder", rewrite("/lake/gone"))
     driver = shared.start("gone-holder")
     shared.apply("gone", rewrite("/lake/gone"))
