@@ -18,6 +18,7 @@ from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.events import EventWriter
+from sluice.controller.figures import Figures
 from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
@@ -66,6 +67,7 @@ class Admitting:
     tables: TableReader
     conditions: Conditions
     metrics: Metrics
+    figures: Figures
     timers: Timers
     surroundings: Surroundings
     queue: Queue = field(default_factory=Queue)
@@ -97,6 +99,7 @@ class Admitting:
     def holds(self, uid: str) -> None:
         """Returns what is held for the job, as it is now."""
         holders = self.holders.of(uid)
+        self.figures.holds(uid, holders)
         if uid not in self.holders.unread and (holders or self.queue.is_held_by(uid)):
             self.queue.hold(uid, holders)
             if not holders:
@@ -407,6 +410,7 @@ class Admitting:
         self.granting.forget(job.uid)
         self.leases.settled(job.uid)
         self.metrics.decided(DecisionOutcome.GRANTED)
+        self.figures.granted(job, attempt, lease)
         logger.info("%s: attempt %d granted", job.key, lease.attempt)
         current = self.world.jobs.get(job.uid)
         if current is not None and current.open_attempt is not None:
@@ -463,6 +467,7 @@ class Admitting:
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:
+            self.figures.begins_to_wait(decision)
             await self.events.tell(job, "Blocked", message)
 
     async def _refuse(self, job: JobView, why: str) -> None:

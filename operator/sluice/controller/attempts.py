@@ -9,6 +9,7 @@ from typing import assert_never
 from sluice.api.job_status import Attempt, Phase
 from sluice.controller.applications import Applications, ForeignApplicationError, RefusedCreateError
 from sluice.controller.events import EventWriter
+from sluice.controller.figures import Figures
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.run_commits import RunLogs
@@ -44,6 +45,7 @@ class Attempts:
     tables: TableReader
     logs: RunLogs
     timers: Timers
+    figures: Figures
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
         """Takes one step."""
@@ -131,6 +133,7 @@ class Attempts:
         except RefusedCreateError as error:
             await self._tell_once(job, withdrawal.refused(job, attempt, str(error)))
         else:
+            self.figures.created(attempt)
             logger.info("%s: created SparkApplication %s", job.key, attempt.application)
 
     async def _tell_once(self, job: JobView, change: StatusChange) -> None:
@@ -161,6 +164,7 @@ class Attempts:
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)
         await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended, footprint=said))
+        self.figures.ended(job, ended)
         await self.events.tell(job, reason, message, warning=phase is Phase.FAILED)
         if said is not None and not said.is_held:
             await self.events.tell(job, STRAYED, said.message, warning=True)

@@ -15,6 +15,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.events import EventWriter
+from sluice.controller.figures import Figures
 from sluice.controller.guard import Guard
 from sluice.controller.health import Pulse
 from sluice.controller.holders import Holders
@@ -99,6 +100,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         epochs=epochs,
     )
     leftovers = Leftovers(world, leases, applications, statuses, ttl=config.ttl_seconds_after_finished)
+    figures = Figures(shared.metrics, world, leases)
     attempts = Attempts(
         world=world,
         leases=leases,
@@ -109,6 +111,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         tables=shared.tables,
         logs=shared.logs,
         timers=timers,
+        figures=figures,
     )
     admitting = Admitting(
         world=world,
@@ -123,6 +126,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         tables=shared.tables,
         conditions=shared.conditions,
         metrics=shared.metrics,
+        figures=figures,
         timers=timers,
         surroundings=shared.surroundings,
     )

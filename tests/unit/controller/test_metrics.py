@@ -7,8 +7,12 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from sluice.api.operator_status import OperatorConditionType
+from sluice.conflicts import Level
+from sluice.conflicts.oracle import SAME_RUN
 from sluice.controller.conditions import Conditions
-from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, WorkDone
+from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
+from sluice.lifecycle.lease_kinds import Kind
+from sluice.lifecycle.lease_states import State
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -19,7 +23,17 @@ def _metrics() -> Metrics:
     conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "no answer")
     conditions.unknown(OperatorConditionType.FORMER_LEADERS_FENCED, "NotFenced", "nobody asked")
     metrics = Metrics()
-    metrics.tell_of(lambda: Standing(leads=True, epoch=7, jobs={"Running": 2}, conditions=conditions.all()))
+    metrics.tell_of(
+        lambda: Standing(
+            leads=True,
+            epoch=7,
+            jobs={"Running": 2},
+            conditions=conditions.all(),
+            need_a_person={"DriverLost": 1},
+            longest_wait=90.0,
+        )
+    )
+    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
     metrics.turned(0.2)
     metrics.lagged(0.1)
     metrics.decided(DecisionOutcome.GRANTED)
@@ -67,9 +81,38 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
     assert _value(metrics, "sluice_leader") == 1
     assert _value(metrics, "sluice_epoch") == 7
     assert _value(metrics, "sluice_jobs", phase="Running") == 2
+    assert _value(metrics, "sluice_jobs_needing_a_person", reason="DriverLost") == 1
+    assert _value(metrics, "sluice_longest_wait_seconds") == 90
     assert _value(metrics, "sluice_condition", type="ApiServerReachable") == 1
     assert _value(metrics, "sluice_condition", type="LeaseTableUsable") == 0
     assert 'type="FormerLeadersFenced"' not in metrics.text().decode(), "what nobody knows fails no alert"
+
+
+def test_whoever_leads_anew_is_asked_for_the_leases_that_it_knows() -> None:
+    metrics = _metrics()
+    assert _value(metrics, "sluice_leases", kind="partition", state="running") == 3
+    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 1})
+    assert _value(metrics, "sluice_leases", kind="partition", state="running") == 1
+
+
+def test_a_conflict_or_a_rule_is_there_before_it_happens_and_no_other_can_be_made_up() -> None:
+    metrics = Metrics()
+    before = _series(metrics)
+    metrics.conflicted("ConcurrentAppendException", Winner.OWN, 5.0)
+    metrics.conflicted("com.example.Made.Up", Winner.FOREIGN, 5.0)
+    metrics.avoided(SAME_RUN.rule)
+    metrics.saved(Level.MAY, 5.0)
+    assert _value(metrics, "sluice_conflicts_total", exception="other", winner="foreign") == 1
+    assert _series(metrics) == before
+
+
+def _series(metrics: Metrics) -> set[tuple[str, ...]]:
+    return {
+        (sample.name, *sample.labels.values())
+        for family in families(metrics.text().decode())
+        for sample in family.samples
+        if not sample.name.startswith("process_")
+    }
 
 
 def test_each_outcome_is_there_before_it_happens() -> None:
