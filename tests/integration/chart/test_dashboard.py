@@ -13,11 +13,10 @@ from sluice.api.base import Json
 TEXT = (CHART / "files" / "dashboard.json").read_text(encoding="utf-8")
 DASHBOARD: Json = json.loads(TEXT)
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
-TARGETS = [
-    pytest.param(target, id=f"{panel['title']}-{target['refId']}")
-    for panel in PANELS
-    for target in panel["targets"]
-]
+NAMED_TARGETS: dict[str, dict[str, str]] = {
+    f"{panel['title']}-{target['refId']}": target for panel in PANELS for target in panel["targets"]
+}
+TARGETS = NAMED_TARGETS.values()
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def figures() -> dict[str, set[str]]:
     return labels_by_figure()
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", TARGETS, ids=NAMED_TARGETS)
 def test_a_panel_asks_for_figures_of_the_chosen_installation_by_labels_that_they_have(
     target: dict[str, str], figures: dict[str, set[str]]
 ) -> None:
@@ -42,7 +41,7 @@ def test_a_panel_asks_for_figures_of_the_chosen_installation_by_labels_that_they
 
 
 def test_every_figure_of_sluice_is_in_some_panel(figures: dict[str, set[str]]) -> None:
-    shown = {name for target in TARGETS for name, _ in selected(target.values[0]["expr"])}  # type: ignore[index,call-overload]
+    shown = {name for target in TARGETS for name, _ in selected(target["expr"])}
     families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in figures if name.startswith("sluice_")}
     assert families <= {re.sub(r"_bucket$", "", name) for name in shown}
 
