@@ -26,6 +26,7 @@ from sluice.lifecycle.lease_states import State
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+_SECONDS_OF_STEPS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0)
 _SECONDS_OF_WAITS = (0.1, 0.5, 2.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 
 _OTHER = "other"
@@ -130,16 +131,23 @@ class Metrics:
             ["call", "outcome"],
             registry=registry,
         )
-        self._waits = self._histogram(
+        self._waits = Histogram(
             "sluice_wait_seconds",
             "How long jobs had been queued when they were granted their leases.",
+            buckets=_SECONDS_OF_WAITS,
+            registry=registry,
         )
-        self._regrants = self._histogram(
+        self._regrants = Histogram(
             "sluice_release_to_grant_seconds",
             "Of jobs that waited: from the last release on any of their tables until they were granted.",
+            buckets=_SECONDS_OF_STEPS,
+            registry=registry,
         )
-        self._creates = self._histogram(
-            "sluice_create_seconds", "From the grant until the SparkApplication was created."
+        self._creates = Histogram(
+            "sluice_create_seconds",
+            "From the grant until the SparkApplication was created.",
+            buckets=_SECONDS_OF_STEPS,
+            registry=registry,
         )
         self._avoided = Counter(
             "sluice_conflicts_avoided",
@@ -181,9 +189,6 @@ class Metrics:
             "Kubernetes Events of jobs that were not written: too many waited, or the API server did not take them.",
             registry=registry,
         )
-
-    def _histogram(self, name: str, says: str) -> Histogram:
-        return Histogram(name, says, buckets=_SECONDS_OF_WAITS, registry=self._registry)
 
     def dropped_event(self) -> None:
         self._events_dropped.inc()
