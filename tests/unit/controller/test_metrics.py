@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from sluice.api.operator_status import OperatorConditionType
@@ -13,6 +14,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
 from sluice.lifecycle.lease_kinds import Kind
 from sluice.lifecycle.lease_states import State
+from sluice.lifecycle.status import NEED_A_PERSON
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -67,6 +69,24 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
             name = f"{family.name}_total" if family.type == "counter" else family.name
             measured[name] = {label for sample in family.samples for label in sample.labels} - {"le"}
     assert documented == measured
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        ("sluice_jobs_needing_a_person", NEED_A_PERSON),
+        ("sluice_leases", {*Kind, *State} - {State.UNKNOWN}),
+        ("sluice_conflicts_total", set(Winner)),
+        ("sluice_saved_core_seconds_at_most_total", {str(level) for level in Level} - {"never"}),
+        ("sluice_decisions_total", set(DecisionOutcome)),
+        ("sluice_work_total", set(WorkDone)),
+    ],
+)
+def test_each_value_of_a_closed_list_is_documented(metric: str, values: set[str]) -> None:
+    [says] = re.findall(
+        rf"^\| `{metric}` \|[^|]*\|(.*)\|$", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {value for value in values if not re.search(rf"\b{value}\b", says)} == set()
 
 
 def test_work_is_asked_for_at_each_scrape_of_whoever_does_it_now() -> None:
