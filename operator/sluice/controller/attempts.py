@@ -42,10 +42,10 @@ class Attempts:
     leftovers: Leftovers
     statuses: StatusWriter
     events: EventWriter
+    figures: Figures
     tables: TableReader
     logs: RunLogs
     timers: Timers
-    figures: Figures
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
         """Takes one step."""

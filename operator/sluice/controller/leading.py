@@ -108,10 +108,10 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leftovers=leftovers,
         statuses=statuses,
         events=events,
+        figures=figures,
         tables=shared.tables,
         logs=shared.logs,
         timers=timers,
-        figures=figures,
     )
     admitting = Admitting(
         world=world,
