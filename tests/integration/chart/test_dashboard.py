@@ -68,6 +68,9 @@ def test_grafanas_sidecar_finds_it_as_it_is_in_the_chart(helm: Helm, namespace: 
     assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert found["metadata"]["labels"]["folder"] == "lake"
     assert json.loads(found["data"]["sluice.json"]) == DASHBOARD
+    another = "monitoring.dashboard.labels.grafana_dashboard=lake"
+    bodies = helm.rendered(namespace, "monitoring.dashboard.enabled=true", another)
+    assert one(bodies, "ConfigMap", "sluice-dashboard")["metadata"]["labels"]["grafana_dashboard"] == "lake"
 
 
 def _called(body: Any) -> str:
