@@ -467,7 +467,7 @@ class Admitting:
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:
-            self.figures.begins_to_wait(decision)
+            self.figures.begins_to_wait(uid, decision.blocked_by[0].conflict.verdict)
             await self.events.tell(job, "Blocked", message)
 
     async def _refuse(self, job: JobView, why: str) -> None:

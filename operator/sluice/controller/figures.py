@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sluice.admission import Decision, Holder
+from sluice.admission import Holder
 from sluice.api.job_status import Attempt, AttemptException, Outcome, Phase
-from sluice.conflicts import Level
+from sluice.conflicts import Level, Verdict
 from sluice.conflicts.lost import EXCEPTIONS
+from sluice.conflicts.rule_ids import NO_CONFLICTS
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import Metrics, Winner
 from sluice.controller.world import World
@@ -68,10 +69,11 @@ class Figures:
         elif before is not None:
             self._let_go(uid, before)
 
-    def begins_to_wait(self, decision: Decision) -> None:
-        verdict = decision.blocked_by[0].conflict.verdict
-        self._metrics.avoided(verdict.rule)
-        self._avoided[decision.waiter.uid] = verdict.level
+    def begins_to_wait(self, uid: str, verdict: Verdict) -> None:
+        """`verdict`: on the job and the first in its way. A limit of writers avoids no conflict."""
+        if verdict.rule not in NO_CONFLICTS:
+            self._metrics.avoided(verdict.rule)
+            self._avoided[uid] = verdict.level
 
     def granted(self, job: JobView, attempt: Attempt, lease: Lease) -> None:
         """`job`: as it was before it was granted."""

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from sluice.admission import Blocking, Decision, Holder, Waiter
+from sluice.admission import Holder
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, AttemptException, ConflictingCommit, Outcome
-from sluice.conflicts import Conflict, Level, Verdict, oss
+from sluice.conflicts import Level, Verdict, oss
 from sluice.controller.figures import MOST_TABLES, Figures
 from sluice.controller.metrics import Metrics, Standing
 from sluice.controller.world import World
@@ -55,11 +55,7 @@ class Told:
     def waits(self, name: str, level: Level = Level.WILL) -> JobView:
         since = QUEUED.isoformat().replace("+00:00", "Z")
         job = self.job(name, {"phase": "Waiting", "queuedAt": since}, runtime=TEN_CORES)
-        verdict = Verdict(level, RULE, "because")
-        conflict = Conflict(job.footprint.keys[0], verdict)
-        other = Blocking(Holder("uid-other", "etl/other", job.footprint), conflict, holds=True)
-        waiter = Waiter(job.uid, job.key, job.footprint, 0, QUEUED)
-        self.figures.begins_to_wait(Decision(waiter, (other, other), count=2))
+        self.figures.begins_to_wait(job.uid, Verdict(level, RULE, "because"))
         return job
 
     def counted(self, prefix: str) -> dict[str, float]:
@@ -178,6 +174,7 @@ def test_a_job_that_begins_to_wait_counts_by_the_rule_of_the_first_in_its_way() 
     told = Told()
     told.waits("a")
     told.waits("b")
+    told.figures.begins_to_wait("uid-c", Verdict(Level.WILL, "max-writers", "its policy says so"))
     assert told.counted("sluice_conflicts_avoided") == {f"sluice_conflicts_avoided_total {RULE}": 2}
 
 
