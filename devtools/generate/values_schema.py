@@ -107,6 +107,7 @@ _RESOURCES = _closed({"requests": _QUANTITIES, "limits": _QUANTITIES, "claims": 
 
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]+)?"
 _PATH = "[a-z0-9]+([._-]+[a-z0-9]+)*"
+_URL = _matching(rf"https?://{_HOST}(/[A-Za-z0-9._~/-]*)?")
 _REGISTRY = _matching(f"{_HOST}(/{_PATH})*/?")
 _IMAGE = _closed(
     {
@@ -237,7 +238,10 @@ def schema() -> Schema:
                         "serviceMonitor": _closed(
                             {"enabled": _FLAG, "interval": _DURATION, "labels": _LABELS}
                         ),
-                        "prometheusRule": _closed({"enabled": _FLAG, "labels": _LABELS}),
+                        "prometheusRule": _closed(
+                            {"enabled": _FLAG, "docs": _or_empty(_URL), "labels": _LABELS}
+                        ),
+                        "dashboard": _closed({"enabled": _FLAG, "labels": _LABELS}),
                     }
                 ),
             }

@@ -95,3 +95,6 @@ _DECIDING: dict[str, Callable[[Lost], Explained | None]] = {
     "MetadataChangedException": _metadata,
     "ProtocolChangedException": _protocol,
 }
+
+EXCEPTIONS = tuple(_DECIDING)
+"""Delta's exceptions for a commit that was lost to another one."""

@@ -19,6 +19,7 @@ from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.events import EventWriter
+from sluice.controller.figures import Figures
 from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
@@ -81,6 +82,7 @@ class Admitting:
     tables: TableReader
     conditions: Conditions
     metrics: Metrics
+    figures: Figures
     timers: Timers
     surroundings: Surroundings
     age_after: timedelta
@@ -126,6 +128,7 @@ class Admitting:
     def holds(self, uid: str) -> None:
         """Returns what is held for the job, as it is now."""
         holders = self.holders.of(uid)
+        self.figures.holds(uid, holders)
         if uid not in self.holders.unread and (holders or self.queue.is_held_by(uid)):
             self.queue.hold(uid, holders)
             if not holders:
@@ -470,6 +473,7 @@ class Admitting:
         self.granting.forget(job.uid)
         self.leases.settled(job.uid)
         self.metrics.decided(DecisionOutcome.GRANTED)
+        self.figures.granted(job, attempt, lease)
         logger.info("%s: attempt %d granted", job.key, lease.attempt)
         self._tell_of_risks(admitted)
         risks = "; beside jobs that may abort it: see status.runsBeside" if admitted.risks else ""
@@ -551,6 +555,7 @@ class Admitting:
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:
+            self.figures.begins_to_wait(uid, decision.blocked_by[0].conflict.verdict)
             await self.events.tell(job, EventReason.QUEUED, message)
         elif phase is not Phase.WAITING:
             ended = telling.ending(phase, reason, message)

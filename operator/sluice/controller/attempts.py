@@ -11,6 +11,7 @@ from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import EventReason, Reason
 from sluice.controller.applications import Applications, ForeignApplicationError, RefusedCreateError
 from sluice.controller.events import EventWriter
+from sluice.controller.figures import Figures
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.run_commits import RunLogs
@@ -44,6 +45,7 @@ class Attempts:
     leftovers: Leftovers
     statuses: StatusWriter
     events: EventWriter
+    figures: Figures
     tables: TableReader
     logs: RunLogs
     timers: Timers
@@ -139,6 +141,7 @@ class Attempts:
             refused = withdrawal.refused(job, attempt, str(error))
             await self._tell_once(job, refused, EventReason.APPLICATION_REFUSED)
         else:
+            self.figures.created(attempt)
             logger.info("%s: created SparkApplication %s", job.key, attempt.application)
 
     async def _tell_once(self, job: JobView, change: StatusChange, event: EventReason) -> None:
@@ -177,6 +180,7 @@ class Attempts:
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)
         await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended, footprint=said))
+        self.figures.ended(job, ended)
         told = telling.ending(phase, reason, message, ended)
         await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
         if said is not None and not said.is_held:

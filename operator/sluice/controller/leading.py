@@ -17,6 +17,7 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.events import EventWriter
+from sluice.controller.figures import Figures
 from sluice.controller.guard import Guard
 from sluice.controller.health import Pulse
 from sluice.controller.holders import Holders
@@ -103,6 +104,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         epochs=epochs,
     )
     leftovers = Leftovers(world, leases, applications, statuses, ttl=config.ttl_seconds_after_finished)
+    figures = Figures(shared.metrics, world, leases)
     attempts = Attempts(
         world=world,
         leases=leases,
@@ -110,6 +112,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leftovers=leftovers,
         statuses=statuses,
         events=events,
+        figures=figures,
         tables=shared.tables,
         logs=shared.logs,
         timers=timers,
@@ -128,6 +131,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         tables=shared.tables,
         conditions=shared.conditions,
         metrics=shared.metrics,
+        figures=figures,
         timers=timers,
         surroundings=shared.surroundings,
         age_after=timedelta(seconds=seconds(config.age_after)),

@@ -1,7 +1,7 @@
 """The figures that the operator counts and measures, for Prometheus. docs/operations.md lists each name, which a test checks."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prometheus_client import (
@@ -17,10 +17,20 @@ from prometheus_client.registry import Collector
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.operator_status import OperatorCondition
+from sluice.conflicts import Level
+from sluice.conflicts.lost import EXCEPTIONS
+from sluice.conflicts.rule_ids import RULE_IDS
+from sluice.lifecycle.lease_kinds import Kind
+from sluice.lifecycle.lease_states import State
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+_SECONDS_OF_STEPS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0)
+_SECONDS_OF_WAITS = (0.1, 0.5, 2.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
+
+_OTHER = "other"
+_VERDICTS = tuple(str(level) for level in Level if level is not Level.NEVER)
 
 
 class DecisionOutcome(StrEnum):
@@ -47,6 +57,18 @@ class WorkDone(StrEnum):
     TABLE_READS = "table_reads"
 
 
+class Winner(StrEnum):
+    """Who made the commit to which an attempt lost."""
+
+    OWN = "own"
+    """A job of Sluice's."""
+    FOREIGN = "foreign"
+    UNKNOWN = "unknown"
+
+
+Leases = Mapping[tuple[Kind, State], int]
+
+
 @dataclass(frozen=True)
 class Standing:
     """How things are now."""
@@ -56,6 +78,10 @@ class Standing:
     jobs: dict[str, int]
     """Jobs by phase."""
     conditions: tuple[OperatorCondition, ...]
+    need_a_person: Mapping[str, int] = field(default_factory=dict)
+    """Jobs that have not ended and don't go on by themselves, by reason."""
+    longest_wait: float = 0.0
+    """Seconds since the job was queued that has waited longest."""
 
 
 class Metrics:
@@ -105,6 +131,56 @@ class Metrics:
             ["call", "outcome"],
             registry=registry,
         )
+        self._waits = Histogram(
+            "sluice_wait_seconds",
+            "How long jobs had been queued when they were granted their leases.",
+            buckets=_SECONDS_OF_WAITS,
+            registry=registry,
+        )
+        self._regrants = Histogram(
+            "sluice_release_to_grant_seconds",
+            "Of jobs that waited: from the last release on any of their tables until they were granted.",
+            buckets=_SECONDS_OF_STEPS,
+            registry=registry,
+        )
+        self._creates = Histogram(
+            "sluice_create_seconds",
+            "From the grant until the SparkApplication was created.",
+            buckets=_SECONDS_OF_STEPS,
+            registry=registry,
+        )
+        self._avoided = Counter(
+            "sluice_conflicts_avoided",
+            "Jobs that began to wait, by the rule for which the first job in their way conflicts with them.",
+            ["rule"],
+            registry=registry,
+        )
+        for rule in RULE_IDS:
+            self._avoided.labels(rule)
+        self._conflicts = Counter(
+            "sluice_conflicts",
+            "Attempts that Delta aborted for another commit; winner: who made that one.",
+            ["exception", "winner"],
+            registry=registry,
+        )
+        for exception in (*EXCEPTIONS, _OTHER):
+            for winner in Winner:
+                self._conflicts.labels(exception, winner.value)
+        self._wasted = Counter(
+            "sluice_wasted_core_seconds",
+            "Cores that attempts asked for which ended by a conflict, times the seconds that their drivers ran.",
+            registry=registry,
+        )
+        self._saved = Counter(
+            "sluice_saved_core_seconds_at_most",
+            "The same of jobs that ended well and had waited for a conflicting job: an upper bound of what the wait saved. "
+            "verdict: how sure the conflict was.",
+            ["verdict"],
+            registry=registry,
+        )
+        for verdict in _VERDICTS:
+            self._saved.labels(verdict)
+        self._leases: Callable[[], Leases] = dict
         self._work = _Works()
         registry.register(self._work)
 
@@ -129,6 +205,25 @@ class Metrics:
     def decided(self, outcome: DecisionOutcome) -> None:
         self._decisions.labels(outcome.value).inc()
 
+    def waited(self, seconds: float) -> None:
+        self._waits.observe(seconds)
+
+    def granted_after_release(self, seconds: float) -> None:
+        self._regrants.observe(seconds)
+
+    def created(self, seconds: float) -> None:
+        self._creates.observe(seconds)
+
+    def avoided(self, rule: str) -> None:
+        self._avoided.labels(rule).inc()
+
+    def conflicted(self, exception: str, winner: Winner, core_seconds: float) -> None:
+        self._conflicts.labels(exception if exception in EXCEPTIONS else _OTHER, winner.value).inc()
+        self._wasted.inc(core_seconds)
+
+    def saved(self, verdict: Level, core_seconds: float) -> None:
+        self._saved.labels(str(verdict)).inc(core_seconds)
+
     def asked_api(self, verb: str, resource: str, code: int, seconds: float) -> None:
         self._api.labels(verb, resource, str(code)).inc()
         if verb != "watch":
@@ -139,7 +234,14 @@ class Metrics:
 
     def tell_of(self, standing: Callable[[], Standing]) -> None:
         """Registers what is asked at each scrape."""
-        self._registry.register(_Now(standing))
+        self._registry.register(_Now(standing, self._leases_now))
+
+    def tell_of_leases(self, leases: Callable[[], Leases]) -> None:
+        """Has a new leader asked at each scrape, as long as this process leads."""
+        self._leases = leases
+
+    def _leases_now(self) -> Leases:
+        return self._leases()
 
     def count(self, work: WorkDone, so_far: Callable[[], int]) -> None:
         """Registers a counter that is asked at each scrape. It starts again with whoever counts it, such as a new leader."""
@@ -161,8 +263,9 @@ class _Works(Collector):
 
 
 class _Now(Collector):
-    def __init__(self, standing: Callable[[], Standing]) -> None:
+    def __init__(self, standing: Callable[[], Standing], leases: Callable[[], Leases]) -> None:
         self._standing = standing
+        self._leases = leases
 
     def collect(self) -> Iterator[Metric]:
         now = self._standing()
@@ -178,6 +281,13 @@ class _Now(Collector):
         for phase, count in sorted(now.jobs.items()):
             jobs.add_metric([phase], count)
         yield jobs
+        yield _by_reason(now.need_a_person)
+        yield GaugeMetricFamily(
+            "sluice_longest_wait_seconds",
+            "Seconds since the job was queued that has waited longest; 0: none waits.",
+            value=now.longest_wait,
+        )
+        yield _by_kind_and_state(self._leases() if now.leads else {})
         conditions = GaugeMetricFamily(
             "sluice_condition", "The operator's conditions; 1: all is well.", labels=["type"]
         )
@@ -185,3 +295,25 @@ class _Now(Collector):
             if condition.status is not ConditionStatus.UNKNOWN:
                 conditions.add_metric([condition.type.value], int(condition.status is ConditionStatus.TRUE))
         yield conditions
+
+
+def _by_reason(need_a_person: Mapping[str, int]) -> Metric:
+    family = GaugeMetricFamily(
+        "sluice_jobs_needing_a_person",
+        "Jobs that have not ended and do not go on by themselves, by reason.",
+        labels=["reason"],
+    )
+    for reason, count in sorted(need_a_person.items()):
+        family.add_metric([reason], count)
+    return family
+
+
+def _by_kind_and_state(leases: Leases) -> Metric:
+    family = GaugeMetricFamily(
+        "sluice_leases",
+        "Leases that the leader knows; one that keeps others from several kinds of things counts for each.",
+        labels=["kind", "state"],
+    )
+    for (kind, state), count in sorted(leases.items()):
+        family.add_metric([kind.value, state.value], count)
+    return family

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -134,8 +135,17 @@ async def run(config: OperatorConfig) -> None:
 
 def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:
     leads = leadership.leads()
-    phases = {phase: count for phase, count in world.phases.items() if count}
-    return Standing(leads, leadership.epoch if leads else 0, phases, conditions.all())
+    tally = world.tally
+    phases = {phase: count for phase, count in tally.phases.items() if count}
+    oldest = tally.oldest_queued_at
+    return Standing(
+        leads,
+        leadership.epoch if leads else 0,
+        phases,
+        conditions.all(),
+        tally.need_a_person,
+        max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest is not None else 0.0,
+    )
 
 
 async def _lead(

@@ -4,15 +4,14 @@ late event never takes back what is already known."""
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 
 from sluice.api.base import Json
-from sluice.api.job_status import Phase
 from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.objects import Owned
+from sluice.controller.tally import Tally
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
@@ -27,9 +26,6 @@ from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 
 logger = logging.getLogger(__name__)
-
-
-_PHASES = frozenset(phase.value for phase in Phase)
 
 
 class World:
@@ -69,8 +65,7 @@ class World:
         """Kept as long as nothing changed of the job and of what belongs to it."""
         self._dirty: dict[str, None] = {}
         """Uids in the order in which they were marked."""
-        self.phases: Counter[str] = Counter()
-        """How many jobs are in each phase."""
+        self.tally = Tally()
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
@@ -260,15 +255,13 @@ class World:
             if uid in self.resting and finished.is_over(now):
                 self.settled.add(uid)
             self.mark(uid)
-            self.phases[_phase_in(now)] += 1
         elif before is not None:
             del self.jobs[uid_of(before)]
             self._strayed.gone(uid_of(before))
             if uid_of(before) in self.resting:
                 self.settled.add(uid_of(before))
             self.mark(uid_of(before))
-        if before is not None:
-            self.phases[_phase_in(before)] -= 1
+        self.tally.follow(before, now)
 
     def _heed_strayed(self, hashes: frozenset[str]) -> None:
         """Judges jobs anew whose spec has just turned out to be understood wrongly."""
@@ -297,10 +290,3 @@ class World:
             strayed=self._strayed,
             resting=self.resting,
         )
-
-
-def _phase_in(body: Json) -> str:
-    """The phase as it stands in the object, whoever wrote it."""
-    status = body.get("status")
-    phase = status.get("phase") if isinstance(status, dict) else None
-    return phase if isinstance(phase, str) and phase in _PHASES else "New"

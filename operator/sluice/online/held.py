@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 
 from sluice.api import names
 from sluice.api.base import Json
@@ -24,32 +23,8 @@ from sluice.lifecycle.evidence import (
 )
 from sluice.lifecycle.finished import is_done_with, is_over
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.lease_states import BY_STAGE, State
 
-
-class State(StrEnum):
-    STARTING = "starting"
-    RUNNING = "running"
-    ENDING = "ending"
-    LOST = "lost"
-    """Nobody knows whether its driver still runs."""
-    UNEXPLAINED = "unexplained"
-    """No object shows what became of it."""
-    UNREADABLE = "unreadable"
-    """It is held by a record that nobody can read."""
-    UNKNOWN = "unknown"
-    """What would tell it could not be listed."""
-
-
-_BY_STAGE = {
-    Stage.NOT_CREATED: State.STARTING,
-    Stage.STARTING: State.STARTING,
-    Stage.RUNNING: State.RUNNING,
-    Stage.LOST: State.LOST,
-    Stage.NO_DRIVER: State.ENDING,
-    Stage.NEVER_STARTS: State.ENDING,
-    Stage.ENDED: State.ENDING,
-    Stage.NOT_OVER: State.ENDING,
-}
 _BY_PHASE = {Phase.RUNNING: State.RUNNING, Phase.STARTING: State.STARTING}
 _ALIVE_FIRST = (State.RUNNING, State.LOST, State.STARTING, State.ENDING)
 
@@ -165,7 +140,7 @@ def _of_evidence(uid: str, job: JobView | None, one: Evidence) -> Held:
     return Held(
         holder=f"{uid}/{one.number}",
         job=job.key if job is not None else record.lease.job if record is not None else f"{place}/?",
-        state=_BY_STAGE[one.seen.stage],
+        state=BY_STAGE[one.seen.stage],
         attempt=one.number,
         token=record.token if record is not None else attempt.token if attempt is not None else None,
         since=attempt.granted_at if attempt is not None else _created(one),

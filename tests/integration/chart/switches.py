@@ -54,7 +54,10 @@ EVERYTHING = (
     "monitoring.serviceMonitor.interval=1m",
     "monitoring.serviceMonitor.labels.release=prometheus",
     "monitoring.prometheusRule.enabled=true",
+    "monitoring.prometheusRule.docs=https://docs.example/sluice",
     "monitoring.prometheusRule.labels.release=prometheus",
+    "monitoring.dashboard.enabled=true",
+    "monitoring.dashboard.labels.folder=lake",
 )
 """Each of them changes something, whatever the others say."""
 

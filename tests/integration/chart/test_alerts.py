@@ -1,84 +1,80 @@
 """The alerts of the chart: about figures that the operator has, by the labels that these have."""
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
 
 from integration.chart.helm import CHART, RELEASE, Helm, one
-from sluice.api.operator_status import OperatorCondition, OperatorConditionType
-from sluice.controller.metrics import DecisionOutcome, Metrics, Standing
+from integration.chart.shown import OF_THE_INSTALLATION, OF_THE_SCRAPE, grouped_by, labels_by_figure, selected
 
 ALERTS = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))
 RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 NAMES = [rule["alert"] for rule in RULES]
-OF_THE_SCRAPE = {"namespace", "service"}
-"""What Prometheus adds for a ServiceMonitor."""
-_SELECTED = re.compile(r"\b(sluice_[a-z_]+)\{([^}]*)\}")
-_LABEL = re.compile(r"([a-z_]+)\s*(?:=~|!~|!=|=)")
+DOCS = CHART.parent.parent / "docs"
 
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, set[str]]:
-    """The labels of each series that an operator shows that has asked the API server, and has conditions."""
-    metrics = Metrics()
-    metrics.asked_api("create", "sparkapplications", 403, 0.1)
-    metrics.asked_redis("grant", "ok")
-    metrics.decided(DecisionOutcome.GRANTED)
-    condition = OperatorCondition(
-        type=OperatorConditionType.LISTS_COMPLETE,
-        status="True",
-        reason="Listed",
-        message="",
-        last_transition_time=datetime.now(UTC),
-    )
-    metrics.tell_of(lambda: Standing(leads=True, epoch=1, jobs={"Running": 1}, conditions=(condition,)))
-    found: dict[str, set[str]] = {}
-    for family in text_string_to_metric_families(metrics.text().decode()):
-        for sample in family.samples:
-            found.setdefault(sample.name, set()).update(sample.labels)
-    return found
+    return labels_by_figure()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_an_alert_selects_by_labels_that_its_figure_has(
     rule: dict[str, str], figures: dict[str, set[str]]
 ) -> None:
-    selected = _SELECTED.findall(rule["expr"])
-    assert len(selected) == rule["expr"].count("sluice_")
-    for name, matchers in selected:
+    for name, labels in selected(rule["expr"]):
         assert name in figures
-        assert set(_LABEL.findall(matchers)) <= figures[name] | OF_THE_SCRAPE
-        assert set(_LABEL.findall(matchers)) >= OF_THE_SCRAPE
+        assert labels <= figures[name] | OF_THE_INSTALLATION
+        assert labels >= OF_THE_INSTALLATION
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_an_alert_groups_by_and_tells_labels_that_are_left(
     rule: dict[str, Any], figures: dict[str, set[str]]
 ) -> None:
-    had = set[str]().union(*(figures[name] for name, _ in _SELECTED.findall(rule["expr"]))) | OF_THE_SCRAPE
-    grouped = [set(re.split(r",\s*", text)) for text in re.findall(r"\bby \(([^)]*)\)", rule["expr"])]
-    assert set[str]().union(*grouped) <= had
+    had = set[str]().union(*(figures[name] for name, _ in selected(rule["expr"]))) | OF_THE_SCRAPE
+    grouped = grouped_by(rule["expr"])
+    assert grouped <= had
     told = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
-    assert told <= (set[str]().union(*grouped) if grouped else had)
+    assert told <= (grouped or had)
 
 
 def test_jobs_that_a_quota_keeps_waiting_are_no_missing_right() -> None:
     [rule] = [rule for rule in RULES if rule["alert"] == "SluiceApiServerRefuses"]
     _, _, left_out = rule["expr"].partition(" unless ")
-    [(name, matchers)] = _SELECTED.findall(left_out)
-    assert name == "sluice_api_requests_total"
-    assert 'verb="create",resource=~"sparkapplications|pods"' in matchers
+    assert [name for name, _ in selected(left_out)] == ["sluice_api_requests_total"]
+    assert 'verb="create",resource=~"sparkapplications|pods"' in left_out
 
 
-def test_every_alert_is_about_a_figure_that_is_documented() -> None:
-    documented = (CHART.parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
+def test_every_alert_is_documented_and_so_is_what_it_is_about() -> None:
+    documented = (DOCS / "operations.md").read_text(encoding="utf-8")
     for rule in RULES:
-        for name, _ in _SELECTED.findall(rule["expr"]):
+        for name, _ in selected(rule["expr"]):
             assert f"`{name.removesuffix('_bucket')}`" in documented
+    assert re.findall(r"^\| `(Sluice\w+)` \|", documented, re.MULTILINE) == NAMES
+
+
+def test_every_alert_links_to_a_heading_of_the_docs() -> None:
+    for rule in RULES:
+        file, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+        assert anchor in _anchors((DOCS.parent / file).read_text(encoding="utf-8"))
+
+
+def _anchors(markdown: str) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", markdown, re.MULTILINE)
+    return {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("docs", ["https://docs.example/sluice", "https://docs.example/sluice/"])
+def test_an_alert_leads_to_the_docs_where_they_are_served(helm: Helm, namespace: str, docs: str) -> None:
+    enabled = ("monitoring.prometheusRule.enabled=true", "monitoring.serviceMonitor.enabled=true")
+    bodies = helm.rendered(namespace, *enabled, f"monitoring.prometheusRule.docs={docs}")
+    [group] = one(bodies, "PrometheusRule")["spec"]["groups"]
+    links = [rule["annotations"]["runbook_url"] for rule in group["rules"]]
+    inside = [rule["annotations"]["runbook_url"].removeprefix("docs/") for rule in RULES]
+    assert links == [f"https://docs.example/sluice/{one}" for one in inside]
 
 
 def test_every_alert_is_about_its_own_release(helm: Helm, namespace: str) -> None:

@@ -13,9 +13,10 @@ from sluice.api.base import Json
 from sluice.api.job_status import ShownFootprint
 from sluice.cli import leases_text, outputs
 from sluice.cli.main import app
+from sluice.lifecycle.lease_states import State
 from sluice.online.answers import leases_json
 from sluice.online.connection import Installation
-from sluice.online.held import Held, State
+from sluice.online.held import Held
 from sluice.online.listed import Listed
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)

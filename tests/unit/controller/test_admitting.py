@@ -13,6 +13,7 @@ from sluice.controller import admitting as module
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
+from sluice.controller.figures import Figures
 from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
 from sluice.controller.metrics import Metrics
@@ -142,7 +143,8 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         events=no,
         tables=tables,
         conditions=Conditions(),
-        metrics=Metrics(),
+        metrics=(metrics := Metrics()),
+        figures=Figures(metrics, world, leases),
         timers=Timers(),
         surroundings=surroundings,
         age_after=timedelta(minutes=2),

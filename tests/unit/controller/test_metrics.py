@@ -4,11 +4,17 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from sluice.api.operator_status import OperatorConditionType
+from sluice.conflicts import Level
+from sluice.conflicts.oracle import SAME_RUN
 from sluice.controller.conditions import Conditions
-from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, WorkDone
+from sluice.controller.metrics import DecisionOutcome, Metrics, Standing, Winner, WorkDone
+from sluice.lifecycle.lease_kinds import Kind
+from sluice.lifecycle.lease_states import State
+from sluice.lifecycle.status import NEED_A_PERSON
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
 
@@ -19,7 +25,17 @@ def _metrics() -> Metrics:
     conditions.fails(OperatorConditionType.LEASE_TABLE_USABLE, "RedisFails", "no answer")
     conditions.unknown(OperatorConditionType.FORMER_LEADERS_FENCED, "NotFenced", "nobody asked")
     metrics = Metrics()
-    metrics.tell_of(lambda: Standing(leads=True, epoch=7, jobs={"Running": 2}, conditions=conditions.all()))
+    metrics.tell_of(
+        lambda: Standing(
+            leads=True,
+            epoch=7,
+            jobs={"Running": 2},
+            conditions=conditions.all(),
+            need_a_person={"DriverLost": 1},
+            longest_wait=90.0,
+        )
+    )
+    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
     metrics.turned(0.2)
     metrics.lagged(0.1)
     metrics.decided(DecisionOutcome.GRANTED)
@@ -55,6 +71,24 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
     assert documented == measured
 
 
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        ("sluice_jobs_needing_a_person", NEED_A_PERSON),
+        ("sluice_leases", {*Kind, *State} - {State.UNKNOWN}),
+        ("sluice_conflicts_total", set(Winner)),
+        ("sluice_saved_core_seconds_at_most_total", {str(level) for level in Level} - {"never"}),
+        ("sluice_decisions_total", set(DecisionOutcome)),
+        ("sluice_work_total", set(WorkDone)),
+    ],
+)
+def test_each_value_of_a_closed_list_is_documented(metric: str, values: set[str]) -> None:
+    [says] = re.findall(
+        rf"^\| `{metric}` \|[^|]*\|(.*)\|$", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {value for value in values if not re.search(rf"\b{value}\b", says)} == set()
+
+
 def test_work_is_asked_for_at_each_scrape_of_whoever_does_it_now() -> None:
     metrics = _metrics()
     assert _value(metrics, "sluice_work_total", kind="table_reads") == 3
@@ -67,9 +101,38 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
     assert _value(metrics, "sluice_leader") == 1
     assert _value(metrics, "sluice_epoch") == 7
     assert _value(metrics, "sluice_jobs", phase="Running") == 2
+    assert _value(metrics, "sluice_jobs_needing_a_person", reason="DriverLost") == 1
+    assert _value(metrics, "sluice_longest_wait_seconds") == 90
     assert _value(metrics, "sluice_condition", type="ApiServerReachable") == 1
     assert _value(metrics, "sluice_condition", type="LeaseTableUsable") == 0
     assert 'type="FormerLeadersFenced"' not in metrics.text().decode(), "what nobody knows fails no alert"
+
+
+def test_whoever_leads_anew_is_asked_for_the_leases_that_it_knows() -> None:
+    metrics = _metrics()
+    assert _value(metrics, "sluice_leases", kind="partition", state="running") == 3
+    metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 1})
+    assert _value(metrics, "sluice_leases", kind="partition", state="running") == 1
+
+
+def test_a_conflict_or_a_rule_is_there_before_it_happens_and_no_other_can_be_made_up() -> None:
+    metrics = Metrics()
+    before = _series(metrics)
+    metrics.conflicted("ConcurrentAppendException", Winner.OWN, 5.0)
+    metrics.conflicted("com.example.Made.Up", Winner.FOREIGN, 5.0)
+    metrics.avoided(SAME_RUN.rule)
+    metrics.saved(Level.MAY, 5.0)
+    assert _value(metrics, "sluice_conflicts_total", exception="other", winner="foreign") == 1
+    assert _series(metrics) == before
+
+
+def _series(metrics: Metrics) -> set[tuple[str, ...]]:
+    return {
+        (sample.name, *sample.labels.values())
+        for family in families(metrics.text().decode())
+        for sample in family.samples
+        if not sample.name.startswith("process_")
+    }
 
 
 def test_each_outcome_is_there_before_it_happens() -> None:

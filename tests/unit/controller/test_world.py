@@ -56,10 +56,10 @@ def test_how_many_jobs_are_in_each_phase_follows_what_is_seen_whatever_stands_th
     for version, status in enumerate(({}, {"phase": "Waiting"}, {"phase": ["x"]}, None, {"phase": "Failed"})):
         seen.job_seen(job_body("a", version=version + 1) | {"status": status})
         seen.job_seen(job_body("b", version=version + 1))
-        assert sum(seen.phases.values()) == 2
-    assert +seen.phases == {"Failed": 1, "New": 1}
+        assert sum(seen.tally.phases.values()) == 2
+    assert +seen.tally.phases == {"Failed": 1, "New": 1}
     seen.job_gone("uid-a")
-    assert +seen.phases == {"New": 1}
+    assert +seen.tally.phases == {"New": 1}
 
 
 def test_evidence_follows_everything_that_is_seen_and_is_not_put_together_twice() -> None:

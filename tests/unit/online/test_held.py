@@ -10,7 +10,8 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Outcome
 from sluice.leases import Grant, Lease
-from sluice.online.held import Held, InRedis, Objects, State, held
+from sluice.lifecycle.lease_states import State
+from sluice.online.held import Held, InRedis, Objects, held
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, pod
 

@@ -1,0 +1,19 @@
+"""The ids of all rules by which jobs conflict: a closed list, for figures that are counted by rule."""
+
+from sluice.conflicts import databricks, delta_rs, oss, readers, stores_and_runs
+from sluice.conflicts.oracle import WITHOUT_A_RULE
+
+NO_CONFLICTS = frozenset({"other-tables", "max-writers"})
+"""Verdicts without a rule by which two jobs would not have hurt one another."""
+
+_RULES = (
+    *stores_and_runs.RULES,
+    *readers.RULES,
+    *oss.RULES,
+    *oss.RULES_OF_READERS,
+    *databricks.RULES,
+    *databricks.RULES_OF_READERS,
+    *delta_rs.RULES,
+)
+_VERDICTS = tuple(verdict.rule for verdict in WITHOUT_A_RULE if verdict.rule not in NO_CONFLICTS)
+RULE_IDS = tuple(dict.fromkeys((*(rule.id for rule in _RULES), *_VERDICTS)))

@@ -1,0 +1,76 @@
+"""How many jobs are where, and who has waited longest, follows each change of a job."""
+
+from datetime import UTC, datetime
+
+from sluice.api.base import Json
+from sluice.controller.tally import Tally
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.lifecycle.status import NEED_A_PERSON
+from unit.controller.bodies import job_body
+
+
+def _job(name: str, phase: str, reason: str = "Blocked", queued_at: object = None) -> Json:
+    return job_body(name) | {"status": {"phase": phase, "reason": reason, "queuedAt": queued_at}}
+
+
+def _at(second: int) -> datetime:
+    return datetime(2026, 11, 19, 10, 0, second, tzinfo=UTC)
+
+
+def _waiting(name: str, second: int) -> Json:
+    return _job(name, "Waiting", queued_at=_at(second).isoformat().replace("+00:00", "Z"))
+
+
+def test_a_job_that_needs_a_person_counts_by_its_reason_until_that_is_over() -> None:
+    tally = Tally()
+    assert tally.need_a_person == dict.fromkeys(NEED_A_PERSON, 0), "each is there before it happens"
+    lost, failed = _job("a", "Ending", "DriverLost"), _job("a", "Failed", "DriverLost")
+    tally.follow(None, lost)
+    tally.follow(None, _job("b", "Running", "OperatorFailed"))
+    assert +tally.need_a_person == {"DriverLost": 1, "OperatorFailed": 1}
+    tally.follow(lost, failed)
+    assert +tally.need_a_person == {"OperatorFailed": 1}, "a job that has ended waits for nobody"
+
+
+def test_the_longest_wait_is_that_of_the_oldest_that_still_waits() -> None:
+    tally = Tally()
+    assert tally.oldest_queued_at is None
+    for name, second in (("b", 20), ("a", 10), ("c", 30)):
+        tally.follow(None, _waiting(name, second))
+    assert tally.oldest_queued_at == _at(10)
+    tally.follow(_waiting("a", 10), _job("a", "Starting"))
+    tally.follow(_waiting("b", 20), None)
+    assert tally.oldest_queued_at == _at(30)
+    tally.follow(_job("a", "Starting"), _waiting("a", 10))
+    assert tally.oldest_queued_at == _at(10)
+
+
+def test_nobody_has_to_ask_for_the_longest_wait_to_keep_it_small() -> None:
+    tally = Tally()
+    for number in range(10_000):
+        waiting = _waiting(f"a{number}", number % 60)
+        tally.follow(None, waiting)
+        tally.follow(waiting, _job(f"a{number}", "Running"))
+    assert len(tally._oldest) < 200
+    tally.follow(None, _waiting("last", 5))
+    assert tally.oldest_queued_at == _at(5)
+
+
+def test_a_status_that_somebody_made_up_counts_for_nothing() -> None:
+    tally = Tally()
+    for number, queued_at in enumerate(("never", None, 5, ["x"], "2026-11-19T10:00:00")):
+        tally.follow(None, _job(f"a{number}", "Waiting", reason=["x"], queued_at=queued_at))  # type: ignore[arg-type]
+    assert tally.phases["Waiting"] == 5
+    assert not +tally.need_a_person
+    assert tally.oldest_queued_at == _at(0), "a time without a zone is UTC"
+
+
+def test_what_is_kept_of_a_job_is_enough_to_count_it() -> None:
+    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    world.job_seen(_waiting("a", 10))
+    world.job_seen(_job("b", "Ending", "DriverLost"))
+    assert (world.tally.oldest_queued_at, +world.tally.need_a_person) == (_at(10), {"DriverLost": 1})
+    world.job_gone("uid-a")
+    world.job_gone("uid-b")
+    assert (world.tally.oldest_queued_at, +world.tally.need_a_person) == (None, {})
