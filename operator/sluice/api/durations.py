@@ -7,12 +7,12 @@ from pydantic import Field
 
 from sluice.api.validation import Checked, matching, never_matching
 
-_DURATION = matching(
+DURATION = matching(
     r"^([0-9]{1,7}[hms])+$",
     "must be a duration in hours, minutes and seconds, such as 90s, 10m or 1h30m",
 )
 
-Duration = Annotated[str, Field(max_length=32), Checked(_DURATION)]
+Duration = Annotated[str, Field(max_length=32), Checked(DURATION)]
 
 _NO_TIME = r"^[0hms]+$"
 
@@ -20,7 +20,7 @@ Limit = Annotated[
     str,
     Field(max_length=32),
     Checked(
-        _DURATION,
+        DURATION,
         never_matching(_NO_TIME, "must be longer than 0: leave the field out for no limit"),
     ),
 ]
@@ -29,7 +29,7 @@ Retention = Annotated[
     str,
     Field(max_length=32),
     Checked(
-        _DURATION,
+        DURATION,
         never_matching(
             _NO_TIME,
             "must be longer than 0, or VACUUM would delete files that running jobs read: leave the field out for a week",

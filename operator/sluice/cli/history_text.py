@@ -62,12 +62,12 @@ def _minutes(count: float) -> str:
 
 
 def _show_writers(history: History, out: Console, most: int | None) -> None:
-    table = _table("Who wrote", "commits", "partitions", "without a pin")
+    shown = table("Who wrote", "commits", "partitions", "without a pin")
     for writer in history.writers[:most]:
-        table.add_row(
+        shown.add_row(
             writer.name, f"{writer.commits:,}", f"{writer.partitions:,}", f"{writer.without_pin:,}" or ""
         )
-    _print_table(table, out)
+    print_table(shown, out)
     _more(len(history.writers), most, "writers", out)
     out.print()
 
@@ -76,10 +76,10 @@ def _show_collisions(history: History, out: Console, most: int | None) -> None:
     if not history.collisions:
         out.print("No two writers were in each other's way.", style="green")
         return
-    table = _table("Who met whom", "overlapped", "close", "pin", "split", "queue", "e.g.")
+    shown = table("Who met whom", "overlapped", "close", "pin", "split", "queue", "e.g.")
     for one in history.collisions[:most]:
-        table.add_row(_names(one), *_figures(one))
-    _print_table(table, out)
+        shown.add_row(_names(one), *_figures(one))
+    print_table(shown, out)
     _more(len(history.collisions), most, "pairs of writers", out)
     out.print()
 
@@ -146,14 +146,14 @@ def _notes(history: History) -> Iterator[str]:
         yield f"{_counted(len(log.unreadable), 'commit')} cannot be read, such as {log.unreadable[0]}"
 
 
-def _table(*titles: str) -> Table:
+def table(*titles: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for number, title in enumerate(titles):
         table.add_column(title, justify="right" if number else "left", overflow="fold", no_wrap=number > 0)
     return table
 
 
-def _print_table(table: Table, out: Console) -> None:
+def print_table(table: Table, out: Console) -> None:
     """Prints without the blanks that pad the last column."""
     with out.capture() as shown:
         out.print(table)

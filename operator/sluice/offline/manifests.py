@@ -92,7 +92,7 @@ def read_files(paths: Iterable[Path]) -> Documents:
     seen: set[Path] = set()
     for path in paths:
         if path == STANDARD_INPUT:
-            _read_text(_decoded(sys.stdin.buffer.read()), "standard input", documents)
+            read_text(decoded(sys.stdin.buffer.read()), "standard input", documents)
             continue
         for file in _files(path, documents.troubles):
             if file.resolve() not in seen:
@@ -141,7 +141,7 @@ def _read_file(file: Path, documents: Documents) -> None:
         if file.stat().st_size > _MOST_BYTES:
             documents.troubles.append(Trouble(str(file), "is too large for manifests (over 64 MiB)"))
             return
-        text = _decoded(file.read_bytes())
+        text = decoded(file.read_bytes())
     except FileNotFoundError:
         why = "is a link that leads nowhere" if file.is_symlink() else "there is no such file or folder"
         documents.troubles.append(Trouble(str(file), why))
@@ -151,10 +151,10 @@ def _read_file(file: Path, documents: Documents) -> None:
     except OSError as error:
         documents.troubles.append(Trouble(str(file), f"cannot be read: {error.strerror or error}"))
     else:
-        _read_text(text, str(file), documents)
+        read_text(text, str(file), documents)
 
 
-def _decoded(content: bytes) -> str:
+def decoded(content: bytes) -> str:
     """Decodes what editors on Windows write: byte order marks, and sometimes UTF-16 after them."""
     for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         if content.startswith(mark):
@@ -162,7 +162,7 @@ def _decoded(content: bytes) -> str:
     return content.decode("utf-8-sig")
 
 
-def _read_text(text: str, file: str, documents: Documents) -> None:
+def read_text(text: str, file: str, documents: Documents) -> None:
     parts = list(_documents(text.replace("\r\n", "\n").removeprefix("\ufeff")))
     for line, part in parts:
         place = file if len(parts) == 1 else f"{file}, line {line}"

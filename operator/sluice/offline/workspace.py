@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sluice.footprint import NotUnderstoodError
-from sluice.offline.jobs import Manifests, manifests_of
+from sluice.offline.jobs import Job, Manifests, manifests_of
 from sluice.offline.knowledge import Knowledge, knowledge_of
 from sluice.offline.manifests import Documents, Trouble, read_files
 from sluice.offline.pairs import Understood
@@ -38,16 +38,7 @@ def opened(
 
 def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[str] = ()) -> Workspace:
     found = manifests_of(documents)
-    known = manifests_of(facts)
-    troubles = [*found.troubles, *known.troubles]
-    troubles += [Trouble(job.place, "holds a job, not facts about a table") for job in known.jobs]
-    used = {one.place for some in (known.jobs, known.facts, known.troubles) for one in some}
-    used |= {place for _, place in known.policies}
-    troubles += [Trouble(one.place, _NO_FACTS) for one in facts.found if one.place not in used]
-    policies = [*found.policies, *known.policies]
-    knowledge = knowledge_of(policies, [*found.facts, *known.facts], found.jobs, table_paths)
-    knowledge.refused = len(troubles) > len(found.troubles)
-    troubles += knowledge.troubles
+    knowledge, troubles = gathered(found, facts, found.jobs, table_paths)
     understood = []
     for job in found.jobs:
         try:
@@ -55,3 +46,19 @@ def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[s
         except (NotUnderstoodError, PredicateError) as error:
             troubles.append(Trouble(job.place, f"{job.name}: {error}"))
     return Workspace(understood, knowledge, found, troubles)
+
+
+def gathered(
+    found: Manifests, facts: Documents, jobs: Iterable[Job], table_paths: Iterable[str] = ()
+) -> tuple[Knowledge, list[Trouble]]:
+    """Gathers what is known of the tables of these jobs, and says what can't be used of all that was given."""
+    known = manifests_of(facts)
+    troubles = [*found.troubles, *known.troubles]
+    troubles += [Trouble(job.place, "holds a job, not facts about a table") for job in known.jobs]
+    used = {one.place for some in (known.jobs, known.facts, known.troubles) for one in some}
+    used |= {place for _, place in known.policies}
+    troubles += [Trouble(one.place, _NO_FACTS) for one in facts.found if one.place not in used]
+    policies = [*found.policies, *known.policies]
+    knowledge = knowledge_of(policies, [*found.facts, *known.facts], jobs, table_paths)
+    knowledge.refused = len(troubles) > len(found.troubles)
+    return knowledge, [*troubles, *knowledge.troubles]

@@ -40,6 +40,10 @@ class Commit:
     removes: frozenset[Partition]
     data_change: bool
     metadata: bool
+    took: int | None = None
+    """How long its statement ran by its own metrics, in milliseconds: MERGE, UPDATE and DELETE say so."""
+    engine: str = ""
+    """What it says of the engine that made it, such as `Apache-Spark/4.2.0 Delta-Lake/4.4.0`."""
 
     @property
     def touches(self) -> frozenset[Partition]:
@@ -158,7 +162,15 @@ def _commit(version: int, actions: list[Json], columns: tuple[str, ...]) -> Comm
         removes=removed,
         data_change=any(file.get("dataChange", True) for file in (*adds, *removes)),
         metadata=version > 0 and any("metaData" in action or "protocol" in action for action in actions),
+        took=_took(info),
+        engine=str(info.get("engineInfo") or ""),
     )
+
+
+def _took(info: Json) -> int | None:
+    metrics = info.get("operationMetrics")
+    text = str(metrics.get("executionTimeMs") or "") if isinstance(metrics, dict) else ""
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _partition(file: Mapping[str, Any], columns: tuple[str, ...]) -> Partition:
