@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from sluice.api.json_text import as_json
 from sluice.api.names import DISTRIBUTION
-from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text
+from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text, simulate
 from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
 from sluice.conflicts import Level
@@ -229,6 +229,8 @@ def footprint(
         raise typer.Exit(Exit.INCOMPLETE)
     outputs.leave(found.troubles)
 
+
+simulate.add_to(app)
 
 if __name__ == "__main__":
     app()
