@@ -15,9 +15,12 @@ from sluice.offline.simulation.answers import simulation_json
 from sluice.offline.simulation.generated import SHAPES, generated
 from sluice.offline.simulation.history_trace import Lived, lived
 from sluice.offline.simulation.queued import CannotBeJudgedError, queued
+from sluice.offline.simulation.trace import Rules
 from sluice.offline.simulation.trace_file import Traced, read_trace
 
 _ASSUMED = "5m"
+_AGE_AFTER = "2m"
+"""The operator's default."""
 _JOBS = 400
 _SOURCES = "name one of: files with a trace, --history FOLDER, --generate SHAPE"
 
@@ -71,6 +74,13 @@ def simulate(
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=100_000, help="With --generate: how many.")] = _JOBS,
+    age_after: Annotated[
+        str,
+        typer.Option(
+            help="When jobs age, on tables of which no policy says it in admission.ageAfter.",
+            callback=_is_a_duration,
+        ),
+    ] = _AGE_AFTER,
     seed: Annotated[int, typer.Option(help="Of generated jobs, and of the pauses between retries.")] = 0,
     output: Annotated[Format, typer.Option("--output", "-o", help="The output format.")] = Format.TEXT,
 ) -> None:
@@ -79,13 +89,14 @@ def simulate(
         raise typer.BadParameter(_SOURCES)
     if not files and (table or table_path):
         raise typer.BadParameter("--table and --table-path are about the jobs of a trace: name its files")
-    past = None if history is None else _lived(history, assume_duration)
+    rules = Rules(otherwise=seconds(age_after) * 1000)
+    past = None if history is None else _lived(history, assume_duration, rules)
     if past is not None:
         given = Traced(past.trace, [])
     elif generate is not None:
-        given = Traced(generated(generate, seed, jobs), [])
+        given = Traced(generated(generate, seed, jobs, rules), [])
     else:
-        given = read_trace(files or [], table or (), table_path or ())
+        given = read_trace(files or [], table or (), table_path or (), rules.otherwise)
     outputs.print_troubles(given.troubles)
     if not given.trace.jobs:
         outputs.say("there is no job to play here", error=True)
@@ -94,9 +105,9 @@ def simulate(
     outputs.leave([*given.troubles, *(past.log.unreadable if past is not None else ())])
 
 
-def _lived(folder: Path, assumed: str) -> Lived:
+def _lived(folder: Path, assumed: str, rules: Rules) -> Lived:
     try:
-        return lived(read_log(folder), seconds(assumed) * 1000)
+        return lived(read_log(folder), seconds(assumed) * 1000, rules)
     except LogNotFoundError as error:
         outputs.say(str(error), error=True)
         raise typer.Exit(Exit.INCOMPLETE) from error

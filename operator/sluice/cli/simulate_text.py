@@ -105,10 +105,8 @@ def _show_sluice(found: Simulation, out: Console) -> None:
     print_hanging(out, "Sluice: ", f"{waited}; nothing is computed in vain.", colour="green")
     ratio = times(queue, bound)
     colour = "green" if ratio <= _NEAR else "yellow"
-    if len(bound.jobs) == 1:
-        because = f"{bound.jobs[0]} ends no earlier, by when it comes and how long it computes"
-    else:
-        because = f"of {_counted(len(bound.jobs), 'job')}, such as {bound.jobs[0]}, {bound.why}"
+    who = _counted(len(bound.jobs), "job") + ", such as " if len(bound.jobs) > 1 else ""
+    because = f"{who}{bound.jobs[0]}{',' if who else ''} {bound.why}"
     print_hanging(
         out, "Bound: ", f"Sluice takes {ratio:.2f} times as long as the bound: {because}.", colour=colour
     )

@@ -43,8 +43,6 @@ class Knowledge:
     """Facts that name no table: they are about whatever table is asked for."""
     declarations: Declarations = field(default_factory=Declarations)
     """What policies say."""
-    policies: tuple[Policy, ...] = ()
-    """All of them, also those whose facts don't count."""
     inferred: dict[TableKey, InferredTypes] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
     refused: bool = False
@@ -105,7 +103,7 @@ def knowledge_of(
     places = dict(policies)
     given, logs = list(facts), list(logs)
     bound = [*map(_table_of, given), *((_name_of(log), None) for log in logs)]
-    found = Knowledge(declarations=declarations_of(places, bound), policies=tuple(places))
+    found = Knowledge(declarations=declarations_of(places, bound))
     for policy, counts in found.declarations.left_out:
         why = f"{policy.key}: another policy is about the same table: {counts} counts, the facts of this one are left out"
         found.troubles.append(Trouble(places[policy], why))

@@ -37,13 +37,15 @@ def bound(trace: Trace, verdicts: Verdicts) -> Bound:
         return Bound(0, "there are no jobs", ())
     last = max(trace.jobs, key=lambda job: (job.at + job.duration, job.name))
     best = Bound(
-        last.at + last.duration - trace.begins, "when it came, and how long it computes", (last.name,)
+        last.at + last.duration - trace.begins,
+        "ends no earlier, by when it comes and how long it computes",
+        (last.name,),
     )
     for clique in _Cliques(trace, verdicts).found():
-        best = max(best, _bound_of(clique, trace, "they all conflict with one another"), key=_makespan)
+        best = max(best, _bound_of(clique, trace, "all conflict with one another"), key=_makespan)
     for table, most in sorted(trace.rules.most_writers.items()):
         writers = [job for job in trace.jobs if table in job.footprint.keys]
-        why = f"{table} takes {most} writers at a time"
+        why = f"write {table}, which takes {most} at a time"
         best = max(best, _bound_of(writers, trace, why, most), key=_makespan)
     return best
 

@@ -13,7 +13,7 @@ from sluice.offline.simulation.touches import (
     footprint_of_touched,
     key_of_table,
 )
-from sluice.offline.simulation.trace import Trace, TracedJob
+from sluice.offline.simulation.trace import Rules, Trace, TracedJob
 from sluice.tables import TableFacts, TableKey, oss
 
 MINUTE = 60_000
@@ -52,12 +52,22 @@ def _facts(tables: Sequence[str]) -> Mapping[TableKey, TableFacts]:
 
 
 def hot_partition(random: Random, jobs: int) -> Jobs:
-    """MERGEs and DELETEs, more than half of them into today's partition, beside appends; faster than today's can be served."""
+    """MERGEs, UPDATEs and DELETEs, more than half of them in today's partition, faster than it can serve them."""
     made = _Tables()
     for number in range(jobs):
-        operation = random.choices((Operation.MERGE, Operation.DELETE, Operation.APPEND), (5, 2, 1))[0]
+        operation = random.choices((Operation.MERGE, Operation.UPDATE, Operation.DELETE), (5, 1, 2))[0]
         day = 0 if random.random() < 0.6 else random.randrange(1, _DAYS)
         at = int(random.uniform(0, jobs * MINUTE))
+        yield _job(f"{operation.lower()}-{number}", at, _lasts(random, 3), made(operation, [day]))
+
+
+def loads(random: Random, jobs: int) -> Jobs:
+    """Appends all the time, which may run side by side, and a MERGE of the same few partitions for every third of them."""
+    made = _Tables()
+    for number in range(jobs):
+        operation = random.choices((Operation.APPEND, Operation.MERGE), (3, 1))[0]
+        day = min(int(random.expovariate(0.7)), _DAYS - 1)
+        at = int(random.uniform(0, jobs * MINUTE / 2))
         yield _job(f"{operation.lower()}-{number}", at, _lasts(random, 3), made(operation, [day]))
 
 
@@ -111,6 +121,7 @@ def bursts(random: Random, jobs: int) -> Jobs:
 
 SHAPES: Mapping[str, Callable[[Random, int], Jobs]] = {
     "hot-partition": hot_partition,
+    "loads": loads,
     "compaction": compaction,
     "backfill": backfill,
     "several-tables": several_tables,
@@ -118,8 +129,8 @@ SHAPES: Mapping[str, Callable[[Random, int], Jobs]] = {
 }
 
 
-def generated(shape: str, seed: int, jobs: int) -> Trace:
-    return Trace.of(SHAPES[shape](Random(f"{shape}/{seed}"), jobs))  # noqa: S311 - the same trace each time
+def generated(shape: str, seed: int, jobs: int, rules: Rules | None = None) -> Trace:
+    return Trace.of(SHAPES[shape](Random(f"{shape}/{seed}"), jobs), rules)  # noqa: S311 - the same trace each time
 
 
 def _job(name: str, at: int, duration: int, footprint: JobFootprint, priority: int = 0) -> TracedJob:

@@ -33,7 +33,7 @@ from sluice.offline.simulation.touches import (
     footprint_of_touched,
     key_of_table,
 )
-from sluice.offline.simulation.trace import Trace, TracedJob
+from sluice.offline.simulation.trace import Rules, Trace, TracedJob
 from sluice.tables import Dialect, databricks, oss
 
 TABLE = TableRef(path="file:/the-table")
@@ -71,7 +71,7 @@ class Lived:
         return Run(self.trace, tuple(spans))
 
 
-def lived(log: Log, assumed: int) -> Lived:
+def lived(log: Log, assumed: int, rules: Rules | None = None) -> Lived:
     durations: Counter[Told] = Counter()
     left_out: Counter[str] = Counter()
     made = _Footprints(log)
@@ -90,7 +90,9 @@ def lived(log: Log, assumed: int) -> Lived:
         )
         jobs.append(job)
         pinned.append(replace(job, footprint=made.as_touched(commit)))
-    return Lived(log, assumed, Trace.of(jobs), Trace.of(pinned), _dialect(log), durations, left_out)
+    return Lived(
+        log, assumed, Trace.of(jobs, rules), Trace.of(pinned, rules), _dialect(log), durations, left_out
+    )
 
 
 def _why_no_job(commit: Commit) -> str | None:

@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 
 from sluice.admission import Holder, Queue, Waiter
 from sluice.offline.simulation.run import Run, Span
-from sluice.offline.simulation.trace import Trace, TracedJob, moment
+from sluice.offline.simulation.trace import Trace, TracedJob, milliseconds_at, moment
 
 Told = Callable[[int], None]
 """Is told how many jobs have ended."""
@@ -26,6 +26,7 @@ class _Play:
         self._trace, self._told = trace, told
         self._jobs = {job.name: job for job in trace.jobs}
         self._queue = Queue()
+        self._queue.limit(trace.rules.most_writers)
         self._running: list[tuple[int, str]] = []
         self._spans: list[Span] = []
 
@@ -50,11 +51,14 @@ class _Play:
         moments = [] if arrival is None else [arrival]
         if self._running:
             moments.append(self._running[0][0])
+        ages = self._queue.next_ageing
+        if ages is not None:
+            moments.append(milliseconds_at(ages))
         return min(moments)
 
     def _start_all(self, now: int) -> None:
         while True:
-            while self._queue.judge():
+            while self._queue.judge(moment(now)):
                 pass
             decision = self._queue.take()
             if decision is None:
@@ -68,4 +72,11 @@ class _Play:
             heappush(self._running, (now + job.duration, job.name))
 
     def _waiter(self, job: TracedJob) -> Waiter:
-        return Waiter(job.name, job.name, job.footprint, job.priority, moment(job.at))
+        return Waiter(
+            job.name,
+            job.name,
+            job.footprint,
+            priority=job.priority,
+            queued_at=moment(job.at),
+            aged_at=moment(self._trace.rules.aged_at(job)),
+        )

@@ -39,6 +39,12 @@ class Rules:
     most_writers: Mapping[TableKey, int] = field(default_factory=dict)
     age_after: Mapping[TableKey, int] = field(default_factory=dict)
     """Milliseconds."""
+    otherwise: int = AGE_AFTER
+    """After how many milliseconds jobs age on tables of which no policy says it."""
+
+    def aged_at(self, job: TracedJob) -> int:
+        """When it has aged: on several tables as the most impatient of their policies says."""
+        return job.at + min(self.age_after.get(table, self.otherwise) for table in job.footprint.keys)
 
 
 @dataclass(frozen=True)

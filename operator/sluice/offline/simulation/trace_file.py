@@ -33,7 +33,7 @@ from sluice.offline.simulation.touches import (
     footprint_of_touched,
     key_of_table,
 )
-from sluice.offline.simulation.trace import Rules, Trace, TracedJob
+from sluice.offline.simulation.trace import AGE_AFTER, Rules, Trace, TracedJob
 from sluice.offline.simulation.trace_fields import GivenJob, GivenTouch
 from sluice.offline.workspace import gathered
 from sluice.predicates import PredicateError
@@ -50,12 +50,16 @@ class Traced:
     trace: Trace
     troubles: list[Trouble]
     assumptions: list[str] = field(default_factory=list)
-    starts_at_a_time: bool = False
-    """Whether its times are those of a calendar."""
 
 
-def read_trace(files: Iterable[Path], tables: Iterable[Path] = (), table_paths: Iterable[str] = ()) -> Traced:
-    """Reads all jobs of these files; what can't be used is among the troubles."""
+def read_trace(
+    files: Iterable[Path],
+    tables: Iterable[Path] = (),
+    table_paths: Iterable[str] = (),
+    age_after: int = AGE_AFTER,
+) -> Traced:
+    """Reads all jobs of these files; what can't be used is among the troubles. `age_after`: in milliseconds, where no policy
+    says it."""
     documents = _read(files)
     given, others = _jobs_in(documents)
     manifests = manifests_of(others)
@@ -74,10 +78,9 @@ def read_trace(files: Iterable[Path], tables: Iterable[Path] = (), table_paths: 
         traced = []
     keys = {key for job in traced for key in job.footprint.keys}
     return Traced(
-        Trace.of(traced, rules_of(knowledge)),
+        Trace.of(traced, rules_of(knowledge, age_after)),
         [*unusable, *troubles],
         [*knowledge.assumptions_about(keys), *_not_simulated(one for one, _ in jobs)],
-        starts_at_a_time=any(_is_a_time(body.body.get("at")) for body in given),
     )
 
 
@@ -265,20 +268,14 @@ def _traced(
         yield TracedJob(given.name, given.at, given.duration, footprint, priority)
 
 
-def rules_of(knowledge: Knowledge) -> Rules:
-    """What the policies that count say of their tables' queue."""
-    most, ages = {}, {}
-    for policy in knowledge.policies:
-        admission = policy.spec.admission
-        for key in {knowledge.names.key_of(key) for key in policy.table if key is not None}:
-            counts = knowledge.declarations.by_table.get(key)
-            if counts is None or counts.policy != policy.key:
-                continue
-            if admission.max_writers is not None:
-                most[key] = admission.max_writers
-            if admission.age_after is not None:
-                ages[key] = seconds(admission.age_after) * 1000
-    return Rules(most, ages)
+def rules_of(knowledge: Knowledge, age_after: int) -> Rules:
+    """What policies say of their tables' queue."""
+    declared = {key: one.declared.admission for key, one in knowledge.declarations.by_table.items()}
+    return Rules(
+        {key: one.max_writers for key, one in declared.items() if one.max_writers is not None},
+        {key: seconds(one.age_after) * 1000 for key, one in declared.items() if one.age_after is not None},
+        age_after,
+    )
 
 
 def _not_simulated(jobs: Iterable[GivenJob]) -> Iterator[str]:
