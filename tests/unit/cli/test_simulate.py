@@ -1,12 +1,14 @@
 """`sluice simulate`: what it prints, for people and for programs, and what it refuses."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from documentation import ROOT, commands_run_by
 from sluice.cli.main import app
 from sluice.cli.progress import Progress
 from sluice.cli.simulate_text import lasting
@@ -183,3 +185,18 @@ def test_long_work_shows_how_far_it_is_and_wipes_it_away(
         progress("Sluice", 500)
     text = "Sluice: 500 of 1,000 jobs"
     assert capsys.readouterr().err == f"\r{text}\r{' ' * len(text)}\r"
+
+
+def test_the_commands_and_the_trace_of_the_documentation_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Path
+) -> None:
+    page = ROOT / "docs" / "simulate.md"
+    (trace_of_the_page,) = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "trace.yaml").write_text(trace_of_the_page, encoding="utf-8")
+    (tmp_path / "orders").symlink_to(table)
+    monkeypatch.chdir(tmp_path)
+    for command in commands_run_by(__file__, page):
+        words = command.text.partition("#")[0].split()
+        result = sluice(*words[1:])
+        assert result.exit_code == 0, result.output
+        assert "no schedule below" in result.stdout
