@@ -40,11 +40,12 @@ class Rules:
     age_after: Mapping[TableKey, int] = field(default_factory=dict)
     """Milliseconds."""
     otherwise: int = AGE_AFTER
-    """After how many milliseconds jobs age on tables of which no policy says it."""
+    """After how many milliseconds jobs age if no policy of their tables says it."""
 
     def aged_at(self, job: TracedJob) -> int:
-        """When it has aged: on several tables as the most impatient of their policies says."""
-        return job.at + min(self.age_after.get(table, self.otherwise) for table in job.footprint.keys)
+        """When it has aged: of its tables' policies the most impatient counts."""
+        said = (self.age_after[table] for table in job.footprint.keys if table in self.age_after)
+        return job.at + min(said, default=self.otherwise)
 
 
 @dataclass(frozen=True)

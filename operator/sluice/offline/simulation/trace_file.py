@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sluice.api.durations import seconds
-from sluice.api.job import Operation, Risk
+from sluice.api.job import Operation, Risk, WhenBlocked
 from sluice.api.problems import problems_of
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.offline.jobs import Job, manifests_of
@@ -42,6 +42,7 @@ from sluice.tables import TableFacts, TableKey, known
 _LINES = frozenset({".jsonl", ".ndjson"})
 _MOST_YEARS = 1_000
 _YEAR = 365 * 86_400_000
+_ENDINGS = {"b": ("", "s"), "c": ("y", "ies")}
 _BLIND = frozenset({Operation.APPEND, Operation.STREAM})
 
 
@@ -78,9 +79,9 @@ def read_trace(
         traced = []
     keys = {key for job in traced for key in job.footprint.keys}
     return Traced(
-        Trace.of(traced, rules_of(knowledge, age_after)),
+        Trace.of(traced, rules_of(knowledge, keys, age_after)),
         [*unusable, *troubles],
-        [*knowledge.assumptions_about(keys), *_not_simulated(one for one, _ in jobs)],
+        [*knowledge.assumptions_about(keys), *_not_played(knowledge, [one for one, _ in jobs])],
     )
 
 
@@ -268,29 +269,39 @@ def _traced(
         yield TracedJob(given.name, given.at, given.duration, footprint, priority)
 
 
-def rules_of(knowledge: Knowledge, age_after: int) -> Rules:
-    """What policies say of their tables' queue."""
-    declared = {key: one.declared.admission for key, one in knowledge.declarations.by_table.items()}
-    return Rules(
-        {key: one.max_writers for key, one in declared.items() if one.max_writers is not None},
-        {key: seconds(one.age_after) * 1000 for key, one in declared.items() if one.age_after is not None},
-        age_after,
-    )
+def rules_of(knowledge: Knowledge, tables: Iterable[TableKey], age_after: int) -> Rules:
+    """What policies say of the queue for these tables."""
+    most = {key: one.declared.admission.max_writers for key, one in knowledge.declarations.by_table.items()}
+    ages = {
+        table: min(given)
+        for table in tables
+        if (
+            given := [
+                seconds(one.declared.admission.age_after) * 1000
+                for one in knowledge.declarations.all_of(table)
+                if one.declared.admission.age_after is not None
+            ]
+        )
+    }
+    return Rules({key: count for key, count in most.items() if count is not None}, ages, age_after)
 
 
-def _not_simulated(jobs: Iterable[GivenJob]) -> Iterator[str]:
-    """What jobs say that changes when they run, and is not played."""
+def _not_played(knowledge: Knowledge, jobs: Iterable[GivenJob]) -> Iterator[str]:
+    """What jobs and policies say that changes when jobs run, and is not played."""
     found: dict[str, int] = defaultdict(int)
-    for admission in (
-        job.spec.admission for job in jobs if job.spec is not None and job.spec.admission is not None
-    ):
+    for admission in (job.spec.admission for job in jobs if job.spec is not None):
         for what, is_set in (
-            ("admission.timeout", admission.timeout is not None),
-            ("admission.whenBlocked", "when_blocked" in admission.model_fields_set),
-            ("admission.suspend", admission.suspend),
-            ("admission.risk: Optimistic", admission.risk is Risk.OPTIMISTIC),
+            ("timeout", admission.timeout is not None),
+            ("whenBlocked", admission.when_blocked is not WhenBlocked.WAIT),
+            ("suspend", admission.suspend),
         ):
-            found[what] += is_set
+            found[f"admission.{what} of {{}} job"] += is_set
+    for rules in {
+        one.policy: one.declared.admission for one in knowledge.declarations.by_table.values()
+    }.values():
+        found["admission.defaultTimeout of {} polic"] += rules.default_timeout is not None
+        found["admission.risk of {} polic"] += rules.risk is Risk.OPTIMISTIC
     for what, count in found.items():
         if count:
-            yield f"{what} of {count:,} job{'' if count == 1 else 's'} is not played: each waits until it may go, and runs once"
+            of = what.format(f"{count:,}") + _ENDINGS[what[-1]][count > 1]
+            yield f"{of} is not played: each job waits until it conflicts with nobody, and runs once"

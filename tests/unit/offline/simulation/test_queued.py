@@ -126,6 +126,33 @@ def test_once_aged_it_waits_for_none_but_older_ones_and_those_that_run(
         assert begins[one.name] <= max([rules.aged_at(one), *older]) + longest
 
 
+@settings(max_examples=150)
+@given(jobs(), st.integers(0, 6))
+def test_nobody_starves(given_jobs: list[TracedJob], minutes: int) -> None:
+    """A job begins within its age and one longest run for each older job in the longest chain to it in which each conflicts with
+    the next, and one more for whoever runs when it ages."""
+    rules = Rules(otherwise=minutes * MINUTE)
+    begins = {name: span.begins for name, span in queued(Trace.of(given_jobs, rules)).committed.items()}
+    longest = max(one.duration for one in given_jobs)
+    chains: dict[str, int] = {}
+    for one in sorted(given_jobs, key=lambda job: job.order):
+        ahead = [chains[other.name] for other in given_jobs if _is_older_and_in_the_way(other, one)]
+        chains[one.name] = 1 + max(ahead, default=0)
+        assert begins[one.name] <= rules.aged_at(one) + chains[one.name] * longest
+
+
+def _is_older_and_in_the_way(other: TracedJob, one: TracedJob) -> bool:
+    return other.order < one.order and apart(other.footprint, one.footprint)
+
+
+def test_a_job_may_have_to_wait_for_older_ones_that_it_does_not_conflict_with_itself() -> None:
+    """It waits for one that waits for them."""
+    ahead = [job(f"first day {number}", merge(1), minutes=10) for number in range(3)]
+    both, last = job("of both days", merge(1, 2), minutes=10), job("second day", merge(2), at=1, minutes=10)
+    found = starts(queued(Trace.of([*ahead, both, last], Rules(otherwise=0))))
+    assert (found["of both days"], found["second day"]) == (30, 40)
+
+
 @settings(max_examples=60)
 @given(jobs(), some_rules, st.randoms(use_true_random=False))
 def test_it_does_not_matter_in_which_order_a_trace_names_its_jobs(

@@ -206,9 +206,36 @@ def test_jobs_that_would_run_for_ages_are_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_not_played_is_said(tmp_path: Path) -> None:
-    spec = {"sql": f"DELETE FROM {ORDERS}", "admission": {"timeout": "5m", "suspend": True}}
-    found = read_trace([lines(tmp_path, {"name": "a", "at": 0, "duration": 1, "spec": spec})])
-    assert [text.split(" of ")[0] for text in found.assumptions] == ["admission.timeout", "admission.suspend"]
+    spec = {"sql": f"DELETE FROM {ORDERS}", "admission": {"timeout": "5m", "whenBlocked": "Skip"}}
+    jobs = [{"name": name, "at": 0, "duration": 1, "spec": spec} for name in ("a", "b")]
+    path = {"path": "s3://lake/orders"}
+    rules = policy("orders", table=path, admission={"risk": "Optimistic", "defaultTimeout": "1h"})
+    found = read_trace([lines(tmp_path, *jobs), write(tmp_path, "policy.yaml", rules)])
+    assert [text.split(" is not played")[0] for text in found.assumptions] == [
+        "admission.timeout of 2 jobs",
+        "admission.whenBlocked of 2 jobs",
+        "admission.defaultTimeout of 1 policy",
+        "admission.risk of 1 policy",
+    ]
+
+
+def test_of_the_policies_of_a_jobs_tables_the_most_impatient_counts(tmp_path: Path) -> None:
+    policies = [
+        write(
+            tmp_path,
+            f"{name}.yaml",
+            policy(name, table={"path": f"s3://lake/{name}"}, admission={"ageAfter": after}),
+        )
+        for name, after in (("a", "9m"), ("b", "7m"))
+    ]
+    on = [{"table": {"path": f"s3://lake/{name}"}, "operation": "Append"} for name in "abc"]
+    jobs = [job("all", touches=on), job("slow", touches=[on[0], on[2]]), job("unsaid", touches=on[2:])]
+    trace = read_trace([lines(tmp_path, *jobs), *policies], age_after=60_000).trace
+    assert {one.name: trace.rules.aged_at(one) // 60_000 for one in trace.jobs} == {
+        "all": 7,
+        "slow": 9,
+        "unsaid": 1,
+    }
 
 
 def test_a_file_that_is_missing_or_is_no_text_is_named(tmp_path: Path) -> None:
