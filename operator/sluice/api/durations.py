@@ -54,3 +54,12 @@ _SECONDS = {"h": 3600, "m": 60, "s": 1}
 def seconds(duration: str) -> int:
     """Turns a duration of the form above into seconds: '1h30m' -> 5400."""
     return sum(int(amount) * _SECONDS[unit] for amount, unit in re.findall(r"(\d+)([hms])", duration))
+
+
+def seconds_of(text: str) -> int:
+    """The same for what somebody typed; raises ValueError if it is no duration."""
+    if re.fullmatch(r"(?:[0-9]{1,7}[hms])+", text) is None:
+        raise ValueError(
+            f"{text!r} must be a duration in hours, minutes and seconds, such as 90s, 10m or 1h30m"
+        )
+    return seconds(text)

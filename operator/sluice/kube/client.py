@@ -4,7 +4,7 @@ import asyncio
 import gc
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 from urllib.parse import urlencode
@@ -15,7 +15,7 @@ from sluice.api.base import Json
 from sluice.kube.connection import Connection
 from sluice.kube.kubeconfig import connection_by
 from sluice.kube.pace import Pace
-from sluice.kube.resources import LEASES, Resource, kind_in, plural_in
+from sluice.kube.resources import LEASES, PODS, Resource, kind_in, plural_in
 
 REQUEST_TIMEOUT = 15
 PAGE = 500
@@ -23,6 +23,9 @@ PAGE = 500
 WATCH_SECONDS = 20
 WATCH_GRACE = 5
 """Seconds that the API server's end of a watch may be late before the connection counts as dead."""
+
+LOG_SECONDS = 3600.0
+"""Seconds after which a log that is followed is asked for anew: whoever follows it goes on where it ended."""
 
 THROTTLED_SECONDS = 30.0
 """Seconds in all that a request waits for an API server that has no room for it, besides the time that its answers take."""
@@ -109,10 +112,10 @@ class Kube:
         return await self._request("GET", resource.path(namespace, name))
 
     async def pages(
-        self, resource: Resource, namespace: str | None, selector: str = ""
+        self, resource: Resource, namespace: str | None, selector: str = "", *, fields: str = ""
     ) -> AsyncIterator[Json]:
         """Yields a full list, all of one moment, which is not before it is asked for."""
-        query = {"labelSelector": selector, "limit": str(PAGE)}
+        query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(PAGE)}
         while True:
             page = await self._request("GET", resource.path(namespace), query=query)
             yield page
@@ -143,10 +146,19 @@ class Kube:
         return await self._request("GET", path)
 
     async def create(
-        self, resource: Resource, namespace: str | None, body: Json, *, only_try: bool = False
+        self,
+        resource: Resource,
+        namespace: str | None,
+        body: Json,
+        *,
+        only_try: bool = False,
+        as_manager: str | None = None,
     ) -> Json:
-        """Creates the object; or only has the API server say what it would answer."""
-        query = {"dryRun": "All"} if only_try else None
+        """Creates the object; or only has the API server say what it would answer. `as_manager`: for what a person wrote, under
+        whose name it is noted, and of which no field may be unknown."""
+        query = {"dryRun": "All"} if only_try else {}
+        if as_manager is not None:
+            query |= {"fieldManager": as_manager, "fieldValidation": "Strict"}
         return await self._request("POST", resource.path(namespace), query=query, body=body)
 
     async def patch(
@@ -169,7 +181,7 @@ class Kube:
         await self._request("DELETE", resource.path(namespace, name), body=body)
 
     async def watch(
-        self, resource: Resource, namespace: str | None, version: str, selector: str = ""
+        self, resource: Resource, namespace: str | None, version: str, selector: str = "", *, fields: str = ""
     ) -> AsyncIterator[Json]:
         """Yields events until the server ends the watch; a lost connection ends it, too."""
         query = {
@@ -177,6 +189,7 @@ class Kube:
             "allowWatchBookmarks": "true",
             "resourceVersion": version,
             "labelSelector": selector,
+            "fieldSelector": fields,
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         path = f"{resource.path(namespace)}?{urlencode(query)}"
@@ -194,6 +207,21 @@ class Kube:
                 yield _event_in(line, path)
         except TimeoutError as error:
             raise ApiError(0, "Silent", f"GET {path}: the watch is silent") from error
+        finally:
+            response.close()
+
+    async def log(self, namespace: str, pod: str, query: Mapping[str, str]) -> AsyncIterator[bytes]:
+        """Yields a container's log, in pieces. Where the query follows it, this ends with the container, or with the
+        connection."""
+        path = f"{PODS.path(namespace, pod, 'log')}?{urlencode(query)}"
+        response = await self._call("GET", path, verb="get", plural="pods/log", patience=LOG_SECONDS)
+        try:
+            if response.status >= 400:
+                raise _error(response.status, await response.read(), path)
+            async for piece in response.content.iter_any():
+                yield piece
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise ApiError(0, "NoAnswer", f"GET {path}: the log was cut off: {_words(error)}") from error
         finally:
             response.close()
 

@@ -15,6 +15,8 @@ from sluice.kube.connection import Connection
 
 VARIABLE = "KUBECONFIG"
 _USUAL = Path("~/.kube/config")
+_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_DEFAULT = "default"
 _HOW = f"set {VARIABLE} to a kubeconfig, or run this in a pod of the cluster"
 
 
@@ -50,6 +52,30 @@ async def connection_by(kubeconfig: str | None = None, context: str | None = Non
         f"{' and '.join(files)} {'leads' if len(files) == 1 else 'lead'} to no cluster: {why}: correct it, or name another "
         f"kubeconfig by {VARIABLE}"
     ) from None
+
+
+def usual_namespace() -> str:
+    """The namespace that kubectl would take where none is named: the current context's, or that of this pod."""
+    files = _files()
+    if not files:
+        try:
+            return _OWN_NAMESPACE.read_text(encoding="utf-8").strip() or _DEFAULT
+        except OSError:
+            return _DEFAULT  # as kubectl does where its pod doesn't say
+    try:
+        _, current = config.list_kube_config_contexts(os.pathsep.join(files))  # type: ignore[no-untyped-call]
+        named = current["context"].get("namespace")
+    except (
+        config.ConfigException,
+        yaml.YAMLError,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ):
+        return _DEFAULT  # whoever connects by such a file is told what is wrong with it
+    return named if isinstance(named, str) and named else _DEFAULT
 
 
 def _files() -> Sequence[str]:

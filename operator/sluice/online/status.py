@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
@@ -22,10 +21,8 @@ from sluice.kube.resources import JOBS, PODS
 from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import FOOTPRINT_HELD, NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
+from sluice.online.job_objects import HOLDING, OVER, key_of, objects_in, phase_of, status_in, time_in
 from sluice.online.leader import SILENT_AFTER, lease_of
-
-_HOLDING = frozenset({Phase.STARTING.value, Phase.RUNNING.value, Phase.ENDING.value})
-_OVER = frozenset(phase.value for phase in Phase if phase.is_terminal)
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ async def status_of(at: Installation) -> InstallationStatus:
             async for page in kube.pages(JOBS, namespace)
             for job in page["items"]
         ]
-        drivers = await _drivers(kube, at) if any(_phase(job) in _HOLDING for job in jobs) else []
+        drivers = await _drivers(kube, at) if any(phase_of(job) in HOLDING for job in jobs) else []
         unexplained, unreadable = await _unexplained(kube, at)
     return told(
         at, lease, jobs, datetime.now(UTC), drivers=drivers, unexplained=unexplained, unreadable=unreadable
@@ -113,10 +110,10 @@ def told(
     annotations = lease["metadata"].get("annotations") or {}
     spec = lease.get("spec") or {}
     leader = spec.get("holderIdentity") or None
-    renewed = _time(spec.get("renewTime"))
+    renewed = time_in(spec.get("renewTime"))
     silent_for = (now - renewed).total_seconds() if renewed is not None else None
     conditions = read(str(annotations.get(names.ANNOTATION_CONDITIONS, "")))
-    found = sorted(jobs, key=_key)
+    found = sorted(jobs, key=key_of)
     stuck, strayed = tuple(_stuck(found)), tuple(_strayed(found))
     return InstallationStatus(
         namespace=at.namespace,
@@ -126,8 +123,8 @@ def told(
         renewed=renewed,
         silent_for=silent_for,
         conditions=conditions,
-        jobs=dict(sorted(Counter(_phase(job) for job in found).items())),
-        holding=tuple(_holding(found, {_key(pod): pod for pod in drivers})),
+        jobs=dict(sorted(Counter(phase_of(job) for job in found).items())),
+        holding=tuple(_holding(found, {key_of(pod): pod for pod in drivers})),
         stuck=stuck,
         strayed=strayed,
         unexplained=tuple(unexplained),
@@ -172,13 +169,13 @@ def _problems_of_conditions(
 
 def _holding(jobs: Iterable[Json], drivers: Mapping[str, Json]) -> Iterator[HoldingJob]:
     for job in jobs:
-        status = _status(job)
-        if _phase(job) in _HOLDING:
-            tables = {str(one.get("table", "?")) for one in _objects(status.get("footprint"))}
+        status = status_in(job)
+        if phase_of(job) in HOLDING:
+            tables = {str(one.get("table", "?")) for one in objects_in(status.get("footprint"))}
             attempt = status.get("attempt")
             yield HoldingJob(
-                _key(job),
-                _phase(job),
+                key_of(job),
+                phase_of(job),
                 attempt if isinstance(attempt, int) else None,
                 tuple(sorted(tables)),
                 _progress(job, drivers),
@@ -186,8 +183,8 @@ def _holding(jobs: Iterable[Json], drivers: Mapping[str, Json]) -> Iterator[Hold
 
 
 def _progress(job: Json, drivers: Mapping[str, Json]) -> AttemptProgress | None:
-    attempts = _objects(_status(job).get("attempts"))
-    if not attempts or _phase(job) != Phase.RUNNING.value:
+    attempts = objects_in(status_in(job).get("attempts"))
+    if not attempts or phase_of(job) != Phase.RUNNING.value:
         return None
     driver = driver_pod_name(str(attempts[-1].get("application", "")))
     return progress_of(drivers.get(f"{job['metadata'].get('namespace', '')}/{driver}")) or progress_from(
@@ -197,38 +194,14 @@ def _progress(job: Json, drivers: Mapping[str, Json]) -> AttemptProgress | None:
 
 def _stuck(jobs: Iterable[Json]) -> Iterator[JobTold]:
     for job in jobs:
-        status = _status(job)
+        status = status_in(job)
         reason = str(status.get("reason"))
-        if reason in NEED_A_PERSON and _phase(job) not in _OVER:
-            yield JobTold(_key(job), reason, str(status.get("message", "")))
+        if reason in NEED_A_PERSON and phase_of(job) not in OVER:
+            yield JobTold(key_of(job), reason, str(status.get("message", "")))
 
 
 def _strayed(jobs: Iterable[Json]) -> Iterator[JobTold]:
     for job in jobs:
-        for condition in _objects(_status(job).get("conditions")):
+        for condition in objects_in(status_in(job).get("conditions")):
             if condition.get("type") == FOOTPRINT_HELD and condition.get("status") == ConditionStatus.FALSE:
-                yield JobTold(_key(job), str(condition.get("reason")), str(condition.get("message", "")))
-
-
-def _key(job: Json) -> str:
-    return f"{job['metadata'].get('namespace', '')}/{job['metadata']['name']}"
-
-
-def _phase(job: Json) -> str:
-    return str(_status(job).get("phase") or "New")
-
-
-def _status(job: Json) -> Json:
-    status = job.get("status")
-    return status if isinstance(status, dict) else {}
-
-
-def _objects(given: Any) -> list[Json]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-
-
-def _time(text: Any) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
+                yield JobTold(key_of(job), str(condition.get("reason")), str(condition.get("message", "")))
