@@ -17,7 +17,7 @@ from sluice.cli.outputs import Exit, Format
 
 T = TypeVar("T")
 
-_PANEL = "Commands against a cluster"
+PANEL = "Commands against a cluster"
 CONFIG = typer.Option(
     "--config",
     help="The operator's configuration file, which sets what the options below set; an option overrides it.",
@@ -53,10 +53,10 @@ leases = typer.Typer(
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command(rich_help_panel=_PANEL)(status)
-    app.command(rich_help_panel=_PANEL)(doctor)
-    app.add_typer(leases, name="leases", rich_help_panel=_PANEL)
-    app.command(rich_help_panel=_PANEL)(adopt)
+    app.command(rich_help_panel=PANEL)(status)
+    app.command(rich_help_panel=PANEL)(doctor)
+    app.add_typer(leases, name="leases", rich_help_panel=PANEL)
+    app.command(rich_help_panel=PANEL)(adopt)
 
 
 def status(

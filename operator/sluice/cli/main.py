@@ -12,7 +12,18 @@ from typer.core import TyperGroup
 
 from sluice.api.json_text import as_json
 from sluice.api.names import DISTRIBUTION
-from sluice.cli import cluster, footprint_text, history_text, outputs, pair_text, plan_text, simulate
+from sluice.cli import (
+    cluster,
+    completion,
+    footprint_text,
+    history_text,
+    jobs,
+    outputs,
+    pair_text,
+    plan_text,
+    queue,
+    simulate,
+)
 from sluice.cli.hooks import hooks
 from sluice.cli.outputs import Exit, FailOn, Format, PlanFormat
 from sluice.conflicts import Level
@@ -43,7 +54,10 @@ class _Quiet(TyperGroup):
 
 
 app = typer.Typer(cls=_Quiet, no_args_is_help=True, add_completion=False, help=_HELP)
+jobs.add_to(app)
+queue.add_to(app)
 cluster.add_to(app)
+completion.add_to(app)
 app.add_typer(hooks, name="hooks", hidden=True)
 
 _TABLE = typer.Option("--table", help="Facts about a table as YAML or JSON. May be given several times.")

@@ -42,6 +42,22 @@ class Exit(IntEnum):
     """The cluster or its Redis could not be asked, or refuses what was asked for."""
 
 
+class JobExit(IntEnum):
+    """How jobs ended; what commands can't do is told by the codes above."""
+
+    OK = 0
+    SUCCEEDED = 0
+    FAILED = 1
+    TIMED_OUT = 5
+    """The time was up before all had ended: they go on."""
+    SKIPPED = 6
+    """Where --fail-on-skip asks for it."""
+    DELETED = 7
+    """A job was deleted, and nobody saw it end."""
+    STOPPED = 128
+    """Plus the number of the signal by which the command was stopped."""
+
+
 class Format(StrEnum):
     TEXT = "text"
     JSON = "json"

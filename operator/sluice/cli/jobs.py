@@ -1,0 +1,174 @@
+"""Commands about single jobs: to run them, to wait for them, to read their drivers' logs. What asks a cluster is imported when a
+command runs, so that all other commands work where it isn't installed."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sluice.api.job_status import Phase
+from sluice.cli import outputs
+from sluice.cli.cluster import OUTPUT, PANEL, cluster_is_needed, run
+from sluice.cli.outputs import Format, JobExit
+
+if TYPE_CHECKING:
+    from sluice.online.course import Course
+    from sluice.online.job_names import JobName
+
+NAMESPACE = typer.Option(
+    "--namespace", "-n", help="The jobs' namespace.", show_default="that of the kubeconfig's context"
+)
+TIMEOUT = typer.Option(
+    "--timeout", help="How long to wait, such as 90s, 10m or 1h30m.", show_default="as long as it takes"
+)
+FAIL_ON_SKIP = typer.Option(
+    "--fail-on-skip", help=f"End with exit code {JobExit.SKIPPED} if a job was skipped."
+)
+ALL_JOBS = typer.Argument(help="Jobs, as NAME or NAMESPACE/NAME.")
+
+
+def add_to(app: typer.Typer) -> None:
+    for command in (run_jobs, wait, logs):
+        app.command("run" if command is run_jobs else None, rich_help_panel=PANEL)(command)
+
+
+def run_jobs(
+    files: Annotated[list[Path], typer.Argument(help="Files with jobs; - for standard input.")],
+    *,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", "--detach", help="Create them, and don't wait for their end.")
+    ] = False,
+    timeout: Annotated[str | None, TIMEOUT] = None,
+    fail_on_skip: Annotated[bool, FAIL_ON_SKIP] = False,
+    delete_on_interrupt: Annotated[
+        bool,
+        typer.Option(
+            "--delete-on-interrupt", help="At Ctrl-C or SIGTERM delete the jobs that have not ended."
+        ),
+    ] = False,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+) -> None:
+    """Creates jobs and follows each to its end: progress on standard error, outcomes on standard output, and an exit code that
+    says how it went."""
+    with cluster_is_needed():
+        from sluice.online import commands
+
+        request = commands.Run(
+            tuple(files), namespace, follow=not no_wait, deletes_when_stopped=delete_on_interrupt
+        )
+        ended = run(commands.run_jobs(request, _say, _seconds(timeout)))
+    if no_wait and ended.stopped_by is None:
+        _show_created(ended.courses, output)
+        return
+    _show(ended.courses, output)
+    raise typer.Exit(exit_code(ended.courses, ended.stopped_by, fail_on_skip=fail_on_skip))
+
+
+def wait(
+    jobs: Annotated[list[str], ALL_JOBS],
+    *,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    until: Annotated[
+        Phase | None,
+        typer.Option("--for", help="Wait for this phase only. A job that ends first ends the wait, too."),
+    ] = None,
+    timeout: Annotated[str | None, TIMEOUT] = None,
+    fail_on_skip: Annotated[bool, FAIL_ON_SKIP] = False,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+) -> None:
+    """Waits until jobs have ended, as `run` does, with the same exit codes."""
+    with cluster_is_needed():
+        from sluice.online import commands
+
+        ended = run(commands.wait_for(tuple(jobs), namespace, _say, until, _seconds(timeout)))
+    _show(ended.courses, output)
+    raise typer.Exit(exit_code(ended.courses, ended.stopped_by, fail_on_skip=fail_on_skip, until=until))
+
+
+def logs(
+    job: Annotated[str, typer.Argument(help="The job, as NAME or NAMESPACE/NAME.")],
+    *,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Wait for the driver to start, and go on until it ends.")
+    ] = False,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, help="The number of the attempt.", show_default="the latest")
+    ] = None,
+) -> None:
+    """Shows the log of a job's driver."""
+    with cluster_is_needed():
+        from sluice.online import commands
+
+        run(
+            commands.show_log(job, namespace, attempt=attempt, follow=follow, say=_say_error, show=_show_line)
+        )
+
+
+def exit_code(
+    courses: "list[Course]", stopped_by: int | None, *, fail_on_skip: bool = False, until: Phase | None = None
+) -> int:
+    """The worst that became of any of them: a job that failed is worse than one of which nothing is known."""
+    if stopped_by is not None:
+        return JobExit.STOPPED + stopped_by
+    codes = {_code(course, until) for course in courses}
+    if not fail_on_skip:
+        codes.discard(JobExit.SKIPPED)
+    order = (JobExit.FAILED, JobExit.DELETED, JobExit.TIMED_OUT, JobExit.SKIPPED)
+    return next((code for code in order if code in codes), JobExit.OK)
+
+
+def _code(course: "Course", until: Phase | None) -> JobExit:
+    if until is not None and course.phase == until.value:
+        return JobExit.OK
+    if course.ending is None:
+        return JobExit.TIMED_OUT
+    return JobExit[course.ending.name]
+
+
+def _seconds(timeout: str | None) -> float | None:
+    if timeout is None:
+        return None
+    from sluice.api.durations import seconds_of
+
+    try:
+        return seconds_of(timeout)
+    except ValueError as error:
+        raise typer.BadParameter(f"--timeout {error}") from error
+
+
+def _say(job: "JobName | None", text: str) -> None:
+    at = datetime.now(UTC).strftime("%H:%M:%S")
+    outputs.say(f"{at} {text}" if job is None else f"{at} {job}: {text}", error=True)
+
+
+def _say_error(text: str) -> None:
+    outputs.say(text, error=True)
+
+
+def _show_line(line: bytes) -> None:
+    outputs.say(line.decode(errors="backslashreplace"))
+    sys.stdout.flush()
+
+
+def _show_created(courses: "list[Course]", output: Format) -> None:
+    if output is Format.JSON:
+        outputs.print_json([{"job": str(course.job), "uid": course.uid} for course in courses])
+        return
+    for course in courses:
+        outputs.say(str(course.job))
+
+
+def _show(courses: "list[Course]", output: Format) -> None:
+    from sluice.online.course import outcome_json
+
+    told = [outcome_json(course) for course in courses]
+    if output is Format.JSON:
+        outputs.print_json(told)
+        return
+    for one in told:
+        how = one["ending"] or f"not over ({one['phase']})"
+        outputs.say(": ".join(filter(None, (f"{one['job']} {how}", one["message"]))))

@@ -1,0 +1,154 @@
+"""`sluice queue`, for people. It takes plain data, so that it need not import what asks a cluster."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from sluice.api.base import Json
+from sluice.cli import outputs
+
+MOST = 20
+"""Waiting jobs of a table that are shown unless all are asked for."""
+_MOST_NAMED = 2
+_LONGEST = 60
+"""Characters of an overlap: a predicate may have 4,096."""
+_COLUMNS = ("", "JOB", "STATE", "PRIORITY", "FOR", "WHAT", "ESTIMATE")
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
+
+
+def show(found: Json, out: Console, most: int | None = MOST) -> None:
+    now = datetime.fromisoformat(found["at"])
+    if not found["tables"]:
+        out.print("no job holds a table or waits for one")
+    for number, table in enumerate(found["tables"]):
+        if number:
+            out.print()
+        _show_table(table, now, out, most)
+    if found["notJudged"]:
+        out.print()
+        out.print(f"not judged yet: {_named(found['notJudged'], most)}", soft_wrap=True)
+    if any(_has_estimate(table) for table in found["tables"]):
+        out.print()
+        out.print(
+            "Estimates (~) are the median of how long the same work took before; they promise nothing.",
+            style="dim",
+        )
+
+
+def _show_table(table: Json, now: datetime, out: Console, most: int | None) -> None:
+    out.print(Text.assemble((_called(table), "bold"), f": {_counted(table)}"), soft_wrap=True)
+    holders, waiters = table["holders"][:most], table["waiters"][:most]
+    rows = [
+        *(_holder(one, now) for one in holders),
+        *(_waiter(one, table["table"], now) for one in waiters),
+        *(_aside(one, now) for one in table["aside"][:most]),
+    ]
+    for line in _laid_out([_COLUMNS, *rows]):
+        out.print(f"  {line}", soft_wrap=True)
+    hidden = sum(len(table[part]) - len(table[part][:most]) for part in ("holders", "waiters", "aside"))
+    if hidden:
+        out.print(f"  and {hidden} more; --all shows them")
+
+
+def _called(table: Json) -> str:
+    return f"{table['table']} ({', '.join(table['names'])})" if table["names"] else str(table["table"])
+
+
+def _counted(table: Json) -> str:
+    limit = table["maxWriters"]
+    holding = f"{len(table['holders'])}" if limit is None else f"{len(table['holders'])} of at most {limit}"
+    counted = f"{holding} {'holds' if holding == '1' else 'hold'} it, {len(table['waiters'])} wait"
+    if table["aside"]:
+        counted += f", {len(table['aside'])} hold no place"
+    return counted if limit is None else f"{counted} (maxWriters of policy {table['policy']})"
+
+
+def _holder(one: Json, now: datetime) -> tuple[str, ...]:
+    attempt = f"attempt {one['attempt']}" if (one["attempt"] or 1) > 1 else ""
+    what = ", ".join(filter(None, (attempt, _progress(one["progress"]))))
+    end = one["estimate"]
+    guess = "" if end is None else f"ends in ~{_until(end['endsAt'], now)}"
+    return "*", one["job"], one["phase"], "", _age(one["since"], now), what, guess
+
+
+def _progress(progress: Json | None) -> str:
+    if progress is None:
+        return ""
+    return f"statement {progress['statement']} of {progress['of']}, {progress['operation']}"
+
+
+def _waiter(one: Json, table: str, now: datetime) -> tuple[str, ...]:
+    state = "Waiting, aged" if one["aged"] else "Waiting"
+    start = one["estimate"]
+    guess = "" if start is None else f"starts in ~{_until(start['startsAt'], now)}"
+    priority = str(one["priority"])
+    return (
+        str(one["position"]),
+        one["job"],
+        state,
+        priority,
+        _age(one["queuedAt"], now),
+        _why(one, table),
+        guess,
+    )
+
+
+def _why(one: Json, table: str) -> str:
+    named = [_blocker(blocker, table) for blocker in one["waitsFor"][:_MOST_NAMED]]
+    more = one["waitsForCount"] - len(named)
+    if not named:
+        return str(one["message"] or "its turn comes")
+    return f"waits for {'; '.join(named)}" + (f"; and {more} more" if more > 0 else "")
+
+
+def _blocker(blocker: Json, table: str) -> str:
+    ahead = " (ahead of it)" if blocker["holds"] is False else ""
+    where = [] if blocker["overlap"] in (None, "true") else [f"at {_cut(blocker['overlap'])}"]
+    elsewhere = [] if blocker["table"] == table else [f"on {blocker['table']}"]
+    avoided = [f"avoids {blocker['exception']}"] if blocker["exception"] else []
+    return f"{blocker['job']}{ahead}: {', '.join([str(blocker['rule']), *elsewhere, *where, *avoided])}"
+
+
+def _aside(one: Json, now: datetime) -> tuple[str, ...]:
+    return "-", one["job"], one["phase"], "", _age(one["since"], now), "holds no place", ""
+
+
+def _laid_out(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    cells = [[outputs.shown(" ".join(cell.split())) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    return [
+        "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
+
+
+def _has_estimate(table: Json) -> bool:
+    return any(one["estimate"] is not None for one in (*table["holders"], *table["waiters"]))
+
+
+def _named(jobs: list[str], most: int | None) -> str:
+    more = len(jobs) - len(jobs[:most])
+    return ", ".join(jobs[:most]) + (f" and {more} more" if more else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _age(at: str | None, now: datetime) -> str:
+    return "?" if at is None else _length((now - datetime.fromisoformat(at)).total_seconds())
+
+
+def _until(at: str, now: datetime) -> str:
+    return _length((datetime.fromisoformat(at) - now).total_seconds())
+
+
+def _length(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    for size, unit in _UNITS:
+        if whole >= 2 * size:
+            return f"{whole // size}{unit}"
+    return f"{whole}s"

@@ -1,0 +1,62 @@
+"""Asks a cluster for the jobs and the policies that its queues follow from, in pages."""
+
+from datetime import UTC, datetime
+
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.kube.client import ApiError, Kube
+from sluice.kube.resources import JOBS, POLICIES, Resource
+from sluice.online.connection import cluster
+from sluice.online.errors import OnlineError
+from sluice.online.queue_answers import queues_json
+from sluice.online.queues import Policies, queues_of
+
+FORBIDDEN = 403
+
+
+async def queues(namespace: str | None, table: str | None) -> Json:
+    """The queues of the jobs in a namespace, or in all that there are."""
+    not_seen: list[str] = []
+    async with cluster() as kube:
+        jobs = await _jobs(kube, namespace)
+        policies = await _policies(kube, namespace, not_seen)
+    if namespace is not None:
+        not_seen.append(
+            f"jobs of other namespaces than {namespace}, which may be ahead of these: -A shows them"
+        )
+    now = datetime.now(UTC)
+    return queues_json(queues_of(jobs, Policies(policies), now, table), namespace, not_seen, now)
+
+
+async def _jobs(kube: Kube, namespace: str | None) -> list[Json]:
+    try:
+        return await _every(kube, JOBS, namespace)
+    except ApiError as error:
+        if error.status != FORBIDDEN or namespace is not None:
+            raise
+        raise OnlineError(
+            f"you may not list {names.JOB_PLURAL} in all namespaces ({error}): name one in which you may by --namespace"
+        ) from error
+
+
+async def _policies(kube: Kube, namespace: str | None, not_seen: list[str]) -> list[Json]:
+    """A policy counts for all namespaces, wherever it is: those of one namespace are taken where no others may be seen."""
+    try:
+        return await _every(kube, POLICIES, None)
+    except ApiError as error:
+        if error.status != FORBIDDEN:
+            raise
+        not_seen.append(f"policies of all namespaces, so that ages, limits and names may be others: {error}")
+    if namespace is None:
+        return []
+    try:
+        return await _every(kube, POLICIES, namespace)
+    except ApiError as error:
+        if error.status != FORBIDDEN:
+            raise
+        not_seen.append(f"policies of namespace {namespace}: {error}")
+        return []
+
+
+async def _every(kube: Kube, resource: Resource, namespace: str | None) -> list[Json]:
+    return [body async for page in kube.pages(resource, namespace) for body in page["items"]]
