@@ -142,7 +142,12 @@ def _seconds(timeout: str | None) -> float | None:
 
 def _say(job: "JobName | None", text: str) -> None:
     at = datetime.now(UTC).strftime("%H:%M:%S")
-    outputs.say(f"{at} {text}" if job is None else f"{at} {job}: {text}", error=True)
+    outputs.say(_in_one_line(f"{at} {text}" if job is None else f"{at} {job}: {text}"), error=True)
+
+
+def _in_one_line(text: str) -> str:
+    """A line for each piece of news: an exception's message has several of its own."""
+    return " ".join(text.split())
 
 
 def _say_error(text: str) -> None:
@@ -171,4 +176,4 @@ def _show(courses: "list[Course]", output: Format) -> None:
         return
     for one in told:
         how = one["ending"] or f"not over ({one['phase']})"
-        outputs.say(": ".join(filter(None, (f"{one['job']} {how}", one["message"]))))
+        outputs.say(_in_one_line(": ".join(filter(None, (f"{one['job']} {how}", one["message"])))))

@@ -15,7 +15,8 @@ MOST = 20
 _MOST_NAMED = 2
 _LONGEST = 60
 """Characters of an overlap: a predicate may have 4,096."""
-_COLUMNS = ("", "JOB", "STATE", "PRIORITY", "FOR", "WHAT", "ESTIMATE")
+_COLUMNS = ("", "JOB", "STATE", "PRIORITY", "FOR", "ESTIMATE", "WHAT")
+_ESTIMATE = _COLUMNS.index("ESTIMATE")
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 
 
@@ -58,12 +59,11 @@ def _called(table: Json) -> str:
 
 
 def _counted(table: Json) -> str:
+    holds, waits, aside = (len(table[part]) for part in ("holders", "waiters", "aside"))
     limit = table["maxWriters"]
-    holding = f"{len(table['holders'])}" if limit is None else f"{len(table['holders'])} of at most {limit}"
-    counted = f"{holding} {'holds' if holding == '1' else 'hold'} it, {len(table['waiters'])} wait"
-    if table["aside"]:
-        counted += f", {len(table['aside'])} hold no place"
-    return counted if limit is None else f"{counted} (maxWriters of policy {table['policy']})"
+    of = "" if limit is None else f" of at most {limit}, by maxWriters of policy {table['policy']},"
+    counted = f"{holds}{of} {'holds' if holds == 1 else 'hold'} it, {waits} {'waits' if waits == 1 else 'wait'}"
+    return f"{counted}, {aside} {'holds' if aside == 1 else 'hold'} no place" if aside else counted
 
 
 def _holder(one: Json, now: datetime) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _holder(one: Json, now: datetime) -> tuple[str, ...]:
     what = ", ".join(filter(None, (attempt, _progress(one["progress"]))))
     end = one["estimate"]
     guess = "" if end is None else f"ends in ~{_until(end['endsAt'], now)}"
-    return "*", one["job"], one["phase"], "", _age(one["since"], now), what, guess
+    return "*", one["job"], one["phase"], "", _age(one["since"], now), guess, what
 
 
 def _progress(progress: Json | None) -> str:
@@ -84,16 +84,8 @@ def _waiter(one: Json, table: str, now: datetime) -> tuple[str, ...]:
     state = "Waiting, aged" if one["aged"] else "Waiting"
     start = one["estimate"]
     guess = "" if start is None else f"starts in ~{_until(start['startsAt'], now)}"
-    priority = str(one["priority"])
-    return (
-        str(one["position"]),
-        one["job"],
-        state,
-        priority,
-        _age(one["queuedAt"], now),
-        _why(one, table),
-        guess,
-    )
+    waited = _age(one["queuedAt"], now)
+    return str(one["position"]), one["job"], state, str(one["priority"]), waited, guess, _why(one, table)
 
 
 def _why(one: Json, table: str) -> str:
@@ -113,11 +105,13 @@ def _blocker(blocker: Json, table: str) -> str:
 
 
 def _aside(one: Json, now: datetime) -> tuple[str, ...]:
-    return "-", one["job"], one["phase"], "", _age(one["since"], now), "holds no place", ""
+    return "-", one["job"], one["phase"], "", _age(one["since"], now), "", "holds no place"
 
 
 def _laid_out(rows: Sequence[tuple[str, ...]]) -> list[str]:
     cells = [[outputs.shown(" ".join(cell.split())) for cell in row] for row in rows]
+    if not any(row[_ESTIMATE] for row in cells[1:]):
+        cells = [row[:_ESTIMATE] + row[_ESTIMATE + 1 :] for row in cells]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -93,4 +93,4 @@ async def _leave(kube: Kube, courses: Sequence[Course], say: Say, *, deletes: bo
         of_it = {"preconditions": {"uid": course.uid}, "propagationPolicy": "Background"}
         with suppress(NotFoundError, ConflictError):
             await kube.delete(JOBS, course.job.namespace, course.job.name, of_it)
-        say(course.job, "is deleted: its driver is stopped, if it has one")
+        say(course.job, "is being deleted: its driver is stopped, if it has one")

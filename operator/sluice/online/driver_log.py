@@ -29,7 +29,7 @@ async def driver_log(
         record = _record(job, body, attempt)
         if record is not None and await _has_log(kube, job, record):
             break
-        why = _why_not_yet(job, body, record)
+        why = _why_not_yet(job, body, record, attempt)
         if not follow or _is_over(body, record):
             raise OnlineError(why)
         if why != told:
@@ -96,31 +96,30 @@ def _pod_of(record: Json) -> str:
     return str(object_in(record.get("driver")).get("pod") or driver_pod_name(str(record.get("application"))))
 
 
-def _why_not_yet(job: JobName, body: Json, record: Json | None) -> str:
+def _why_not_yet(job: JobName, body: Json, record: Json | None, number: int | None) -> str:
     told = ": ".join(str(one) for one in (phase_of(body), status_in(body).get("message")) if one)
     if record is None:
-        return f"{job} has no such attempt, and so no driver, yet: {told}"
+        what = "no attempt" if number is None else f"no attempt {number}"
+        return f"{job} has {what}{'' if phase_of(body) in OVER else ' yet'}, and so no driver: {told}"
+    driver = f"the driver of {job}, attempt {record.get('number')},"
     if not _is_over(body, record):
-        return f"the driver of {job}, attempt {record.get('number')}, has not started yet: {told}"
-    return f"the driver of {job}, attempt {record.get('number')}, is gone, and its log with it: {_elsewhere(job, record)}"
+        return f"{driver} has not started yet: {told}"
+    return f"{driver} is gone, and its log with it: {_elsewhere(job, record)}"
 
 
 def _elsewhere(job: JobName, record: Json) -> str:
     """What is left of a driver whose pod is gone."""
-    exception, report = object_in(record.get("exception")), object_in(record.get("report"))
-    history = object_in(record.get("driver")).get("history")
+    report, history = object_in(record.get("report")), object_in(record.get("driver")).get("history")
     found = []
     if record.get("outcome"):
-        found.append(
-            f"it ended as {record['outcome']}" + (f" ({record['message']})" if record.get("message") else "")
-        )
-    if exception:
-        found.append(f"it failed with {exception.get('class')}: {exception.get('message')}")
+        found.append(f"it ended as {record['outcome']}" + (f" ({record['message']})" if record.get("message") else ""))
+    if record.get("exception"):
+        found.append(f"its exception is in the status: `kubectl get deltawritejob {job.name} -n {job.namespace} -o yaml`")
     if report.get("configMap"):
         found.append(f"its report is in ConfigMap {job.namespace}/{report['configMap']}")
     if history:
         found.append(f"Spark's history server has it at {history}")
-    return "; ".join(found) or "nothing is left of it but the job's status"
+    return " ".join("; ".join(found).split()) or "nothing is left of it but the job's status"
 
 
 async def _lines_of(

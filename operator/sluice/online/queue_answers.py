@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sluice.api.base import Json
-from sluice.engines.progress import progress_from
+from sluice.online.driver_pods import DriverPods, progress_in
 from sluice.online.job_objects import (
     HOLDING,
     attempts_of,
@@ -17,32 +17,32 @@ from sluice.online.job_objects import (
 from sluice.online.queues import Queued, Queues, TableQueue, granted_at
 
 
-def queues_json(queues: Queues, namespace: str | None, not_seen: Sequence[str], now: datetime) -> Json:
+def queues_json(queues: Queues, pods: DriverPods, namespace: str | None, not_seen: Sequence[str], now: datetime) -> Json:
     return {
         "at": now.isoformat(),
         "namespace": namespace,
-        "tables": [_table(queue, queues) for queue in queues.tables],
+        "tables": [_table(queue, queues, pods) for queue in queues.tables],
         "notJudged": list(queues.not_judged),
         "notSeen": list(not_seen),
     }
 
 
-def _table(queue: TableQueue, queues: Queues) -> Json:
+def _table(queue: TableQueue, queues: Queues, pods: DriverPods) -> Json:
     return {
         "table": queue.table,
         "names": list(queue.names),
         "policy": queue.policy,
         "maxWriters": queue.max_writers,
-        "holders": [_holder(job, queues) for job in queue.holders],
+        "holders": [_holder(job, queues, pods) for job in queue.holders],
         "waiters": [_waiter(number, one, queues) for number, one in enumerate(queue.waiters, start=1)],
         "aside": [_aside(job) for job in queue.aside],
     }
 
 
-def _holder(job: Json, queues: Queues) -> Json:
+def _holder(job: Json, queues: Queues, pods: DriverPods) -> Json:
     attempts = attempts_of(job)
     latest = attempts[-1] if attempts else {}
-    progress = progress_from(latest.get("progress"))
+    progress = progress_in(job, pods)
     usual = queues.estimates.usual(job)
     end = queues.estimates.end(job)
     return {

@@ -7,7 +7,9 @@ from sluice.api.base import Json
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.resources import JOBS, POLICIES, Resource
 from sluice.online.connection import cluster
+from sluice.online.driver_pods import driver_pods
 from sluice.online.errors import OnlineError
+from sluice.online.job_objects import HOLDING, phase_of
 from sluice.online.queue_answers import queues_json
 from sluice.online.queues import Policies, queues_of
 
@@ -20,12 +22,18 @@ async def queues(namespace: str | None, table: str | None) -> Json:
     async with cluster() as kube:
         jobs = await _jobs(kube, namespace)
         policies = await _policies(kube, namespace, not_seen)
+        runs = any(phase_of(job) in HOLDING for job in jobs)
+        pods = await driver_pods(kube, [namespace] if namespace is not None else []) if runs else {}
+    if pods is None:
+        not_seen.append("the drivers' pods, so that how far runs have come is up to a minute older")
     if namespace is not None:
         not_seen.append(
             f"jobs of other namespaces than {namespace}, which may be ahead of these: -A shows them"
         )
     now = datetime.now(UTC)
-    return queues_json(queues_of(jobs, Policies(policies), now, table), namespace, not_seen, now)
+    return queues_json(
+        queues_of(jobs, Policies(policies), now, table), pods or {}, namespace, not_seen, now
+    )
 
 
 async def _jobs(kube: Kube, namespace: str | None) -> list[Json]:

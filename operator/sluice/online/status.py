@@ -4,7 +4,7 @@ Only Kubernetes is asked, so that there is an answer during an outage of Redis, 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,14 +13,13 @@ from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job_status import AttemptProgress, Phase
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
-from sluice.engines.attempt import LABEL_ROLE, driver_pod_name
-from sluice.engines.progress import progress_from, progress_of
 from sluice.installations.unexplained import UnexplainedLeases, in_words
-from sluice.kube.client import ApiError, Kube
-from sluice.kube.resources import JOBS, PODS
+from sluice.kube.client import Kube
+from sluice.kube.resources import JOBS
 from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import FOOTPRINT_HELD, NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
+from sluice.online.driver_pods import DriverPods, driver_pods, progress_in
 from sluice.online.job_objects import HOLDING, OVER, key_of, objects_in, phase_of, status_in, time_in
 from sluice.online.leader import SILENT_AFTER, lease_of
 
@@ -73,27 +72,12 @@ async def status_of(at: Installation) -> InstallationStatus:
             async for page in kube.pages(JOBS, namespace)
             for job in page["items"]
         ]
-        drivers = await _drivers(kube, at) if any(phase_of(job) in HOLDING for job in jobs) else []
+        runs = any(phase_of(job) in HOLDING for job in jobs)
+        drivers = await driver_pods(kube, at.watch_namespaces) if runs else None
         unexplained, unreadable = await _unexplained(kube, at)
     return told(
-        at, lease, jobs, datetime.now(UTC), drivers=drivers, unexplained=unexplained, unreadable=unreadable
+        at, lease, jobs, datetime.now(UTC), drivers=drivers or {}, unexplained=unexplained, unreadable=unreadable
     )
-
-
-async def _drivers(kube: Kube, at: Installation) -> list[Json]:
-    """Drivers' pods, for how far their runs have come. Whoever may not list pods is told what the statuses say of that."""
-    selector = f"{names.LABEL_JOB_UID},{LABEL_ROLE}=driver"
-    try:
-        return [
-            pod
-            for namespace in at.watch_namespaces or (None,)
-            async for page in kube.pages(PODS, namespace, selector)
-            for pod in page["items"]
-        ]
-    except ApiError as error:
-        if error.status != 403:
-            raise
-        return []
 
 
 def told(
@@ -102,7 +86,7 @@ def told(
     jobs: Iterable[Json],
     now: datetime,
     *,
-    drivers: Iterable[Json] = (),
+    drivers: DriverPods | None = None,
     unexplained: Sequence[Lease] = (),
     unreadable: str | None = None,
 ) -> InstallationStatus:
@@ -124,7 +108,7 @@ def told(
         silent_for=silent_for,
         conditions=conditions,
         jobs=dict(sorted(Counter(phase_of(job) for job in found).items())),
-        holding=tuple(_holding(found, {key_of(pod): pod for pod in drivers})),
+        holding=tuple(_holding(found, drivers or {})),
         stuck=stuck,
         strayed=strayed,
         unexplained=tuple(unexplained),
@@ -167,7 +151,7 @@ def _problems_of_conditions(
         yield in_words(unexplained, at.revoke_command)
 
 
-def _holding(jobs: Iterable[Json], drivers: Mapping[str, Json]) -> Iterator[HoldingJob]:
+def _holding(jobs: Iterable[Json], drivers: DriverPods) -> Iterator[HoldingJob]:
     for job in jobs:
         status = status_in(job)
         if phase_of(job) in HOLDING:
@@ -178,18 +162,8 @@ def _holding(jobs: Iterable[Json], drivers: Mapping[str, Json]) -> Iterator[Hold
                 phase_of(job),
                 attempt if isinstance(attempt, int) else None,
                 tuple(sorted(tables)),
-                _progress(job, drivers),
+                progress_in(job, drivers),
             )
-
-
-def _progress(job: Json, drivers: Mapping[str, Json]) -> AttemptProgress | None:
-    attempts = objects_in(status_in(job).get("attempts"))
-    if not attempts or phase_of(job) != Phase.RUNNING.value:
-        return None
-    driver = driver_pod_name(str(attempts[-1].get("application", "")))
-    return progress_of(drivers.get(f"{job['metadata'].get('namespace', '')}/{driver}")) or progress_from(
-        attempts[-1].get("progress")
-    )
 
 
 def _stuck(jobs: Iterable[Json]) -> Iterator[JobTold]:

@@ -21,6 +21,7 @@ from sluice.leases import Lease
 from sluice.online.answers import doctor_json, status_json
 from sluice.online.connection import Installation
 from sluice.online.findings import Examination, fail
+from sluice.online.job_objects import key_of
 from sluice.online.leader import SILENT_AFTER
 from sluice.online.status import told
 
@@ -107,7 +108,7 @@ def test_how_far_a_run_has_come_is_told_from_its_pod_or_else_from_its_status() -
     job = _job("b", phase="Running", attempt=1, attempts=[{"application": "b-1", "progress": progress}])
     annotations = {names.ANNOTATION_PROGRESS: json.dumps(newer)}
     pod = {"metadata": {"namespace": "etl", "name": "b-1-driver", "annotations": annotations}}
-    found = status_json(told(AT, _lease(), [job], NOW, drivers=[pod]))
+    found = status_json(told(AT, _lease(), [job], NOW, drivers={key_of(pod): pod}))
     assert found["holding"][0]["progress"] == newer
     shown = " ".join(_shown(found).split())
     assert "2 of 3: MERGE since 2026-11-25T10:00:00Z, committed version 7 of file:/a" in shown
