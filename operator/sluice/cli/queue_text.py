@@ -62,7 +62,9 @@ def _counted(table: Json) -> str:
     holds, waits, aside = (len(table[part]) for part in ("holders", "waiters", "aside"))
     limit = table["maxWriters"]
     of = "" if limit is None else f" of at most {limit}, by maxWriters of policy {table['policy']},"
-    counted = f"{holds}{of} {'holds' if holds == 1 else 'hold'} it, {waits} {'waits' if waits == 1 else 'wait'}"
+    counted = (
+        f"{holds}{of} {'holds' if holds == 1 else 'hold'} it, {waits} {'waits' if waits == 1 else 'wait'}"
+    )
     return f"{counted}, {aside} {'holds' if aside == 1 else 'hold'} no place" if aside else counted
 
 

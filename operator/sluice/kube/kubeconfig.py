@@ -20,6 +20,10 @@ _DEFAULT = "default"
 _HOW = f"set {VARIABLE} to a kubeconfig, or run this in a pod of the cluster"
 
 
+_NOT_KUBECTLS = (ValueError, LookupError, TypeError, AttributeError)
+"""What the official client fails with where a value is not what kubectl writes there."""
+
+
 class NoClusterKnownError(Exception):
     """Says which file leads to no cluster, or that there is none, and what to do."""
 
@@ -46,7 +50,7 @@ async def connection_by(kubeconfig: str | None = None, context: str | None = Non
         why = _words(error)
     except UnicodeDecodeError:
         why = "it is not text in UTF-8"
-    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (yaml.YAMLError, RecursionError, *_NOT_KUBECTLS):
         why = "it is empty, or a value in it is not what kubectl writes there"
     raise NoClusterKnownError(
         f"{' and '.join(files)} {'leads' if len(files) == 1 else 'lead'} to no cluster: {why}: correct it, or name another "
@@ -65,15 +69,7 @@ def usual_namespace() -> str:
     try:
         _, current = config.list_kube_config_contexts(os.pathsep.join(files))  # type: ignore[no-untyped-call]
         named = current["context"].get("namespace")
-    except (
-        config.ConfigException,
-        yaml.YAMLError,
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ):
+    except (config.ConfigException, yaml.YAMLError, OSError, RecursionError, *_NOT_KUBECTLS):
         return _DEFAULT  # whoever connects by such a file is told what is wrong with it
     return named if isinstance(named, str) and named else _DEFAULT
 

@@ -112,9 +112,13 @@ def _elsewhere(job: JobName, record: Json) -> str:
     report, history = object_in(record.get("report")), object_in(record.get("driver")).get("history")
     found = []
     if record.get("outcome"):
-        found.append(f"it ended as {record['outcome']}" + (f" ({record['message']})" if record.get("message") else ""))
+        found.append(
+            f"it ended as {record['outcome']}" + (f" ({record['message']})" if record.get("message") else "")
+        )
     if record.get("exception"):
-        found.append(f"its exception is in the status: `kubectl get deltawritejob {job.name} -n {job.namespace} -o yaml`")
+        found.append(
+            f"its exception is in the status: `kubectl get deltawritejob {job.name} -n {job.namespace} -o yaml`"
+        )
     if report.get("configMap"):
         found.append(f"its report is in ConfigMap {job.namespace}/{report['configMap']}")
     if history:

@@ -47,6 +47,9 @@ async def stopped_by_signals() -> AsyncIterator[Stop]:
         loop.add_signal_handler(one, ask, one)
     try:
         yield stop
+        await asyncio.sleep(
+            0
+        )  # one that comes at the last moment is noticed here, and not where the connection is closed
     except asyncio.CancelledError:
         if stop.by is None:
             raise

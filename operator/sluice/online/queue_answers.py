@@ -17,7 +17,9 @@ from sluice.online.job_objects import (
 from sluice.online.queues import Queued, Queues, TableQueue, granted_at
 
 
-def queues_json(queues: Queues, pods: DriverPods, namespace: str | None, not_seen: Sequence[str], now: datetime) -> Json:
+def queues_json(
+    queues: Queues, pods: DriverPods, namespace: str | None, not_seen: Sequence[str], now: datetime
+) -> Json:
     return {
         "at": now.isoformat(),
         "namespace": namespace,

@@ -31,9 +31,7 @@ async def queues(namespace: str | None, table: str | None) -> Json:
             f"jobs of other namespaces than {namespace}, which may be ahead of these: -A shows them"
         )
     now = datetime.now(UTC)
-    return queues_json(
-        queues_of(jobs, Policies(policies), now, table), pods or {}, namespace, not_seen, now
-    )
+    return queues_json(queues_of(jobs, Policies(policies), now, table), pods or {}, namespace, not_seen, now)
 
 
 async def _jobs(kube: Kube, namespace: str | None) -> list[Json]:

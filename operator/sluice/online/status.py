@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
-from sluice.api.job_status import AttemptProgress, Phase
+from sluice.api.job_status import AttemptProgress
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube
@@ -76,7 +76,13 @@ async def status_of(at: Installation) -> InstallationStatus:
         drivers = await driver_pods(kube, at.watch_namespaces) if runs else None
         unexplained, unreadable = await _unexplained(kube, at)
     return told(
-        at, lease, jobs, datetime.now(UTC), drivers=drivers or {}, unexplained=unexplained, unreadable=unreadable
+        at,
+        lease,
+        jobs,
+        datetime.now(UTC),
+        drivers=drivers or {},
+        unexplained=unexplained,
+        unreadable=unreadable,
     )
 
 

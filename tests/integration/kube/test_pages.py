@@ -50,10 +50,10 @@ class Disturbed(Kube):
         self.listed: list[str] = []
 
     async def pages(
-        self, resource: Resource, namespace: str | None, selector: str = ""
+        self, resource: Resource, namespace: str | None, selector: str = "", *, fields: str = ""
     ) -> AsyncIterator[Json]:
         turn = 0
-        async for page in super().pages(resource, namespace, selector):
+        async for page in super().pages(resource, namespace, selector, fields=fields):
             yield page
             turn += 1
             self.listed += [body["metadata"]["name"] for body in page["items"]]

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,6 +133,49 @@ def sluice(kubeconfig: Path, *arguments: str) -> subprocess.CompletedProcess[str
         check=False,
         timeout=120,
     )
+
+
+@dataclass
+class Typed:
+    """A command that somebody has typed, and watches."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    told: Path
+
+    def says(self, text: str) -> None:
+        """Waits until it has said this on standard error."""
+        eventually(lambda: text in self.stderr, f"it says {text!r}", show=lambda: self.stderr)
+
+    @property
+    def stdout(self) -> str:
+        return self.out.read_text(encoding="utf-8")
+
+    @property
+    def stderr(self) -> str:
+        return self.told.read_text(encoding="utf-8")
+
+    def ends(self) -> int:
+        return self.process.wait(PATIENCE)
+
+
+@contextmanager
+def typed(kubeconfig: Path, folder: Path, *arguments: str) -> Iterator[Typed]:
+    """Starts `sluice` with these arguments; it is killed at the end if it still runs."""
+    out, told = folder / "stdout", folder / "stderr"
+    with out.open("wb") as stdout, told.open("wb") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sluice.cli.main", *arguments],
+            env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(kubeconfig)},
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+        )
+    try:
+        yield Typed(process, out, told)
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
 
 
 def configuration(namespaces: list[str], redis_url: str, **more: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.api.durations import seconds
+from sluice.api.durations import seconds, seconds_of
 
 
 @pytest.mark.parametrize(
@@ -11,3 +11,13 @@ from sluice.api.durations import seconds
 )
 def test_hours_minutes_and_seconds_add_up(duration: str, expected: int) -> None:
     assert seconds(duration) == expected
+
+
+@pytest.mark.parametrize("typed", ["", "10", "10 m", "1d", "-1s", "1h\n", "99999999s"])
+def test_what_is_typed_and_is_no_duration_is_refused(typed: str) -> None:
+    with pytest.raises(ValueError, match="must be a duration in hours, minutes and seconds"):
+        seconds_of(typed)
+
+
+def test_what_is_typed_is_read_as_manifests_are() -> None:
+    assert seconds_of("1h30m") == 5400

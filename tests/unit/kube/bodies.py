@@ -52,7 +52,7 @@ class Pages(Kube):
         self._lists = list(lists)
         self.asked = 0
 
-    async def pages(self, *_: Resource | str | None) -> AsyncIterator[Json]:
+    async def pages(self, *_: Resource | str | None, **__: Resource | str | None) -> AsyncIterator[Json]:
         self.asked += 1
         for part in self._lists.pop(0):
             if isinstance(part, Exception):

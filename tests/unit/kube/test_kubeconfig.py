@@ -8,7 +8,7 @@ import yaml
 from typer.testing import CliRunner
 
 from sluice.cli.main import app
-from sluice.kube.kubeconfig import NoClusterKnownError, connection_by
+from sluice.kube.kubeconfig import NoClusterKnownError, connection_by, usual_namespace
 
 SECRET = "c2VjcmV0"
 
@@ -144,3 +144,31 @@ async def test_of_several_files_those_that_are_there_are_read(
     connection = await connection_by()
     assert connection.address == "http://127.0.0.1:1"
     await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        ({"cluster": "here", "user": "me", "namespace": "team"}, "team"),
+        ({"cluster": "here", "user": "me"}, "default"),
+        ({"cluster": "here", "user": "me", "namespace": 7}, "default"),
+    ],
+)
+def test_the_usual_namespace_is_that_of_the_current_context(
+    context: dict[str, object], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config"
+    others = {"name": "there", "context": {"cluster": "here", "user": "me", "namespace": "other"}}
+    file.write_text(changed(contexts=[others, {"name": "here", "context": context}]), encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    assert usual_namespace() == expected
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_broken_kubeconfig_is_left_to_whoever_connects_by_it(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config"
+    file.write_text(content, encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    assert usual_namespace()

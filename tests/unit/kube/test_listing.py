@@ -132,7 +132,7 @@ class Kinds(Kube):
         self.asked: list[str] = []
         self.let = {kind: asyncio.Semaphore(0) for kind in pages}
 
-    async def pages(self, resource: Resource, *_: str | None) -> AsyncIterator[Json]:
+    async def pages(self, resource: Resource, *_: str | None, **__: str | None) -> AsyncIterator[Json]:
         kind = resource.plural
         self.asked.append(kind)
         for part in self._pages[kind]:
