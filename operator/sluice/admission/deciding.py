@@ -1,9 +1,12 @@
 """Decides who goes. This states what the queue does as simply as it can be stated.
 
 A waiter has a rank. Those that have aged come first, by age alone; the others follow by priority, and then by age. A waiter goes
-if nobody who holds leases is in its way, nor anybody who goes before it at the same moment, nor anybody who has aged and ranks
-before it: one that has aged is a barrier to all that conflict with it, and to nobody else. Whoever has not aged yet may be
-overtaken even by those that conflict with it, because the tables would lie idle otherwise.
+if nobody who holds leases is in its way, nor anybody who goes before it at the same moment, nor a barrier before it.
+
+A barrier is a waiter that has aged, can't go yet, and has no barrier of its own tables before it in its way: nothing that conflicts
+with it overtakes it. Whoever has not aged, or waits for a barrier on its table, may be overtaken even by those that conflict with
+it, because the table would lie idle otherwise; its turn to be a barrier comes when those before it have gone. Of waiters that are
+alike one is enough.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -89,17 +92,19 @@ def decide(
     decisions: list[Decision] = []
     for waiter in sorted(waiters, key=lambda w: w.rank(aged=w.has_aged(now))):
         try:
-            blocked_by = (
-                *_in_the_way(waiter, holding, holds=True),
-                *_in_the_way(waiter, barriers, holds=False),
-            ) or _beyond_a_limit(waiter, holding, barriers, limits)
+            behind = tuple(_in_the_way(waiter, barriers, holds=False))
+            blocked_by = (*_in_the_way(waiter, holding, holds=True), *behind)
+            blocked_by = blocked_by or _beyond_a_limit(waiter, holding, barriers, limits)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are decided on
             decisions.append(Decision(waiter, failure=failure))
             continue
         decisions.append(Decision(waiter, blocked_by[:MOST_NAMED], count=len(blocked_by)))
         if not blocked_by:
             holding.append(waiter)
-        elif waiter.has_aged(now):
+        elif waiter.has_aged(now) and not (
+            any(_share_a_table(waiter, one.by) for one in behind)
+            or any(_are_alike(waiter, one) for one in barriers)
+        ):
             barriers.append(waiter)
     return decisions
 
@@ -115,13 +120,21 @@ def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Ite
             yield Blocking(other, conflict, holds)
 
 
+def _share_a_table(one: Holder, other: Holder) -> bool:
+    return not set(one.footprint.keys).isdisjoint(other.footprint.keys)
+
+
+def _are_alike(one: Holder, other: Holder) -> bool:
+    return one.footprint.fingerprint == other.footprint.fingerprint and one.accepts == other.accepts
+
+
 def _beyond_a_limit(
     waiter: Waiter, holding: Iterable[Holder], barriers: Iterable[Holder], limits: Mapping[TableKey, int]
 ) -> tuple[Blocking, ...]:
     """Returns all that take up the places of the first of its tables that has none left."""
     for table in waiter.footprint.keys:
         if table in limits:
-            held = {one.uid: one for one in reversed(_writers(table, holding)) if one.uid != waiter.uid}
+            held = {one.uid: one for one in reversed(_writers(table, holding))}
             reserved = [one for one in _writers(table, barriers) if one.uid not in held]
             if len(held) + len(reserved) >= limits[table]:
                 conflict = too_many_writers(table, limits[table])

@@ -44,7 +44,7 @@ def explained(there: Standing, entry: Waiting) -> Decision:
             break
         if there.shapes.conflict(shape, alike.shape):
             found.append(alike)
-    count = sum(len(a.holding) + a.ready_ahead(rank) + a.aged_ahead(rank) for a in found)
+    count = sum(len(a.holding) + a.ready_ahead(rank) + (a.barrier_ahead(rank) is not None) for a in found)
     if not count and not at_least:
         return _beyond_a_limit(there, entry)
     named = []
@@ -56,13 +56,13 @@ def explained(there: Standing, entry: Waiting) -> Decision:
 
 
 def _in_the_way(there: Standing, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
-    """Yields those who hold, then those who are about to, then those who have aged and wait ahead."""
+    """Yields those who hold, then those who are about to, then the barriers ahead."""
     held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
     for _, holding in sorted(held, key=lambda one: one[0]):
         yield holding.alike, holding.holder, True
     about_to = [one for a in found for one in a.ready[: min(a.ready_ahead(rank), MOST_NAMED)]]
-    aged = [one for a in found for one in a.blocked[: min(a.aged_ahead(rank), MOST_NAMED)]]
-    for ranks, holds in ((about_to, True), (aged, False)):
+    barriers = [ahead.rank for a in found if (ahead := a.barrier_ahead(rank)) is not None]
+    for ranks, holds in ((about_to, True), (barriers, False)):
         for one in sorted(ranks):
             waiting = there.waiting[one[-1]]
             yield waiting.alike, waiting.waiter, holds
@@ -72,12 +72,12 @@ def _beyond_a_limit(there: Standing, entry: Waiting) -> Decision:
     limit = there.limit_before(entry)
     if limit is None:
         return Decision(entry.waiter)
-    uid, table = entry.waiter.uid, limit.table
+    table = limit.table
     held = [next(one for one in there.holding[other] if writes(one.holder, table)) for other in limit.holders]
     ahead = [there.waiting[one[-1]] for one in limit.claims[: bisect_left(limit.claims, entry.rank)]]
     ahead = [one for one in ahead if one.waiter.uid not in limit.holders]
     parties: list[tuple[Holder, bool]] = [
-        *((one.holder, True) for one in sorted(held, key=lambda one: one.order) if one.holder.uid != uid),
+        *((one.holder, True) for one in sorted(held, key=lambda one: one.order)),
         *((one.waiter, True) for one in ahead if one.state is State.MAY_GO),
         *((one.waiter, False) for one in ahead if one.state is not State.MAY_GO),
     ]

@@ -31,8 +31,7 @@ class Limit(Party):
 
     def is_used_up_before(self, rank: Rank) -> bool:
         """Whether those who hold the table, and those who are to write it before this waiter, leave it no place."""
-        held = len(self.holders) - (rank[-1] in self.holders)
-        ahead = bisect_left(self.claims, rank)
+        held, ahead = len(self.holders), bisect_left(self.claims, rank)
         if held >= self.most or ahead >= self.most + len(self.holders):
             return True
         return held + sum(one[-1] not in self.holders for one in self.claims[:ahead]) >= self.most

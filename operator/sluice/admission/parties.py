@@ -10,6 +10,7 @@ from typing import Union
 
 from sluice.admission.deciding import Holder, Rank, Waiter
 from sluice.admission.shapes import Shape
+from sluice.tables import TableKey
 
 HoldingOrder = tuple[int, int]
 
@@ -77,16 +78,21 @@ class Waiting(Party):
         return self.rank < FIRST_UNAGED
 
     @property
+    def is_barrier(self) -> bool:
+        """Whether nothing that conflicts with it overtakes it though it can't go yet."""
+        return self.alike.barrier is self
+
+    @property
     def is_heeded(self) -> bool:
         """Whether those behind it have to heed it."""
-        return self.state is State.MAY_GO or (self.state is State.BLOCKED and self.has_aged)
+        return self.state is State.MAY_GO or self.is_barrier
 
 
 class Alike:
     """All parties of one shape, each list in its own order."""
 
     __slots__ = (
-        "behind", "blocked", "due", "holding", "members", "news", "ready", "shape", "woken_by",
+        "barrier", "behind", "blocked", "due", "holding", "members", "news", "next_on", "ready", "shape", "woken_by",
     )  # fmt: skip
 
     def __init__(self, shape: Shape) -> None:
@@ -97,6 +103,10 @@ class Alike:
         """Those that may go."""
         self.blocked: list[Rank] = []
         """Those that wait for others. Whoever is in the way of the first is in the way of all of them."""
+        self.barrier: Waiting | None = None
+        """The first, if it has aged and no barrier of its tables is in its way."""
+        self.next_on: tuple[TableKey, ...] = ()
+        """The tables on whose barriers the first waits, though it has aged."""
         self.behind: Party | None = None
         """One of those in the way of the first."""
         self.due: Rank | None = None
@@ -113,18 +123,18 @@ class Alike:
     @property
     def is_in_ways(self) -> bool:
         """Whether anybody of them can be in anybody's way."""
-        return bool(self.holding or self.ready or (self.blocked and self.blocked[0] < FIRST_UNAGED))
+        return bool(self.holding or self.ready or self.barrier)
 
-    def aged_ahead(self, rank: Rank) -> int:
-        return bisect_left(self.blocked, min(rank, FIRST_UNAGED))
+    def barrier_ahead(self, rank: Rank) -> Waiting | None:
+        return self.barrier if self.barrier is not None and self.barrier.rank < rank else None
 
     def ready_ahead(self, rank: Rank) -> int:
         return bisect_left(self.ready, rank)
 
     def nearest_ahead(self, rank: Rank) -> Rank | None:
         """The last of those that are in the way of a waiter with this rank."""
-        aged, ready = self.aged_ahead(rank), self.ready_ahead(rank)
-        found = [*self.blocked[aged - 1 : aged], *self.ready[ready - 1 : ready]]
+        barrier, ready = self.barrier_ahead(rank), self.ready_ahead(rank)
+        found = [*self.ready[ready - 1 : ready], *([barrier.rank] if barrier is not None else [])]
         return max(found, default=None)
 
 

@@ -3,7 +3,7 @@ gone.
 
 All waiters of one shape have the same jobs in their way, so only the first of them is judged. For it one party is kept that is
 in its way; until that one has left, nothing can let any of them go. Whom they may conflict with is looked up by place, among
-those who can be in anybody's way: who holds, who may go, and who has aged.
+those who can be in anybody's way: who holds, who may go, and who is a barrier.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -229,10 +229,13 @@ class Queue:
         alike.due = None
         woken_by, alike.woken_by = alike.woken_by, None
         entry = self._there.first_of(alike)
-        if entry is not None and self._lets_the_first_go(alike, entry):
-            return
-        if isinstance(woken_by, Limit) and alike.behind is not woken_by:
-            self._wake(woken_by)
+        if alike.barrier is not entry:
+            self._set_barrier(alike, None)
+        goes = entry is not None and self._lets_the_first_go(alike, entry)
+        if isinstance(woken_by, Limit):
+            took_its_place = goes and entry is not None and entry.waiter.uid not in woken_by.holders
+            if not took_its_place and alike.behind is not woken_by:
+                self._wake(woken_by)
 
     def _lets_the_first_go(self, alike: Alike, entry: Waiting) -> bool:
         """Returns whether the first of a shape may go now, after noting what it says of all of them."""
@@ -243,6 +246,7 @@ class Queue:
                     break
             else:
                 one = self._there.limit_before(entry)
+            is_next = one is not None and entry.has_aged and self._there.waits_for_a_barrier(entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
             self._fail(entry, one, failure)
             return False
@@ -250,40 +254,66 @@ class Queue:
             self._let_it_go(entry)
             return True
         self._stand_behind(alike, one)
+        if is_next:
+            self._there.barriers.comes_next(alike, entry)
+        self._set_barrier(alike, entry if entry.has_aged and not is_next else None)
         self._blocked.update(alike.news)
         alike.news.clear()
         return False
 
+    def _set_barrier(self, alike: Alike, entry: Waiting | None) -> None:
+        before = alike.barrier
+        if before is entry:
+            return
+        if before is not None:
+            self._is_no_barrier_any_more(before)
+            self._heed_no_more(before, None)
+        if entry is not None:
+            alike.barrier = entry
+            for other in self._there.barriers.behind(entry):
+                self._again(other.alike)
+            self._there.barriers.add(entry)
+            self._heed(entry)
+
+    def _is_no_barrier_any_more(self, entry: Waiting) -> None:
+        entry.alike.barrier = None
+        for other in self._there.barriers.remove(entry):
+            self._again(other)
+
     def _let_it_go(self, entry: Waiting) -> None:
         """Notes that the waiter may go, and that those behind it that conflict with it may not."""
-        alike, was_heeded = entry.alike, entry.is_heeded
+        alike, was_barrier = entry.alike, entry.is_barrier
         take_out(alike.blocked, entry.rank)
         put(alike.ready, entry.rank)
         entry.state = State.MAY_GO
         alike.news.pop(entry.waiter.uid, None)
         self._blocked.pop(entry.waiter.uid, None)
         self._stand_behind(alike, None)
-        self._note(entry, was_heeded=was_heeded)
+        if was_barrier:
+            self._is_no_barrier_any_more(entry)
+        else:
+            self._heed(entry)
         self._offer(entry)
         self._again(alike)
 
     def _stop(self, entry: Waiting) -> None:
         """Notes that a waiter that could go has somebody in its way."""
-        alike, was_heeded = entry.alike, entry.is_heeded
+        alike = entry.alike
         take_out(alike.ready, entry.rank)
         put(alike.blocked, entry.rank)
         entry.state, entry.offered = State.BLOCKED, False
         alike.news[entry.waiter.uid] = None
-        self._note(entry, was_heeded=was_heeded)
+        self._heed_no_more(entry, None)
         self._again(alike)
 
     def _fail(self, entry: Waiting, behind: Party | None, failure: Exception) -> None:
-        alike, uid, was_heeded = entry.alike, entry.waiter.uid, entry.is_heeded
+        alike, uid = entry.alike, entry.waiter.uid
         take_out(alike.blocked, entry.rank)
         entry.state, entry.failure = State.FAILED, failure
         alike.news.pop(uid, None)
         self._blocked.pop(uid, None)
-        self._note(entry, was_heeded=was_heeded)
+        if entry.is_barrier:
+            self._set_barrier(alike, None)
         self._stand_behind(entry, behind)
         self._offer(entry)
         self._again(alike)
@@ -305,7 +335,6 @@ class Queue:
     def _enter(self, entry: Waiting) -> None:
         alike, uid = entry.alike, entry.waiter.uid
         put(alike.blocked, entry.rank)
-        self._note(entry, was_heeded=False)
         if alike.due is None and alike.behind is not None and alike.first is not entry.rank:
             self._blocked[uid] = None
         else:
@@ -313,7 +342,8 @@ class Queue:
             self._again(alike)
 
     def _remove(self, entry: Waiting) -> None:
-        alike, uid, was_heeded = entry.alike, entry.waiter.uid, entry.is_heeded
+        alike, uid = entry.alike, entry.waiter.uid
+        was_barrier, was_ready = entry.is_barrier, entry.state is State.MAY_GO
         del self._there.waiting[uid]
         for ranks in (alike.ready, alike.blocked):
             take_out(ranks, entry.rank)
@@ -321,43 +351,43 @@ class Queue:
         self._blocked.pop(uid, None)
         self._doubtful.pop(uid, None)
         self._stand_behind(entry, None)
-        holds_now = next((one for one in self._there.holding.get(uid, ()) if one.alike is alike), None)
-        if was_heeded:
-            self._heed_no_more(entry, holds_now)
+        if was_barrier:
+            self._set_barrier(alike, None)
+            self._again(alike)
+        elif was_ready:
+            held = self._there.holding.get(uid, ())
+            self._heed_no_more(entry, next((one for one in held if one.alike is alike), None))
         if alike.first is None:
             self._stand_behind(alike, None)
+            self._there.barriers.comes_no_more(alike)
             if alike.due is not None:
                 self._judge(alike)  # has the next one take the place that it was woken for
         self._there.leave(alike)
 
     def _age(self, rank: Rank) -> None:
         entry = self._there.waiting[rank[-1]]
-        alike, was_heeded = entry.alike, entry.is_heeded
+        alike, is_ready = entry.alike, entry.state is State.MAY_GO
+        if is_ready:
+            self._forget_rank(entry)
         ranks = {State.MAY_GO: alike.ready, State.BLOCKED: alike.blocked}.get(entry.state, [])
         take_out(ranks, rank)
-        if was_heeded:
-            self._forget_rank(entry)
         entry.rank = entry.waiter.rank(aged=True)
         if entry.state is not State.FAILED:
             put(ranks, entry.rank)
-        self._note(entry, was_heeded=False)
+        if is_ready:
+            self._heed(entry)
         if entry.offered:
             self._offer(entry)
         if entry.state is State.BLOCKED:
             self._again(alike)
 
-    def _note(self, entry: Waiting, *, was_heeded: bool) -> None:
-        """Has others heed the waiter, or no longer, after its state has changed."""
-        if entry.is_heeded and not was_heeded:
-            put(self._there.heeded, entry.rank)
-            for limit in self._there.limits_of(entry.waiter):
-                put(limit.claims, entry.rank)
-            self._there.in_ways.note(entry.alike)
-            self._stop_those_behind(entry)
-        elif was_heeded and not entry.is_heeded:
-            self._heed_no_more(entry, None)
-        elif entry.is_heeded:
-            self._there.in_ways.note(entry.alike)
+    def _heed(self, entry: Waiting) -> None:
+        """Has those behind the waiter heed it from now on."""
+        put(self._there.heeded, entry.rank)
+        for limit in self._there.limits_of(entry.waiter):
+            put(limit.claims, entry.rank)
+        self._there.in_ways.note(entry.alike)
+        self._stop_those_behind(entry)
 
     def _stop_those_behind(self, entry: Waiting) -> None:
         self._stop_ready(entry.alike.shape, entry.rank)
@@ -402,7 +432,7 @@ class Queue:
     def _take_places(self, holder: Holder) -> None:
         for limit in self._there.limits_of(holder):
             limit.hold(holder.uid)
-            self._stop_beyond(limit)
+            self._stop_beyond(limit, but=holder.uid)
 
     def _give_places_back(self, holder: Holder) -> None:
         for limit in self._there.limits_of(holder):
@@ -417,11 +447,11 @@ class Queue:
                 for one in tuple(ready):
                     self._stop(self._there.waiting[one[-1]])
 
-    def _stop_beyond(self, limit: Limit) -> None:
-        """Stops those that could go and for which there is no place any more."""
+    def _stop_beyond(self, limit: Limit, but: str = "") -> None:
+        """Stops those that could go and for which there is no place any more; but for one that goes just now."""
         for one in limit.claims[max(0, limit.free) :]:
             entry = self._there.waiting[one[-1]]
-            if entry.state is State.MAY_GO and limit.is_used_up_before(one):
+            if entry.state is State.MAY_GO and one[-1] != but and limit.is_used_up_before(one):
                 self._stop(entry)
 
     def _wake(self, limit: Limit) -> None:
@@ -454,9 +484,9 @@ class Queue:
         """Stops a waiter that could go, if its own job holds what is in its way."""
         del self._doubtful[uid]
         entry = self._there.waiting[uid]
-        if any(
-            self._may_stop(entry.alike.shape, one.alike.shape) for one in self._there.holding.get(uid, ())
-        ):
+        held = self._there.holding.get(uid, ())
+        is_stopped = any(self._may_stop(entry.alike.shape, one.alike.shape) for one in held)
+        if is_stopped or self._there.limit_before(entry) is not None:
             self._stop(entry)
 
     def _stand_behind(self, stopped: Alike | Waiting, party: Party | None) -> None:
@@ -468,6 +498,7 @@ class Queue:
 
     def _again(self, alike: Alike) -> None:
         first = alike.first
+        self._there.barriers.comes_no_more(alike)
         if first is not None and (alike.due is None or first < alike.due):
             self._stand_behind(alike, None)
             alike.due = first

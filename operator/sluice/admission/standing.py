@@ -1,10 +1,11 @@
 """All that wait and hold, and how one finds those that may be in another's way: by place, among those who can be in anybody's
-way at all: who holds, who may go, and who has aged."""
+way at all: who holds, who may go, and who is a barrier."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
 from operator import itemgetter
 
+from sluice.admission.barriers import Barriers
 from sluice.admission.deciding import Holder, Rank
 from sluice.admission.limits import Limit
 from sluice.admission.parties import Alike, Holding, Meetings, Party, Waiting
@@ -24,6 +25,7 @@ class Standing:
         self.limits: dict[TableKey, Limit] = {}
         self.heeded: list[Rank] = []
         """The waiters that those behind them heed."""
+        self.barriers = Barriers()
         self._alike: dict[Shape, Alike] = {}
 
     def first_of(self, alike: Alike) -> Waiting | None:
@@ -60,6 +62,13 @@ class Standing:
         for one in reversed(met):
             if one.holding and one not in seen:
                 yield one, one.holding[-1][1]
+
+    def waits_for_a_barrier(self, entry: Waiting) -> bool:
+        """Whether a barrier of its own tables is in its way."""
+        return any(
+            one.alike is not entry.alike and self.shapes.conflict(entry.alike.shape, one.alike.shape)
+            for one in self.barriers.ahead_of(entry)
+        )
 
     def new_limit(self, table: TableKey, most: int) -> Limit:
         limit = Limit(table, most)

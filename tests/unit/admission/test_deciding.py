@@ -93,14 +93,33 @@ def test_no_two_that_conflict_hold_together(queue: tuple[list[Waiter], list[Hold
             assert conflict_between(one.footprint, other.footprint) is None
 
 
+def barriers_in(decisions: list[Decision]) -> list[Waiter]:
+    """Those that have aged, can't go, and have no such waiter of their tables before them in their way."""
+    found: list[Waiter] = []
+    for decision in decisions:
+        mine = decision.waiter
+        behind = (
+            one
+            for one in found
+            if conflict_between(mine.footprint, one.footprint) is not None
+            and set(mine.footprint.keys) & set(one.footprint.keys)
+        )
+        if mine.has_aged(NOW) and not decision.granted and next(behind, None) is None:
+            found.append(mine)
+    return found
+
+
 @given(queues())
-def test_one_that_has_aged_is_passed_only_by_those_it_does_not_conflict_with(
+def test_a_barrier_is_passed_only_by_those_it_does_not_conflict_with(
     queue: tuple[list[Waiter], list[Holder]],
 ) -> None:
     waiters, holders = queue
     decisions = decided(waiters, holders)
+    barriers = barriers_in(decisions)
+    aged = [one for one in decisions if one.waiter.has_aged(NOW) and not one.granted]
+    assert [one.waiter for one in aged[:1]] == barriers[:1], "the oldest is one"
     for position, ahead in enumerate(decisions):
-        if ahead.waiter.has_aged(NOW) and not ahead.granted:
+        if ahead.waiter in barriers:
             for behind in decisions[position + 1 :]:
                 if behind.granted:
                     assert conflict_between(ahead.waiter.footprint, behind.waiter.footprint) is None
@@ -111,7 +130,7 @@ def test_whoever_could_run_runs_but_for_a_barrier(queue: tuple[list[Waiter], lis
     waiters, holders = queue
     decisions = decided(waiters, holders)
     holding = [*holders, *(decision.waiter for decision in decisions if decision.granted)]
-    barriers = [one.waiter for one in decisions if not one.granted and one.waiter.has_aged(NOW)]
+    barriers = barriers_in(decisions)
     for decision in decisions:
         if not decision.granted:
             mine = decision.waiter
@@ -247,10 +266,11 @@ ROUNDS = 12
         max_size=25,
     )
 )
-def test_nobody_waits_longer_than_until_it_has_aged_and_all_older_ones_have_run(
+def test_nobody_waits_longer_than_until_it_has_aged_and_the_chain_of_older_ones_before_it_has_run(
     arrivals: list[tuple[int, JobFootprint, int, int]],
 ) -> None:
-    """With D the longest run, A the age and N the number of older waiters that conflict with it: A + D * (N + 1)."""
+    """With D the longest run, A the age, and N the longest chain of older ones each of which conflicts with the next, and the
+    last with it: A + D * (N + 1)."""
     jobs = [
         (waiter(f"w{number:02}", work, priority=priority, seconds=at), lasts)
         for number, (at, work, priority, lasts) in enumerate(arrivals)
@@ -265,13 +285,12 @@ def test_nobody_waits_longer_than_until_it_has_aged_and_all_older_ones_have_run(
             if decision.granted:
                 waited[one.uid] = int((now - one.queued_at).total_seconds())
                 running.append((second + next(lasts for job, lasts in jobs if job is one), one))
-    for one, _ in jobs:
-        older = sum(
-            other.rank(aged=True) < one.rank(aged=True)
-            and conflict_between(one.footprint, other.footprint) is not None
-            for other, _ in jobs
-        )
-        assert waited[one.uid] <= AGES.total_seconds() + longest * (older + 1)
+    chains: dict[str, int] = {}
+    by_age = sorted((one for one, _ in jobs), key=lambda one: one.rank(aged=True))
+    for number, one in enumerate(by_age):
+        met = (other for other in by_age[:number] if conflict_between(one.footprint, other.footprint))
+        chains[one.uid] = max((chains[other.uid] + 1 for other in met), default=0)
+        assert waited[one.uid] <= AGES.total_seconds() + longest * (chains[one.uid] + 1)
 
 
 def test_one_that_cannot_be_compared_stops_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
