@@ -47,8 +47,7 @@ def _show_table(table: Json, now: datetime, out: Console, most: int | None) -> N
         *(_waiter(one, table["table"], now) for one in waiters),
         *(_aside(one, now) for one in table["aside"][:most]),
     ]
-    for line in _laid_out([_COLUMNS, *rows]):
-        out.print(f"  {line}", soft_wrap=True)
+    out.print("\n".join(f"  {line}" for line in _laid_out([_COLUMNS, *rows])), soft_wrap=True)
     hidden = sum(len(table[part]) - len(table[part][:most]) for part in ("holders", "waiters", "aside"))
     if hidden:
         out.print(f"  and {hidden} more; --all shows them")

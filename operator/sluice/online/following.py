@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +19,9 @@ from sluice.online.sights import Sight, sights
 
 LOOKS_AT_DRIVERS = 5.0
 """Seconds between two looks at the pods of drivers that run."""
+
+SILENCE = 300.0
+"""Seconds after which a line says that jobs go on: pipelines take a step that says nothing for long for dead."""
 
 Say = Callable[[JobName | None, str], None]
 """Called with a job and what is new of it; None: of all of them."""
@@ -80,7 +85,8 @@ class _Following:
     def __init__(self, kube: Kube, courses: Sequence[Course], say: Say, until: Phase | None) -> None:
         self._kube = kube
         self._by_name = {course.job: course for course in courses}
-        self._say = say
+        self._tell = say
+        self._said_at = time.monotonic()
         self._until = until
         self._left = {course.job for course in courses if not self._is_done(course)}
         self._done = asyncio.Event()
@@ -98,11 +104,24 @@ class _Following:
                     for namespace, names in namespaces.items()
                 ]
                 tasks.append(group.create_task(self._look_at_drivers()))
+                tasks.append(group.create_task(self._break_silence()))
                 await self._done.wait()
                 for task in tasks:
                     task.cancel()
         except* (ApiError, OnlineError) as failed:
             raise failed.exceptions[0] from failed
+
+    def _say(self, job: JobName | None, text: str) -> None:
+        self._said_at = time.monotonic()
+        self._tell(job, text)
+
+    async def _break_silence(self) -> None:
+        while True:
+            await asyncio.sleep(max(0.0, self._said_at + SILENCE - time.monotonic()))
+            if time.monotonic() >= self._said_at + SILENCE:
+                phases = Counter(self._by_name[job].phase for job in self._left)
+                counted = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items()))
+                self._say(None, f"nothing new for {SILENCE / 60:.0f} minutes: {counted}")
 
     async def _watch(self, namespace: str, names: frozenset[str]) -> None:
         def lost(why: str | None) -> None:
