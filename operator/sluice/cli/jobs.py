@@ -103,9 +103,12 @@ def logs(
     with cluster_is_needed():
         from sluice.online import commands
 
-        run(
-            commands.show_log(job, namespace, attempt=attempt, follow=follow, say=_say_error, show=_show_line)
+        log = commands.show_log(
+            job, namespace, attempt=attempt, follow=follow, say=_say_error, show=_show_line
         )
+        stopped_by = run(log)
+    if stopped_by is not None:
+        raise typer.Exit(JobExit.STOPPED + stopped_by)
 
 
 def exit_code(

@@ -69,11 +69,13 @@ async def show_log(
     follow: bool,
     say: Callable[[str], None],
     show: Callable[[bytes], None],
-) -> None:
+) -> int | None:
+    """Returns the signal by which it was stopped, if it was."""
     (job,) = job_names([text], namespace)
-    async with cluster() as kube:
+    async with cluster() as kube, stopped_by_signals() as stop:
         async for line in driver_log(kube, job, attempt=attempt, follow=follow, say=say):
             show(line)
+    return stop.by
 
 
 def _tell_of_those_left(courses: Sequence[Course], say: Say) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 import pytest
@@ -115,6 +116,17 @@ def test_a_log_is_followed_from_before_its_driver_starts_over_a_lost_connection_
     lines = ["one", "two", "two again", "two a third time", "three", r"\x1b[31mred"]
     assert command.stdout.splitlines() == lines
     assert f"sinceTime={stamp(2).replace(':', '%3A')}" in driver.log.asked[1]
+
+
+def test_whoever_waits_for_a_log_in_vain_may_go(
+    objects: Objects, job: str, kubeconfig: Path, tmp_path: Path
+) -> None:
+    told(objects, "Suspended", "held back")
+    with typed(kubeconfig, tmp_path, "logs", job, "-f") as command:
+        command.says("Suspended: held back")
+        command.process.send_signal(SIGINT)
+        assert command.ends() == 130
+    assert len(command.stderr.splitlines()) == 1, "and without a trace"
 
 
 def test_a_log_that_is_there_is_shown_once(
