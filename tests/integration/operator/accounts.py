@@ -10,6 +10,8 @@ import yaml
 from integration.objects import Server
 from sluice.kube.rights import Right, asks
 
+Rule = tuple[str, str, Mapping[str, list[str]]]
+"""An API group, verbs, and resources with the names that are allowed of each; none: all."""
 Rules = Mapping[str | None, list[dict[str, Any]]]
 """Rules of roles by namespace; None: of the cluster."""
 
@@ -52,6 +54,21 @@ def account_with(kubeconfig: Path, namespace: str, name: str, rules: Rules) -> I
             for kind in ("rolebindings", "roles"):
                 server.ask("DELETE", f"{_roles(place, kind)}/{namespace}-{name}")
         server.ask("DELETE", f"{accounts}/{name}")
+
+
+@contextmanager
+def kubeconfig_with(kubeconfig: Path, namespace: str, folder: Path, *rules: Rule) -> Iterator[Path]:
+    """Yields the kubeconfig of an account that may do this in the namespace."""
+    allowed = [
+        {"apiGroups": [group], "verbs": verbs.split(), "resources": [resource]}
+        | ({"resourceNames": names} if names else {})
+        for group, verbs, resources in rules
+        for resource, names in resources.items()
+    ]
+    with account_with(kubeconfig, namespace, "of-few-rights", {namespace: allowed}) as content:
+        file = folder / "kubeconfig"
+        file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        yield file
 
 
 def _roles(namespace: str | None, kind: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from integration.operator.accounts import Rules, account_with
+from integration.operator.accounts import Rule, kubeconfig_with
 from integration.operator.played import Played, append, rewrite
 from integration.operator.process import sluice, typed
 from integration.waiting import eventually
@@ -111,7 +111,11 @@ def test_a_wait_ends_with_the_phase_the_time_or_the_job(
     late = sluice(kubeconfig, "wait", job, "--timeout", "1s")
     assert late.returncode == 5, late.stderr
     assert f"{job} not over (Running)" in late.stdout
-    with typed(kubeconfig, tmp_path, "wait", job) as command:
+    of_one_job: Rule = (names.GROUP, "list watch", {names.JOB_PLURAL: ["waited-for"]})
+    with (
+        kubeconfig_with(kubeconfig, shared.namespace, tmp_path, of_one_job) as own,
+        typed(own, tmp_path, "wait", job) as command,
+    ):
         command.says("Running")
         shared.delete("waited-for")
         assert command.ends() == 7, command.stderr
@@ -152,12 +156,9 @@ def test_what_the_cluster_refuses_is_told_in_its_words(
 def test_a_run_needs_no_more_than_the_documented_rights(
     shared: Played, kubeconfig: Path, tmp_path: Path
 ) -> None:
-    of_jobs = {"apiGroups": [names.GROUP], "resources": [names.JOB_PLURAL]}
-    rules: Rules = {shared.namespace: [of_jobs | {"verbs": ["create", "get", "list", "watch"]}]}
-    own = tmp_path / "kubeconfig"
+    of_jobs: Rule = (names.GROUP, "create get list watch", {names.JOB_PLURAL: []})
     file = written(tmp_path, manifest(rewrite("/lake/few"), name="few-rights"))
-    with account_with(kubeconfig, shared.namespace, "runner-of-jobs", rules) as content:
-        own.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with kubeconfig_with(kubeconfig, shared.namespace, tmp_path, of_jobs) as own:
         with typed(own, tmp_path, "run", file, "-n", shared.namespace) as command:
             driver = shared.start("few-rights")
             command.says("how far runs have come is told up to a minute late")

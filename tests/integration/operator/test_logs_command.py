@@ -13,6 +13,7 @@ import pytest
 
 from integration.leases.tls_proxy import issued
 from integration.objects import Objects
+from integration.operator.accounts import Rule, kubeconfig_with
 from integration.operator.kubelet import ContainerLog, kubelet_of
 from integration.operator.process import sluice, typed
 from integration.waiting import eventually
@@ -130,12 +131,17 @@ def test_whoever_waits_for_a_log_in_vain_may_go(
 
 
 def test_a_log_that_is_there_is_shown_once(
-    objects: Objects, job: str, driver: Driver, kubeconfig: Path
+    objects: Objects, job: str, driver: Driver, kubeconfig: Path, tmp_path: Path
 ) -> None:
     told(objects, "Running", "runs", attempt())
     driver.starts()
     driver.log.write(f"{stamp(1)} one", f"{stamp(1)} one")
-    done = sluice(kubeconfig, "logs", job, "--attempt", "1")
+    rules: tuple[Rule, ...] = (
+        (names.GROUP, "get", {names.JOB_PLURAL: []}),
+        ("", "get", {"pods": [], "pods/log": []}),
+    )
+    with kubeconfig_with(kubeconfig, objects.namespace, tmp_path, *rules) as own:
+        done = sluice(own, "logs", job, "--attempt", "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "one\none\n", "")
     missing = sluice(kubeconfig, "logs", job, "--attempt", "2")
     assert (missing.returncode, missing.stdout) == (4, "")
