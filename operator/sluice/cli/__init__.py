@@ -1,4 +1,4 @@
-"""The command line for people and their tools. It only reads: what is written to tables is written by jobs."""
+"""The command line for people and their tools. It writes no table: what is written to tables is written by jobs."""
 
 import os
 

@@ -15,11 +15,14 @@ from sluice.kube.resources import PODS
 from sluice.online.course import Course
 from sluice.online.errors import OnlineError
 from sluice.online.job_names import JobName
+from sluice.online.job_objects import NEW
 from sluice.online.sights import Sight, sights
 
 LOOKS_AT_DRIVERS = 5.0
 """Seconds between two looks at the pods of drivers that run."""
 
+NOT_LOOKED_AT = 30.0
+"""Seconds after which it is told that no operator has looked at a job: one does so in moments if it watches the namespace."""
 SILENCE = 300.0
 """Seconds after which a line says that jobs go on: pipelines take a step that says nothing for long for dead."""
 
@@ -105,6 +108,7 @@ class _Following:
                 ]
                 tasks.append(group.create_task(self._look_at_drivers()))
                 tasks.append(group.create_task(self._break_silence()))
+                tasks.append(group.create_task(self._tell_of_those_not_looked_at()))
                 await self._done.wait()
                 for task in tasks:
                     task.cancel()
@@ -122,6 +126,15 @@ class _Following:
                 phases = Counter(self._by_name[job].phase for job in self._left)
                 counted = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items()))
                 self._say(None, f"nothing new for {SILENCE / 60:.0f} minutes: {counted}")
+
+    async def _tell_of_those_not_looked_at(self) -> None:
+        await asyncio.sleep(NOT_LOOKED_AT)
+        for job in sorted(self._left):
+            if self._by_name[job].phase == NEW:
+                self._say(
+                    job,
+                    f"no operator has looked at it yet: does one run, and does it watch namespace {job.namespace}?",
+                )
 
     async def _watch(self, namespace: str, names: frozenset[str]) -> None:
         def lost(why: str | None) -> None:

@@ -153,3 +153,15 @@ async def test_a_long_silence_is_broken_now_and_then(
     assert first == "Waiting"
     assert len(others) > 1
     assert set(others) == {"nothing new for 0 minutes: 1 Waiting"}
+
+
+async def test_a_job_that_no_operator_looks_at_is_told_once(
+    said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "NOT_LOOKED_AT", 0.05)
+    new = job("") | {"status": {}}
+    await followed(
+        Server([new, job("Waiting", name="other")]), said, JOB, JobName("etl", "other"), seconds=0.4
+    )
+    unseen = "no operator has looked at it yet: does one run, and does it watch namespace etl?"
+    assert sorted(said) == ["Waiting", unseen]
