@@ -195,7 +195,8 @@ def test_an_operator_serves_several_namespaces_without_mixing_them(
     beside = Played(cluster.api, Objects(cluster.objects.server, f"{cluster.namespace}-beside"), redis.url)
     beside.objects.create_namespace()
     try:
-        operators("both", **configuration([cluster.namespace, beside.namespace], redis.url))
+        both = [cluster.namespace, beside.namespace]
+        operators("both", **configuration(both, redis.url, sharedNamespaces=both))
         held = cluster.apply("held", rewrite("/lake/both"))
         driver = cluster.start("held")
         cluster.reaches("held", "Running")
