@@ -9,6 +9,8 @@ from sluice.api.job_status import AttemptException
 
 ANOTHER = "a job in another namespace"
 ALL = "*"
+_QUOTED = "Conflicting commit: {"
+_LEFT_OUT = "Conflicting commit: left out here, because it may be of a job in another namespace"
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,18 @@ class Neighbours:
         return tuple(self._blocking(one, by) for one in found)
 
     def exception(self, told: AttemptException | None, by: str) -> AttemptException | None:
-        """Returns why an attempt failed as its job may be told: Delta's own message may quote who won."""
+        """Returns why an attempt failed as its job may be told. Delta's own message quotes the winner's entry of the log, and in it
+        what our runner notes there: its job, uid and run key. Where nobody can tell whose entry that is, it is left out, too."""
         won = told.conflicting_commit if told is not None else None
-        if told is None or won is None or won.job is None or self._may_name(won.job, by):
+        if told is None or won is None or won.foreign or ALL in self.shared:
             return told
-        return told.model_copy(
-            update={
-                "message": told.message.replace(won.job, ANOTHER),
-                "conflicting_commit": won.model_copy(update={"job": ANOTHER}),
-            }
-        )
+        if won.job is not None and self._may_name(won.job, by):
+            return told
+        before, quotes, _ = told.message.partition(_QUOTED)
+        update: dict[str, object] = {"message": f"{before}{_LEFT_OUT}" if quotes else before}
+        if won.job is not None:
+            update["conflicting_commit"] = won.model_copy(update={"job": ANOTHER})
+        return told.model_copy(update=update)
 
     def _blocking(self, one: Blocking, by: str) -> Blocking:
         if self._may_name(one.by.job, by):

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from kubernetes import client
@@ -40,9 +41,17 @@ def test_a_job_in_another_namespace_is_not_named_in_status_or_events(
     eventually(lambda: cluster.events_of("waits"), "an Event tells that it waits")
     driver.succeeds("file:/lake/both")
     other.reaches(SECRET, "Succeeded")
-    won = {"version": 5, "operation": "MERGE", "stamp": {"sluice": {"job": f"{other.namespace}/{SECRET}"}}}
+    won: dict[str, Any] = {
+        "version": 5,
+        "operation": "MERGE",
+        "stamp": {"sluice": {"job": f"{other.namespace}/{SECRET}"}},
+    }
     result = json.loads(lost_a_race())
-    result["exception"]["conflictingCommit"] = won
+    quoted = json.dumps({"userMetadata": json.dumps(won["stamp"] | {"uid": uid})})
+    result["exception"] |= {
+        "conflictingCommit": won,
+        "message": f"Files were added\nConflicting commit: {quoted}",
+    }
     cluster.start("waits").ends(1, json.dumps(result))
     ended = cluster.reaches("waits", "Failed")
     assert ended["attempts"][0]["exception"]["conflictingCommit"]["job"] == "a job in another namespace"

@@ -70,16 +70,39 @@ def test_neighbours_of_its_own_namespace_stay_named_and_all_stay_counted() -> No
     assert told.count == 2
 
 
+ENTRY = (
+    'Conflicting commit: {"operation":"MERGE","userMetadata":"{\\"sluice\\":{\\"job\\":\\"web/'
+    + SECRET
+    + '\\",\\"uid\\":\\"uid-of-it\\",\\"runKey\\":\\"'
+    + SECRET
+    + '\\"}}"}\nRefer to the docs'
+)
+
+
+@pytest.mark.parametrize(("foreign", "is_quoted"), [(True, True), (None, False), (False, False)])
+def test_an_entry_of_the_log_is_quoted_where_it_is_known_that_no_job_made_it(
+    foreign: bool | None, is_quoted: bool
+) -> None:
+    won = ConflictingCommit(version=5, foreign=foreign)
+    lost = AttemptException(class_="ConcurrentAppendException", message=ENTRY, conflicting_commit=won)
+    told = Neighbours().exception(lost, "etl")
+    assert told is not None
+    assert (SECRET in told.message) is is_quoted
+    assert Neighbours.of(["*"]).exception(lost, "etl") == lost
+
+
 def test_who_won_a_race_is_not_named_either_not_even_in_deltas_own_words() -> None:
     won = ConflictingCommit(version=5, operation="MERGE", job=f"web/{SECRET}", foreign=False)
     lost = AttemptException(
         class_="ConcurrentAppendException",
-        message=f'Files were added. Conflicting commit: {{"job":"web/{SECRET}"}}',
+        message=f"Files were added.\n{ENTRY}",
         conflicting_commit=won,
     )
     told = Neighbours().exception(lost, "etl")
     assert told is not None
     assert SECRET not in told.model_dump_json()
+    assert "uid-of-it" not in told.message
+    assert told.message.startswith("Files were added.\nConflicting commit: left out here")
     assert told.conflicting_commit == won.model_copy(update={"job": ANOTHER})
     assert Neighbours.of(["*"]).exception(lost, "etl") == lost
     assert Neighbours().exception(lost, "web") == lost
