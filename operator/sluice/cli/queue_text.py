@@ -36,6 +36,7 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
         out.print(
             "Estimates (~) are the median of how long the same work took before; they promise nothing.",
             style="dim",
+            soft_wrap=True,
         )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sluice.cli import kubectl_completion
 from sluice.cli.completion import PROGRAM, VARIABLE
 
 OPERATOR = Path(__file__).parents[3] / "operator"
@@ -59,5 +60,5 @@ def test_a_bash_that_runs_the_script_completes_commands_and_options(tmp_path: Pa
     ],
 )
 def test_kubectl_is_told_what_may_follow_and_that_files_may(words: list[str], completed: str) -> None:
-    told = ran("from sluice.cli.kubectl_completion import main; main()", *words)
+    told = ran(f"from {kubectl_completion.__name__} import main; main()", *words)
     assert told == f"{completed}\n:0\n"
