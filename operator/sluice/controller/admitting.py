@@ -4,14 +4,13 @@ and follows each change of one job: what it holds, and whether it waits."""
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from sluice.admission import Blocking, Decision, Holder, Queue, Waiter
+from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import WhenBlocked
-from sluice.api.job_status import Attempt, Phase
+from sluice.api.job_status import Phase
 from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import EventReason, Reason
 from sluice.controller import clock
@@ -20,11 +19,11 @@ from sluice.controller.attempts import Attempts
 from sluice.controller.conditions import Conditions
 from sluice.controller.events import EventWriter
 from sluice.controller.figures import Figures
+from sluice.controller.granting import Admitted, Granting
 from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
-from sluice.controller.lease_table import FIRST_PAUSE, LONGEST_PAUSE, LeaseTable
+from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import DecisionOutcome, Metrics
-from sluice.controller.pauses import Pauses
 from sluice.controller.refusing import Refusing, unfit
 from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
@@ -34,13 +33,11 @@ from sluice.controller.timers import Timers
 from sluice.controller.turns import Turns
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
-from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
-from sluice.kube.client import ApiError, ConflictError, NotFoundError
-from sluice.leases import Grant
+from sluice.kube.client import ApiError
 from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle import telling
-from sluice.lifecycle.holding import Frozen, lease_for, reach_of
+from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
@@ -57,15 +54,6 @@ ASK_AGAIN = 1.0
 NOT_YET_ASKED = float("-inf")
 TURN_SECONDS = 0.1
 """Seconds of granting before what has changed meanwhile is looked at."""
-
-
-@dataclass(frozen=True)
-class Admitted:
-    """A job that may go."""
-
-    job: JobView
-    risks: tuple[Blocking, ...]
-    """Those that hold leases, and beside whom it goes only because both accept that one may abort the other."""
 
 
 @dataclass(kw_only=True)
@@ -92,10 +80,6 @@ class Admitting:
     retelling: Retelling = field(default_factory=Retelling)
     unread: Turns = field(default_factory=Turns)
     """Jobs whose specs have not been read yet; reading takes milliseconds each."""
-    granting: Pauses[str] = field(
-        default_factory=lambda: Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
-    )
-    """Pauses of jobs whose intents could not be written, or for whose leases Redis had no room."""
     _asked_to_read: dict[str, float] = field(default_factory=dict)
     """When reading was asked for, by uid, for holders of which it is not known what they touch."""
     _untold: dict[str, str] = field(default_factory=dict)
@@ -109,8 +93,21 @@ class Admitting:
     nobody_knows: Frozen | None = None
     """Somebody who may write, and it is not known where: nothing is granted."""
     refusing: Refusing = field(init=False)
+    granting: Granting = field(init=False)
 
     def __post_init__(self) -> None:
+        self.granting = Granting(
+            world=self.world,
+            leases=self.leases,
+            attempts=self.attempts,
+            applications=self.applications,
+            workers=self.workers,
+            statuses=self.statuses,
+            events=self.events,
+            metrics=self.metrics,
+            figures=self.figures,
+            neighbours=self.neighbours,
+        )
         self.refusing = Refusing(
             world=self.world, statuses=self.statuses, events=self.events, metrics=self.metrics
         )
@@ -165,18 +162,18 @@ class Admitting:
         self.holds(uid)
         self.queue.leave(uid)
         self.retelling.gone(uid)
-        self.granting.forget(uid)
+        self.granting.pauses.forget(uid)
         self._heeded.pop(uid, None)
 
     def forget_gone(self) -> None:
-        self.granting.forget_unless(lambda uid: uid in self.world.jobs)
+        self.granting.pauses.forget_unless(lambda uid: uid in self.world.jobs)
         self._heeded = {uid: generation for uid, generation in self._heeded.items() if uid in self.world.jobs}
         self.statuses.forget_gone()
 
     def _waiter(self, uid: str) -> tuple[Waiter | None, bool]:  # noqa: PLR0911 - one way not to queue per line
         """Returns the waiter of a job that waits for nothing but others; and whether nothing else is to be done for it."""
         job = self.world.jobs.get(uid)
-        if job is None or not self._may_queue(job):
+        if job is None or not self.granting.nothing_under_way(job):
             return None, False
         try:
             if job.spec.admission.suspend:
@@ -213,20 +210,12 @@ class Admitting:
     def _patience(self, job: JobView) -> Patience | None:
         return patience(job.spec.admission, job.tables, self.world.declarations)
 
-    def _may_queue(self, job: JobView) -> bool:
-        """Whether nothing of the job is under way, or may be."""
-        if job.is_finished or job.is_deleted or job.unreadable or job.open_attempt is not None:
-            return False
-        if job.uid in self.leases.unsettled or self.leases.unexplained.of(job.uid):
-            return False
-        return self.world.holds_nothing(job.uid) or not self.world.evidence(job.uid).holds_any
-
     def _seconds_of_pause(self, job: JobView) -> float:
         """Seconds until it queues again after it had its tables but got nowhere, or after its intent could not be written."""
         now = datetime.now(UTC)
         if backs_off(job, now):
             return max(0.1, back_off_left(job, now))
-        return self.granting.seconds_left(job.uid)
+        return self.granting.pauses.seconds_left(job.uid)
 
     def _heed_news(self, waiter: Waiter) -> None:
         """Updates a status that describes another spec, or other facts."""
@@ -300,7 +289,7 @@ class Admitting:
         if self.queue.judged > before:
             self.metrics.judged(time.monotonic() - began)
         while admitted := self._take(AT_ONCE):
-            await self._grant(admitted)
+            await self.granting.grant(admitted)
             if not self.leases.is_sure or not self.leadership.leads():
                 return
             if time.monotonic() - began > TURN_SECONDS:
@@ -406,7 +395,12 @@ class Admitting:
     async def tell_obstacle(self, uid: str) -> None:
         """Says what is missing around the operator, on a job that would otherwise start or be judged."""
         job, obstacle = self.world.jobs.get(uid), self.surroundings.obstacle
-        if job is None or obstacle is None or not self._may_queue(job) or _says(job, obstacle):
+        if (
+            job is None
+            or obstacle is None
+            or not self.granting.nothing_under_way(job)
+            or _says(job, obstacle)
+        ):
             return
         if job.phase is Phase.SUSPENDED or backs_off(job, datetime.now(UTC)):
             return
@@ -414,95 +408,8 @@ class Admitting:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
 
-    async def _grant(self, admitted: Sequence[Admitted]) -> None:
-        """Has all of them granted at once."""
-        outcomes = await asyncio.gather(*map(self._granted, admitted), return_exceptions=True)
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if failures:
-            raise failures[0]
-
-    async def _granted(self, admitted: Admitted) -> None:
-        job = admitted.job
-        self.granting.tries(job.uid)
-        grant = None
-        try:
-            number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
-            grant = await self.leases.grant(lease_for(job, number, job.spec_hash), reach_of(job))
-            if grant is not None:
-                self.workers.do(job.uid, partial(self._begin, admitted, grant))
-            elif self.leases.no_room is None:
-                self.granting.forget(job.uid)  # nobody is granted anything now
-            else:
-                self.workers.do(job.uid, partial(self._tell_no_room, job.uid))
-        finally:
-            if grant is None:
-                self.world.mark(job.uid)  # it holds nothing, and waits again
-
-    async def _tell_no_room(self, uid: str) -> None:
-        job, why = self.world.jobs.get(uid), self.leases.no_room
-        if job is not None and why is not None and self._may_queue(job):
-            change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, why, UnderstoodFields.of(job))
-            await self.statuses.write(job, change)
-
-    async def _begin(self, admitted: Admitted, grant: Grant) -> None:
-        """Writes the intent, under the version of the job that was decided on; then starts what follows from it."""
-        job, lease = admitted.job, grant.lease
-        attempt = Attempt(
-            number=lease.attempt,
-            token=grant.token,
-            hash=lease.hash,
-            application=application_name(job.name, job.uid, lease.attempt),
-            granted_at=datetime.now(UTC),
-        )
-        self.applications.creates.begins(job.namespace, attempt.application)
-        message = f"admitted; SparkApplication {attempt.application} is being created"
-        beside = self.neighbours.named(admitted.risks, job.namespace)
-        change = StatusChange(
-            Phase.STARTING, Reason.ADMITTED, message, UnderstoodFields.of(job), attempt, beside=beside
-        )
-        try:
-            await self.statuses.write(job, change)
-        except ApiError as error:
-            if error.is_definite or isinstance(error, ConflictError):
-                # It was not written: usually the job was edited or deleted after the decision.
-                self.leases.settled(job.uid)
-                self.leases.release(lease)
-            if isinstance(error, ConflictError | NotFoundError):
-                self.granting.forget(job.uid)
-            raise
-        self.granting.forget(job.uid)
-        self.leases.settled(job.uid)
-        self.metrics.decided(DecisionOutcome.GRANTED)
-        self.figures.granted(job, attempt, lease)
-        logger.info("%s: attempt %d granted", job.key, lease.attempt)
-        self._tell_of_risks(admitted)
-        risks = "; beside jobs that may abort it: see status.runsBeside" if admitted.risks else ""
-        held = f"holds {', '.join(lease.tables)} for attempt {lease.attempt}{risks}"
-        await self.events.tell(job, EventReason.ADMITTED, held)
-        current = self.world.jobs.get(job.uid)
-        if current is not None and current.open_attempt is not None:
-            await self.attempts.drive(current, current.open_attempt)
-
     def _may_wait(self, job: JobView) -> bool:
         return job.spec.admission.when_blocked is WhenBlocked.WAIT and self._patience(job) is None
-
-    def _tell_of_risks(self, admitted: Admitted) -> None:
-        """Has those told whom it runs beside, too."""
-        job = admitted.job
-        newcomer = Holder(job.uid, job.key, job.footprint)
-        for one in admitted.risks:
-            told = Blocking(newcomer, one.conflict, holds=True)
-            self.workers.do(one.by.uid, partial(self._tell_of_risk, one.by.uid, told))
-
-    async def _tell_of_risk(self, uid: str, newcomer: Blocking) -> None:
-        job = self.world.jobs.get(uid)
-        if job is not None and job.open_attempt is not None and job.unreadable is None:
-            (told,) = self.neighbours.named((newcomer,), job.namespace)
-            try:
-                await self.statuses.tell_of_risk(job, told)
-            except ConflictError:  # somebody changed it meanwhile, which is seen soon
-                await asyncio.sleep(ASK_AGAIN)
-                self.workers.do(uid, partial(self._tell_of_risk, uid, newcomer))
 
     def _tell_or_retell(self, uid: str) -> None:
         job = self.world.jobs.get(uid)
@@ -517,7 +424,12 @@ class Admitting:
     async def _keep_waiting(self, uid: str) -> None:
         """Says who is in the way, as things are when its turn comes."""
         job = self.world.jobs.get(uid)
-        if job is None or uid not in self.queue or not self.leases.is_sure or not self._may_queue(job):
+        if (
+            job is None
+            or uid not in self.queue
+            or not self.leases.is_sure
+            or not self.granting.nothing_under_way(job)
+        ):
             return  # it may have ended just now: whoever looks at it next takes it out of the queue
         decision = self.queue.explain(uid)
         if not decision.blocked_by:

@@ -10,6 +10,7 @@ import pytest
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import Reason
 from sluice.controller import admitting as module
+from sluice.controller import granting
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
@@ -164,6 +165,7 @@ async def turn(asked: Admitting, *uids: str) -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(module, "time", found)
+    monkeypatch.setattr(granting, "time", found)
     return found
 
 
@@ -210,7 +212,7 @@ async def test_a_job_that_was_changed_meanwhile_is_decided_on_again_at_once(erro
     leases, asked = admitting({"a": error})
     await turn(asked)
     assert [lease.uid for lease in leases.held] == ["uid-b"]
-    assert asked.granting.is_due("uid-a")
+    assert asked.granting.pauses.is_due("uid-a")
 
 
 async def test_who_waits_is_told_of_one_that_runs_and_how_many_more_are_in_the_way() -> None:
