@@ -73,6 +73,7 @@ def _operator_config(cluster: Cluster, redis_url: str) -> Json:
         "watchNamespaces": [cluster.namespace],
         "redisUrl": redis_url,
         "httpAddress": "off",
+        "ageAfter": "0s",  # first come, first served: what a job comes to must not depend on who is quicker
         "runtimes": {"default": runtime() | {"mainApplicationFile": runner}},
     }
 
