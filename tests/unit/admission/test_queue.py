@@ -11,7 +11,7 @@ from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
 from sluice.admission.explaining import MOST_WORKED_OUT
 from sluice.admission.shapes import Shapes
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Conflict, conflict_between
+from sluice.conflicts import Conflict, Level, conflict_between
 from sluice.conflicts.places import places_of
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
@@ -408,3 +408,19 @@ def test_where_very_many_shapes_are_met_the_count_of_those_in_the_way_says_at_le
     decision = queue.explain("z")
     assert decision.at_least
     assert len(decision.blocked_by) == MOST_NAMED < decision.count
+
+
+def test_those_it_runs_beside_at_a_risk_are_told_and_no_others() -> None:
+    queue, on_a = Queue(), frozenset({SLASH_A})
+    delete, other = on("/a", DELETE), on("/a", "DELETE FROM {t} WHERE day = 1 AND id = 2")
+    queue.hold("risky", [replace(holder("risky", delete), accepts=on_a)])
+    queue.hold("apart", [replace(holder("apart", on("/a", DELETE_2)), accepts=on_a)])
+    queue.wait(waiter("w", other, accepts=on_a))
+    settle(queue)
+    assert queue.explain("w").granted
+    (risk,) = queue.risks("w")
+    assert (risk.by.uid, risk.conflict.verdict.level) == ("risky", Level.MAY)
+    queue.wait(waiter("strict", other))
+    settle(queue)
+    assert queue.risks("strict") == ()
+    assert not queue.explain("strict").granted

@@ -30,6 +30,7 @@ from sluice.lifecycle.status import (
     difference,
     generation_observed,
     patch_to,
+    runs_beside,
     stalled,
     status_after,
 )
@@ -264,3 +265,24 @@ def test_who_is_in_the_way_is_written_again_only_where_the_names_are_others() ->
     assert set(patch_to(kept, status_after(kept, fewer, NOW))) == {"blockedBy", "blockedByCount"}
     gone = StatusChange(Phase.PENDING, Reason.BLOCKED, "nobody", UnderstoodFields.of(job()))
     assert patch_to(kept, status_after(kept, gone, NOW))["blockedBy"] is None
+
+
+def test_whom_an_attempt_runs_beside_is_told_for_that_attempt_alone() -> None:
+    first, second = blocked()
+    begins = StatusChange(Phase.STARTING, Reason.ADMITTED, "admitted", attempt=attempt(1), beside=(first,))
+    begun = status_after(job(), begins, NOW)
+    assert [one.job for one in begun.runs_beside] == ["etl/0"]
+    joined = runs_beside(job(begun), second)
+    assert [one.job for one in joined.runs_beside] == ["etl/0", "etl/1"]
+    ended = StatusChange(Phase.FAILED, Reason.RUN_FAILED, "failed", attempt=attempt(1))
+    assert len(status_after(job(joined), ended, LATER).runs_beside) == 2
+    again = StatusChange(Phase.STARTING, Reason.ADMITTED, "admitted", attempt=attempt(2))
+    assert status_after(job(joined), again, LATER).runs_beside == ()
+
+
+def test_of_very_many_that_it_runs_beside_the_latest_are_told() -> None:
+    status, (newcomer, _) = DeltaWriteJobStatus(), blocked()
+    for number in range(MAX_BLOCKERS + 3):
+        by = replace(newcomer.by, job=f"etl/{number}")
+        status = runs_beside(job(status), replace(newcomer, by=by))
+    assert [one.job for one in status.runs_beside] == [f"etl/{n}" for n in range(3, MAX_BLOCKERS + 3)]

@@ -1,13 +1,23 @@
 """What the policies of a job's tables say of it."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from sluice.api.job import Admission, DeltaWriteJobSpec
+from sluice.api.job import Admission, DeltaWriteJobSpec, Risk
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.footprint import JobFootprint, footprint_of
-from sluice.lifecycle.table_rules import Patience, not_understood, patience, wrong_namespace
+from sluice.lifecycle.table_rules import (
+    Patience,
+    accepted,
+    ages_after,
+    not_understood,
+    patience,
+    risk_not_allowed,
+    writers_at_a_time,
+    wrong_namespace,
+)
 from sluice.predicates import Table
 from sluice.tables import (
     Declarations,
@@ -158,3 +168,66 @@ def test_a_job_waits_as_long_as_it_says_itself_else_as_the_shortest_of_its_table
         {"table": {"path": "/lake/lines"}, "admission": {"defaultTimeout": "1h"}},
     )
     assert patience(Admission(timeout=own), tables, declared) == waits
+
+
+def takes_risks(path: str) -> dict[str, Any]:
+    return {"table": {"path": path}, "admission": {"risk": "Optimistic"}}
+
+
+@pytest.mark.parametrize(
+    ("own", "declared", "tables", "found"),
+    [
+        (None, policies(), (ORDERS,), set()),
+        (None, policies(orders()), (ORDERS,), set()),
+        (None, policies(takes_risks("/lake/orders")), (ORDERS,), {ORDERS}),
+        (None, policies(takes_risks("/lake/orders")), (ORDERS, LINES), {ORDERS}),
+        (Risk.OPTIMISTIC, policies(takes_risks("/lake/orders")), (ORDERS,), {ORDERS}),
+        (Risk.STRICT, policies(takes_risks("/lake/orders")), (ORDERS,), set()),
+    ],
+)
+def test_a_risk_is_accepted_on_tables_whose_policy_takes_it_unless_the_job_says_strict(
+    own: Risk | None, declared: Declarations, tables: tuple[TableKey, ...], found: set[TableKey]
+) -> None:
+    assert accepted(Admission(risk=own), tables, declared) == found
+
+
+def test_a_name_that_leads_to_two_tables_takes_none() -> None:
+    elsewhere = {"table": {"name": "sales.orders", "path": "/lake/other"}}
+    here = takes_risks("/lake/orders") | {"table": {"name": "sales.orders", "path": "/lake/orders"}}
+    declared = policies(here, elsewhere)
+    name = declared.names.key_of(key_of_name("sales.orders"))
+    assert accepted(Admission(), (name,), declared) == set()
+
+
+def test_who_asks_for_a_risk_that_a_policy_does_not_take_is_refused() -> None:
+    asks, declared = Admission(risk=Risk.OPTIMISTIC), policies(takes_risks("/lake/orders"))
+    assert risk_not_allowed(asks, (ORDERS,), declared) is None
+    assert risk_not_allowed(Admission(), (LINES,), declared) is None
+    refused = risk_not_allowed(asks, (ORDERS, LINES), declared)
+    assert refused is not None
+    assert refused.reason == "RiskNotAllowed"
+    assert "a DeltaTablePolicy for file:/lake/lines that says so, too" in refused.message
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [({}, "2m"), ({"ageAfter": "1h"}, "1h"), ({"ageAfter": "0s"}, "0s")]
+)
+def test_a_job_ages_as_its_tables_policies_say_or_else_as_the_operator_does(
+    given: dict[str, str], found: str
+) -> None:
+    minutes = {"2m": 2, "1h": 60, "0s": 0}[found]
+    declared = policies(orders(admission=given))
+    assert ages_after((ORDERS,), declared, timedelta(minutes=2)) == timedelta(minutes=minutes)
+
+
+def test_of_several_tables_the_shortest_age_counts() -> None:
+    lines = {"table": {"path": "/lake/lines"}, "admission": {"ageAfter": "10m"}}
+    declared = policies(orders(admission={"ageAfter": "1h"}), lines)
+    assert ages_after((ORDERS, LINES), declared, timedelta(minutes=2)) == timedelta(minutes=10)
+
+
+def test_limits_are_told_for_each_name_of_a_table() -> None:
+    named = {"table": {"path": "/lake/orders", "name": "sales.orders"}, "admission": {"maxWriters": 3}}
+    declared = policies(named, {"table": {"path": "/lake/lines"}})
+    assert writers_at_a_time(declared) == {declared.names.key_of(ORDERS): 3}
+    assert declared.names.key_of(key_of_name("sales.orders")) == declared.names.key_of(ORDERS)
