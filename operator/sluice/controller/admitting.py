@@ -51,6 +51,8 @@ logger = logging.getLogger(__name__)
 SLOW_SECONDS = 1.0
 ASK_AGAIN = 1.0
 """Seconds after which tables are asked for again: what some say leads to others."""
+AGEING_PAUSE = 0.05
+"""Seconds between looks at who has aged: of thousands that were queued one after another, many at once."""
 NOT_YET_ASKED = float("-inf")
 TURN_SECONDS = 0.1
 """Seconds of granting before what has changed meanwhile is looked at."""
@@ -119,7 +121,7 @@ class Admitting:
         if not self.leases.is_sure or self.nobody_knows is not None:
             return None
         ageing, telling = self.queue.next_ageing, self.retelling.seconds_left()
-        until_aged = None if ageing is None else max(0.0, (ageing - clock.now()).total_seconds())
+        until_aged = None if ageing is None else max(AGEING_PAUSE, (ageing - clock.now()).total_seconds())
         return min((left for left in (until_aged, telling) if left is not None), default=None)
 
     def holds(self, uid: str) -> None:
