@@ -45,7 +45,7 @@ class Waiter(Holder):
     priority: int
     queued_at: datetime
     aged_at: datetime
-    """When it has waited for so long that nothing that conflicts with it overtakes it any more."""
+    """When it has waited for so long that it goes ahead of any priority, and is a barrier if it is its turn."""
 
     def rank(self, *, aged: bool) -> Rank:
         return (0, 0, self.queued_at, self.uid) if aged else (1, -self.priority, self.queued_at, self.uid)

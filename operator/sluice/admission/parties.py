@@ -82,11 +82,6 @@ class Waiting(Party):
         """Whether nothing that conflicts with it overtakes it though it can't go yet."""
         return self.alike.barrier is self
 
-    @property
-    def is_heeded(self) -> bool:
-        """Whether those behind it have to heed it."""
-        return self.state is State.MAY_GO or self.is_barrier
-
 
 class Alike:
     """All parties of one shape, each list in its own order."""

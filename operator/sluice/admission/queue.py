@@ -13,6 +13,7 @@ from heapq import heappop, heappush, nsmallest
 from itertools import count
 from operator import itemgetter
 
+from sluice.admission.ageing import Ageing
 from sluice.admission.deciding import Blocking, Decision, Holder, Rank, Waiter
 from sluice.admission.explaining import explained, risks
 from sluice.admission.limits import Limit
@@ -41,7 +42,7 @@ class Queue:
 
     def __init__(self) -> None:
         self._there = Standing()
-        self._ageing: list[tuple[datetime, Rank]] = []
+        self._ageing = Ageing(self._there.waiting)
         self._to_judge: list[tuple[Rank, int, Alike]] = []
         self._numbers = count()
         self._doubtful: dict[str, None] = {}
@@ -77,13 +78,7 @@ class Queue:
     @property
     def next_ageing(self) -> datetime | None:
         """When the next waiter will have aged."""
-        while self._ageing:
-            at, rank = self._ageing[0]
-            entry = self._there.still(rank)
-            if entry is not None and entry.waiter.aged_at == at:
-                return at
-            heappop(self._ageing)
-        return None
+        return self._ageing.next_at
 
     def waiter(self, uid: str) -> Waiter | None:
         entry = self._there.waiting.get(uid)
@@ -164,11 +159,11 @@ class Queue:
         for uid in tuple(self._doubtful):
             self._make_sure(uid)
         left = most
-        while (ageing := self.next_ageing) is not None and ageing <= now:
-            if not left:
-                return True
+        while left and (entry := self._ageing.take(now)) is not None:
             left -= 1
-            self._age(heappop(self._ageing)[1])
+            self._age(entry)
+        if not left:
+            return True
         while self._to_judge:
             due, _, alike = self._to_judge[0]
             if alike.due == due:
@@ -325,11 +320,7 @@ class Queue:
 
     def _add(self, entry: Waiting) -> None:
         self._there.waiting[entry.waiter.uid] = entry
-        if len(self._ageing) > 2 * len(self._there.waiting) + AT_ONCE:
-            unaged = (one for one in self._there.waiting.values() if not one.has_aged)
-            self._ageing = sorted((one.waiter.aged_at, one.rank) for one in unaged)
-        else:
-            heappush(self._ageing, (entry.waiter.aged_at, entry.rank))
+        self._ageing.add(entry)
         self._enter(entry)
 
     def _enter(self, entry: Waiting) -> None:
@@ -364,13 +355,12 @@ class Queue:
                 self._judge(alike)  # has the next one take the place that it was woken for
         self._there.leave(alike)
 
-    def _age(self, rank: Rank) -> None:
-        entry = self._there.waiting[rank[-1]]
+    def _age(self, entry: Waiting) -> None:
         alike, is_ready = entry.alike, entry.state is State.MAY_GO
         if is_ready:
             self._forget_rank(entry)
         ranks = {State.MAY_GO: alike.ready, State.BLOCKED: alike.blocked}.get(entry.state, [])
-        take_out(ranks, rank)
+        take_out(ranks, entry.rank)
         entry.rank = entry.waiter.rank(aged=True)
         if entry.state is not State.FAILED:
             put(ranks, entry.rank)

@@ -90,12 +90,17 @@ class UnknownFootprint(StrEnum):
     REJECT = "Reject"
 
 
+AGE_AFTER = "2m"
+"""How long a job waits until it has aged, where neither a policy nor the operator's configuration says so."""
+
+
 class PolicyAdmission(Model):
     """How writes to the table are admitted."""
 
     max_writers: Annotated[Int32, bounded_int(1, 10000)] | None = None
     """The largest number of jobs that may write the table at a time. Absent: all that cannot conflict with one
-    another. A job that has waited for as long as ageAfter says has the next place that gets free."""
+    another. A job that has waited for as long as ageAfter says, and that no such job is
+    in the way of, has the next place that gets free."""
     risk: Risk = Risk.STRICT
     """Strict (the default): jobs that may conflict wait for one another. Optimistic: jobs that may conflict run
     together, unless one of them says Strict, and the one that loses ends as Failed: no job is retried yet. Those that
@@ -110,9 +115,9 @@ class PolicyAdmission(Model):
     """Longest wait in the queue for jobs that set no admission.timeout of their own; the shortest of a job's tables
     counts. Absent: no limit."""
     age_after: Duration | None = None
-    """A job that has waited this long, such as 30m, goes ahead of any priority, and jobs that conflict with it no
-    longer overtake it; 0s: first come, first served. Of a job's tables the shortest counts. Absent: as the operator's
-    configuration says, by default 2m."""
+    """A job that has waited this long, such as 30m, goes ahead of any priority, and from the moment at which no such job
+    of its tables is in its way any more, nothing that conflicts with it overtakes it. 0s comes nearest to first come,
+    first served. Of a job's tables the shortest counts. Absent: as the operator's configuration says, by default 2m."""
 
 
 def _cron_field(value: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sluice.api.durations import DURATION, seconds
+from sluice.api.policy import AGE_AFTER
 from sluice.cli import outputs, simulate_text
 from sluice.cli.outputs import Exit, Format
 from sluice.cli.progress import Progress
@@ -19,8 +20,6 @@ from sluice.offline.simulation.trace import Rules
 from sluice.offline.simulation.trace_file import Traced, read_trace
 
 _ASSUMED = "5m"
-_AGE_AFTER = "2m"
-"""The operator's default."""
 _JOBS = 400
 _SOURCES = "name one of: files with a trace, --history FOLDER, --generate SHAPE"
 
@@ -80,7 +79,7 @@ def simulate(
             help="When jobs age, on tables of which no policy says it in admission.ageAfter.",
             callback=_is_a_duration,
         ),
-    ] = _AGE_AFTER,
+    ] = AGE_AFTER,
     seed: Annotated[int, typer.Option(help="Of generated jobs, and of the pauses between retries.")] = 0,
     output: Annotated[Format, typer.Option("--output", "-o", help="The output format.")] = Format.TEXT,
 ) -> None:

@@ -1,9 +1,9 @@
 """The ids of all rules by which jobs conflict: a closed list, for figures that are counted by rule."""
 
 from sluice.conflicts import databricks, delta_rs, oss, readers, stores_and_runs
-from sluice.conflicts.oracle import WITHOUT_A_RULE
+from sluice.conflicts.oracle import MAX_WRITERS, OTHER_TABLES, WITHOUT_A_RULE
 
-NO_CONFLICTS = frozenset({"other-tables", "max-writers"})
+NO_CONFLICTS = frozenset({OTHER_TABLES.rule, MAX_WRITERS.rule})
 """Verdicts without a rule by which two jobs would not have hurt one another."""
 
 _RULES = (

@@ -76,7 +76,7 @@ class Admitting:
     timers: Timers
     surroundings: Surroundings
     age_after: timedelta
-    """How long jobs wait until nothing that conflicts with them overtakes them, where no policy says so."""
+    """How long jobs wait until they have aged, where no policy says so."""
     neighbours: Neighbours = field(default_factory=Neighbours)
     queue: Queue = field(default_factory=Queue)
     retelling: Retelling = field(default_factory=Retelling)
@@ -239,7 +239,7 @@ class Admitting:
         allowed = self._patience(job)
         if allowed is None:
             return
-        left = allowed.seconds - job.waited(datetime.now(UTC))
+        left = allowed.seconds - job.waited(clock.now())
         if left > 0:
             self.timers.within(left + 0.1, job.uid)
         elif job.phase is Phase.WAITING:
@@ -369,6 +369,7 @@ class Admitting:
                     job.uid, (Holder(job.uid, job.key, job.footprint, accepts=accepts),)
                 )  # as it was decided on
                 self.queue.leave(job.uid)
+                self.retelling.gone(job.uid)  # from where it was told to wait
         return admitted
 
     def _admitted(self, decision: Decision) -> JobView | None:
@@ -447,7 +448,7 @@ class Admitting:
                 self.retelling.again([uid])
             return
         self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
-        waited = job.waited(datetime.now(UTC))
+        waited = job.waited(clock.now())
         told = self.neighbours.as_told(decision)
         phase, reason, message = outcome_of_waiting(
             job.spec.admission.when_blocked, self._patience(job), told, waited

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from sluice.api import names
 from sluice.api.base import Model
 from sluice.api.durations import Duration
+from sluice.api.policy import AGE_AFTER
 from sluice.api.problems import problems_of
 from sluice.engines.profile import Profiles
 from sluice.leases.endpoint import Endpoint, EndpointError, with_password
@@ -50,8 +51,8 @@ class OperatorConfig(Model):
     one; "off": nowhere."""
     ttl_seconds_after_finished: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     """How long a finished job stays if it doesn't say so itself; by default until somebody deletes it."""
-    age_after: Duration = "2m"
-    """How long a job waits until nothing that conflicts with it overtakes it, where no policy of its tables says so."""
+    age_after: Duration = AGE_AFTER
+    """How long a job waits until it has aged, where no policy of its tables says so: docs/operations.md, "Who goes next"."""
     api_qps: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 1000.0
     """Requests a second to the API server, without watches and the Lease's own; 0: no limit. The API server protects itself by
     priority and fairness; this keeps the operator from being the one that is held off."""

@@ -5,12 +5,12 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 
 from sluice.admission import Blocking, Holder
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import EventReason, Reason
+from sluice.controller import clock
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
 from sluice.controller.events import EventWriter
@@ -107,7 +107,7 @@ class Granting:
             token=grant.token,
             hash=lease.hash,
             application=application_name(job.name, job.uid, lease.attempt),
-            granted_at=datetime.now(UTC),
+            granted_at=clock.now(),
         )
         self.applications.creates.begins(job.namespace, attempt.application)
         message = f"admitted; SparkApplication {attempt.application} is being created"

@@ -80,10 +80,18 @@ def _reason_to_help(body: Json) -> str | None:
 
 
 def _waits_since(body: Json) -> datetime | None:
-    queued_at = _status_in(body).get("queuedAt")
-    if _phase_in(body) != Phase.WAITING.value or not isinstance(queued_at, str):
+    """When the job was queued, or let go on after it was suspended."""
+    if _phase_in(body) != Phase.WAITING.value:
+        return None
+    told = (_time_in(body, name) for name in ("queuedAt", "resumedAt"))
+    return max((at for at in told if at is not None), default=None)
+
+
+def _time_in(body: Json, name: str) -> datetime | None:
+    given = _status_in(body).get(name)
+    if not isinstance(given, str):
         return None
     with suppress(ValueError):  # is told where the job is read
-        at = datetime.fromisoformat(queued_at)
+        at = datetime.fromisoformat(given)
         return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return None

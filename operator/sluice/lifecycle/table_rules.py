@@ -110,7 +110,7 @@ def accepted(
 
 
 def ages_after(tables: Iterable[TableKey], declarations: Declarations, otherwise: timedelta) -> timedelta:
-    """How long the job waits until nothing that conflicts with it overtakes it: the shortest time among its tables."""
+    """How long the job waits until it has aged: the shortest time among its tables."""
     found = [said.declared.admission.age_after for _, said in _rules(tables, declarations)]
     return min((timedelta(seconds=seconds(given)) for given in found if given is not None), default=otherwise)
 

@@ -9,7 +9,7 @@ from sluice.api.job_status import AttemptProgress, Phase
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.progress import progress_from
 from sluice.online.job_names import JobName
-from sluice.online.job_objects import objects_in, phase_of, status_in, time_in, whole_number
+from sluice.online.job_objects import objects_in, phase_of, status_in, whole_number
 
 
 class Ending(StrEnum):
@@ -146,12 +146,3 @@ def outcome_json(course: Course) -> Json:
         ],
         "blockedBy": [one.get("job") for one in objects_in(status.get("blockedBy"))],
     }
-
-
-def took(course: Course) -> float | None:
-    """Seconds from its creation to its end."""
-    created, finished = (
-        time_in(course.body.get("metadata", {}).get("creationTimestamp")),
-        time_in(course.status.get("finishedAt")),
-    )
-    return None if created is None or finished is None else max(0.0, (finished - created).total_seconds())

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from sluice.api import durations
 from sluice.api.base import Json
+from sluice.api.durations import seconds
 from sluice.api.job_status import Phase
+from sluice.api.policy import AGE_AFTER
 from sluice.controller.declarations import declarations
+from sluice.lifecycle.table_rules import ages_after, writers_at_a_time
 from sluice.online.estimates import Estimates, usual_times
 from sluice.online.job_objects import (
     HOLDING,
@@ -23,7 +25,7 @@ from sluice.online.job_objects import (
 )
 from sluice.tables import Declarations, TableKey, key_of_name, key_of_path
 
-AGE_AFTER = timedelta(minutes=2)
+_UNLESS_CONFIGURED = timedelta(seconds=seconds(AGE_AFTER))
 """The time after which a waiting job has aged, where no policy says it. An operator may be configured to another one."""
 
 Rank = tuple[bool, int, datetime, str]
@@ -73,11 +75,8 @@ class Policies:
     """What the policies say of tables."""
 
     def __init__(self, bodies: Iterable[Json]) -> None:
-        listed = list(bodies)
-        self._declarations: Declarations = declarations(listed)[0]
-        self._admission = {
-            key_of(body): object_in(object_in(body.get("spec")).get("admission")) for body in listed
-        }
+        self._declarations: Declarations = declarations(bodies)[0]
+        self._writers = writers_at_a_time(self._declarations)
 
     def one_key(self, key: TableKey) -> TableKey:
         return self._declarations.names.key_of(key)
@@ -87,14 +86,10 @@ class Policies:
         return None if found is None else found.policy
 
     def max_writers(self, key: TableKey) -> int | None:
-        return whole_number(self._of(key).get("maxWriters"))
+        return self._writers.get(key)
 
-    def age_after(self, key: TableKey) -> timedelta:
-        given = self._of(key).get("ageAfter")
-        return AGE_AFTER if not isinstance(given, str) else timedelta(seconds=durations.seconds(given))
-
-    def _of(self, key: TableKey) -> Json:
-        return self._admission.get(self.policy(key) or "", {})
+    def age_after(self, keys: Iterable[TableKey]) -> timedelta:
+        return ages_after(keys, self._declarations, _UNLESS_CONFIGURED)
 
 
 def queues_of(jobs: Iterable[Json], policies: Policies, now: datetime, table: str | None = None) -> Queues:
@@ -151,8 +146,7 @@ def _waiter(job: Json, keys: tuple[TableKey, ...], policies: Policies, now: date
     if since is None:
         return None
     priority = whole_number(object_in(job.get("spec")).get("priority")) or 0
-    age_after = min((policies.age_after(key) for key in keys), default=AGE_AFTER)
-    return Queued(job, since, priority, now - since >= age_after)
+    return Queued(job, since, priority, now - since >= policies.age_after(keys))
 
 
 def _is_meant(key: TableKey, text: str, policies: Policies) -> bool:

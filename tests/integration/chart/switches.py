@@ -25,6 +25,7 @@ EVERYTHING = (
     "sharedNamespaces={team,other}",
     "apiQps=50",
     "apiBurst=60",
+    "ageAfter=10m",
     "runtimes.default.driver.cores=2",
     f"jobServiceAccount.namespaces={{{WATCHED}}}",
     "jobServiceAccount.annotations.role=writer",

@@ -156,11 +156,10 @@ def follow(told: Told, step: tuple[object, ...]) -> None:
 
 
 def conflicts_with_none(one: Waiter, told: Told) -> bool:
-    """Who holds now, and who has aged and waits ahead."""
+    """Who holds now, and the oldest of those who have aged, which is a barrier."""
     held = [other for held in told.holders.values() for other in held]
-    rank = one.rank(aged=one.has_aged(told.now))
-    aged = [other for other in told.waiters.values() if other.has_aged(told.now)]
-    ahead = [other for other in aged if other.rank(aged=True) < rank]
+    aged = sorted(other.rank(aged=True) for other in told.waiters.values() if other.has_aged(told.now))
+    ahead = [told.waiters[first[-1]] for first in aged[:1] if first < one.rank(aged=one.has_aged(told.now))]
     may_meet = places_of(one.footprint).may_meet
     return not any(
         conflict_between(one.footprint, other.footprint, one.accepts & other.accepts)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
+from sluice.api import policy
+from sluice.api.durations import seconds
 from sluice.footprint import JobFootprint
 from sluice.tables import TableKey
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-AGE_AFTER = 120_000
+AGE_AFTER = 1000 * seconds(policy.AGE_AFTER)
 """The operator's default."""
 
 
