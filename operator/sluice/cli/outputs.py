@@ -150,6 +150,12 @@ def say(text: str, *, error: bool = False) -> None:
     typer.echo(shown(text), err=error)
 
 
+def overwrite(before: str, text: str) -> None:
+    """Writes one line over the one that was written `before` on standard error; no text wipes that one away."""
+    line = shown(text).ljust(len(shown(before)))
+    typer.echo(f"\r{line}" if text else f"\r{line}\r", err=True, nl=False)
+
+
 def print_json(body: Any) -> None:
     sys.stdout.write(as_json(body, indent=2) + "\n")
 

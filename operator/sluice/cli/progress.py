@@ -4,6 +4,8 @@ import sys
 from time import monotonic
 from types import TracebackType
 
+from sluice.cli.outputs import overwrite
+
 _EVERY_SECONDS = 0.2
 _SILENT_SECONDS = 1.0
 """Work that takes no longer than this shows nothing."""
@@ -16,13 +18,13 @@ class Progress:
         self._of, self._what = of, what
         self._shows = sys.stderr.isatty()
         self._next = monotonic() + _SILENT_SECONDS
-        self._width = 0
+        self._shown = ""
 
     def __call__(self, part: str, done: int) -> None:
         if not self._shows or monotonic() < self._next:
             return
         self._next = monotonic() + _EVERY_SECONDS
-        self._write(f"{part}: {done:,} of {self._of:,} {self._what}" if done else f"{part} ...")
+        self._show(f"{part}: {done:,} of {self._of:,} {self._what}" if done else f"{part} ...")
 
     def __enter__(self) -> "Progress":
         return self
@@ -30,11 +32,9 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._width:
-            self._write("")
-            sys.stderr.write("\r")
+        if self._shown:
+            self._show("")
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write("\r" + text.ljust(self._width))
-        sys.stderr.flush()
-        self._width = len(text)
+    def _show(self, text: str) -> None:
+        overwrite(self._shown, text)
+        self._shown = text
