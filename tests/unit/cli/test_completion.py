@@ -9,24 +9,14 @@ import pytest
 
 from sluice.cli import kubectl_completion
 from sluice.cli.completion import PROGRAM, VARIABLE
+from unit.cli.folders import sluice
 
 OPERATOR = Path(__file__).parents[3] / "operator"
 
 
-def ran(code: str, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": str(OPERATOR), **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_a_script_that_asks_this_program(shell: str) -> None:
-    script = ran("from sluice.cli.main import app; app()", "completion", shell)
+    script = sluice("completion", shell).stdout
     assert PROGRAM in script
     assert f"{VARIABLE}=complete_{shell}" in script
 
@@ -59,6 +49,13 @@ def test_a_bash_that_runs_the_script_completes_commands_and_options(tmp_path: Pa
         (["wait", "--for", "Runn"], "Running"),
     ],
 )
-def test_kubectl_is_told_what_may_follow_and_that_files_may(words: list[str], completed: str) -> None:
-    told = ran(f"from {kubectl_completion.__name__} import main; main()", *words)
-    assert told == f"{completed}\n:0\n"
+def test_kubectl_is_told_what_may_follow_and_that_files_may(
+    words: list[str], completed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["kubectl_complete-sluice", *words])
+    for variable in ("COMP_WORDS", "COMP_CWORD", VARIABLE):  # it sets them for good
+        monkeypatch.setenv(variable, "")
+    with pytest.raises(SystemExit) as ended:
+        kubectl_completion.main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"{completed}\n:0\n"
