@@ -50,3 +50,15 @@ def test_who_was_told_meanwhile_is_not_told_again() -> None:
     retelling.again(["a"])
     retelling.told("a", ["other"])
     assert retelling.seconds_left() is None
+
+
+def test_those_that_waited_for_somebody_and_are_gone_keep_none_that_still_wait_from_being_told() -> None:
+    clock = Clock()
+    retelling = Retelling(clock, per_second=10)
+    for number in range(10_000):
+        retelling.told(f"skipped-{number}", ["stream"])
+        retelling.gone(f"skipped-{number}")
+    retelling.told("waits", ["stream"])
+    retelling.gone("stream")
+    clock.now += 2
+    assert "waits" in taken(retelling)
