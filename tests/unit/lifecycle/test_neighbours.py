@@ -106,3 +106,16 @@ def test_who_won_a_race_is_not_named_either_not_even_in_deltas_own_words() -> No
     assert told.conflicting_commit == won.model_copy(update={"job": ANOTHER})
     assert Neighbours.of(["*"]).exception(lost, "etl") == lost
     assert Neighbours().exception(lost, "web") == lost
+
+
+def test_an_entry_of_the_log_is_left_out_where_nothing_at_all_is_known_of_who_won() -> None:
+    """As of a hook that failed after the commit because it lost a race itself: the entry stands in the cause's message."""
+    lost = AttemptException(
+        class_="DeltaRuntimeException",
+        error_class="DELTA_POST_COMMIT_HOOK_FAILED",
+        message=f"The hook failed\ncaused by ConcurrentAppendException: {ENTRY}",
+    )
+    told = Neighbours().exception(lost, "etl")
+    assert told is not None
+    assert SECRET not in told.message
+    assert "uid-of-it" not in told.message
