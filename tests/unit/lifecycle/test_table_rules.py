@@ -1,6 +1,10 @@
 """What the policies of a job's tables say of it."""
 
 from datetime import timedelta
+
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,12 +19,24 @@ from sluice.lifecycle.table_rules import (
     not_understood,
     patience,
     risk_not_allowed,
+
+
+from sluice.admission import Waiter, decide
+from sluice.api.job import Admission, DeltaWriteJobSpec
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.footprint.model import TableFootprint
+from sluice.lifecycle.table_rules import (
+    Patience,
+    not_understood,
+    patience,
     writers_at_a_time,
     wrong_namespace,
 )
 from sluice.predicates import Table
 from sluice.tables import (
     Declarations,
+    LogStore,
     Policy,
     TableFacts,
     TableKey,
@@ -231,3 +247,37 @@ def test_limits_are_told_for_each_name_of_a_table() -> None:
     declared = policies(named, {"table": {"path": "/lake/lines"}})
     assert writers_at_a_time(declared) == {declared.names.key_of(ORDERS): 3}
     assert declared.names.key_of(key_of_name("sales.orders")) == declared.names.key_of(ORDERS)
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        (
+            {"table": {"path": "/lake/other", "name": "sales.orders"}},
+            orders(admission={"maxWriters": 1}),
+            {"table": {"path": "/lake/orders", "name": "sales.orders"}},
+        ),
+        (
+            {"table": {"path": "/lake/orders", "name": "sales.orders"}, "admission": {"maxWriters": 1}},
+            {"table": {"path": "/lake/other", "name": "sales.orders"}},
+        ),
+    ],
+    ids=["by another policy", "by its own policy"],
+)
+def test_a_name_that_may_lead_to_several_tables_takes_a_place_of_each_that_has_few(
+    specs: tuple[dict[str, Any], ...],
+) -> None:
+    declared = policies(*specs)
+    name = declared.names.key_of(key_of_name("sales.orders"))
+    at = datetime(2026, 11, 19, tzinfo=UTC)
+    waiters = [
+        Waiter(uid, f"etl/{uid}", JobFootprint(tables=(append(key),)), 0, at, at + timedelta(hours=1))
+        for uid, key in (("named", name), ("located", declared.names.key_of(ORDERS)))
+    ]
+    decisions = decide(waiters, [], at, writers_at_a_time(declared))
+    assert [one.granted for one in decisions].count(True) == 1
+
+
+def append(table: TableKey) -> TableFootprint:
+    (found,) = footprint("INSERT INTO delta.`/lake/orders` VALUES (1, DATE '2026-11-19')").tables
+    return replace(found, table=table, log_store=LogStore.SAFE)
