@@ -5,13 +5,15 @@ from datetime import UTC, datetime
 import pytest
 
 from sluice.admission import Blocking, Decision, Holder, Waiter
-from sluice.api.job import WhenBlocked
+from sluice.api.job import DeltaWriteJobSpec, WhenBlocked
 from sluice.api.job_status import AttemptException, ConflictingCommit
-from sluice.conflicts import Conflict, Level, Verdict
+from sluice.conflicts import Conflict, Level, Verdict, conflict_between
+from sluice.footprint import footprint_of
 from sluice.footprint.model import JobFootprint
 from sluice.lifecycle.neighbours import ANOTHER, Neighbours
 from sluice.lifecycle.waiting import outcome_of_waiting
-from sluice.tables import key_of_path
+from sluice.predicates import Table
+from sluice.tables import LogStore, TableFacts, key_of_path, oss
 
 NOTHING = JobFootprint(())
 CONFLICT = Conflict(
@@ -119,3 +121,26 @@ def test_an_entry_of_the_log_is_left_out_where_nothing_at_all_is_known_of_who_wo
     assert told is not None
     assert SECRET not in told.message
     assert "uid-of-it" not in told.message
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        f"INSERT INTO delta.`/a` SELECT * FROM raw.`{SECRET}`",
+        f"DELETE FROM delta.`/a` WHERE region = '{SECRET}' AND id = 1",
+    ],
+    ids=["a table that it reads", "a partition that it names"],
+)
+def test_nothing_of_another_namespaces_statements_gets_into_the_status(theirs: str) -> None:
+    table = key_of_path("/a")
+    columns = Table.of({"id": "bigint", "region": "string"}, ["region"])
+    facts = {table: TableFacts(columns=columns, dialect=oss("4.4.0"), log_store=LogStore.SAFE)}
+    mine, other = (
+        footprint_of(DeltaWriteJobSpec(sql=sql), {}, facts=facts) for sql in ("OPTIMIZE delta.`/a`", theirs)
+    )
+    conflict = conflict_between(mine, other)
+    assert conflict is not None
+    (told,) = Neighbours().named((Blocking(Holder("h", "web/h", other), conflict, holds=True),), "etl")
+    verdict = told.conflict.verdict
+    for text in (verdict.reason, verdict.advice, verdict.overlap):
+        assert SECRET not in (text or "")
