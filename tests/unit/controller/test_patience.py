@@ -118,3 +118,12 @@ async def test_a_job_that_is_suspended_for_a_year_says_so_costs_nothing_and_then
     left = asked.timers.seconds_left()
     assert left is not None
     assert 3500 < left < 3601
+
+
+async def test_a_job_whose_time_is_over_when_nobody_is_in_its_way_any_more_goes() -> None:
+    """As when what it waited for ends while no operator runs, or at that very moment."""
+    asked, written = contended(1, timedelta(seconds=100), timeout="90s")
+    asked.queue.hold("h", ())
+    for _ in range(20):
+        await turn(asked, "uid-w0")
+    assert ("uid-w0", "Admitted") in written.of
