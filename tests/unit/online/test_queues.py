@@ -104,3 +104,10 @@ def test_ten_thousand_jobs_with_statuses_that_somebody_wrote_by_hand_are_put_in_
     found = queues(*jobs)
     assert sum(len(queue.waiters) for queue in found.tables) == 10_000
     assert found.not_judged == ("etl/odd", "etl/odder")
+
+
+def test_a_table_without_a_policy_ages_nobody_whose_other_tables_policies_say_when() -> None:
+    """As the operator has it: its own time counts only where no policy of a job's tables names one."""
+    patient = policy("patient", table={"path": "/a"}, admission={"ageAfter": "1h"})
+    found = queues(waiting("both", "file:/a", "file:/b", queued_at=OLD), policies=(patient,))
+    assert [one.has_aged for queue in found.tables for one in queue.waiters] == [False, False]
