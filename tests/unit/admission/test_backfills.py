@@ -31,3 +31,19 @@ def test_that_what_an_aged_backfill_waits_for_ends_compares_each_with_a_few_and_
     queue.hold("h", [])
     settle(queue, LONG_AFTER)
     assert queue.compared - compared <= 40 * DAYS
+
+
+def test_that_jobs_which_have_aged_come_in_any_order_compares_each_with_a_few_and_not_with_all_others() -> (
+    None
+):
+    """As after a takeover, or when suspended jobs are let go on."""
+    queue = Queue()
+    queue.hold("h", [holder("h", on("/a", "OPTIMIZE {t}"))])
+    for number in range(DAYS):
+        day = number * 77 % DAYS
+        one = on("/a", f"DELETE FROM {{t}} WHERE day = {day} AND id = 1")
+        queue.wait(waiter(f"w{day:04}", one, seconds=day))
+        if number % 10 == 9:
+            settle(queue, LONG_AFTER)
+    assert queue.judged <= 4 * DAYS
+    assert queue.compared <= 40 * DAYS
