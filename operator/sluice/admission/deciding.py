@@ -124,6 +124,15 @@ def _share_a_table(one: Holder, other: Holder) -> bool:
     return not set(one.footprint.keys).isdisjoint(other.footprint.keys)
 
 
+def written_by(one: Holder) -> tuple[TableKey, ...]:
+    """The tables that it may write; a name that leads to several may be any of them."""
+    found: dict[TableKey, None] = {}
+    for table in one.footprint.keys:
+        found[table] = None
+        found.update(dict.fromkeys(map(TableKey.parse, sorted(table.bound)) if table.is_name else ()))
+    return tuple(found)
+
+
 def _are_alike(one: Holder, other: Holder) -> bool:
     return one.footprint.fingerprint == other.footprint.fingerprint and one.accepts == other.accepts
 
@@ -132,7 +141,7 @@ def _beyond_a_limit(
     waiter: Waiter, holding: Iterable[Holder], barriers: Iterable[Holder], limits: Mapping[TableKey, int]
 ) -> tuple[Blocking, ...]:
     """Returns all that take up the places of the first of its tables that has none left."""
-    for table in waiter.footprint.keys:
+    for table in written_by(waiter):
         if table in limits:
             held = {one.uid: one for one in reversed(_writers(table, holding))}
             reserved = [one for one in _writers(table, barriers) if one.uid not in held]
@@ -146,4 +155,4 @@ def _beyond_a_limit(
 
 
 def _writers(table: TableKey, among: Iterable[Holder]) -> list[Holder]:
-    return [one for one in among if table in one.footprint.keys]
+    return [one for one in among if table in written_by(one)]

@@ -33,6 +33,8 @@ from sluice.tables import TableKey
 
 AT_ONCE = 64
 """Waiters that are judged before others have their turn."""
+WORKED_OUT_AT_ONCE = 500
+"""Pairs of shapes that are worked out until then, each in some 25 microseconds."""
 
 
 class Queue:
@@ -158,7 +160,7 @@ class Queue:
         """Has those age whose time has come, judges at most this many of those that are due, and returns whether there are more."""
         for uid in tuple(self._doubtful):
             self._make_sure(uid)
-        left = most
+        left, enough = most, self.worked_out + WORKED_OUT_AT_ONCE
         while left and (entry := self._ageing.take(now)) is not None:
             left -= 1
             self._age(entry)
@@ -167,7 +169,7 @@ class Queue:
         while self._to_judge:
             due, _, alike = self._to_judge[0]
             if alike.due == due:
-                if not left:
+                if not left or self.worked_out > enough:
                     return True
                 left -= 1
                 heappop(self._to_judge)
@@ -189,7 +191,7 @@ class Queue:
     def offer(self, uid: str) -> None:
         """Offers the waiter again, if it may go: something else kept it from going."""
         entry = self._there.waiting.get(uid)
-        if entry is not None and entry.state in (State.MAY_GO, State.FAILED):
+        if entry is not None and entry.state in (State.MAY_GO, State.FAILED) and not entry.offered:
             self._offer(entry)
 
     def take_blocked(self) -> Decision | None:
@@ -266,7 +268,8 @@ class Queue:
         if entry is not None:
             alike.barrier = entry
             for other in self._there.barriers.behind(entry):
-                self._again(other.alike)
+                if self._may_stop(other.alike.shape, alike.shape):
+                    self._again(other.alike)
             self._there.barriers.add(entry)
             self._heed(entry)
 
@@ -476,7 +479,7 @@ class Queue:
         entry = self._there.waiting[uid]
         held = self._there.holding.get(uid, ())
         is_stopped = any(self._may_stop(entry.alike.shape, one.alike.shape) for one in held)
-        if is_stopped or self._there.limit_before(entry) is not None:
+        if entry.state is State.MAY_GO and (is_stopped or self._there.limit_before(entry) is not None):
             self._stop(entry)
 
     def _stand_behind(self, stopped: Alike | Waiting, party: Party | None) -> None:

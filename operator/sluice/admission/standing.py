@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from sluice.admission.barriers import Barriers
-from sluice.admission.deciding import Holder, Rank
+from sluice.admission.deciding import Holder, Rank, written_by
 from sluice.admission.limits import Limit
 from sluice.admission.parties import Alike, Holding, Meetings, Party, Waiting
 from sluice.admission.shapes import Shape, Shapes
@@ -38,13 +38,13 @@ class Standing:
 
     def limits_of(self, one: Holder) -> Iterator[Limit]:
         if self.limits:
-            for table in one.footprint.keys:
+            for table in written_by(one):
                 if table in self.limits:
                     yield self.limits[table]
 
     def beside(self, alike: Alike, rank: Rank) -> Iterator[tuple[Alike, Party]]:
-        """Yields all shapes that may be in the way of a waiter with this rank, with one party of each: first the ones that wait
-        ahead of it, the nearest first because they leave last; then those that only hold, the latest first."""
+        """Yields all shapes that may be in the way of a waiter with this rank, with one party of each: first those that wait right
+        ahead of it, the nearest first because they leave last; then those that hold, the latest first; then all others ahead."""
         seen: dict[Alike, None] = {}
         position = bisect_left(self.heeded, rank)
         for ahead in reversed(self.heeded[max(0, position - _MANY) : position]):
@@ -53,15 +53,15 @@ class Standing:
                 seen[other.alike] = None
                 yield other.alike, other
         met = self.in_ways.met_by(alike.shape)
+        for one in reversed(met):
+            if one.holding and one not in seen:
+                seen[one] = None
+                yield one, one.holding[-1][1]
         if position > _MANY:
             further = ((one.nearest_ahead(rank), one) for one in met if one not in seen)
             ahead_of_it = [(nearest, one) for nearest, one in further if nearest is not None]
             for nearest, one in sorted(ahead_of_it, key=itemgetter(0), reverse=True):
-                seen[one] = None
                 yield one, self.waiting[nearest[-1]]
-        for one in reversed(met):
-            if one.holding and one not in seen:
-                yield one, one.holding[-1][1]
 
     def waits_for_a_barrier(self, entry: Waiting) -> bool:
         """Whether a barrier of its own tables is in its way."""
@@ -103,4 +103,4 @@ class Standing:
 
 
 def writes(one: Holder, table: TableKey) -> bool:
-    return table in one.footprint.keys
+    return table in written_by(one)

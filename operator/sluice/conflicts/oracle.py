@@ -127,6 +127,11 @@ def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
     return Conflict(next(met, job.tables[0].table), NOT_KNOWN)
 
 
+def _are_understood(race: Race) -> bool:
+    """Whether it is known what both do there: where it isn't, nobody knows what he accepts."""
+    return not any(one.not_understood or one.is_guess for one in (race.loser, race.winner))
+
+
 def worst_for(
     loser: JobFootprint, winner: JobFootprint, accepted: Collection[TableKey] = ()
 ) -> tuple[TableKey, Verdict]:
@@ -135,7 +140,7 @@ def worst_for(
     found, table = SAME_RUN if same_run else OTHER_TABLES, loser.tables[0].table
     for race in _races(loser, winner):
         verdict = judge(race)
-        if race.table in accepted and is_a_risk(verdict):
+        if race.table in accepted and is_a_risk(verdict) and _are_understood(race):
             continue
         if found is OTHER_TABLES or verdict.level > found.level:
             found, table = verdict, race.table

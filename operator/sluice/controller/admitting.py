@@ -88,6 +88,8 @@ class Admitting:
     """Jobs that are told who is in their way once that one has been read, by its uid."""
     _edited: dict[str, int] = field(default_factory=dict)
     """Jobs whose statuses describe another spec than theirs of this generation, which was noticed since the last turn."""
+    _impatient: dict[str, None] = field(default_factory=dict)
+    """Jobs that have waited for as long as they may."""
     _heeded: dict[str, int] = field(default_factory=dict)
     """The generation that was last noticed so, by uid."""
     _limits_of: Declarations | None = None
@@ -243,7 +245,7 @@ class Admitting:
         if left > 0:
             self.timers.within(left + 0.1, job.uid)
         elif job.phase is Phase.WAITING:
-            self._tell(job.uid)
+            self._impatient[job.uid] = None  # not told here: perhaps nobody is in its way now
 
     async def prepare(self, job: JobView) -> None:
         """Tells a job that has no attempt what it waits for besides others."""
@@ -307,11 +309,16 @@ class Admitting:
             del self._untold[uid]
             self._tell_or_retell(uid)
         edited, self._edited = self._edited, {}
-        for uid in edited:
+        impatient, self._impatient = self._impatient, {}
+        for uid in (*edited, *(uid for uid in impatient if not self._is_to_be_told(uid))):
             if uid in self.queue and self.queue.explain(uid).blocked_by:
                 self._tell(uid)
         while (stale := self.retelling.take_due()) is not None:
             self._tell(stale)
+
+    def _is_to_be_told(self, uid: str) -> bool:
+        """Whether it is told anyway, once somebody has been read or after a pause."""
+        return uid in self._untold or self.retelling.is_to_be_told(uid)
 
     def _reads_who_holds(self) -> bool:
         """Asks to read what is not known yet of those who hold. Returns whether anything may be granted only after that: for
@@ -383,6 +390,7 @@ class Admitting:
                 None  # it is another job by now, or its tables are others: that is marked, and looked at next
             )
         if decision.failure is not None:
+            self.granting.pauses.tries(uid)
             self.workers.do(uid, partial(failed, decision.failure))
         elif not self.tables.knows(job, for_grant=True):
             return None

@@ -39,20 +39,24 @@ class Neighbours:
         """Returns why an attempt failed as its job may be told. Delta's own message quotes the winner's entry of the log, and in it
         what our runner notes there: its job, uid and run key. Where nobody can tell whose entry that is, it is left out, too."""
         won = told.conflicting_commit if told is not None else None
-        if told is None or won is None or won.foreign or ALL in self.shared:
+        if told is None or ALL in self.shared:
             return told
-        if won.job is not None and self._may_name(won.job, by):
+        if won is not None and (won.foreign or (won.job is not None and self._may_name(won.job, by))):
             return told
         before, quotes, _ = told.message.partition(_QUOTED)
         update: dict[str, object] = {"message": f"{before}{_LEFT_OUT}" if quotes else before}
-        if won.job is not None:
+        if won is not None and won.job is not None:
             update["conflicting_commit"] = won.model_copy(update={"job": ANOTHER})
         return told.model_copy(update=update)
 
     def _blocking(self, one: Blocking, by: str) -> Blocking:
         if self._may_name(one.by.job, by):
             return one
-        return replace(one, by=Holder("", ANOTHER, one.by.footprint))
+        verdict = one.conflict.verdict._replace(
+            advice=None, meeting=None
+        )  # both quote what the other one's SQL says
+        conflict = replace(one.conflict, verdict=verdict)
+        return replace(one, by=Holder("", ANOTHER, one.by.footprint), conflict=conflict)
 
     def _may_name(self, job: str, by: str) -> bool:
         other = _namespace(job)

@@ -38,7 +38,7 @@ def contended(jobs: int, queued_ago: timedelta, **admission: Any) -> tuple[Admit
     """An operator that sees so many jobs, all of which somebody who holds their table is in the way of."""
     _, asked = admitting({})
     counting: Any = Counting(asked.statuses)
-    asked.statuses = asked.refusing.statuses = counting
+    asked.statuses = asked.refusing.statuses = asked.granting.statuses = counting
     world = asked.world
     for uid in tuple(world.jobs):
         world.job_gone(uid)

@@ -1,17 +1,16 @@
 """What the policies of a job's tables say of it."""
 
-from datetime import timedelta
-
-
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from sluice.admission import Waiter, decide
 from sluice.api.job import Admission, DeltaWriteJobSpec, Risk
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.footprint import JobFootprint, footprint_of
+from sluice.footprint.model import TableFootprint
 from sluice.lifecycle.table_rules import (
     Patience,
     accepted,
@@ -19,17 +18,6 @@ from sluice.lifecycle.table_rules import (
     not_understood,
     patience,
     risk_not_allowed,
-
-
-from sluice.admission import Waiter, decide
-from sluice.api.job import Admission, DeltaWriteJobSpec
-from sluice.api.policy import DeltaTablePolicySpec
-from sluice.footprint import JobFootprint, footprint_of
-from sluice.footprint.model import TableFootprint
-from sluice.lifecycle.table_rules import (
-    Patience,
-    not_understood,
-    patience,
     writers_at_a_time,
     wrong_namespace,
 )
