@@ -3,12 +3,13 @@ be read."""
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from sluice.admission import Holder
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.world import World
-from sluice.footprint import JobFootprint
+from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.leases import Lease, Reach
 from sluice.lifecycle import holding
 from sluice.lifecycle.finished import is_over
@@ -113,16 +114,20 @@ class Holders:
         if not job.is_read_with_facts and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)
         try:
-            found = holding.holder_of(lease, job, self._learned(lease, job, reach))
-            if not holding.is_of(lease, job):
-                return found
-            by = self._world.declarations
-            return replace(found, accepts=accepted(job.spec.admission, found.footprint.keys, by))
+            return self._at_its_risk(holding.holder_of(lease, job, self._learned(lease, job, reach)), lease, job)
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching everything", lease.job
             )
             return holding.holder_of(lease, None, reach)
+
+    def _at_its_risk(self, holder: Holder, lease: Lease, job: JobView) -> Holder:
+        """Adds what the job accepts, if it is still the one that the lease was granted for."""
+        with suppress(NotUnderstoodError):  # of a job that is over no spec is kept
+            if holding.is_of(lease, job):
+                tables, declared = holder.footprint.keys, self._world.declarations
+                return replace(holder, accepts=accepted(job.spec.admission, tables, declared))
+        return holder
 
     def _learned(self, lease: Lease, job: JobView, reach: Reach | None) -> Reach | None:
         """Adds what was read since to its reach, in case the job is edited or deleted later; this includes a log that did not
