@@ -21,15 +21,15 @@ from sluice.offline.simulation.trace_file import Traced, read_trace
 
 _ASSUMED = "5m"
 _JOBS = 400
-_SOURCES = "name one of: files with a trace, --history FOLDER, --generate SHAPE"
+_SOURCES = "name exactly one of: files with a trace, --history FOLDER, --generate SHAPE"
 
 
 def add_to(app: typer.Typer) -> None:
     app.command()(simulate)
 
 
-def _is_a_duration(text: str) -> str:
-    if not DURATION.holds(text):
+def _is_a_duration(text: str | None) -> str | None:
+    if text is not None and not DURATION.holds(text):
         raise typer.BadParameter(DURATION.message)
     return text
 
@@ -60,19 +60,23 @@ def simulate(
         Path | None, typer.Option(help="Play what this table's own log (a folder) tells of its writers.")
     ] = None,
     assume_duration: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="With --history: how long a commit's job ran, where the log does not tell.",
             callback=_is_a_duration,
+            show_default=_ASSUMED,
         ),
-    ] = _ASSUMED,
+    ] = None,
     generate: Annotated[
         str | None,
         typer.Option(
             help=f"Play generated jobs: {', '.join(SHAPES)}.", metavar="SHAPE", callback=_is_a_shape
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=100_000, help="With --generate: how many.")] = _JOBS,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, max=100_000, help="With --generate: how many.", show_default=str(_JOBS)),
+    ] = None,
     age_after: Annotated[
         str,
         typer.Option(
@@ -88,12 +92,16 @@ def simulate(
         raise typer.BadParameter(_SOURCES)
     if not files and (table or table_path):
         raise typer.BadParameter("--table and --table-path are about the jobs of a trace: name its files")
+    if assume_duration is not None and history is None:
+        raise typer.BadParameter("--assume-duration is about a log: name its table by --history")
+    if jobs is not None and generate is None:
+        raise typer.BadParameter("--jobs says how many are to be generated: name their shape by --generate")
     rules = Rules(otherwise=seconds(age_after) * 1000)
-    past = None if history is None else _lived(history, assume_duration, rules)
+    past = None if history is None else _lived(history, assume_duration or _ASSUMED, rules)
     if past is not None:
         given = Traced(past.trace, [])
     elif generate is not None:
-        given = Traced(generated(generate, seed, jobs, rules), [])
+        given = Traced(generated(generate, seed, jobs or _JOBS, rules), [])
     else:
         given = read_trace(files or [], table or (), table_path or (), rules.otherwise)
     outputs.print_troubles(given.troubles)

@@ -99,7 +99,8 @@ def _figures(name: str, run: Run, found: Simulation) -> Iterator[str]:
 
 def _show_sluice(found: Simulation, out: Console) -> None:
     queue, bound = found.queue, found.bound
-    waited = f"{queue.waited:,} of {_counted(len(found.trace.jobs), 'job')} wait"
+    waits = "waits" if queue.waited == 1 else "wait"
+    waited = f"{queue.waited:,} of {_counted(len(found.trace.jobs), 'job')} {waits}"
     if queue.waited:
         waited += f", {lasting(sum(queue.waits) / queue.waited)} on average of those"
     print_hanging(out, "Sluice: ", f"{waited}; nothing is computed in vain.", colour="green")
@@ -115,7 +116,7 @@ def _show_sluice(found: Simulation, out: Console) -> None:
         print_hanging(
             out,
             "Retries: ",
-            f"{_counted(retries.aborted, 'run')} are aborted after all of their compute: {lasting(retries.wasted)} in vain, "
+            f"{_counted(retries.aborted, 'run')} aborted after all compute was done: {lasting(retries.wasted)} in vain, "
             f"beside {lasting(found.trace.compute)} that count.",
             colour="yellow",
         )

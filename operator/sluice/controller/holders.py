@@ -114,7 +114,9 @@ class Holders:
         if not job.is_read_with_facts and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)
         try:
-            return self._at_its_risk(holding.holder_of(lease, job, self._learned(lease, job, reach)), lease, job)
+            return self._at_its_risk(
+                holding.holder_of(lease, job, self._learned(lease, job, reach)), lease, job
+            )
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching everything", lease.job

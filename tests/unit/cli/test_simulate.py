@@ -59,7 +59,7 @@ def test_people_read_how_long_it_takes_who_waits_and_what_is_computed_in_vain(tm
     assert sluices.split() == ["Sluice", "30m", "1.00", "9m", "9m", "18m", "18m", "1.0", "1", "-"]
     assert "Sluice: 2 of 3 jobs wait, 13m 30s on average of those; nothing is computed in vain." in text
     assert "3 jobs, such as merge-0, all conflict with one another" in " ".join(text.split())
-    assert "aborted after all of their compute" in " ".join(text.split())
+    assert "aborted after all compute was done" in " ".join(text.split())
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_played(tmp_path: Path) -> None:
@@ -78,10 +78,12 @@ def test_a_trace_can_come_through_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ((), "name one of"),
-        (("--generate", "bursts", "--history", "."), "name one of"),
+        ((), "name exactly one of"),
+        (("--generate", "bursts", "--history", "."), "name exactly one of"),
         (("--generate", "chaos"), "chaos is none of"),
         (("--generate", "bursts", "--table", "t.yaml"), "are about the jobs of a trace"),
+        (("--generate", "bursts", "--assume-duration", "1m"), "name its table by --history"),
+        (("--history", ".", "--jobs", "5"), "name their shape by --generate"),
         (("--history", ".", "--assume-duration", "soon"), "must be a duration"),
         (("--generate", "bursts", "--age-after", "late"), "must be a duration"),
         (("--generate", "bursts", "--jobs", "0"), "--jobs"),
