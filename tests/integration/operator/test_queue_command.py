@@ -24,9 +24,9 @@ def test_a_tables_queue_tells_who_holds_it_who_waits_in_which_order_and_for_whom
     shared.start("holds")
     shared.apply("modest", rewrite("/lake/queued"))
     shared.apply("urgent", rewrite("/lake/queued", priority=7))
-    shared.apply("held-back", rewrite("/lake/queued", admission={"suspend": True}))
+    shared.apply("queued-aside", rewrite("/lake/queued", admission={"suspend": True}))
     shared.reaches("holds", "Running")
-    for name, phase in (("modest", "Waiting"), ("urgent", "Waiting"), ("held-back", "Suspended")):
+    for name, phase in (("modest", "Waiting"), ("urgent", "Waiting"), ("queued-aside", "Suspended")):
         shared.reaches(name, phase)
     [table] = queue_of(kubeconfig, shared.namespace, "file:///lake/queued/")["tables"]
     assert (table["table"], table["names"]) == ("file:/lake/queued", ["sales.queued"])
@@ -38,7 +38,7 @@ def test_a_tables_queue_tells_who_holds_it_who_waits_in_which_order_and_for_whom
     ]
     [blocker] = table["waiters"][0]["waitsFor"]
     assert (_name(blocker), blocker["holds"], blocker["rule"]) == ("holds", True, "added-files")
-    assert [(_name(one), one["phase"]) for one in table["aside"]] == [("held-back", "Suspended")]
+    assert [(_name(one), one["phase"]) for one in table["aside"]] == [("queued-aside", "Suspended")]
 
     text = sluice(kubeconfig, "queue", "sales.queued", "-n", shared.namespace)
     assert text.returncode == 0
