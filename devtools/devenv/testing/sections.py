@@ -46,7 +46,7 @@ def all_sections() -> tuple[Section, ...]:
         _pytest(
             *("unit", "tests/unit", "--numprocesses=logical", "--maxprocesses=4"),
             about="modules by themselves",
-            cpu_minutes=3.6,
+            cpu_minutes=4.6,
         ),
         _pytest(
             *("protocol", "tests/protocol"),
@@ -72,7 +72,7 @@ def all_sections() -> tuple[Section, ...]:
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark", "s3"),
-            cpu_minutes=36,
+            cpu_minutes=40,
             lane=WAITING,
             runs_again=True,
         ),

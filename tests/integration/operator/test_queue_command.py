@@ -48,7 +48,7 @@ def test_a_tables_queue_tells_who_holds_it_who_waits_in_which_order_and_for_whom
         ["*", f"{shared.namespace}/holds"],
         ["1", f"{shared.namespace}/urgent"],
         ["2", f"{shared.namespace}/modest"],
-        ["-", f"{shared.namespace}/held-back"],
+        ["-", f"{shared.namespace}/queued-aside"],
     ]
     assert f"waits for {shared.namespace}/holds: added-files" in rows[1]
     assert "jobs of other namespaces" in text.stderr
