@@ -376,7 +376,7 @@ class Admitting:
                     job.uid, (Holder(job.uid, job.key, job.footprint, accepts=accepts),)
                 )  # as it was decided on
                 self.queue.leave(job.uid)
-                self.retelling.gone(job.uid)  # from where it was told to wait
+                self.retelling.gone(_waits(job.uid))
         return admitted
 
     def _admitted(self, decision: Decision) -> JobView | None:
@@ -455,7 +455,9 @@ class Admitting:
             else:
                 self.retelling.again([uid])
             return
-        self.retelling.told(uid, (one.by.uid for one in decision.blocked_by))
+        named = decision.blocked_by
+        waiting = (_waits(one.by.uid) for one in named if not one.holds)
+        self.retelling.told(uid, (*(one.by.uid for one in named), *waiting))
         waited = job.waited(clock.now())
         told = self.neighbours.as_told(decision)
         phase, reason, message = outcome_of_waiting(
@@ -497,6 +499,11 @@ class Admitting:
 
 async def _others_have_their_turn() -> None:
     await asyncio.sleep(0)
+
+
+def _waits(uid: str) -> str:
+    """What a job is called that others were told waits ahead of them: once it begins, they are told that."""
+    return f"{uid} waits"
 
 
 async def failed(failure: Exception) -> None:
