@@ -1,10 +1,9 @@
 """Groups waiters and holders by what they have in common: those of one shape are in the same jobs' way, so that of those of them
 that wait only the first has to be judged."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from enum import Enum
 from typing import Union
 
@@ -13,9 +12,6 @@ from sluice.admission.shapes import Shape
 from sluice.tables import TableKey
 
 HoldingOrder = tuple[int, int]
-
-FIRST_UNAGED: Rank = (1, -(2**31), datetime.min.replace(tzinfo=UTC), "")
-"""Above the ranks of all that have aged, and below those of all others."""
 
 
 class State(Enum):
@@ -75,7 +71,7 @@ class Waiting(Party):
 
     @property
     def has_aged(self) -> bool:
-        return self.rank < FIRST_UNAGED
+        return self.rank[0] == 0
 
     @property
     def is_barrier(self) -> bool:
@@ -131,10 +127,6 @@ class Alike:
         barrier, ready = self.barrier_ahead(rank), self.ready_ahead(rank)
         found = [*self.ready[ready - 1 : ready], *([barrier.rank] if barrier is not None else [])]
         return max(found, default=None)
-
-
-def put(ranks: list[Rank], rank: Rank) -> None:
-    insort(ranks, rank)
 
 
 def take_out(ranks: list[Rank], rank: Rank) -> None:

@@ -24,7 +24,6 @@ from sluice.admission.parties import (
     Party,
     State,
     Waiting,
-    put,
     take_out,
 )
 from sluice.admission.shapes import Shape
@@ -282,7 +281,7 @@ class Queue:
         """Notes that the waiter may go, and that those behind it that conflict with it may not."""
         alike, was_barrier = entry.alike, entry.is_barrier
         take_out(alike.blocked, entry.rank)
-        put(alike.ready, entry.rank)
+        insort(alike.ready, entry.rank)
         entry.state = State.MAY_GO
         alike.news.pop(entry.waiter.uid, None)
         self._blocked.pop(entry.waiter.uid, None)
@@ -298,7 +297,7 @@ class Queue:
         """Notes that a waiter that could go has somebody in its way."""
         alike = entry.alike
         take_out(alike.ready, entry.rank)
-        put(alike.blocked, entry.rank)
+        insort(alike.blocked, entry.rank)
         entry.state, entry.offered = State.BLOCKED, False
         alike.news[entry.waiter.uid] = None
         self._heed_no_more(entry, None)
@@ -328,7 +327,7 @@ class Queue:
 
     def _enter(self, entry: Waiting) -> None:
         alike, uid = entry.alike, entry.waiter.uid
-        put(alike.blocked, entry.rank)
+        insort(alike.blocked, entry.rank)
         if alike.due is None and alike.behind is not None and alike.first is not entry.rank:
             self._blocked[uid] = None
         else:
@@ -366,7 +365,7 @@ class Queue:
         take_out(ranks, entry.rank)
         entry.rank = entry.waiter.rank(aged=True)
         if entry.state is not State.FAILED:
-            put(ranks, entry.rank)
+            insort(ranks, entry.rank)
         if is_ready:
             self._heed(entry)
         if entry.offered:
@@ -376,9 +375,9 @@ class Queue:
 
     def _heed(self, entry: Waiting) -> None:
         """Has those behind the waiter heed it from now on."""
-        put(self._there.heeded, entry.rank)
+        insort(self._there.heeded, entry.rank)
         for limit in self._there.limits_of(entry.waiter):
-            put(limit.claims, entry.rank)
+            insort(limit.claims, entry.rank)
         self._there.in_ways.note(entry.alike)
         self._stop_those_behind(entry)
 

@@ -122,9 +122,9 @@ class Admitting:
             return ASK_AGAIN
         if not self.leases.is_sure or self.nobody_knows is not None:
             return None
-        ageing, telling = self.queue.next_ageing, self.retelling.seconds_left()
+        ageing, until_told = self.queue.next_ageing, self.retelling.seconds_left()
         until_aged = None if ageing is None else max(AGEING_PAUSE, (ageing - clock.now()).total_seconds())
-        return min((left for left in (until_aged, telling) if left is not None), default=None)
+        return min((left for left in (until_aged, until_told) if left is not None), default=None)
 
     def holds(self, uid: str) -> None:
         """Returns what is held for the job, as it is now."""
