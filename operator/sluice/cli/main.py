@@ -17,6 +17,7 @@ from sluice.cli import (
     completion,
     footprint_text,
     history_text,
+    job_changes,
     jobs,
     outputs,
     pair_text,
@@ -55,6 +56,7 @@ class _Quiet(TyperGroup):
 
 app = typer.Typer(cls=_Quiet, no_args_is_help=True, add_completion=False, help=_HELP)
 jobs.add_to(app)
+job_changes.add_to(app)
 queue.add_to(app)
 cluster.add_to(app)
 completion.add_to(app)

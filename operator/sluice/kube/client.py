@@ -162,9 +162,19 @@ class Kube:
         return await self._request("POST", resource.path(namespace), query=query, body=body)
 
     async def patch(
-        self, resource: Resource, namespace: str | None, name: str, body: Json, *, sub: str | None = None
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        body: Json,
+        *,
+        sub: str | None = None,
+        as_manager: str | None = None,
     ) -> Json:
-        return await self._request("PATCH", resource.path(namespace, name, sub), body=body, kind=_MERGE_PATCH)
+        """`as_manager`: for what a person asked for, under whose name it is noted."""
+        query = {"fieldManager": as_manager} if as_manager is not None else {}
+        path = resource.path(namespace, name, sub)
+        return await self._request("PATCH", path, query=query, body=body, kind=_MERGE_PATCH)
 
     async def patch_by_tests(
         self, resource: Resource, namespace: str, name: str, operations: Sequence[Json]
