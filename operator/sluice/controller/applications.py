@@ -12,7 +12,7 @@ from sluice.controller.creates import CreateLog
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.pauses import Pauses
 from sluice.controller.world import World
-from sluice.engines import ENGINE, AttemptRun, is_placeholder
+from sluice.engines import AttemptRun, engine_for, is_placeholder, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
 from sluice.engines.plan import APPLICATION_VARIABLE, option_variable, plan_arguments, plan_for
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
@@ -64,7 +64,7 @@ class Applications:
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
         place = job.namespace, attempt.application
-        body = ENGINE.manifest(_run(job, attempt, lease, writer_epoch))
+        body = engine_for(job.engine).manifest(_run(job, attempt, lease, writer_epoch))
         self.creates.sends(*place)
         before = False
         try:
@@ -160,7 +160,7 @@ class Applications:
         return True
 
     def _placeholder(self, namespace: str, name: str, labels: dict[str, str]) -> Json:
-        body = ENGINE.placeholder(namespace, name, labels)
+        body = placeholder(namespace, name, labels)
         return body | {"metadata": body["metadata"] | {"annotations": self._epochs.annotations}}
 
     async def let_go(self, one: Evidence) -> None:

@@ -10,12 +10,13 @@ import time
 from collections.abc import Set
 from dataclasses import dataclass
 
+from sluice.api.job import EngineKind
 from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import Reason
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.world import World
-from sluice.engines import ENGINE
+from sluice.engines import ENGINES
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.definitions import Difference, look_at_definitions
 from sluice.kube.resources import APPLICATIONS
@@ -164,7 +165,7 @@ class Surroundings:
             return Obstacle(Reason.DEFINITIONS_OUTDATED, self._older)
         if not self.has_engine:
             return Obstacle(
-                Reason.SPARK_OPERATOR_MISSING, f"the API server serves no {_ENGINE}: {ENGINE.cure}"
+                Reason.SPARK_OPERATOR_MISSING, f"the API server serves no {_KIND}: {_ENGINE.cure}"
             )
         return None
 
@@ -186,7 +187,7 @@ class Surroundings:
         if self._world.applications.is_served:
             conditions.holds(type_)
         elif not self.has_engine:
-            message = f"the API server serves no {_ENGINE}: {ENGINE.cure}; until then nothing is granted"
+            message = f"the API server serves no {_KIND}: {_ENGINE.cure}; until then nothing is granted"
             conditions.fails(type_, "KindMissing", message)
 
     def _tell_of_definitions(self, conditions: Conditions) -> None:
@@ -215,4 +216,5 @@ class Surroundings:
         conditions.fails(type_, "RightsMissing", message)
 
 
-_ENGINE = f"{APPLICATIONS.plural} of {APPLICATIONS.api.removeprefix('/apis/')}"
+_ENGINE = ENGINES[EngineKind.KUBEFLOW]
+_KIND = f"{APPLICATIONS.plural} of {APPLICATIONS.api.removeprefix('/apis/')}"

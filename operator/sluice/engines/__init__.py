@@ -2,20 +2,24 @@
 
 from sluice.engines.attempt import AttemptRun
 from sluice.engines.engine import Engine
-from sluice.engines.kubeflow import Kubeflow
-from sluice.engines.observation import Observation, Stage, is_placeholder, observe
+from sluice.engines.kinds import ENGINES, UnknownEngineError, engine_for, engine_of
+from sluice.engines.observation import Observation, Stage, observe
+from sluice.engines.placeholder import is_placeholder, placeholder
+from sluice.engines.pod_template import DRIVER_CONTAINER
 from sluice.engines.profile import RuntimeProfile
 
-ENGINE: Engine = Kubeflow()
-"""The engine whose applications jobs become."""
-
 __all__ = [
-    "ENGINE",
+    "DRIVER_CONTAINER",
+    "ENGINES",
     "AttemptRun",
     "Engine",
     "Observation",
     "RuntimeProfile",
     "Stage",
+    "UnknownEngineError",
+    "engine_for",
+    "engine_of",
     "is_placeholder",
     "observe",
+    "placeholder",
 ]

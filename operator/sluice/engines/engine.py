@@ -31,16 +31,8 @@ class Engine(Protocol):
     def cure(self) -> str:
         """What to do where the API server does not serve its API."""
 
-    @property
-    def driver_container(self) -> str:
-        """The container of a driver's pod whose end is the driver's."""
-
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         """The body of the create request. It carries the lease and our finalizer from its first moment, so that
         whatever happens to the operator after this request, the lease can be found again."""
-
-    def placeholder(self, namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
-        """A pod that never starts, under the driver's name: while it is there, no driver of this application can start. It has
-        no owner: a submission that is under way outlives its application, and would find the name free again."""
 
     def progress(self, application: dict[str, Any]) -> Progress: ...

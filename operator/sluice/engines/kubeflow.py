@@ -25,13 +25,9 @@ class Kubeflow:
         "install kubeflow's Spark operator (https://github.com/kubeflow/spark-operator) with its custom resource definitions; "
         "jobs go on by themselves once it is there"
     )
-    driver_container = DRIVER_CONTAINER
 
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         return _application(run)
-
-    def placeholder(self, namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
-        return _placeholder(namespace, application, labels)
 
     def progress(self, application: dict[str, Any]) -> Progress:
         status = application.get("status") or {}
@@ -131,34 +127,6 @@ def _containers(spec: dict[str, Any], own: str) -> tuple[dict[str, Any], list[di
     given = spec.get("containers", [])
     others = [container for container in given if container["name"] != own]
     return next((container for container in given if container["name"] == own), {"name": own}), others
-
-
-def _placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
-    """A pod that no namespace's Pod Security Standard refuses: as long as it is refused, leases are held."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": driver_pod_name(application),
-            "namespace": namespace,
-            "labels": labels | {names.LABEL_PLACEHOLDER: "true"},
-        },
-        "spec": {
-            "schedulingGates": [{"name": names.SCHEDULING_GATE}],
-            "automountServiceAccountToken": False,
-            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [
-                {
-                    "name": "never-starts",
-                    "image": names.PLACEHOLDER_IMAGE,
-                    "securityContext": {
-                        "allowPrivilegeEscalation": False,
-                        "capabilities": {"drop": ["ALL"]},
-                    },
-                }
-            ],
-        },
-    }
 
 
 def _without_nones(value: Any) -> Any:

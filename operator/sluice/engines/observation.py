@@ -9,10 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sluice.api import names
 from sluice.engines.attempt import LABEL_SPARK
 from sluice.engines.disruption import Disruption, disruption_of, silent_since
-from sluice.engines.engine import Engine, Progress
+from sluice.engines.engine import Progress
+from sluice.engines.kinds import engine_of
+from sluice.engines.placeholder import is_placeholder
+from sluice.engines.pod_template import DRIVER_CONTAINER
 
 _UNDER_WAY = "its driver is being started"
 _OVER = ("Failed", "Succeeded")
@@ -51,9 +53,9 @@ class Observation:
 
 
 def observe(
-    engine: Engine, application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
+    application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
 ) -> Observation:
-    progress = engine.progress(application) if application is not None else None
+    progress = engine_of(application).progress(application) if application is not None else None
     if pod is not None and is_placeholder(pod):
         is_over = progress is None or progress.has_ended or _is_going(application)
         return Observation(
@@ -62,7 +64,7 @@ def observe(
     if pod is not None:
         labels = pod["metadata"].get("labels") or {}
         seen = replace(
-            _of_pod(pod, engine.driver_container),
+            _of_pod(pod),
             spark_application=labels.get(LABEL_SPARK),
             pod_uid=pod["metadata"].get("uid"),
             node=pod["spec"].get("nodeName"),
@@ -92,17 +94,11 @@ def _is_going(application: dict[str, Any] | None) -> bool:
     return application is not None and "deletionTimestamp" in application["metadata"]
 
 
-def is_placeholder(pod: dict[str, Any]) -> bool:
-    """Whether the pod is a placeholder: it has the label, which anybody may put on a driver, and the gate, which no pod gets
-    once it is there."""
-    gates = pod["spec"].get("schedulingGates") or ()
-    is_gated = any(gate.get("name") == names.SCHEDULING_GATE for gate in gates)
-    return is_gated and names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {})
-
-
-def _of_pod(pod: dict[str, Any], driver: str) -> Observation:
+def _of_pod(pod: dict[str, Any]) -> Observation:
     status = pod.get("status", {})
-    container = next((c for c in status.get("containerStatuses") or () if c.get("name") == driver), None)
+    container = next(
+        (c for c in status.get("containerStatuses") or () if c.get("name") == DRIVER_CONTAINER), None
+    )
     state = (container or {}).get("state") or {}
     if "terminated" in state:
         terminated = state["terminated"]

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from sluice.api import names
-from sluice.engines import ENGINE
+from sluice.api.job import EngineKind
+from sluice.engines import ENGINES
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def kind_in(path: str) -> str:
 
 JOBS = Resource(f"/apis/{names.API_VERSION}", names.JOB_PLURAL)
 POLICIES = Resource(f"/apis/{names.API_VERSION}", names.POLICY_PLURAL)
-APPLICATIONS = Resource(ENGINE.api, ENGINE.plural)
+APPLICATIONS = Resource(ENGINES[EngineKind.KUBEFLOW].api, ENGINES[EngineKind.KUBEFLOW].plural)
 PODS = Resource("/api/v1", "pods")
 EVENTS = Resource("/api/v1", "events")
 LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")

@@ -12,7 +12,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import Reason
-from sluice.engines import ENGINE, Observation, Stage
+from sluice.engines import Observation, Stage, engine_of
 from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
@@ -330,7 +330,8 @@ def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datet
 
 
 def _state_of(evidence: Evidence) -> str:
-    said = ENGINE.progress(evidence.application).words if evidence.application is not None else ""
+    application = evidence.application
+    said = engine_of(application).progress(application).words if application is not None else ""
     return said or "nothing yet"
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt
-from sluice.engines import ENGINE, Observation, Stage, is_placeholder, observe
+from sluice.engines import Observation, Stage, engine_of, is_placeholder, observe
 from sluice.engines.attempt import DRIVER_SUFFIX, EXECUTOR_ROLE, LABEL_ROLE
 from sluice.leases.model import Epochs, Grant, Lease, number_in
 from sluice.lifecycle.job import JobView
@@ -52,7 +52,7 @@ class Evidence:
     def seen(self) -> Observation:
         intent = self.intent
         was_there = intent is not None and (intent.started_at is not None or intent.driver is not None)
-        seen = observe(ENGINE, self.application, self.pod, driver_seen=was_there)
+        seen = observe(self.application, self.pod, driver_seen=was_there)
         if self._is_another_pod and not self.declared_dead:
             detail = (
                 "the driver that was seen running is gone, and its end was not seen: another pod bears its name now "
@@ -75,7 +75,7 @@ class Evidence:
         one that knows of its driver."""
         if self.application is None:
             return False
-        progress = ENGINE.progress(self.application)
+        progress = engine_of(self.application).progress(self.application)
         return not progress.has_ended and not progress.driver_was_seen
 
     def _is_dead_by_word(self, seen: Observation) -> bool:
@@ -155,7 +155,7 @@ class Evidence:
         if self.is_open or self.is_marked:
             return True
         if self.pod is not None:
-            seen = observe(ENGINE, None, self.pod, driver_seen=True)
+            seen = observe(None, self.pod, driver_seen=True)
             if seen.stage not in PROVED and not self._is_dead_by_word(seen):
                 return True
         if self.seen.stage is Stage.NOT_OVER:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome, Phase
-from sluice.engines import ENGINE, Stage, is_placeholder, observe
+from sluice.engines import Stage, is_placeholder, observe
 from sluice.lifecycle import keeping
 from sluice.lifecycle.evidence import PROVED, is_marked
 
@@ -100,11 +100,11 @@ def _is_closed(attempt: Any) -> bool:
 
 
 def _application_may_act(body: Json) -> bool:
-    return is_marked(body) or observe(ENGINE, body, None, driver_seen=False).stage is Stage.STARTING
+    return is_marked(body) or observe(body, None, driver_seen=False).stage is Stage.STARTING
 
 
 def _pod_may_act(body: Json) -> bool:
     """Whether the pod may still act, or is a placeholder, which is to be put away."""
     if is_marked(body) or is_placeholder(body):
         return True
-    return observe(ENGINE, None, body, driver_seen=True).stage not in PROVED
+    return observe(None, body, driver_seen=True).stage not in PROVED

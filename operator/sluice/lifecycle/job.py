@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job import DeltaWriteJobSpec, EngineKind
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
@@ -195,6 +195,11 @@ class JobView:
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
         return self._work.spec
+
+    @property
+    def engine(self) -> EngineKind:
+        """The Spark operator that runs it."""
+        return EngineKind.KUBEFLOW if self.spec.application is None else self.spec.application.engine
 
     @cached_property
     def profile(self) -> RuntimeProfile:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.engines import ENGINE
+from sluice.engines import DRIVER_CONTAINER
 from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
 from sluice.engines.disruption import CONDITION
 
@@ -92,7 +92,7 @@ def _status_of_pod(status: Any) -> Any:
     return kept | _each(
         kept,
         conditions=lambda given: _listed(given, "type", _CONDITIONS, _OF_CONDITION),
-        containerStatuses=lambda given: _listed(given, "name", (ENGINE.driver_container,), ("name", "state")),
+        containerStatuses=lambda given: _listed(given, "name", (DRIVER_CONTAINER,), ("name", "state")),
     )
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from sluice.api import names
 from sluice.api.conditions import ConditionStatus
+from sluice.api.job import EngineKind
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.controller.config import ConfigError, understood
-from sluice.engines import ENGINE
+from sluice.engines import engine_for
 from sluice.kube.client import UNAUTHORIZED, ApiError, Kube, NotFoundError
 from sluice.kube.definitions import look_at_definitions
 from sluice.kube.resources import APPLICATIONS, CONFIG_MAPS, DEPLOYMENTS, LEASES
@@ -156,7 +157,9 @@ async def _spark_operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncI
         async for finding in unserved(kube, at):
             yield finding
     else:
-        yield fail("spark operator", "", f"the API server serves no {kind}", ENGINE.cure)
+        yield fail(
+            "spark operator", "", f"the API server serves no {kind}", engine_for(EngineKind.KUBEFLOW).cure
+        )
 
 
 async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:

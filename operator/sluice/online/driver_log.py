@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 
 from sluice.api.base import Json
-from sluice.engines import ENGINE
+from sluice.engines import DRIVER_CONTAINER
 from sluice.engines.attempt import driver_pod_name
 from sluice.kube.client import ApiError, Kube, NotFoundError
 from sluice.kube.resources import JOBS, PODS
@@ -88,7 +88,7 @@ async def _state(kube: Kube, job: JobName, record: Json) -> Json:
         return {}
     containers = objects_in(status_in(pod).get("containerStatuses"))
     return next(
-        (object_in(one.get("state")) for one in containers if one.get("name") == ENGINE.driver_container), {}
+        (object_in(one.get("state")) for one in containers if one.get("name") == DRIVER_CONTAINER), {}
     )
 
 
@@ -129,9 +129,7 @@ def _elsewhere(job: JobName, record: Json) -> str:
 async def _lines_of(
     kube: Kube, job: JobName, record: Json, *, follow: bool, say: Say
 ) -> AsyncIterator[bytes]:
-    query = {"container": ENGINE.driver_container, "timestamps": "true"} | (
-        {"follow": "true"} if follow else {}
-    )
+    query = {"container": DRIVER_CONTAINER, "timestamps": "true"} | ({"follow": "true"} if follow else {})
     place = _Place()
     while True:
         try:

@@ -19,7 +19,7 @@ from integration.chart.switches import EVERYTHING, OTHER_REDIS, SWITCHES, WATCHE
 from integration.conftest import Kubectl
 from sluice.api.base import Json
 from sluice.controller.config import load
-from sluice.engines import ENGINE
+from sluice.engines import placeholder
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
 from sluice.kube.rights import asks, rights_of
 
@@ -67,7 +67,7 @@ def test_a_restricted_namespace_lets_drivers_and_what_takes_their_place_in(
         containers = [{"image": "sluice-spark"} | container for container in spec["containers"]]
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
         _create_dry(kubectl, restricted, pod | {"spec": spec | {"containers": containers}})
-    _create_dry(kubectl, restricted, ENGINE.placeholder(restricted, "some-application", {}))
+    _create_dry(kubectl, restricted, placeholder(restricted, "some-application", {}))
 
 
 def _create_dry(kubectl: Kubectl, namespace: str, pod: Json) -> None:

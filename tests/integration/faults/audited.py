@@ -16,13 +16,13 @@ from devenv.toolchain import cache, ensure_stack_tools
 from integration.shared_stack import end
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.engines import ENGINE
+from sluice.kube.resources import APPLICATIONS
 
 AUDITED = (
     {"group": names.GROUP, "resources": [names.JOB_PLURAL, f"{names.JOB_PLURAL}/status"]},
     {
-        "group": ENGINE.api.split("/")[2],
-        "resources": [ENGINE.plural, f"{ENGINE.plural}/status"],
+        "group": APPLICATIONS.group,
+        "resources": [APPLICATIONS.plural, f"{APPLICATIONS.plural}/status"],
     },
     {"group": "", "resources": ["pods", "pods/status", "configmaps"]},
     {"group": "coordination.k8s.io", "resources": ["leases"]},

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sluice.engines import ENGINE, Stage, observe
+from sluice.engines import Stage, observe
 from sluice.engines.disruption import disruption_of, silent_since
 from unit.engines.test_observation import container, pod
 
@@ -102,7 +102,7 @@ def test_a_node_is_silent_where_its_pod_is_not_ready_and_no_kubelet_said_why() -
 
 def test_nobody_knows_whether_a_driver_runs_whose_node_is_silent() -> None:
     status = container(RUNNING) | {"conditions": [condition("Ready", "False"), condition("ContainersReady")]}
-    seen = observe(ENGINE, None, pod(status), driver_seen=True)
+    seen = observe(None, pod(status), driver_seen=True)
     assert (seen.stage, seen.node) == (Stage.LOST, "n")
     assert seen.detail == f"the driver's node has not been heard of since {AT}"
 
@@ -112,7 +112,7 @@ def test_who_collects_a_lost_nodes_pods_proves_no_end(phase: str) -> None:
     status = container(RUNNING, phase) | {
         "conditions": [target("DeletionByPodGC", "PodGC: node no longer exists")]
     }
-    seen = observe(ENGINE, None, pod(status), driver_seen=True)
+    seen = observe(None, pod(status), driver_seen=True)
     assert seen.stage is Stage.LOST
     assert "DeletionByPodGC: PodGC: node no longer exists" in seen.detail
 
@@ -122,6 +122,6 @@ def test_a_container_that_its_node_says_has_ended_is_believed_whatever_was_disru
     status = container(ended, "Failed") | {
         "conditions": [target("DeletionByPodGC"), condition("Ready", "False")]
     }
-    seen = observe(ENGINE, None, pod(status, uid="u"), driver_seen=True)
+    seen = observe(None, pod(status, uid="u"), driver_seen=True)
     assert (seen.stage, seen.pod_uid) == (Stage.ENDED, "u")
     assert seen.disruption is not None

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from kubeflow_spark_api.models import SparkV1beta2SparkApplication
 
 from sluice.api import names
+from sluice.api.job import EngineKind
 from sluice.api.runtime import Runtime
-from sluice.engines import ENGINE, AttemptRun, RuntimeProfile
+from sluice.engines import AttemptRun, RuntimeProfile, engine_for, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
 
+KUBEFLOW = engine_for(EngineKind.KUBEFLOW)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 JOB_NAME = st.from_regex(
@@ -42,7 +44,7 @@ def test_names_are_dns_1035_and_leave_room_for_the_drivers(job: str, number: int
     for object_name in (name, driver_pod_name(name)):
         assert DNS_1035.fullmatch(object_name)
         assert len(object_name) <= 63
-    labels = ENGINE.manifest(run(job=job, number=number))["metadata"]["labels"]
+    labels = KUBEFLOW.manifest(run(job=job, number=number))["metadata"]["labels"]
     for value in labels.values():
         assert LABEL_VALUE.fullmatch(value)
         assert len(value) <= 63
@@ -86,7 +88,7 @@ FULL = RuntimeProfile.model_validate(
 
 @pytest.mark.parametrize("profile", [RuntimeProfile(spark_version="4.2.0"), FULL])
 def test_the_manifest_is_a_spark_application_by_its_own_models(profile: RuntimeProfile) -> None:
-    manifest = ENGINE.manifest(run(profile))
+    manifest = KUBEFLOW.manifest(run(profile))
     model = SparkV1beta2SparkApplication.from_dict(manifest)
     assert model is not None
     written = model.to_dict()
@@ -96,7 +98,7 @@ def test_the_manifest_is_a_spark_application_by_its_own_models(profile: RuntimeP
 
 
 def test_the_lease_can_be_told_from_the_application_and_from_the_driver() -> None:
-    manifest = ENGINE.manifest(run(FULL))
+    manifest = KUBEFLOW.manifest(run(FULL))
     template = manifest["spec"]["driver"]["template"]["metadata"]
     for metadata in (manifest["metadata"], template):
         assert names.FINALIZER_LEASE in metadata["finalizers"]
@@ -114,7 +116,7 @@ def test_a_template_whose_parts_are_null_is_one_without_them() -> None:
         profile = RuntimeProfile.model_validate(
             {"sparkVersion": "4.2.0", "driverPod": template, "executorPod": template}
         )
-        spec = ENGINE.manifest(run(profile))["spec"]
+        spec = KUBEFLOW.manifest(run(profile))["spec"]
         for part in ("driver", "executor"):
             given = spec[part]["template"]["spec"]
             assert given["priorityClassName"] == "low"
@@ -123,7 +125,7 @@ def test_a_template_whose_parts_are_null_is_one_without_them() -> None:
 
 def test_the_profiles_own_pod_template_is_kept() -> None:
     secret = {"name": "SLUICE_SOURCE_OPTION_0", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
-    template = ENGINE.manifest(run(FULL, environment=(secret,)))["spec"]["driver"]["template"]
+    template = KUBEFLOW.manifest(run(FULL, environment=(secret,)))["spec"]["driver"]["template"]
     assert template["metadata"]["labels"]["team"] == "etl"
     assert template["metadata"]["annotations"]["a"] == "b"
     assert template["metadata"]["finalizers"] == ["other/one", names.FINALIZER_LEASE]
@@ -142,7 +144,7 @@ def test_sparks_own_container_comes_first_whatever_runs_beside_it(part: str) -> 
         profile = RuntimeProfile.model_validate(
             {"sparkVersion": "4.2.0", f"{part}Pod": {"spec": {"containers": containers}}}
         )
-        first, second = ENGINE.manifest(run(profile))["spec"][part]["template"]["spec"]["containers"]
+        first, second = KUBEFLOW.manifest(run(profile))["spec"][part]["template"]["spec"]["containers"]
         assert (first["name"], first.get("env"), second) == (own, own_env, beside)
 
 
@@ -154,7 +156,7 @@ def test_a_jobs_own_service_account_is_not_contradicted_by_the_template() -> Non
             "driverPod": {"spec": {"serviceAccountName": "spark", "priorityClassName": "low"}},
         }
     ).with_overrides(Runtime.model_validate({"serviceAccount": "mine"}))
-    driver = ENGINE.manifest(run(profile))["spec"]["driver"]
+    driver = KUBEFLOW.manifest(run(profile))["spec"]["driver"]
     assert driver["serviceAccount"] == "mine"
     assert set(driver["template"]["spec"]) == {"priorityClassName", "containers"}
 
@@ -176,8 +178,8 @@ def test_whatever_a_job_may_say_of_its_runtime_a_profile_can_say_as_well() -> No
 
 
 def test_the_placeholder_can_never_start() -> None:
-    application = ENGINE.manifest(run())
-    pod = ENGINE.placeholder("etl", application["metadata"]["name"], {"a": "b"})
+    application = KUBEFLOW.manifest(run())
+    pod = placeholder("etl", application["metadata"]["name"], {"a": "b"})
     assert (pod["metadata"]["namespace"], pod["metadata"]["labels"]["a"]) == ("etl", "b")
     assert pod["metadata"]["name"] == application["spec"]["driver"]["podName"]
     assert pod["spec"]["schedulingGates"]
@@ -211,7 +213,7 @@ def test_all_that_a_run_uses_is_of_the_namespace_of_its_job() -> None:
     )
     secret = {"valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
     asked = run(profile, namespace="team", environment=({"name": "SLUICE_SOURCE_OPTION_0", **secret},))
-    body = ENGINE.manifest(asked)
+    body = KUBEFLOW.manifest(asked)
     assert list(_named(body, "namespace")) == ["team"]
     assert list(_named(body, "serviceaccount")) == ["spark"]
-    assert list(_named(ENGINE.placeholder("team", "a-1", {}), "namespace")) == ["team"]
+    assert list(_named(placeholder("team", "a-1", {}), "namespace")) == ["team"]

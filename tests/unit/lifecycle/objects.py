@@ -14,6 +14,7 @@ NAME = "a-1"
 def application(state: str = "", name: str = NAME, *, lease: Lease = LEASE, **changed: Any) -> Json:
     """`changed`: metadata that is otherwise; None: that is gone."""
     return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",
         "metadata": _metadata(name, lease, changed),
         "spec": {},

@@ -1,0 +1,44 @@
+"""A pod that never starts, under the name of a driver: whichever Spark operator runs the application, that name is fixed."""
+
+from typing import Any
+
+from sluice.api import names
+from sluice.engines.attempt import driver_pod_name
+
+
+def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
+    """While it is there, no driver of this application can start. It has no owner: a submission that is under way outlives its
+    application, and would find the name free again. No namespace's Pod Security Standard refuses it: as long as it is refused,
+    leases are held."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": driver_pod_name(application),
+            "namespace": namespace,
+            "labels": labels | {names.LABEL_PLACEHOLDER: "true"},
+        },
+        "spec": {
+            "schedulingGates": [{"name": names.SCHEDULING_GATE}],
+            "automountServiceAccountToken": False,
+            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [
+                {
+                    "name": "never-starts",
+                    "image": names.PLACEHOLDER_IMAGE,
+                    "securityContext": {
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                }
+            ],
+        },
+    }
+
+
+def is_placeholder(pod: dict[str, Any]) -> bool:
+    """Whether the pod is a placeholder: it has the label, which anybody may put on a driver, and the gate, which no pod gets
+    once it is there."""
+    gates = pod["spec"].get("schedulingGates") or ()
+    is_gated = any(gate.get("name") == names.SCHEDULING_GATE for gate in gates)
+    return is_gated and names.LABEL_PLACEHOLDER in (pod["metadata"].get("labels") or {})
