@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, StrictBool
+from pydantic.alias_generators import to_camel
 
 from sluice.api.base import Model, exactly_one
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, WITHIN_64_BITS, Int32, Int64, bounded_int
@@ -136,6 +137,11 @@ _NOT_IN_A_SPEC: dict[str, JsonValue] = {
     "maxLength": 253,
     "description": "Do not use it: the template is the spec alone.",
 }
+_OF_SCHEDULED_ONES: dict[str, JsonValue] = {
+    "type": "string",
+    "maxLength": 253,
+    "description": "Do not use it: each job runs one application, once.",
+}
 
 
 class Application(Model):
@@ -149,7 +155,10 @@ class Application(Model):
             min_length=1,
             json_schema_extra={
                 "x-kubernetes-preserve-unknown-fields": True,
-                "properties": dict.fromkeys(("apiVersion", "kind"), _NOT_IN_A_SPEC),
+                "properties": {
+                    **dict.fromkeys(("apiVersion", "kind"), _NOT_IN_A_SPEC),
+                    "schedule": _OF_SCHEDULED_ONES,
+                },
             },
         ),
         Checked(
@@ -158,11 +167,18 @@ class Application(Model):
                 "takes only the spec of a SparkApplication: remove apiVersion, kind and metadata, and move the "
                 "contents of spec directly under template",
                 lambda template: not {"apiVersion", "kind"} & template.keys(),
-            )
+            ),
+            Validation(
+                "!has(self.schedule)",
+                "is the spec of a ScheduledSparkApplication, and a job runs one application once: move what stands under its "
+                "own template directly here, and have a CronJob or a CronWorkflow create a job on that schedule",
+                lambda template: "schedule" not in template,
+            ),
         ),
     ]
-    """The spec of that operator's SparkApplication, as its own documentation describes it. Sluice adds labels, a
-    finalizer and restart policy Never, and checks nothing else here."""
+    """The spec of that operator's SparkApplication, as its own documentation describes it. It passes through as it is, but for
+    what Sluice needs to prove its end and to tell its commits: docs/applications.md lists that, and sluice render shows it. What
+    would hide the driver's end is refused; all else is the Spark operator's to judge."""
 
 
 class Operation(StrEnum):
@@ -311,6 +327,9 @@ _IMMUTABLE = (
 )
 
 
+_SAID_BY_TEMPLATES = tuple(name for name in Runtime.model_fields if name != "delta_version")
+
+
 class DeltaWriteJobSpec(Model):
     """The work (exactly one of sql, write, stream and application) and how to run it."""
 
@@ -372,6 +391,27 @@ class DeltaWriteJobSpec(Model):
             "!has(self.application) || has(self.footprint)",
             "application needs footprint: declare which tables it writes, Sluice cannot read that from the template",
             lambda spec: spec.application is None or spec.footprint is not None,
+        ),
+        Validation(
+            "!has(self.application) || !has(self.runtimeRef)",
+            "runtimeRef says what sql, write and stream run on, and an application's template says that itself: remove runtimeRef",
+            lambda spec: spec.application is None or spec.runtime_ref is None,
+        ),
+        Validation(
+            "!has(self.application) || !has(self.runtime) || "
+            f"!({' || '.join(f'has(self.runtime.{to_camel(name)})' for name in _SAID_BY_TEMPLATES)})",
+            "of runtime an application takes deltaVersion alone, because its template says all else: remove the other fields",
+            lambda spec: (
+                spec.application is None
+                or spec.runtime is None
+                or all(getattr(spec.runtime, name) is None for name in _SAID_BY_TEMPLATES)
+            ),
+        ),
+        Validation(
+            "!has(self.application) || !has(self.writes)",
+            "writes is a promise that Sluice's runner keeps, and an application runs without it: say where it adds rows in "
+            "footprint[].writes",
+            lambda spec: spec.application is None or spec.writes is None,
         ),
         Validation(
             "!has(self.runKey) || !has(self.write) || !has(self.write.txnAppId)",

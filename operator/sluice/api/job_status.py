@@ -50,8 +50,8 @@ class ShownFootprint(Model):
 
     table: Location
     """The table's identity."""
-    statement: Annotated[Int32, Field(ge=1)]
-    """Number of the statement within the job, from 1."""
+    statement: Annotated[Int32, Field(ge=1)] | None = None
+    """Number of the statement within the job, from 1. Absent: your own application made it, and named none."""
     operation: ShortText
     """Kind of operation."""
     reads: ShownPredicate
@@ -94,8 +94,8 @@ class Commit(Model):
     """The table."""
     version: Count
     """Version of the table that it made."""
-    statement: Annotated[Int32, Field(ge=1)]
-    """Number of the statement within the job, from 1."""
+    statement: Annotated[Int32, Field(ge=1)] | None = None
+    """Number of the statement within the job, from 1. Absent: your own application made it, and named none."""
     operation: ShortText
     """Operation as named in Delta's log."""
     metrics: Annotated[dict[str, Int64], Field(max_length=32)] | None = None

@@ -5,13 +5,12 @@ What refuses jobs, what policies' statuses say, the command line, the CRDs and t
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from pydantic.alias_generators import to_snake
 
 from sluice.api.base import Model
-from sluice.api.job import DeltaWriteJobSpec, Retry
+from sluice.api.job import DeltaWriteJobSpec, EngineKind, Retry
 from sluice.api.policy import DeltaTablePolicySpec
 
 
@@ -31,17 +30,27 @@ class NotYet:
 
     def is_asked_for(self, spec: Model) -> bool:
         *outer, last = (to_snake(name) for name in self.path.split("."))
-        owner: Model = reduce(getattr, outer, spec)
+        owner: Any = spec
+        for name in outer:
+            owner = getattr(owner, name)
+            if owner is None:
+                return False
         given = getattr(owner, last)
         default = type(owner).model_fields[last].get_default(call_default_factory=True)
         return given != default and not self.happens_anyway(given)
 
 
-_OTHER_WORK = "this version of Sluice runs sql and write jobs only"
+_OTHER_WORK = "this version of Sluice runs no streams"
+_OTHER_ENGINE = "this version of Sluice runs applications of kubeflow's operator alone"
 
 JOBS_REFUSED_FOR = (
     NotYet("stream", _OTHER_WORK),
-    NotYet("application", _OTHER_WORK),
+    NotYet(
+        "application.engine",
+        _OTHER_ENGINE,
+        unless="engine: kubeflow",
+        happens_anyway=lambda engine: engine is EngineKind.KUBEFLOW,
+    ),
     NotYet(
         "retry",
         "this version of Sluice does not run a failed job again; remove it, or set limit: 0",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from sluice.api import names
@@ -14,7 +15,14 @@ from sluice.controller.pauses import Pauses
 from sluice.controller.world import World
 from sluice.engines import AttemptRun, engine_for, is_placeholder, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
-from sluice.engines.plan import APPLICATION_VARIABLE, option_variable, plan_arguments, plan_for
+from sluice.engines.plan import (
+    APPLICATION_VARIABLE,
+    option_variable,
+    plan_arguments,
+    plan_for,
+    plan_variable,
+)
+from sluice.engines.stamp import stamping
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
@@ -352,7 +360,7 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
         run=job.footprint.run,
         first_token=min(one.token for one in (*job.status.attempts, attempt)),
     )
-    return AttemptRun(
+    run = AttemptRun(
         namespace=job.namespace,
         job=job.name,
         job_uid=job.uid,
@@ -366,6 +374,16 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
             {"name": APPLICATION_VARIABLE, "value": attempt.application},
             *(_secret(index, ref) for index, ref in enumerate(_secret_options(job))),
         ),
+    )
+    own = job.spec.application
+    if own is None:
+        return run
+    return replace(
+        run,
+        arguments=(),
+        environment=(*run.environment, plan_variable(plan)),
+        template=own.template,
+        settings=stamping(plan),
     )
 
 

@@ -1,6 +1,7 @@
 """One attempt of a job, as the engines need it: a plain record, made by the controller."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -28,6 +29,10 @@ class AttemptRun:
     profile: RuntimeProfile
     arguments: tuple[str, ...]
     environment: tuple[dict[str, Any], ...] = ()
+    template: Mapping[str, Any] | None = None
+    """The spec of the user's own application, which runs in place of the runner."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Spark settings for the user's own application, where it doesn't set them itself."""
 
     @property
     def application(self) -> str:

@@ -3,9 +3,11 @@
 from typing import Any
 
 from sluice.api import names
+from sluice.engines import kubeflow_template
 from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
-from sluice.engines.pod_template import ACCOUNT_FIELDS, DRIVER_CONTAINER, EXECUTOR_CONTAINER
+from sluice.engines.pod_template import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
 
 GROUP = "sparkoperator.k8s.io"
 VERSION = "v1beta2"
@@ -38,38 +40,16 @@ class Kubeflow:
 
 
 def _application(run: AttemptRun) -> dict[str, Any]:
-    profile = run.profile
     labels = {
         names.LABEL_JOB: run.job[:63].rstrip("-."),
         names.LABEL_JOB_UID: run.job_uid,
         names.LABEL_ATTEMPT: str(run.number),
     }
     lease = {names.ANNOTATION_TOKEN: str(run.token), names.ANNOTATION_LEASE: run.lease}
-    spec = {
-        "type": "Python",
-        "mode": "cluster",
-        "image": profile.image,
-        "imagePullPolicy": profile.image_pull_policy,
-        "sparkVersion": profile.spark_version,
-        "mainApplicationFile": profile.main_application_file,
-        "arguments": list(run.arguments),
-        "sparkConf": profile.spark_conf,
-        "restartPolicy": {"type": "Never"},
-        "driver": {
-            "cores": profile.driver.cores,
-            "memory": profile.driver.memory,
-            "serviceAccount": profile.service_account,
-            "podName": driver_pod_name(run.application),
-            "labels": labels,
-            "template": _driver_template(run, labels, lease),
-        },
-        "executor": {
-            "instances": profile.executor.instances,
-            "cores": profile.executor.cores,
-            "memory": profile.executor.memory,
-            "template": _executor_template(profile.executor_pod) if profile.executor_pod else None,
-        },
-    }
+    if run.template is None:
+        spec = _without_nones(_of_profile(run, labels, lease))
+    else:
+        spec = kubeflow_template.spec_of(run, run.template, labels, lease)
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "SparkApplication",
@@ -90,43 +70,54 @@ def _application(run: AttemptRun) -> dict[str, Any]:
                 }
             ],
         },
-        "spec": _without_nones(spec),
+        "spec": spec,
     }
 
 
-def _driver_template(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) -> dict[str, Any]:
-    """The profile's own template, with what proves the driver's end added: our finalizer keeps the pod until its termination
-    message is read, and the pod tells the lease even when the application is gone."""
-    template = run.profile.driver_pod
-    metadata = template.get("metadata", {})
-    spec = {field: given for field, given in template.get("spec", {}).items() if field not in ACCOUNT_FIELDS}
-    given, others = _containers(spec, DRIVER_CONTAINER)
-    driver: dict[str, Any] = given | {"terminationMessagePolicy": "FallbackToLogsOnError"}
-    if run.environment:
-        driver["env"] = [*driver.get("env", []), *run.environment]
-    return template | {
-        "metadata": metadata
-        | {
-            "labels": metadata.get("labels", {}) | labels,
-            "annotations": metadata.get("annotations", {}) | lease,
-            "finalizers": [*metadata.get("finalizers", []), names.FINALIZER_LEASE],
+def _of_profile(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) -> dict[str, Any]:
+    """The spec of an application that runs Sluice's own runner, as the profile says."""
+    profile = run.profile
+    return {
+        "type": "Python",
+        "mode": "cluster",
+        "image": profile.image,
+        "imagePullPolicy": profile.image_pull_policy,
+        "sparkVersion": profile.spark_version,
+        "mainApplicationFile": profile.main_application_file,
+        "arguments": list(run.arguments),
+        "sparkConf": profile.spark_conf,
+        "restartPolicy": {"type": "Never"},
+        "driver": {
+            "cores": profile.driver.cores,
+            "memory": profile.driver.memory,
+            "serviceAccount": profile.service_account,
+            "podName": driver_pod_name(run.application),
+            "labels": labels,
+            "template": with_proof(
+                _profiles_driver(run), labels=labels, annotations=lease, environment=run.environment
+            ),
         },
-        "spec": spec | {"containers": [driver, *others]},
+        "executor": {
+            "instances": profile.executor.instances,
+            "cores": profile.executor.cores,
+            "memory": profile.executor.memory,
+            "template": _executor_template(profile.executor_pod) if profile.executor_pod else None,
+        },
     }
+
+
+def _profiles_driver(run: AttemptRun) -> dict[str, Any]:
+    """The profile's own template, without what the application says of its own: the account."""
+    template = run.profile.driver_pod
+    spec = template.get("spec", {})
+    return template | {"spec": {field: spec[field] for field in spec if field not in ACCOUNT_FIELDS}}
 
 
 def _executor_template(template: dict[str, Any]) -> dict[str, Any]:
     """The profile's own template. Spark takes the first container for the executor where none has the executor's name."""
     spec = template.get("spec", {})
-    executor, others = _containers(spec, EXECUTOR_CONTAINER)
+    executor, others = containers(spec, EXECUTOR_CONTAINER)
     return template | {"spec": spec | {"containers": [executor, *others]}}
-
-
-def _containers(spec: dict[str, Any], own: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Spark's own container, as the template has it, and those that run beside it."""
-    given = spec.get("containers", [])
-    others = [container for container in given if container["name"] != own]
-    return next((container for container in given if container["name"] == own), {"name": own}), others
 
 
 def _without_nones(value: Any) -> Any:

@@ -21,6 +21,8 @@ _RUN_KEYS = "sluice/run/"
 """What an id of a run begins with, by which Delta knows it."""
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
 """The environment variable that tells the runner its application: its report and its driver's pod are called after it."""
+PLAN_VARIABLE = "SLUICE_PLAN"
+"""The environment variable that brings a user's own application its plan."""
 _TIME_ZONE = "spark.sql.session.timeZone"
 _CHUNK = 96 * 1024
 _LONGEST_CONDITION = 16 * 1024
@@ -50,12 +52,13 @@ def plan_for(
         "specHash": spec_hash,
         "attempt": attempt,
         "token": token,
-        "assumed": {
+    }
+    if spec.application is None:
+        plan["assumed"] = {
             "sparkVersion": profile.spark_version,
             "deltaVersion": profile.delta_version,
             "sparkConf": profile.spark_conf,
-        },
-    }
+        }
     texts = texts_of(spec)
     if spec.writes is not None:
         plan["writes"] = [text_of(texts, promise_at(number)) for number in range(len(spec.writes))]
@@ -75,8 +78,10 @@ def plan_for(
         plan["write"]["source"]["optionsFromEnv"] = {
             secret["option"]: option_variable(index) for index, secret in enumerate(secrets)
         }
+    elif spec.application is not None:
+        plan["application"] = {}
     else:
-        raise ValueError("only sql and write jobs have a plan for the runner")
+        raise ValueError("streams have no plan yet")
     if touched:
         is_declared = spec.footprint is not None
         zone = profile.spark_conf.get(_TIME_ZONE)
@@ -89,7 +94,7 @@ def plan_for(
             "tables": [_target(key) for key in dict.fromkeys(footprint.table for footprint in touched)],
         }
     bound = _names(spec, texts, names or Names(), profile.spark_conf)
-    if bound:
+    if bound and spec.application is None:
         plan["names"] = bound
     return plan
 
@@ -131,12 +136,28 @@ def option_variable(index: int) -> str:
 
 
 def plan_arguments(plan: dict[str, Any]) -> list[str]:
-    text = json.dumps(plan, separators=(",", ":"), ensure_ascii=False)
-    packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    packed = _packed(plan)
     return [f"--plan={packed[start : start + _CHUNK]}" for start in range(0, len(packed), _CHUNK)]
 
 
+def plan_variable(plan: dict[str, Any]) -> dict[str, str]:
+    """The environment variable that brings an application its plan. It takes no more than one argument does: where the
+    conditions of what is touched need more, the driver doesn't look whether it is."""
+    packed = _packed(plan)
+    if len(packed) > _CHUNK:
+        packed = _packed({name: content for name, content in plan.items() if name != "touched"})
+    return {"name": PLAN_VARIABLE, "value": packed}
+
+
 def plan_from_arguments(arguments: list[str]) -> dict[str, Any]:
-    packed = "".join(a.removeprefix("--plan=") for a in arguments if a.startswith("--plan="))
+    return unpacked("".join(a.removeprefix("--plan=") for a in arguments if a.startswith("--plan=")))
+
+
+def unpacked(packed: str) -> dict[str, Any]:
     plan: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed)))
     return plan
+
+
+def _packed(plan: dict[str, Any]) -> str:
+    text = json.dumps(plan, separators=(",", ":"), ensure_ascii=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

@@ -43,7 +43,7 @@ def problems_at(title: str, found: Sequence[tuple[Place, str, Any]]) -> Validati
     return ValidationError.from_exception_data(title, details)
 
 
-def _all_well(title: str, wrong: Callable[[Any], Iterator[tuple[Place, str, Any]]]) -> AfterValidator:
+def all_well(title: str, wrong: Callable[[Any], Iterator[tuple[Place, str, Any]]]) -> AfterValidator:
     def check(given: Any) -> Any:
         found = [] if given is None else list(wrong(given))
         if found:
@@ -67,37 +67,37 @@ def _reserved_gates(given: Objects) -> Iterator[tuple[Place, str, Any]]:
             yield (at, "name"), _RESERVED, gate
 
 
-def _refuse(why: str) -> BeforeValidator:
+def refused(why: str) -> BeforeValidator:
     def check(_given: Any) -> None:
         raise PydanticCustomError("rule", "{why}", {"why": why})
 
     return BeforeValidator(check)
 
 
-_Named = Annotated[None, _refuse(_NAMED)]
-_Owned = Annotated[None, _refuse(_OWNED)]
+_Named = Annotated[None, refused(_NAMED)]
+_Owned = Annotated[None, refused(_OWNED)]
 _NOT_RESERVED: Json = {"not": {"pattern": reserved.KEYS}}
-_Keyed = Annotated[
+Keyed = Annotated[
     dict[str, str],
     Field(json_schema_extra={"patternProperties": {reserved.KEYS: False}}),
-    _all_well("keys", _reserved_keys),
+    all_well("keys", _reserved_keys),
 ]
 _Listed = Annotated[
     list[Annotated[str, Field(json_schema_extra=_NOT_RESERVED)]],
-    _all_well("items", _reserved_items),
+    all_well("items", _reserved_items),
 ]
 _Gates = Annotated[
     Objects,
     Field(json_schema_extra={"items": {"type": "object", "properties": {"name": _NOT_RESERVED}}}),
-    _all_well("gates", _reserved_gates),
+    all_well("gates", _reserved_gates),
 ]
 
 
-class _Part(Model):
+class Part(Model):
     model_config = ConfigDict(extra="allow")
 
 
-class _Container(_Part):
+class _Container(Part):
     model_config = ConfigDict(
         json_schema_extra={
             "required": ["name"],
@@ -116,8 +116,8 @@ class _Container(_Part):
 
 
 class _Metadata(Model):
-    labels: _Keyed | None = None
-    annotations: _Keyed | None = None
+    labels: Keyed | None = None
+    annotations: Keyed | None = None
     finalizers: _Listed | None = None
     name: _Named = None
     generate_name: _Named = None
@@ -127,7 +127,7 @@ class _Metadata(Model):
     """kubectl writes it as null."""
 
 
-class _Spec(_Part):
+class _Spec(Part):
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
     volumes: Objects | None = None

@@ -15,7 +15,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_LOCATION
 from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.problems import problems_of
-from sluice.engines import RuntimeProfile
+from sluice.engines import RuntimeProfile, own_application
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
 from sluice.tables import Names, TableFacts, TableKey
 
@@ -94,6 +94,14 @@ class Work:
 
     @cached_property
     def _profile(self) -> RuntimeProfile | NotUnderstoodError:
+        application = self.spec.application
+        if application is not None:
+            why = own_application.why_refused(application)
+            return (
+                own_application.profile_of(application, self.spec.runtime)
+                if why is None
+                else NotUnderstoodError(why)
+            )
         name = self.spec.runtime_ref or "default"
         if name not in self.profiles:
             return NotUnderstoodError(
@@ -136,7 +144,7 @@ class Work:
                 delta_version=profile.delta_version,
                 spark_version=profile.spark_version,
                 texts=self._texts,
-                has_all_settings=True,
+                has_all_settings=spec.application is None,
                 namespace=self._namespace,
             )
         except NotUnderstoodError as error:
