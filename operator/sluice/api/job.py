@@ -246,12 +246,14 @@ class Admission(Model):
     policies of its tables say in admission.defaultTimeout (the shortest counts), otherwise no limit. It counts from
     queuedAt; for a job that was suspended from resumedAt."""
     quota_timeout: Limit | None = None
-    """Longest wait for compute (a quota, a full cluster) once the job is admitted, such as 15m: meanwhile it keeps
+    """Longest wait for compute once the job is admitted, such as 15m: while the API server refuses its SparkApplication (a
+    quota, a webhook), while that is suspended (as by Kueue), and while its driver's pod has no node. Meanwhile it keeps
     others off its tables without using them. After that it gives its leases back, pauses for the same time (at most
     10m) and queues again, keeping its age. Absent: 10m."""
     start_timeout: Limit | None = None
-    """Longest wait for the driver to start, such as 10m; after that the attempt is ended and counts as NotStarted for
-    retry."""
+    """Longest wait for the driver to start once the job is admitted, such as 10m: it counts the wait for compute, and what
+    comes after it, such as pulling the image. After that the attempt is ended and counts as NotStarted for retry. A driver
+    that runs by then is left alone. Absent: no limit of its own."""
     when_blocked: WhenBlocked = WhenBlocked.WAIT
     """What the job does when another one is in its way: Wait in the queue (the default), Skip (ends at once as
     Skipped: for upkeep that the next run makes up for) or Fail (ends at once as Failed). status.blockedBy names the
@@ -377,7 +379,10 @@ class DeltaWriteJobSpec(Model):
     runtime: Runtime | None = None
     """What differs from the profile, field by field."""
     active_deadline_seconds: Annotated[Int64, bounded_int(1, 2**31 - 1)] | None = None
-    """Longest time that one attempt may run, in seconds; after that it is ended. Absent: no limit."""
+    """Longest time that one attempt may run, in seconds, from when its driver started (attempts[].startedAt). After that its
+    SparkApplication is deleted, and the job ends as Failed with the reason DeadlineExceeded once its driver is proved to have
+    ended; what it had committed until then stays. A run that succeeds before it is ended counts as succeeded. It is not
+    retried. Absent: no limit."""
     ttl_seconds_after_finished: Annotated[Int64, bounded_int(0, 2**31 - 1)] | None = None
     """Deletes the job this many seconds after its end; 0 is at once. Absent: as the operator's configuration says,
     usually never. May be changed at any time."""

@@ -155,7 +155,20 @@ class Outcome(StrEnum):
     NOT_STARTED = "NotStarted"
     UNKNOWN = "Unknown"
     WITHDRAWN = "Withdrawn"
-    """Whether it gave its leases back before anything was created, so that it does not count as a run."""
+    """Whether it gave its leases back before a driver ran, so that it does not count as a run."""
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """Sluice ended it, because it ran for longer than activeDeadlineSeconds."""
+
+
+class EndingReason(StrEnum):
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """It ran for longer than activeDeadlineSeconds."""
+    START_TIMED_OUT = "StartTimedOut"
+    """Its driver didn't start within admission.startTimeout."""
+    WAITING_FOR_COMPUTE = "WaitingForCompute"
+    """It waited for compute for longer than admission.quotaTimeout, or was suspended before its driver ran."""
+    PREEMPTED = "Preempted"
+    """Its SparkApplication was suspended while its driver ran, so that it would start another one when it is resumed."""
 
 
 class LastCommit(Model):
@@ -209,6 +222,19 @@ class AttemptDriver(Model):
     """Its page on the Spark history server. Absent: its runtime names none, or writes no event logs."""
 
 
+class AttemptEnding(Model):
+    """Why Sluice ends an attempt. It is written before anything is deleted, so that whoever leads next knows it."""
+
+    reason: EndingReason
+    """DeadlineExceeded (it ran for longer than activeDeadlineSeconds), StartTimedOut (no driver within
+    admission.startTimeout), WaitingForCompute (no compute within admission.quotaTimeout) or Preempted (its
+    SparkApplication was suspended while it ran)."""
+    since: datetime
+    """When this was decided."""
+    message: Text
+    """The same in a sentence, with what the pod or the SparkApplication said."""
+
+
 class Attempt(Model):
     """One SparkApplication of the job: the intent before it is created, and afterwards what became of it."""
 
@@ -228,6 +254,8 @@ class Attempt(Model):
     """When the end of the driver was proved."""
     driver: AttemptDriver | None = None
     """Its driver. Absent: none was seen running."""
+    ending: AttemptEnding | None = None
+    """Why Sluice ends it, or ended it. Absent: it comes to its end by itself."""
     outcome: Outcome | None = None
     """Its outcome. Absent: it has not ended."""
     exit_code: Int32 | None = None

@@ -57,11 +57,6 @@ JOBS_REFUSED_FOR = (
         unless="limit: 0",
         happens_anyway=lambda retry: isinstance(retry, Retry) and retry.limit == 0,
     ),
-    NotYet("activeDeadlineSeconds", "this version of Sluice does not end a run for its age; remove it"),
-    NotYet(
-        "admission.startTimeout",
-        "this version of Sluice waits for a driver as long as it takes to start; remove it",
-    ),
 )
 """What a job can say and no run would honour."""
 

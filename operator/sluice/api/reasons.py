@@ -70,6 +70,15 @@ class Reason(_Word):
         "DriverStarting",
         "Starting: its SparkApplication is there, and its driver doesn't run yet.",
     )
+    WAITING_FOR_COMPUTE = (
+        "WaitingForCompute",
+        "Starting: it has no compute yet (its SparkApplication is suspended, or its driver's pod has no node); the message says "
+        "what it waits for. Ending, BackingOff: it waited for as long as admission.quotaTimeout lets it, and queues again.",
+    )
+    START_TIMED_OUT = (
+        "StartTimedOut",
+        "Ending: its driver didn't start within admission.startTimeout, so the attempt is being ended.",
+    )
     NAME_TAKEN = (
         "NameTaken",
         "Starting: somebody else's SparkApplication has the name; it goes on once that is deleted.",
@@ -79,6 +88,15 @@ class Reason(_Word):
         "Starting: its spec isn't the one that it was admitted with, so nothing is created; put it back, or delete the job.",
     )
     DRIVER_RUNNING = "DriverRunning", "Running: its driver runs."
+    DEADLINE_EXCEEDED = (
+        "DeadlineExceeded",
+        "Ending: it has run for as long as activeDeadlineSeconds lets it, and is being ended. Failed: that is done; the message "
+        "says what it had committed.",
+    )
+    PREEMPTED = (
+        "Preempted",
+        "Ending: its SparkApplication was suspended while its driver ran, and is being removed.",
+    )
     APPLICATION_NOT_OVER = (
         "ApplicationNotOver",
         "Ending: its driver has ended, and the Spark operator hasn't said yet that no other one starts.",
@@ -284,6 +302,11 @@ class EventReason(_Word):
     SUCCEEDED = "Succeeded", "It ended well; the message says what it committed."
     SKIPPED = "Skipped", "Others were in its way, and admission.whenBlocked is Skip."
     TIMED_OUT = "TimedOut", "It waited as long as it may."
+    WAITING_FOR_COMPUTE = (
+        "WaitingForCompute",
+        "It waited for compute for as long as it may; it gave its leases back, and queues again.",
+    )
+    DEADLINE_EXCEEDED = "DeadlineExceeded", "It was ended, because it ran for longer than it may."
     CONFLICT = (
         "Conflict",
         "Delta refused its commit for another one: with which exception, who won, by which rule, and what to change.",

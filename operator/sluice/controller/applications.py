@@ -126,6 +126,14 @@ class Applications:
             None,
         )
 
+    async def have_changed(self, namespace: str, name: str) -> bool:
+        """Whether the application or its driver's pod is another by now than any watch has shown, which is judged anew then."""
+        before = self._world.applications.get(namespace, name)
+        now = await self._have(APPLICATIONS, self._world.applications, namespace, name)
+        if now is None and before is not None:
+            self._world.applications.gone(uid_of(before))
+        return now != before or await self.find_driver(namespace, name)
+
     async def occupy_driver_name(self, namespace: str, name: str, uid: str, number: int) -> None:
         """Proves that no driver of this attempt of the job with this uid can start any more, or finds the one that did."""
         labels = {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: str(number)}
@@ -211,10 +219,14 @@ class Applications:
         patch = {"metadata": {"uid": metadata["uid"], "annotations": said | self._epochs.annotations}}
         known.seen(await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch))
 
-    async def delete(self, namespace: str, name: str) -> None:
+    async def delete(self, namespace: str, name: str, *, as_seen: bool = False) -> None:
+        """`as_seen`: only if nobody has changed it since it was seen, as its operator does once its driver runs."""
         known = self._world.applications.get(namespace, name)
         if known is not None:
-            await self._kube.delete(APPLICATIONS, namespace, name, _this_one(known))
+            this = _this_one(known)
+            if as_seen:
+                this["preconditions"]["resourceVersion"] = known["metadata"]["resourceVersion"]
+            await self._kube.delete(APPLICATIONS, namespace, name, this)
 
     async def delete_job(self, job: JobView) -> None:
         """Deletes the job as it was seen, and no other."""

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import assert_never
 
-from sluice.api.job_status import Attempt, Phase
+from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.api.reasons import EventReason, Reason
+from sluice.controller import clock
 from sluice.controller.applications import Applications, ForeignApplicationError, RefusedCreateError
 from sluice.controller.events import EventWriter
 from sluice.controller.figures import Figures
@@ -25,6 +26,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases import ForgottenError, Lease
 from sluice.lifecycle import attempt as way
 from sluice.lifecycle import telling, withdrawal
+from sluice.lifecycle.deletion import DeleteApplication
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
@@ -50,6 +52,8 @@ class Attempts:
     logs: RunLogs
     timers: Timers
     neighbours: Neighbours = field(default_factory=Neighbours)
+    _followed: tuple[int, datetime] = (-1, datetime.min.replace(tzinfo=UTC))
+    """The epoch in which attempts are followed, and since when: before it nobody may have seen how they fare."""
 
     async def drive(self, job: JobView, attempt: Attempt) -> None:
         """Takes one step."""
@@ -58,7 +62,12 @@ class Attempts:
         if evidence.asks_for_its_namespace and await self.applications.find_namespace_ending(job.namespace):
             return  # it is looked at again with that
         creates = self.applications.creates.of(job.namespace, attempt.application)
-        step = way.next_step(job, evidence, self._cover(job, attempt), creates, datetime.now(UTC))
+        now = clock.now()
+        if self._followed[0] != self.leases.epoch:
+            self._followed = self.leases.epoch, now
+        step = way.next_step(
+            job, evidence, self._cover(job, attempt), creates, now, observed_since=self._followed[1]
+        )
         await self._take(job, attempt, evidence, step)
 
     def _cover(self, job: JobView, attempt: Attempt) -> way.Cover:
@@ -82,6 +91,24 @@ class Attempts:
             case way.LookForDriver(otherwise):
                 if not await self.applications.find_driver(job.namespace, attempt.application):
                     await self._tell_once(job, otherwise, EventReason.DRIVER_LOST)
+            case way.Mistrust(why):
+                self.leases.mistrust(ForgottenError(why))
+            case way.Wait():
+                pass
+            case _:
+                await self._take_towards_the_end(job, attempt, step)
+
+    async def _take_towards_the_end(
+        self, job: JobView, attempt: Attempt, step: way.StepTowardsTheEnd
+    ) -> None:
+        match step:
+            case way.BeginEnding(change):
+                if not await self.applications.have_changed(job.namespace, attempt.application):
+                    await self.statuses.write(job, change)
+                    logger.info("%s: %s", job.key, change.message)
+            case DeleteApplication():
+                if not await self.applications.have_changed(job.namespace, attempt.application):
+                    await self.applications.delete(job.namespace, attempt.application, as_seen=True)
             case way.End():
                 await self._end(job, attempt, step)
             case way.EndPod(pod):
@@ -89,10 +116,6 @@ class Attempts:
                 await self.applications.delete_pod(pod)
             case way.Leave():
                 await self.leftovers.retire(job.uid)
-            case way.Mistrust(why):
-                self.leases.mistrust(ForgottenError(why))
-            case way.Wait():
-                pass
             case _:
                 assert_never(step)
 
@@ -116,6 +139,8 @@ class Attempts:
         return change is not None
 
     async def _tell(self, job: JobView, attempt: Attempt, evidence: Evidence, step: way.Tell) -> None:
+        if step.deadline is not None:
+            self.timers.within((step.deadline.at - clock.now()).total_seconds(), job.uid)
         if step.seconds_until_worth_it > 0:
             self.timers.within(step.seconds_until_worth_it, job.uid)
             return
@@ -159,7 +184,8 @@ class Attempts:
             await self.events.tell(job, EventReason.APPLICATION_REFUSED, change.message, warning=True)
 
     async def _end(self, job: JobView, attempt: Attempt, end: way.End) -> None:
-        seen, deleted, logs = end.seen, end.application_deleted, None
+        seen, logs = end.seen, None
+        deleted = end.application_deleted and attempt.ending is None
         if must_ask_logs(job, seen, came_back=end.came_back):
             logs = self.logs.ask(job, attempt)
             if logs is None:
@@ -179,9 +205,12 @@ class Attempts:
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
         said = footprint_said(seen)
-        await self.statuses.write(job, StatusChange(phase, reason, message, attempt=ended, footprint=said))
+        change = StatusChange(phase, reason, message, attempt=ended, footprint=said)
+        if ended.outcome is Outcome.WITHDRAWN:
+            change = withdrawal.waited_in_vain(job, ended, now)
+        await self.statuses.write(job, change)
         self.figures.ended(job, ended)
-        told = telling.ending(phase, reason, message, ended)
+        told = telling.ending(phase, reason, change.message, ended)
         await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
         if said is not None and not said.is_held:
             await self.events.tell(job, EventReason.FOOTPRINT_STRAYED, said.message, warning=True)

@@ -16,6 +16,8 @@ class Progress:
     """Whether its operator has seen the driver."""
     words: str
     """Its error, or else its state."""
+    is_suspended: bool = False
+    """Whether somebody holds it back, so that it starts no driver now; once it is resumed it starts one, whatever it had before."""
 
 
 class Engine(Protocol):

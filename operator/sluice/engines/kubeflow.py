@@ -18,6 +18,8 @@ _TERMINAL = frozenset({"COMPLETED", "FAILED"})
 _DRIVER_WAS_SEEN = frozenset({"RUNNING", "SUCCEEDING", "COMPLETED"})
 """FAILING and FAILED are not among them: the spark-operator also says that of a driver that it has not found yet. Whether there
 was one, the driver's id tells, which it takes from the driver's pod and keeps."""
+_HELD_BACK = frozenset({"SUSPENDING", "SUSPENDED", "RESUMING"})
+"""It begins to suspend only once it has seen that it should, and forgets its driver's id once it has."""
 
 
 class Kubeflow:
@@ -36,7 +38,11 @@ class Kubeflow:
         said = status.get("applicationState") or {}
         state = str(said.get("state", ""))
         driver_was_seen = state in _DRIVER_WAS_SEEN or bool(status.get("sparkApplicationId"))
-        return Progress(state in _TERMINAL, driver_was_seen, str(said.get("errorMessage") or state))
+        is_over = state in _TERMINAL
+        is_suspended = not is_over and (
+            state in _HELD_BACK or (application.get("spec") or {}).get("suspend") is True
+        )
+        return Progress(is_over, driver_was_seen, str(said.get("errorMessage") or state), is_suspended)
 
 
 def _application(run: AttemptRun) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sluice.engines.placeholder import is_placeholder
 from sluice.engines.pod_template import DRIVER_CONTAINER
 
 _UNDER_WAY = "its driver is being started"
+_SUSPENDED = "it is suspended (spec.suspend), by a queue such as Kueue or by hand, and starts no driver until it is resumed"
 _OVER = ("Failed", "Succeeded")
 
 
@@ -50,12 +51,31 @@ class Observation:
     disruption: Disruption | None = None
     is_silent: bool = False
     """Whether it is lost only as long as its node is silent."""
+    waits_for_compute: bool = False
+    """Whether its start waits for compute alone: its application is suspended, or its driver's pod has no node."""
+    is_suspended: bool = False
+    """Whether its application is suspended: it would start another driver once it is resumed."""
 
 
 def observe(
     application: dict[str, Any] | None, pod: dict[str, Any] | None, *, driver_seen: bool
 ) -> Observation:
     progress = engine_of(application).progress(application) if application is not None else None
+    seen = _observed(application, progress, pod, driver_seen=driver_seen)
+    if progress is None or not progress.is_suspended:
+        return seen
+    if seen.stage is Stage.STARTING and pod is None:
+        seen = replace(seen, detail=_SUSPENDED, waits_for_compute=True)
+    return replace(seen, is_suspended=True)
+
+
+def _observed(
+    application: dict[str, Any] | None,
+    progress: Progress | None,
+    pod: dict[str, Any] | None,
+    *,
+    driver_seen: bool,
+) -> Observation:
     if pod is not None and is_placeholder(pod):
         is_over = progress is None or progress.has_ended or _is_going(application)
         return Observation(
@@ -125,7 +145,11 @@ def _of_pod(pod: dict[str, Any]) -> Observation:
         return Observation(
             Stage.LOST, detail=f"{_over(pod)}, and its status does not mention the driver's container"
         )
-    return Observation(Stage.STARTING, detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY)
+    return Observation(
+        Stage.STARTING,
+        detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY,
+        waits_for_compute=not pod["spec"].get("nodeName"),
+    )
 
 
 def _why_stale(pod: dict[str, Any]) -> str:

@@ -10,16 +10,17 @@ from typing import assert_never
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, Phase
+from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Phase
 from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage, engine_of
 from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
-from sluice.lifecycle.deletion import FreeDriverName, LetGo, OccupyName, leaving
+from sluice.lifecycle.deadlines import Deadline, deadline_of, of_a_suspended
+from sluice.lifecycle.deletion import DeleteApplication, FreeDriverName, LetGo, OccupyName, leaving
 from sluice.lifecycle.driver import with_driver
-from sluice.lifecycle.evidence import Evidence
+from sluice.lifecycle.evidence import PROVED, Evidence
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import Creates, withdrawn
@@ -31,6 +32,13 @@ SLOW_END_SECONDS = 10.0
 
 PROGRESS_SECONDS = 60.0
 """Between two copies of a run's progress into its job's status."""
+
+_WHY_ENDED = {
+    EndingReason.DEADLINE_EXCEEDED: Reason.DEADLINE_EXCEEDED,
+    EndingReason.START_TIMED_OUT: Reason.START_TIMED_OUT,
+    EndingReason.WAITING_FOR_COMPUTE: Reason.WAITING_FOR_COMPUTE,
+    EndingReason.PREEMPTED: Reason.PREEMPTED,
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,15 @@ class Tell:
     change: StatusChange
     seconds_until_worth_it: float = 0.0
     """Seconds before it is said: usually it is over before that."""
+    deadline: Deadline | None = None
+    """When the attempt is ended if nothing changes."""
+
+
+@dataclass(frozen=True)
+class BeginEnding:
+    """Write down that the attempt is to be ended, and why, if it is still as it was seen."""
+
+    change: StatusChange
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,8 @@ class Mistrust:
     why: str
 
 
-Step = Create | TakeBack | Tell | OccupyDriverName | LookForDriver | End | EndPod | Leave | Wait | Mistrust
+StepTowardsTheEnd = BeginEnding | DeleteApplication | End | EndPod | Leave
+Step = Create | TakeBack | Tell | OccupyDriverName | LookForDriver | Wait | Mistrust | StepTowardsTheEnd
 
 
 @dataclass(frozen=True)
@@ -118,18 +136,46 @@ class Cover:
     """Set where no object explains the lease, so that an application may have been created for it: what frees it then."""
 
 
-def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, now: datetime) -> Step:
-    """Returns the next step of the attempt whose intent is in the evidence."""
+def next_step(
+    job: JobView,
+    evidence: Evidence,
+    cover: Cover,
+    creates: Creates,
+    now: datetime,
+    *,
+    observed_since: datetime | None = None,
+) -> Step:
+    """Returns the next step of the attempt whose intent is in the evidence. `observed_since`: since when it is followed without a
+    break, if that isn't since its grant."""
     attempt = evidence.intent
     if attempt is None:
         raise ValueError(f"{job.key}: {evidence.application_name} belongs to no running attempt")
-    seen = evidence.seen
     if job.is_deleted:
         return _of_deleted(attempt, evidence, cover, job.namespace, now)
+    if attempt.ending is not None:
+        if not _is_spared(attempt.ending, evidence):
+            return _of_ending(job, attempt, attempt.ending, evidence, cover)
+        attempt = attempt.model_copy(update={"ending": None})
+        evidence = replace(evidence, intent=attempt)
+    deadline = deadline_of(job, attempt, evidence, observed_since)
+    if deadline is not None and deadline.at <= now and cover.lease is not None:
+        return _begin_ending(attempt, deadline, now)
+    if evidence.seen.stage is Stage.NOT_CREATED:
+        return _before_creation(job, attempt, cover, creates, now)
+    return _after_creation(job, attempt, evidence, cover, deadline, now)
+
+
+def _after_creation(  # noqa: PLR0917 - all that a step depends on
+    job: JobView,
+    attempt: Attempt,
+    evidence: Evidence,
+    cover: Cover,
+    deadline: Deadline | None,
+    now: datetime,
+) -> Step:
+    seen = evidence.seen
     step: Step
     match seen.stage:
-        case Stage.NOT_CREATED:
-            step = _before_creation(job, attempt, cover, creates, now)
         case Stage.NEVER_STARTS if evidence.application is None and attempt.message is not None:
             step = TakeBack(withdrawal.given_up(job, attempt, attempt.message, now))
         case Stage.ENDED | Stage.NEVER_STARTS:
@@ -139,18 +185,17 @@ def next_step(job: JobView, evidence: Evidence, cover: Cover, creates: Creates, 
         case Stage.NOT_OVER:
             step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
-            told = seen.detail + _if_its_node_is_gone(job, attempt, evidence)
-            message = f"SparkApplication {attempt.application} exists; {told}{_beside(evidence)}"
-            there = attempt.model_copy(update={"message": None})
-            change = StatusChange(Phase.STARTING, Reason.DRIVER_STARTING, message, attempt=there)
-            step = Tell(change, _seconds_of_patience(job, attempt, now))
+            change = _starting(job, attempt, evidence, deadline)
+            step = Tell(change, _seconds_of_patience(job, attempt, now), deadline)
         case Stage.RUNNING:
-            step = _told_running(job, attempt, evidence, now)
+            step = replace(_told_running(job, attempt, evidence, now), deadline=deadline)
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
         case Stage.LOST:
             lost = LookForDriver(otherwise=_lost(job, attempt, evidence))
             step = Leave() if evidence.namespace_ends else lost
+        case Stage.NOT_CREATED:
+            raise ValueError(f"{job.key}: {attempt.application} was not created")
         case _:
             assert_never(seen.stage)
     return step
@@ -164,6 +209,66 @@ def unexplained(lease: Lease, revoke_command: str) -> str:
         "server went back to an earlier state, after the leases of another installation were taken over, and after its namespace "
         f"was not watched for a while. Once no driver of it runs, say so: {revoke_command}"
     )
+
+
+def _begin_ending(attempt: Attempt, deadline: Deadline, now: datetime) -> BeginEnding:
+    message = f"SparkApplication {attempt.application} is being ended: {deadline.message}"
+    ended = attempt.model_copy(update={"ending": deadline.ending(now), "message": None})
+    return BeginEnding(StatusChange(Phase.ENDING, _WHY_ENDED[deadline.reason], message, attempt=ended))
+
+
+def _is_spared(ending: AttemptEnding, evidence: Evidence) -> bool:
+    """Whether its driver runs, or ran, after all, and nothing was deleted for it yet."""
+    if ending.reason in (EndingReason.DEADLINE_EXCEEDED, EndingReason.PREEMPTED):
+        return False
+    is_as_it_was = evidence.application is not None and not evidence.application_is_going
+    seen = evidence.seen
+    return is_as_it_was and not seen.is_suspended and (seen.stage is Stage.RUNNING or _has_run(seen))
+
+
+def _has_run(seen: Observation) -> bool:
+    return seen.exit_code is not None and seen.started_at is not None
+
+
+def _of_ending(
+    job: JobView, attempt: Attempt, ending: AttemptEnding, evidence: Evidence, cover: Cover
+) -> Step:
+    """The steps that bring it to its end: its application goes first, so that it starts no driver. Who deletes it has its driver
+    ended with it."""
+    seen = evidence.seen
+    if _is_to_end(evidence, job.namespace) or seen.stage in PROVED:
+        return End(seen, came_back=evidence.came_back)
+    if evidence.application is not None and not evidence.application_is_going:
+        if cover.is_sure and cover.lease is None:
+            return Mistrust(f"no lease covers {attempt.application}, which is being ended")
+        return DeleteApplication()
+    if seen.stage is Stage.NOT_CREATED:
+        return OccupyDriverName()
+    if seen.stage is Stage.LOST and not evidence.namespace_ends and _is_gone_or_going(evidence):
+        message = f"{_lost(job, attempt, evidence).message}; it was being ended: {ending.message}"
+        return LookForDriver(StatusChange(Phase.ENDING, Reason.DRIVER_LOST, message))
+    return Leave()
+
+
+def _is_gone_or_going(evidence: Evidence) -> bool:
+    return evidence.pod is None or evidence.pod_is_going
+
+
+def _starting(job: JobView, attempt: Attempt, evidence: Evidence, deadline: Deadline | None) -> StatusChange:
+    seen = evidence.seen
+    told = seen.detail + _if_its_node_is_gone(job, attempt, evidence) + _otherwise(deadline)
+    message = f"SparkApplication {attempt.application} exists; {told}{_beside(evidence)}"
+    reason = Reason.WAITING_FOR_COMPUTE if seen.waits_for_compute else Reason.DRIVER_STARTING
+    return StatusChange(Phase.STARTING, reason, message, attempt=attempt.model_copy(update={"message": None}))
+
+
+def _otherwise(deadline: Deadline | None) -> str:
+    if deadline is None:
+        return ""
+    until = f"{deadline.at.strftime('%H:%M:%S')} UTC"
+    if deadline.reason is EndingReason.WAITING_FOR_COMPUTE:
+        return f"; if that lasts until {until}, its leases are released, and it queues again"
+    return f"; if its driver doesn't run by {until}, the attempt is ended"
 
 
 def _of_deleted(attempt: Attempt, evidence: Evidence, cover: Cover, namespace: str, now: datetime) -> Step:
@@ -194,6 +299,8 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     seen = evidence.seen
     if evidence.application_is_going:
         return _end(evidence) if _is_to_end(evidence, job.namespace) else Leave()
+    if (why := of_a_suspended(attempt, evidence)) is not None:
+        return _begin_ending(attempt, Deadline(now, *why), now)
     if _is_unborn(evidence):
         return Leave()
     patience = max(0.0, SLOW_END_SECONDS - (now - _last_news(attempt, evidence)).total_seconds())
@@ -202,9 +309,8 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     what = "its driver has ended" if seen.exit_code is not None else "it has no driver"
     message = (
         f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
-        f"(it says {_state_of(evidence)}): its outcome comes then. If it never says so, because it is gone or the application "
-        f"is suspended, delete that: "
-        f"kubectl delete sparkapplication -n {job.namespace} {attempt.application}{_beside(evidence)}"
+        f"(it says {_state_of(evidence)}): its outcome comes then. If it never says so, because it is gone, delete the application"
+        f": kubectl delete sparkapplication -n {job.namespace} {attempt.application}{_beside(evidence)}"
     )
     change = StatusChange(
         Phase.ENDING, Reason.APPLICATION_NOT_OVER, message, attempt=with_driver(job, attempt, seen)
@@ -309,7 +415,7 @@ def _beside(evidence: Evidence) -> str:
     return "".join(f"; {sentence}" for sentence in evidence.told_beside)
 
 
-def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Step:
+def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Tell:
     """Progress is news of its own: it is copied once a minute at most, so that short runs cost no write more, and with
     whatever else is written."""
     change = _running(with_driver(job, attempt, evidence.seen), evidence)

@@ -60,13 +60,17 @@ def _fingerprint(blocked_by: list[Any]) -> str:
 
 
 def of_application(body: Json) -> Json:
-    """Keeps what is read of an application. Nothing is read of its spec: the job tells what it runs, and its annotations what
-    it holds."""
+    """Keeps what is read of an application. Of its spec only whether it is suspended: the job tells what it runs, and its
+    annotations what it holds."""
     return sharing_texts(
         {
             **_only(body, ("apiVersion", "kind")),
             "metadata": metadata(body["metadata"]),
-            **_each(body, status=lambda status: _only(status, ("applicationState", "sparkApplicationId"))),
+            **_each(
+                body,
+                spec=lambda spec: _only(spec, ("suspend",)),
+                status=lambda status: _only(status, ("applicationState", "sparkApplicationId")),
+            ),
         }
     )
 

@@ -3,8 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sluice.api.job_status import MAX_COMMITS, Attempt, AttemptException, Commit, Outcome, Phase
+from sluice.api.job_status import (
+    MAX_COMMITS,
+    Attempt,
+    AttemptEnding,
+    AttemptException,
+    Commit,
+    EndingReason,
+    Outcome,
+    Phase,
+)
 from sluice.api.not_yet import CREATE_AGAIN
 from sluice.api.reasons import Reason, reason_of
 from sluice.conflicts.cures import LET_IT_WAIT
@@ -90,15 +100,29 @@ def closed(
         commits = logs.commits[:MAX_COMMITS] if logs is not None else ()
         return _closed(attempt, ended, Outcome.UNKNOWN, may_have_run).model_copy(update={"commits": commits})
     if seen.stage is Stage.NEVER_STARTS:
-        return _closed(attempt, ended, Outcome.NOT_STARTED, f"no driver was started: {seen.detail}")
+        return _never_started(attempt, ended, seen.detail)
     attempt = attempt.model_copy(
         update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
     )
     result = parse(seen.message)
     if result is not None:
         result = result.model_copy(update={"exception": as_told(result.exception)})
+    if attempt.ending is not None and _was_told_to_end(seen, result):
+        return _ended_by_us(attempt, ended, seen, result, logs)
     if not deleted and (why := _why_lost(seen, result)) is not None:
         return _lost(attempt, ended, result, logs, why)
+    return _ended_by_itself(attempt, ended, seen, result, logs, deleted=deleted)
+
+
+def _ended_by_itself(
+    attempt: Attempt,
+    ended: datetime,
+    seen: Observation,
+    result: RunResult | None,
+    logs: LogsSay | None,
+    *,
+    deleted: bool,
+) -> Attempt:
     if result is not None:
         return _from_result(attempt, ended, result, logs)
     if logs is None:
@@ -107,6 +131,56 @@ def closed(
     return _closed(attempt, ended, _outcome_of(seen), f"{death}; {logs}").model_copy(
         update={"commits": logs.commits[:MAX_COMMITS]}
     )
+
+
+def _never_started(attempt: Attempt, ended: datetime, detail: str) -> Attempt:
+    ending = attempt.ending
+    if ending is not None and ending.reason is EndingReason.WAITING_FOR_COMPUTE:
+        why = f"attempt {attempt.number} was taken back before its driver ran: {ending.message}"
+        return _closed(attempt, ended, Outcome.WITHDRAWN, why)
+    why = detail if ending is None else ending.message
+    return _closed(attempt, ended, Outcome.NOT_STARTED, f"no driver was started: {why}")
+
+
+def _was_told_to_end(seen: Observation, result: RunResult | None) -> bool:
+    """Whether its driver did not come to its end by itself, so that an attempt that is being ended was ended by that."""
+    if result is not None:
+        return result.was_ended_from_outside
+    return seen.exit_code is None or seen.exit_code in _SIGNALS
+
+
+def _ended_by_us(
+    attempt: Attempt, ended: datetime, seen: Observation, result: RunResult | None, logs: LogsSay | None
+) -> Attempt:
+    ending = attempt.ending
+    if ending is None:
+        raise ValueError(f"attempt {attempt.number} came to its end by itself")
+    if ending.reason is not EndingReason.DEADLINE_EXCEEDED:
+        if _did_nothing(attempt, ending, result, logs):
+            return _never_started(attempt, ended, seen.detail)
+        return _lost(attempt, ended, result, logs, ending.message)
+    if result is None and logs is None:
+        return _closed(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {_death(seen)}")
+    commits = _all_commits(result, logs)
+    known = (
+        str(LogsSay(commits, logs.unread))
+        if logs is not None
+        else f"it had committed {_versions(commits) or 'nothing'}"
+    )
+    late = _closed(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {known}")
+    return late.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result)})
+
+
+def _did_nothing(
+    attempt: Attempt, ending: AttemptEnding, result: RunResult | None, logs: LogsSay | None
+) -> bool:
+    """Whether a driver whose container was ended while it started did nothing: nobody saw it run, and the logs tell of nothing."""
+    is_known = result is None and logs is not None and not logs.unread and not logs.commits
+    return is_known and attempt.started_at is None and ending.reason is not EndingReason.PREEMPTED
+
+
+def _told(result: RunResult | None) -> dict[str, Any]:
+    return {"report": result.report, "footprint_held": result.has_kept_to_footprint} if result else {}
 
 
 def _why_lost(seen: Observation, result: RunResult | None) -> str | None:
@@ -134,8 +208,7 @@ def _lost(
     commits = _all_commits(result, logs)
     known = f"; {LogsSay(commits, logs.unread)}" if logs is not None else ""
     lost = _closed(attempt, ended, Outcome.DRIVER_LOST, f"{why}{known}. {CREATE_AGAIN}")
-    told = {"report": result.report, "footprint_held": result.has_kept_to_footprint} if result else {}
-    return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **told})
+    return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result)})
 
 
 def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit, ...]:
@@ -295,6 +368,8 @@ REASONS = {
     Outcome.DRIVER_LOST: (Reason.DRIVER_LOST, Phase.FAILED),
     Outcome.NOT_STARTED: (Reason.DRIVER_NOT_STARTED, Phase.FAILED),
     Outcome.UNKNOWN: (Reason.RESULT_MISSING, Phase.FAILED),
+    Outcome.DEADLINE_EXCEEDED: (Reason.DEADLINE_EXCEEDED, Phase.FAILED),
+    Outcome.WITHDRAWN: (Reason.WAITING_FOR_COMPUTE, Phase.BACKING_OFF),
 }
 
 

@@ -5,6 +5,12 @@ from dataclasses import dataclass
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import CONFLICTS, EventReason, Reason
 
+_OF_THEIR_OWN = {
+    Reason.TIMED_OUT: EventReason.TIMED_OUT,
+    Reason.WAITING_FOR_COMPUTE: EventReason.WAITING_FOR_COMPUTE,
+    Reason.DEADLINE_EXCEEDED: EventReason.DEADLINE_EXCEEDED,
+}
+
 
 @dataclass(frozen=True)
 class Told:
@@ -14,13 +20,13 @@ class Told:
 
 
 def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None = None) -> Told:
-    """Returns the Event of a job that has come to its end; `attempt`: its last one, if it had any."""
+    """Returns the Event of a job that has come to its end, or queues again; `attempt`: its last one, if it had any."""
     if phase is Phase.SUCCEEDED:
         return Told(EventReason.SUCCEEDED, message)
     if phase is Phase.SKIPPED:
         return Told(EventReason.SKIPPED, message)
-    if reason is Reason.TIMED_OUT:
-        return Told(EventReason.TIMED_OUT, message, is_warning=True)
+    if reason in _OF_THEIR_OWN:
+        return Told(_OF_THEIR_OWN[reason], message, is_warning=True)
     if reason in CONFLICTS:
         return Told(EventReason.CONFLICT, f"{message}{_rule_and_advice(attempt)}", is_warning=True)
     said = message if reason in message else f"{reason}: {message}"

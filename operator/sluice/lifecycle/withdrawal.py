@@ -1,21 +1,19 @@
-"""Withdraws an intent whose application the API server refuses for too long, because of a quota or a webhook: what was granted
-goes back, and the job queues again, keeping its age.
+"""Withdraws an intent that has waited for compute for too long: what was granted goes back, and the job queues again, keeping
+its age.
 
-This happens only where it is known that no driver of the attempt can start: every create of it was answered by a refusal, or
-its driver's name is taken.
+This happens only where it is known that no driver of the attempt ran, and that none can start: every create of it was answered by a
+refusal, its driver's name is taken, or its driver's pod has ended.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sluice.api.durations import seconds
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.api.reasons import Reason
+from sluice.lifecycle.deadlines import quota_patience
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 
-PATIENCE = 600
-"""Seconds for which creating is tried, if the job sets no `quotaTimeout`."""
 LONGEST_BACK_OFF = 600
 LONGEST_WORDS = 1024
 """How many characters of the API server's answer a message quotes; the rest of the message needs room, too."""
@@ -61,11 +59,16 @@ def given_up(job: JobView, attempt: Attempt, words: str, now: datetime) -> Statu
     """The change when creating is given up: the job backs off, so that others have its tables meanwhile."""
     said = words[:LONGEST_WORDS]
     why = f"attempt {attempt.number} was taken back before it began: the API server refused its SparkApplication: {said}"
-    until = (now + _pause(job)).strftime("%H:%M:%S")
-    message = f"{why}; it queues again, keeping its age, at {until} UTC"
+    message = f"{why}; {_until(job, now)}"
     return StatusChange(
         Phase.BACKING_OFF, Reason.APPLICATION_REFUSED, message, attempt=_closed(attempt, why, now)
     )
+
+
+def waited_in_vain(job: JobView, attempt: Attempt, now: datetime) -> StatusChange:
+    """The same for an attempt that was ended because it waited for compute, and that is closed."""
+    message = f"{attempt.message}; {_until(job, now)}"
+    return StatusChange(Phase.BACKING_OFF, Reason.WAITING_FOR_COMPUTE, message, attempt=attempt)
 
 
 def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:
@@ -85,17 +88,16 @@ def back_off_left(job: JobView, now: datetime) -> float:
     return 0.0 if since is None else (since + _pause(job) - now).total_seconds()
 
 
+def _until(job: JobView, now: datetime) -> str:
+    return f"it queues again, keeping its age, at {(now + _pause(job)).strftime('%H:%M:%S')} UTC"
+
+
 def _ends(job: JobView, attempt: Attempt) -> datetime:
-    return attempt.granted_at + timedelta(seconds=_patience(job))
+    return attempt.granted_at + timedelta(seconds=quota_patience(job))
 
 
 def _pause(job: JobView) -> timedelta:
-    return timedelta(seconds=min(_patience(job), LONGEST_BACK_OFF))
-
-
-def _patience(job: JobView) -> int:
-    limit = job.spec.admission.quota_timeout
-    return PATIENCE if limit is None else seconds(limit)
+    return timedelta(seconds=min(quota_patience(job), LONGEST_BACK_OFF))
 
 
 def _closed(attempt: Attempt, message: str, now: datetime) -> Attempt:

@@ -8,8 +8,8 @@ import pytest
 
 from unit.cli.folders import PINNED_DELETE, complaints, job, sluice, write
 
-LATE = {"activeDeadlineSeconds": 60, "admission": {"startTimeout": "5m"}}
-FIELDS = ("spec.activeDeadlineSeconds", "spec.admission.startTimeout")
+LATE = {"retry": {"limit": 3}}
+FIELDS = ("spec.retry",)
 
 
 @pytest.fixture

@@ -13,11 +13,12 @@ from sluice.api.job_status import Attempt, AttemptDriver, Outcome, Phase
 from sluice.engines import Observation, Stage
 from sluice.leases import Lease
 from sluice.lifecycle import attempt as way
+from sluice.lifecycle.deadlines import PATIENCE
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import LogsSay, closed, phase_after
-from sluice.lifecycle.withdrawal import PATIENCE, Creates
+from sluice.lifecycle.withdrawal import Creates
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
 from unit.lifecycle.test_evidence import NOW, job
 

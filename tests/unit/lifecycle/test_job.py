@@ -170,8 +170,6 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
     [
         ("retry", {"limit": 1}),
         ("retry", {}),
-        ("activeDeadlineSeconds", 60),
-        ("admission.startTimeout", "5m"),
     ],
 )
 def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> None:
@@ -188,6 +186,13 @@ def test_a_promise_that_no_run_would_keep_is_refused(field: str, value: Any) -> 
 def test_what_says_what_is_done_anyway_is_taken() -> None:
     seen = world()
     seen.job_seen(job_body("a", sql=UPDATE, retry={"limit": 0}, admission={"risk": "Strict"}))
+    assert seen.jobs["uid-a"].footprint_from_spec.keys
+
+
+def test_deadlines_are_taken() -> None:
+    seen = world()
+    limits: Json = {"activeDeadlineSeconds": 60, "admission": {"startTimeout": "5m", "quotaTimeout": "1m"}}
+    seen.job_seen(job_body("a", sql=UPDATE, **limits))
     assert seen.jobs["uid-a"].footprint_from_spec.keys
 
 

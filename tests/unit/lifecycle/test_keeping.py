@@ -60,6 +60,8 @@ def _applications() -> Iterator[Json]:
     for state in ("", "SUBMITTED", "RUNNING", "FAILED", "COMPLETED"):
         yield application(state)
     yield application("RUNNING", deletionTimestamp="2026-11-19T10:06:00Z")
+    yield application("SUSPENDED")
+    yield application() | {"spec": {"suspend": True}}
 
 
 def _pods() -> Iterator[Json]:
@@ -220,9 +222,10 @@ def test_what_is_kept_is_kept_whole_when_it_is_seen_again(keep: Any, body: Json)
 
 
 def test_what_runs_is_not_kept_of_an_application_nor_of_a_pod() -> None:
-    assert "spec" not in keeping.of_application(
-        application("RUNNING") | {"spec": {"arguments": ["x" * 5000]}}
+    kept = keeping.of_application(
+        application("RUNNING") | {"spec": {"suspend": True, "arguments": ["x" * 5000]}}
     )
+    assert kept["spec"] == {"suspend": True}
     whole = pod(TERMINATED)
     whole["spec"]["containers"] = [{"name": "spark-kubernetes-driver", "env": ["x" * 5000]}]
     whole["status"]["containerStatuses"].append(SIDECAR)
