@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluice_runner.assumptions import Assumed
+from sluice_runner.assumptions import NOTHING_ASSUMED, Assumed
 from sluice_runner.fields import PlanError
-from sluice_runner.plan import MAX_JSON_BYTES, BoundName, Plan, Sql, Write, decode
+from sluice_runner.plan import (
+    MAX_JSON_BYTES,
+    Application,
+    BoundName,
+    Plan,
+    Sql,
+    Write,
+    decode,
+    decode_application,
+)
 
 Document = dict[str, Any]
 
@@ -120,7 +129,44 @@ def test_a_write_with_everything_is_read() -> None:
     assert (work.txn_app_id, work.txn_version, work.schema_evolution) == ("mine", 7, True)
 
 
+def application_plan(**changes: object) -> Document:
+    plan = {**sql_plan(), "application": {}}
+    del plan["sql"], plan["assumed"]
+    return {**plan, **changes}
+
+
+def test_a_plan_of_an_application_is_read_with_and_without_what_it_was_judged_by() -> None:
+    plan = decode_application(packed(application_plan(touched=[TOUCHED], run=RUN)))
+    assert (plan.work, plan.assumed) == (Application(), NOTHING_ASSUMED)
+    assert (len(plan.touched), plan.run is not None) == (1, True)
+    assumed = decode_application(packed(application_plan(assumed={"sparkVersion": "4.2.0"}))).assumed
+    assert assumed == Assumed("4.2.0", None, {})
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        (sql_plan(), "sql and write are the runner's work"),
+        (application_plan(sql={"statements": []}), "exactly one of sql, write and application"),
+        (application_plan(application={"file": "x"}), r"plan\.application: unknown field file"),
+        (application_plan(writes=["date = 1"]), r"plan\.writes: can be kept only by the runner"),
+        (application_plan(names=[{"name": "t", "path": "/lake/t"}]), r"plan\.names: can be kept only by the runner"),
+        (application_plan(token=2**62, run=RUN), r"plan\.token: expected at most"),
+        ("text", "plan: expected an object"),
+    ],
+)  # fmt: skip
+def test_an_application_takes_no_plan_that_it_could_not_keep(document: object, told: str) -> None:
+    with pytest.raises(PlanError, match=told):
+        decode_application(packed(document))
+
+
+def test_an_application_says_which_part_of_its_plan_is_no_plan() -> None:
+    with pytest.raises(PlanError, match="not base64"):
+        decode_application("%%%")
+
+
 REFUSED: list[tuple[str, object, str]] = [
+    ("the plan of an application", application_plan(), r"plan\.application: is the work of a program of its own"),
     ("a list", [], r"plan: expected an object"),
     ("a later version", sql_plan(version=3), r"understands version 2, not 3"),
     ("an earlier version", sql_plan(version=1), r"understands version 2, not 1"),
@@ -136,8 +182,8 @@ REFUSED: list[tuple[str, object, str]] = [
     ("attempt 0", sql_plan(attempt=0), r"plan\.attempt: expected an integer of 1"),
     ("a negative token", sql_plan(token=-1), r"plan\.token: expected an integer of 0"),
     ("a token past 64 bits", sql_plan(token=2**63), r"plan\.token: expected an integer"),
-    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, r"exactly one of sql and write"),
-    ("both sql and write", {**sql_plan(), "write": {}}, r"exactly one of sql and write"),
+    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, r"exactly one of sql, write and application"),
+    ("both sql and write", {**sql_plan(), "write": {}}, r"exactly one of sql, write and application"),
     ("no statements", sql_plan(sql={"statements": []}), r"statements: expected a list that is not empty"),
     ("statements that are a string", sql_plan(sql={"statements": "x"}), r"statements: expected a list"),
     ("an empty statement", statements({"number": 1, "text": " "}), r"statements\[0\]\.text: is empty"),

@@ -43,10 +43,14 @@ class NotAsJudgedError(Exception):
 
 @dataclass(frozen=True)
 class Assumed:
-    spark_version: str
+    spark_version: str | None
     delta_version: str | None
     """None: it wasn't known, and the job was judged by all versions."""
     spark_conf: Mapping[str, str]
+
+
+NOTHING_ASSUMED = Assumed(None, None, {})
+"""Of an application that brings its own image and settings."""
 
 
 def refuse_other_settings(configured: Mapping[str, str], assumed: Assumed) -> None:
@@ -115,7 +119,7 @@ def _shown(name: str, value: str | None, hidden: str = "") -> str:
 
 def _other_versions(spark: SparkSession, assumed: Assumed) -> Iterator[str]:
     """Rules differ between minor versions, not between patches of one."""
-    if _minor(spark.version) != _minor(assumed.spark_version):
+    if assumed.spark_version is not None and _minor(spark.version) != _minor(assumed.spark_version):
         yield f"Spark is {spark.version}, and should be {assumed.spark_version}"
     if assumed.delta_version is None:
         return

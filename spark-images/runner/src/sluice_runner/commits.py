@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from py4j.java_gateway import JavaPackage
+
 from sluice_runner import tables
 
 if TYPE_CHECKING:
@@ -75,7 +77,12 @@ def versions(spark: SparkSession, names: Sequence[Sequence[str]]) -> dict[str, i
 
 def since(spark: SparkSession, names: Sequence[Sequence[str]], before: Mapping[str, int]) -> Iterator[Commit]:
     """Every commit after those versions, oldest first within a table, including tables created since."""
-    for location, version in versions(spark, names).items():
+    yield from newer(spark, before, versions(spark, names))
+
+
+def newer(spark: SparkSession, before: Mapping[str, int], now: Mapping[str, int]) -> Iterator[Commit]:
+    """Every commit between these versions of tables."""
+    for location, version in now.items():
         floor = before.get(location, ABSENT)
         if version > floor:
             yield from _between(spark, location, floor, version)
@@ -87,8 +94,11 @@ def _between(spark: SparkSession, location: str, floor: int, newest: int) -> lis
 
 
 def _few(spark: SparkSession, location: str, versions: Sequence[int]) -> list[Commit] | None:
-    """None if one isn't a file of its version's name: a coordinator of commits may keep it elsewhere for a while."""
+    """None if one isn't a file of its version's name: a coordinator of commits may keep it elsewhere for a while. So it is where
+    an application's own image doesn't have our jar."""
     infos: Any = spark._jvm.dev.sluice.delta.CommitInfos  # type: ignore[union-attr]
+    if isinstance(infos, JavaPackage):
+        return None
     conf: Any = spark._jsparkSession.sessionState().newHadoopConf()
     found = infos.of([_file(location, version) for version in versions], conf)
     if found is None:

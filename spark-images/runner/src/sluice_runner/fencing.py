@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
+_ONE_WRITE = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
 _AUTO_COMPACTION = "spark.databricks.delta.autoCompact.enabled"
 _IDENTITY = "delta.identity.start"
 
@@ -59,6 +60,10 @@ class Unfenced:
 
     @contextmanager
     def numbered(self, _statement: int) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def of_one_write(self, _statement: int) -> Iterator[None]:
         yield
 
     def refuse(self, statement: Statement) -> None:
@@ -104,6 +109,13 @@ class Fencing(Unfenced):
         same one would be skipped."""
         number = txn.version(self._plan.token, statement)
         with set_to(self._spark, {_APP_ID: self._run.app_id, _VERSION: str(number)}):
+            yield
+
+    @contextmanager
+    def of_one_write(self, statement: int) -> Iterator[None]:
+        """As `numbered`, for a program that may do anything inside: Delta takes the number away with the first write, and refuses
+        a second one, which it would skip otherwise."""
+        with set_to(self._spark, {_ONE_WRITE: "true"}), self.numbered(statement):
             yield
 
     def refuse(self, statement: Statement) -> None:

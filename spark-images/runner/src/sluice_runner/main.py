@@ -8,31 +8,26 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
-from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from sluice_runner import hiding, report, session
 from sluice_runner.cluster import Cluster
+from sluice_runner.ending import leave, now, on_sigterm
 from sluice_runner.failures import Failure, Terminated, classify, terminated
 from sluice_runner.masking import Mask, mask_of, secret_by_name, secrets
 from sluice_runner.plan import Plan, decode
 from sluice_runner.progress import Teller
 from sluice_runner.report import Seen
-from sluice_runner.result import Report, Result, encode
+from sluice_runner.result import Report, Result
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sluice_runner.work import Progress
 
-TERMINATION_LOG = "SLUICE_TERMINATION_LOG"
-_DEFAULT_LOG = "/dev/termination-log"
-
 
 def main(arguments: Sequence[str]) -> int:
-    signal.signal(signal.SIGTERM, _on_sigterm)
+    signal.signal(signal.SIGTERM, on_sigterm)
     driver = _Driver()
     try:
         result = driver.run(arguments)
@@ -45,9 +40,9 @@ def main(arguments: Sequence[str]) -> int:
     if result.failure is not None:
         result = replace(result, failure=result.failure.without(driver.mask))
     if driver.plan is not None:  # the result comes first: nothing that a report needs may cost it
-        _leave(replace(result, report=report.UNFINISHED))
+        leave(replace(result, report=report.UNFINISHED))
         result = replace(result, report=driver.report(driver.plan, result))
-    _leave(result, is_last=True)
+    leave(result, is_last=True)
     driver.stop()
     hiding.end_streams()
     return 0 if result.succeeded else 1
@@ -58,7 +53,7 @@ class _Driver:
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
-        self._started = _now()
+        self._started = now()
         self.mask = Mask([])
         self._progress: Progress | None = None
         self._spark: SparkSession | None = None
@@ -90,7 +85,7 @@ class _Driver:
         return self._progress.failed(failure)
 
     def report(self, plan: Plan, result: Result) -> Report:
-        run = report.Run(plan, result, self._seen(result), self._started, _now())
+        run = report.Run(plan, result, self._seen(result), self._started, now())
         written = report.write(run, self.mask, Cluster.of_pod)
         if written.missing is not None:
             sys.stderr.write(f"sluice: {written.missing}\n")
@@ -121,30 +116,3 @@ class _Driver:
     def _say(text: str) -> None:
         sys.stdout.write(f"sluice: {text}\n")
         sys.stdout.flush()
-
-
-def _on_sigterm(_signal: int, _frame: FrameType | None) -> None:
-    raise Terminated(
-        "the driver was ended by SIGTERM. The running statement may have committed or may still commit: look into the "
-        "table's log"
-    )
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")  # noqa: UP017 - images may have Python 3.10
-
-
-def _leave(result: Result, *, is_last: bool = False) -> None:
-    """Writes the result to the termination log or, if that can't be written, to the log, so that people can find it."""
-    encoded = encode(result)
-    log = Path(os.environ.get(TERMINATION_LOG, _DEFAULT_LOG))
-    try:
-        log.write_bytes(encoded)
-    except OSError as error:
-        if not is_last:
-            return  # the last one is told
-        sys.stderr.write(
-            f"sluice: could not write the result to {log} ({error}): check that {TERMINATION_LOG} is set correctly. The "
-            f"result is:\n{encoded.decode()}\n"
-        )
-        sys.stderr.flush()

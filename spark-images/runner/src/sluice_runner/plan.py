@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice_runner import txn
-from sluice_runner.assumptions import Assumed
+from sluice_runner.assumptions import NOTHING_ASSUMED, Assumed
 from sluice_runner.fields import Fields, PlanError
 
 VERSION = 2
 PREFIX = "--plan="
+VARIABLE = "SLUICE_PLAN"
+"""The environment variable with the plan of an application that isn't the runner's own."""
 MAX_JSON_BYTES = 16 * 1024 * 1024
 """More than any manifest can hold, and so little that a hostile plan can't fill the driver's memory."""
 
@@ -78,6 +80,11 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Application:
+    """A program of the job's own: what it does isn't in the plan."""
+
+
+@dataclass(frozen=True)
 class Run:
     """Under which appId a run commits. By it Delta stops an attempt that a later one has fenced off."""
 
@@ -120,7 +127,7 @@ class Plan:
     spec_hash: str
     attempt: int
     token: int
-    work: Sql | Write
+    work: Sql | Write | Application
     assumed: Assumed
     run: Run | None = None
     """Absent: nothing is fenced, and nothing is left out because it was done before."""
@@ -133,16 +140,27 @@ class Plan:
 
 
 def decode(arguments: Sequence[str]) -> Plan:
-    return _plan(Fields(_json(arguments), "plan"))
-
-
-def _json(arguments: Sequence[str]) -> Any:
+    """The plan of the runner's own work."""
     if not arguments:
         raise PlanError(f"no plan: expected arguments of the form {PREFIX}<chunk>")
     for argument in arguments:
         if not argument.startswith(PREFIX):
             raise PlanError(f"unknown argument {argument[:80]!r}: expected {PREFIX}<chunk> only")
-    encoded = "".join(argument[len(PREFIX) :] for argument in arguments)
+    plan = _plan(Fields(_json("".join(argument[len(PREFIX) :] for argument in arguments)), "plan"))
+    if isinstance(plan.work, Application):
+        raise PlanError("plan.application: is the work of a program of its own, and this is the runner")
+    return plan
+
+
+def decode_application(encoded: str) -> Plan:
+    """The plan of an application of the job's own."""
+    plan = _plan(Fields(_json(encoded), "plan"))
+    if not isinstance(plan.work, Application):
+        raise PlanError("plan: sql and write are the runner's work, and this is a program of its own")
+    return plan
+
+
+def _json(encoded: str) -> Any:
     try:
         packed = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -187,14 +205,17 @@ def _plan(fields: Fields) -> Plan:
             " use an image of the operator's version"
         )
     job = fields.object("job")
+    work = _work(fields)
+    # Of an application's own settings the operator may know nothing.
+    assumes_nothing = isinstance(work, Application) and not fields.has("assumed")
     plan = Plan(
         job=Job(job.text("namespace"), job.text("name"), job.text("uid")),
         run_key=fields.text("runKey"),
         spec_hash=fields.text("specHash"),
         attempt=fields.integer("attempt", minimum=1),
         token=fields.integer("token", minimum=0),
-        work=_work(fields),
-        assumed=_assumed(fields.object("assumed")),
+        work=work,
+        assumed=NOTHING_ASSUMED if assumes_nothing else _assumed(fields.object("assumed")),
         writes=_promise(fields) if fields.has("writes") else (),
         touched=tuple(map(_touched, fields.objects("touched"))) if fields.has("touched") else (),
         names=tuple(map(_bound_name, fields.objects("names"))) if fields.has("names") else (),
@@ -204,7 +225,17 @@ def _plan(fields: Fields) -> Plan:
     fields.end()
     if plan.run is not None:
         _refuse_what_has_no_txn_version(plan, plan.run)
+    if isinstance(plan.work, Application):
+        _refuse_what_only_the_runner_keeps(plan)
     return plan
+
+
+def _refuse_what_only_the_runner_keeps(plan: Plan) -> None:
+    for name, asked in (("writes", plan.writes), ("names", plan.names)):
+        if asked:
+            raise PlanError(
+                f"plan.{name}: can be kept only by the runner, which starts Spark with what that needs"
+            )
 
 
 def _promise(fields: Fields) -> tuple[str, ...]:
@@ -260,7 +291,7 @@ def _refuse_what_has_no_txn_version(plan: Plan, run: Run) -> None:
             raise PlanError(
                 f"plan.sql.statements: a run has at most {txn.MAX_STATEMENT} statements, found {last}"
             )
-    elif plan.work.txn_app_id is not None:
+    elif isinstance(plan.work, Write) and plan.work.txn_app_id is not None:
         raise PlanError(
             "plan.write.txnAppId: a write with an id of its own has no run: Delta takes one of the two"
         )
@@ -276,12 +307,18 @@ def _assumed(fields: Fields) -> Assumed:
     return assumed
 
 
-def _work(fields: Fields) -> Sql | Write:
-    if fields.has("sql") == fields.has("write"):
-        raise PlanError(f"plan: expected exactly one of sql and write, found {', '.join(fields.names())}")
-    if fields.has("sql"):
+def _work(fields: Fields) -> Sql | Write | Application:
+    kinds = [name for name in ("sql", "write", "application") if fields.has(name)]
+    if len(kinds) != 1:
+        raise PlanError(
+            f"plan: expected exactly one of sql, write and application, found {', '.join(fields.names())}"
+        )
+    if kinds == ["sql"]:
         return _sql(fields.object("sql"))
-    return _write(fields.object("write"))
+    if kinds == ["write"]:
+        return _write(fields.object("write"))
+    fields.object("application").end()
+    return Application()
 
 
 def _sql(fields: Fields) -> Sql:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sluice_runner.cluster import MERGE, Cluster, NoClusterError, RequestError
-from sluice_runner.plan import Plan, Sql
+from sluice_runner.plan import Application, Plan, Sql
 
 if TYPE_CHECKING:
     from sluice_runner.work import Progress
@@ -37,8 +37,8 @@ def state_of(progress: Progress) -> dict[str, Any] | None:
         return None
     state: dict[str, Any] = {
         "statement": progress.running,
-        "of": _count(progress.plan),
-        "operation": _operation(progress.plan, progress.running),
+        "of": _count(progress.plan, progress.running),
+        "operation": progress.doing or _operation(progress.plan, progress.running),
     }
     last = next((one.commits[-1] for one in reversed(statements) if one.commits), None)
     if last is not None:
@@ -46,7 +46,10 @@ def state_of(progress: Progress) -> dict[str, Any] | None:
     return state
 
 
-def _count(plan: Plan) -> int:
+def _count(plan: Plan, running: int) -> int:
+    """Of an application nobody knows how many steps will follow."""
+    if isinstance(plan.work, Application):
+        return running
     return len(plan.work.statements) if isinstance(plan.work, Sql) else 1
 
 

@@ -41,6 +41,8 @@ class StatementResult:
     """What of these lies elsewhere than the job was judged to touch."""
     unlooked: str | None = None
     """Why it could not be looked whether anything does."""
+    is_read: bool = True
+    """Whether its commits are known: what could not be read isn't said to be nothing."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def _statement(statement: StatementResult, cut: _Cut, with_commits: bool) -> dic
         "state": statement.state,
         "operation": statement.operation,
     }
-    if with_commits:
+    if with_commits and statement.is_read:
         document["commits"] = [_commit(commit, cut) for commit in statement.commits]
     return document
 

@@ -27,6 +27,11 @@ def completed(configured: Mapping[str, str]) -> dict[str, str]:
     return added
 
 
+def has_delta_sql(spark: SparkSession) -> bool:
+    extensions = spark.sparkContext.getConf().get(_EXTENSIONS, "") or ""
+    return _DELTA_EXTENSION in (name.strip() for name in extensions.split(","))
+
+
 def start(assumed: Assumed, *, gated: bool = False) -> SparkSession:
     """`gated`: commits are to be held to a promise."""
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - an image without PySpark must still report that

@@ -54,6 +54,23 @@ def stamp(plan: Plan, statement: int) -> str:
     return _text(plan, statement=statement)
 
 
+def step_stamp(plan: Plan, statement: int, step: str) -> str:
+    """Of a step that an application calls by a name."""
+    return _text(plan, statement=statement, step=step)
+
+
+def is_of_attempt(plan: Plan, user_metadata: str | None) -> bool:
+    """Whether this very attempt made the commit, by whichever of its stamps."""
+    found = read_stamp(user_metadata)
+    if found is None:
+        return False
+    return (found.get("uid"), found.get("attempt"), found.get("token")) == (
+        plan.job.uid,
+        plan.attempt,
+        plan.token,
+    )
+
+
 def fence_stamp(plan: Plan, look: Look) -> str:
     return _text(plan, statement=txn.FENCE, fence={"replaced": look.replaced, "version": look.version})
 

@@ -50,6 +50,8 @@ class Progress:
     plan: Plan
     statements: list[StatementResult] = field(default_factory=list)
     running: int | None = None
+    doing: str | None = None
+    """What an application says that it does."""
 
     def failed(self, failure: Failure, winner: Winner | None = None) -> Result:
         return Result(
@@ -137,7 +139,7 @@ def _steps(spark: SparkSession, plan: Plan, bound: Bound) -> Iterator[tuple[int,
     if isinstance(plan.work, Sql):
         for statement in plan.work.statements:
             yield statement.number, partial(_prepare_sql, spark, statement, bound)
-    else:
+    elif isinstance(plan.work, Write):
         yield 1, partial(_prepare_write, spark, plan.work, bound)
 
 
