@@ -250,6 +250,10 @@ class Reason(_Word):
         "FootprintStrayed",
         "Of the condition FootprintHeld: its commits touched more than it was judged to touch.",
     )
+    FOOTPRINT_DOUBTFUL = (
+        "FootprintDoubtful",
+        "Of the condition FootprintHeld: nothing tells whether its application kept to its footprint.",
+    )
 
 
 CONFLICTS = frozenset(

@@ -186,7 +186,7 @@ class Attempts:
     async def _end(self, job: JobView, attempt: Attempt, end: way.End) -> None:
         seen, logs = end.seen, None
         deleted = end.application_deleted and attempt.ending is None
-        if must_ask_logs(job, seen, came_back=end.came_back):
+        if must_ask_logs(seen, came_back=end.came_back):
             logs = self.logs.ask(job, attempt)
             if logs is None:
                 return
@@ -204,7 +204,7 @@ class Attempts:
         )
         self.tables.changed(changed_tables(job, attempt))
         phase, reason, message = phase_after(ended)
-        said = footprint_said(seen)
+        said = footprint_said(seen, logs)
         change = StatusChange(phase, reason, message, attempt=ended, footprint=said)
         if ended.outcome is Outcome.WITHDRAWN:
             change = withdrawal.waited_in_vain(job, ended, now)
@@ -212,7 +212,7 @@ class Attempts:
         self.figures.ended(job, ended)
         told = telling.ending(phase, reason, change.message, ended)
         await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
-        if said is not None and not said.is_held:
+        if said is not None and said.is_held is False:
             await self.events.tell(job, EventReason.FOOTPRINT_STRAYED, said.message, warning=True)
         self.logs.forget(job, attempt)
         logger.info("%s: %s: %s", job.key, reason, message)

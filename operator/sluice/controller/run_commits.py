@@ -4,14 +4,18 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
 
 from sluice.api.job_status import Attempt, Commit
+from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import LogsSay
+from sluice.lifecycle.kept import LoggedCommit, kept
+from sluice.lifecycle.logs import LogsSay
 from sluice.tables import TableKey
-from sluice.tables.log import READING, LogUnreadableError, StampedCommit
+from sluice.tables.log import OF_APPLICATION, OF_RUN, READING, LogUnreadableError, StampedCommit
 
 PATIENCE = 15.0
 START_PATIENCE = 120.0
@@ -21,6 +25,8 @@ MOST = 8
 """Processes at once: each is a Python of its own."""
 
 logger = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 PROGRAM = (sys.executable, "-m", "sluice.tables.log")
 
@@ -60,23 +66,53 @@ class RunLogs:
 async def what_logs_say(job: JobView, attempt: Attempt) -> LogsSay:
     """Returns what the logs say. Whatever a log holds, the attempt has ended: a log must not keep it open, and its leases
     held."""
-    commits: list[Commit] = []
+    if job.spec.application is not None:
+        return await _what_logs_say_of_application(job, attempt)
+    commits, unread = await _of_each(job, partial(_commits_of_job, job, attempt))
+    return LogsSay(tuple(commits), unread)
+
+
+async def _what_logs_say_of_application(job: JobView, attempt: Attempt) -> LogsSay:
+    logged, unread = await _of_each(
+        job,
+        lambda table: commits_of_application(table, job.uid, attempt.number, attempt.granted_at),
+    )
+    own = [
+        Commit(table=one.table.text, version=one.version, statement=one.statement, operation=one.operation)
+        for one in logged
+        if one.is_own
+    ]
+    unstamped = tuple(one.name for one in logged if not one.is_own)
+    try:
+        footprint = kept(job.footprint, logged, unread)
+    except NotUnderstoodError:
+        footprint = None
+    return LogsSay(tuple(own), unread, of_application=True, unstamped=unstamped, footprint=footprint)
+
+
+async def _of_each(
+    job: JobView, asked: Callable[[TableKey], Awaitable[list[_T]]]
+) -> tuple[list[_T], tuple[str, ...]]:
+    """What is found of each table, and why nothing is of the others."""
+    found: list[_T] = []
     unread: list[str] = []
     for table in _tables(job):
         try:
-            found = await commits_of_run(table, job.uid, attempt.number, attempt.granted_at)
+            found += await asked(table)
         except LogUnreadableError as error:
             unread.append(str(error))
-            continue
         except Exception as error:
             logger.exception("%s: the operator failed on the log of %s", job.key, table)
             unread.append(f"{table}: the operator failed on its log: {error!r}")
-            continue
-        commits += [
-            Commit(table=table.text, version=c.version, statement=c.statement, operation=c.operation)
-            for c in found
-        ]
-    return LogsSay(tuple(commits), tuple(unread))
+    return found, tuple(unread)
+
+
+async def _commits_of_job(job: JobView, attempt: Attempt, table: TableKey) -> list[Commit]:
+    found = await commits_of_run(table, job.uid, attempt.number, attempt.granted_at)
+    return [
+        Commit(table=table.text, version=c.version, statement=c.statement, operation=c.operation)
+        for c in found
+    ]
 
 
 def _tables(job: JobView) -> list[TableKey]:
@@ -94,9 +130,25 @@ async def commits_of_run(
     start_patience: float = START_PATIENCE,
     program: tuple[str, ...] = PROGRAM,
 ) -> list[StampedCommit]:
+    asked = (*program, table.text, uid, str(attempt), begun.isoformat(), OF_RUN)
+    return [StampedCommit(**commit) for commit in await _answer(table, asked, patience, start_patience)]
+
+
+async def commits_of_application(
+    table: TableKey, uid: str, attempt: int, begun: datetime
+) -> list[LoggedCommit]:
+    asked = (*PROGRAM, table.text, uid, str(attempt), begun.isoformat(), OF_APPLICATION)
+    return [
+        LoggedCommit(table=table, **commit)
+        for commit in await _answer(table, asked, PATIENCE, START_PATIENCE)
+    ]
+
+
+async def _answer(
+    table: TableKey, asked: tuple[str, ...], patience: float, start_patience: float
+) -> list[dict[str, Any]]:
     process = await asyncio.create_subprocess_exec(
-        *program,
-        *(table.text, uid, str(attempt), begun.isoformat()),
+        *asked,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -121,4 +173,5 @@ async def commits_of_run(
     answer = json.loads(told)
     if "unreadable" in answer:
         raise LogUnreadableError(answer["unreadable"])
-    return [StampedCommit(**commit) for commit in answer["commits"]]
+    commits: list[dict[str, Any]] = answer["commits"]
+    return commits

@@ -1,7 +1,7 @@
 """Works out what came of an attempt, put together from the driver's end, the runner's result, and otherwise the tables' logs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +22,7 @@ from sluice.conflicts.lost import Lost, explained
 from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
 from sluice.engines.result import RunResult, parse
-from sluice.lifecycle.job import JobView
+from sluice.lifecycle.logs import LogsSay, versions
 from sluice.lifecycle.neighbours import ANOTHER
 from sluice.lifecycle.strayed import FootprintSaid
 
@@ -34,37 +34,21 @@ DELETED = "its SparkApplication was deleted while it ran"
 _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
 
 
-@dataclass(frozen=True)
-class LogsSay:
-    """What the tables' logs tell of an attempt."""
-
-    commits: tuple[Commit, ...] = ()
-    unread: tuple[str, ...] = ()
-    """Why the log of a table could not be asked."""
-
-    def __str__(self) -> str:
-        if self.unread:
-            more = f" beside {_versions(self.commits)}" if self.commits else ""
-            return f"what it committed{more} is not known: {'; '.join(self.unread)}"
-        if self.commits:
-            return f"it had committed {_versions(self.commits)}, according to the tables' logs"
-        return "it had committed nothing, according to the tables' logs"
-
-
-def must_ask_logs(job: JobView, seen: Observation, *, came_back: bool = False) -> bool:
+def must_ask_logs(seen: Observation, *, came_back: bool = False) -> bool:
     """Whether the driver's end doesn't tell by itself what the attempt committed. `came_back`: its application came back with an
     earlier state of the API server, so that it may have had a driver of which nothing else tells."""
     if seen.stage is Stage.NEVER_STARTS and not came_back:
         return False
     result = parse(seen.message)
-    return result.commits_left_out if result is not None else job.spec.application is None
+    return result is None or result.commits_left_out
 
 
-def footprint_said(seen: Observation) -> FootprintSaid | None:
-    """What the runner's look at its commits says; None where nobody has looked at all of them."""
+def footprint_said(seen: Observation, logs: LogsSay | None) -> FootprintSaid | None:
+    """What the runner's look at its commits says, or else the logs of an application's tables; None where nobody has looked at all
+    of them."""
     result = parse(seen.message)
     if result is None or result.has_kept_to_footprint is None:
-        return None
+        return logs.footprint if logs is not None else None
     if result.has_kept_to_footprint:
         return FootprintSaid(
             is_held=True, message="its commits touched only what the job was judged to touch"
@@ -126,10 +110,13 @@ def _ended_by_itself(
     if result is not None:
         return _from_result(attempt, ended, result, logs)
     if logs is None:
-        return _from_exit_code(attempt, ended, seen)
-    death = f"{DELETED}: {_death(seen)}" if deleted else _death(seen)
-    return _closed(attempt, ended, _outcome_of(seen), f"{death}; {logs}").model_copy(
-        update={"commits": logs.commits[:MAX_COMMITS]}
+        raise ValueError(f"attempt {attempt.number} left no result, and no log was asked")
+    has_succeeded = logs.of_application and seen.exit_code == 0
+    outcome = Outcome.SUCCEEDED if has_succeeded else _outcome_of(seen)
+    death = "the application ended with exit code 0" if has_succeeded else _death(seen)
+    death = f"{DELETED}: {death}" if deleted else death
+    return _closed(attempt, ended, outcome, f"{death}; {logs}").model_copy(
+        update={"commits": logs.commits[:MAX_COMMITS], **_told(result, logs)}
     )
 
 
@@ -163,24 +150,27 @@ def _ended_by_us(
         return _closed(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {_death(seen)}")
     commits = _all_commits(result, logs)
     known = (
-        str(LogsSay(commits, logs.unread))
+        str(replace(logs, commits=commits))
         if logs is not None
-        else f"it had committed {_versions(commits) or 'nothing'}"
+        else f"it had committed {versions(commits) or 'nothing'}"
     )
     late = _closed(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {known}")
-    return late.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result)})
+    return late.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result, logs)})
 
 
 def _did_nothing(
     attempt: Attempt, ending: AttemptEnding, result: RunResult | None, logs: LogsSay | None
 ) -> bool:
     """Whether a driver whose container was ended while it started did nothing: nobody saw it run, and the logs tell of nothing."""
-    is_known = result is None and logs is not None and not logs.unread and not logs.commits
+    is_known = result is None and logs is not None and logs.tell_of_nothing
     return is_known and attempt.started_at is None and ending.reason is not EndingReason.PREEMPTED
 
 
-def _told(result: RunResult | None) -> dict[str, Any]:
-    return {"report": result.report, "footprint_held": result.has_kept_to_footprint} if result else {}
+def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
+    held = result.has_kept_to_footprint if result is not None else None
+    if held is None and logs is not None and logs.footprint is not None:
+        held = logs.footprint.is_held
+    return {"report": result.report if result is not None else None, "footprint_held": held}
 
 
 def _why_lost(seen: Observation, result: RunResult | None) -> str | None:
@@ -206,9 +196,9 @@ def _lost(
     attempt: Attempt, ended: datetime, result: RunResult | None, logs: LogsSay | None, why: str
 ) -> Attempt:
     commits = _all_commits(result, logs)
-    known = f"; {LogsSay(commits, logs.unread)}" if logs is not None else ""
+    known = f"; {replace(logs, commits=commits)}" if logs is not None else ""
     lost = _closed(attempt, ended, Outcome.DRIVER_LOST, f"{why}{known}. {CREATE_AGAIN}")
-    return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result)})
+    return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result, logs)})
 
 
 def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit, ...]:
@@ -223,21 +213,16 @@ def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit
 def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:
     commits = _all_commits(result, logs)
     message = (
-        _summary(result) if logs is None else f"{_failure(result) or 'done'}; {LogsSay(commits, logs.unread)}"
+        _summary(result)
+        if logs is None
+        else f"{_failure(result) or 'done'}; {replace(logs, commits=commits)}"
     )
     update = {
         "commits": commits[:MAX_COMMITS],
         "exception": _explained(result),
-        "report": result.report,
-        "footprint_held": result.has_kept_to_footprint,
+        **_told(result, logs),
     }
     return _closed(attempt, ended, result.outcome, message).model_copy(update=update)
-
-
-def _from_exit_code(attempt: Attempt, ended: datetime, seen: Observation) -> Attempt:
-    if seen.exit_code == 0:
-        return _closed(attempt, ended, Outcome.SUCCEEDED, "the application ended with exit code 0")
-    return _closed(attempt, ended, _outcome_of(seen), _death(seen))
 
 
 def _closed(attempt: Attempt, ended: datetime, outcome: Outcome, message: str) -> Attempt:
@@ -249,13 +234,13 @@ def _closed(attempt: Attempt, ended: datetime, outcome: Outcome, message: str) -
 def _summary(result: RunResult) -> str:
     failure = _failure(result)
     if failure is not None:
-        return f"{failure}; it had committed {_versions(result.commits)}" if result.commits else failure
+        return f"{failure}; it had committed {versions(result.commits)}" if result.commits else failure
     if result.outcome is Outcome.ALREADY_COMMITTED:
-        versions = f": {_versions(result.commits)}" if result.commits else ""
-        return f"nothing was left to do, earlier attempts of this run had done it{versions}"
+        which = f": {versions(result.commits)}" if result.commits else ""
+        return f"nothing was left to do, earlier attempts of this run had done it{which}"
     if not result.commits:
         return "done; no statement had anything to commit"
-    return f"committed {_versions(result.commits)}"
+    return f"committed {versions(result.commits)}"
 
 
 def _failure(result: RunResult) -> str | None:
@@ -326,16 +311,6 @@ def _explained(result: RunResult) -> AttemptException | None:
         exception = exception.model_copy(update={"rule": found.rule})
         advice = advice or found.advice
     return exception.model_copy(update={"advice": advice})
-
-
-def _versions(commits: tuple[Commit, ...]) -> str:
-    by_table: dict[str, list[int]] = {}
-    for commit in commits:
-        by_table.setdefault(commit.table, []).append(commit.version)
-    return ", ".join(
-        f"version{'s' if len(versions) > 1 else ''} {', '.join(map(str, versions))} of {table}"
-        for table, versions in by_table.items()
-    )
 
 
 def _outcome_of(seen: Observation) -> Outcome:

@@ -214,12 +214,19 @@ def _conditions(
     )
 
 
+_FOOTPRINT = {
+    True: (_TRUE, Reason.HELD),
+    False: (_FALSE, Reason.FOOTPRINT_STRAYED),
+    None: (ConditionStatus.UNKNOWN, Reason.FOOTPRINT_DOUBTFUL),
+}
+
+
 def _of_footprint(job: JobView, said: FootprintSaid | None, now: datetime) -> tuple[Condition, ...]:
     """The condition, once anybody has looked. What has strayed once counts for the job for good."""
     known = tuple(condition for condition in job.status.conditions if condition.type == FOOTPRINT_HELD)
     if said is None or any(condition.status is _FALSE for condition in known):
         return known
-    state, reason = (_TRUE, Reason.HELD) if said.is_held else (_FALSE, Reason.FOOTPRINT_STRAYED)
+    state, reason = _FOOTPRINT[said.is_held]
     return _conditions(job, {FOOTPRINT_HELD: state}, reason, said.message[:_LONGEST_MESSAGE], now)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 class FootprintSaid:
     """What a run's end said of whether it has kept to what its job was judged to touch."""
 
-    is_held: bool
+    is_held: bool | None
+    """None: it could be that it hasn't, and nothing tells."""
     message: str
 
 

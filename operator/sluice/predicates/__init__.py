@@ -40,6 +40,7 @@ Pure: no I/O, no clock, no globals; limits count nodes, so the same text always 
 from sluice.predicates.columns import Column, ColumnType, Kind, Table, parse_type
 from sluice.predicates.errors import PredicateError
 from sluice.predicates.parse import parse
+from sluice.predicates.partition import partition_region
 from sluice.predicates.project import from_conjuncts, from_whole
 from sluice.predicates.region import Region, compiled, covers, disjoint, overlap
 from sluice.predicates.scope import is_told_in
@@ -94,6 +95,7 @@ __all__ = [
     "overlap",
     "parse",
     "parse_type",
+    "partition_region",
     "quoted",
     "reasons",
     "refuse_templates",

@@ -6,20 +6,34 @@ runs.
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from sluice.api import names
 from sluice.tables.address import LogUnreadableError, address_of, must_be_around
+from sluice.tables.commit_files import CommitFiles, FilesUnknownError, Partition
 from sluice.tables.identity import TableKey
 from sluice.tables.opening import READ_ERRORS, open_table, why_unread
 
-__all__ = ["READING", "LogUnreadableError", "StampedCommit", "commits_of_run"]
+__all__ = [
+    "READING",
+    "FoundCommit",
+    "LogUnreadableError",
+    "StampedCommit",
+    "commits_of_application",
+    "commits_of_run",
+]
 
 _LOOK_BACK = 1000
+_CLOCKS_DIFFER_BY = 60.0
+"""Seconds: of commits without a stamp one too many is looked at rather than one too few."""
+OF_RUN, OF_APPLICATION = "run", "application"
+"""What the program is asked for."""
 READING = "reading"
 """The program's first line of output: it begins to read the log."""
 
@@ -31,33 +45,97 @@ class StampedCommit:
     statement: int
 
 
+@dataclass(frozen=True)
+class FoundCommit:
+    """A commit of an application, or one that nobody's stamp is on and that may be its own."""
+
+    version: int
+    operation: str
+    is_own: bool
+    statement: int | None = None
+    adds: list[Partition] = field(default_factory=list)
+    removes: list[Partition] = field(default_factory=list)
+    changes_metadata: bool = False
+    unlooked: str | None = None
+    """Why nothing is known of its files."""
+
+
 def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> list[StampedCommit]:
     """The commits of one attempt among the latest of a table; none if the table does not exist. If others have
     committed so often since it began that the latest do not reach back to it, nothing is known."""
+    opened = _opened(table)
+    if opened is None:
+        return []
+    found = []
+    for entry in _history(table, opened, begun):
+        stamp = _stamp(entry.get("userMetadata"))
+        statement = stamp.get("statement")
+        # Statement 0 is a fence or the end of a run: a commit without rows.
+        if _is_of(stamp, uid, attempt) and isinstance(statement, int) and statement:
+            found.append(StampedCommit(entry["version"], entry["operation"], statement))
+    return sorted(found, key=lambda commit: commit.version)
+
+
+def commits_of_application(table: TableKey, uid: str, attempt: int, begun: datetime) -> list[FoundCommit]:
+    """The same of an attempt that runs an application, whose stamps may name no statement; and those since it began that bear no
+    stamp. All of them with the partitions that they touched."""
+    opened = _opened(table)
+    if opened is None:
+        return []
+    return sorted(_of_application(table, opened, uid, attempt, begun), key=lambda commit: commit.version)
+
+
+def _of_application(
+    table: TableKey, opened: DeltaTable, uid: str, attempt: int, begun: datetime
+) -> Iterator[FoundCommit]:
+    files = CommitFiles(opened)
+    earliest = (begun.timestamp() - _CLOCKS_DIFFER_BY) * 1000
+    for entry in _history(table, opened, begun):
+        stamp = _stamp(entry.get("userMetadata"))
+        is_own = _is_of(stamp, uid, attempt) and stamp.get("statement") != 0
+        if not is_own and (stamp or entry.get("timestamp", earliest) < earliest):
+            continue
+        statement = stamp.get("statement")
+        found = FoundCommit(
+            entry["version"],
+            entry["operation"],
+            is_own,
+            statement if isinstance(statement, int) and statement > 0 else None,
+        )
+        try:
+            yield replace(found, **asdict(files.touched(found.version)))
+        except FilesUnknownError as error:
+            yield replace(found, unlooked=str(error))
+        except READ_ERRORS as error:
+            yield replace(found, unlooked=why_unread(table, error))
+
+
+def _opened(table: TableKey) -> DeltaTable | None:
+    """The table; None if it does not exist."""
     address = address_of(table)
     try:
-        history = open_table(table, address).history(_LOOK_BACK)
+        return open_table(table, address)
     except TableNotFoundError:
         must_be_around(table, address)
-        return []
+        return None
     except (LogUnreadableError, *READ_ERRORS) as error:
+        raise LogUnreadableError(why_unread(table, error)) from error
+
+
+def _history(table: TableKey, opened: DeltaTable, begun: datetime) -> list[dict[str, Any]]:
+    try:
+        history = opened.history(_LOOK_BACK)
+    except READ_ERRORS as error:
         raise LogUnreadableError(why_unread(table, error)) from error
     if len(history) == _LOOK_BACK and history[-1].get("timestamp", 0) > begun.timestamp() * 1000:
         raise LogUnreadableError(
             f"{table}: there were more than {_LOOK_BACK} commits since then, and only as many are read"
         )
-    found = []
-    for entry in history:
-        stamp = _stamp(entry.get("userMetadata"))
-        statement = stamp.get("statement")
-        # Statement 0 is a fence or the end of a run: a commit without rows.
-        if (
-            (stamp.get("uid"), stamp.get("attempt")) == (uid, attempt)
-            and isinstance(statement, int)
-            and statement
-        ):
-            found.append(StampedCommit(entry["version"], entry["operation"], statement))
-    return sorted(found, key=lambda commit: commit.version)
+    return history
+
+
+def _is_of(stamp: dict[str, Any], uid: str, attempt: int) -> bool:
+    return (stamp.get("uid"), stamp.get("attempt")) == (uid, attempt)
 
 
 def _stamp(text: str | None) -> dict[str, Any]:
@@ -69,13 +147,14 @@ def _stamp(text: str | None) -> dict[str, Any]:
     return stamp if isinstance(stamp, dict) else {}
 
 
-def main(table: str, uid: str, attempt: str, begun: str) -> None:
+def main(table: str, uid: str, attempt: str, begun: str, asked: str) -> None:
     """Prints that it begins, and then the commits as JSON or why they could not be read."""
     answer: dict[str, Any]
     sys.stdout.write(f"{READING}\n")
     sys.stdout.flush()
+    commits = commits_of_application if asked == OF_APPLICATION else commits_of_run
     try:
-        found = commits_of_run(TableKey.parse(table), uid, int(attempt), datetime.fromisoformat(begun))
+        found = commits(TableKey.parse(table), uid, int(attempt), datetime.fromisoformat(begun))
         answer = {"commits": [asdict(commit) for commit in found]}
     except LogUnreadableError as error:
         answer = {"unreadable": str(error)}

@@ -17,7 +17,8 @@ from sluice.lifecycle.deadlines import PATIENCE
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import LogsSay, closed, phase_after
+from sluice.lifecycle.logs import LogsSay
+from sluice.lifecycle.outcome import closed, phase_after
 from sluice.lifecycle.withdrawal import Creates
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
 from unit.lifecycle.test_evidence import NOW, job

@@ -16,7 +16,8 @@ from sluice.lifecycle import withdrawal
 from sluice.lifecycle.deletion import DeleteApplication
 from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import LogsSay, closed, phase_after
+from sluice.lifecycle.logs import LogsSay
+from sluice.lifecycle.outcome import closed, phase_after
 from sluice.lifecycle.telling import ending as told_at_the_end
 from sluice.lifecycle.withdrawal import Creates
 from unit.controller.bodies import job_body

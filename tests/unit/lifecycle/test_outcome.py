@@ -17,8 +17,9 @@ from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.engines.disruption import Disruption
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.logs import LogsSay
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.outcome import LogsSay, closed, must_ask_logs, phase_after
+from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
 from unit.controller.bodies import job_body
 from unit.tables import lake
 
@@ -55,7 +56,7 @@ def _ended(exit_code: int, **result: Any) -> Observation:
 
 
 async def _closed(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
-    logs = await what_logs_say(job, attempt) if must_ask_logs(job, seen, came_back=False) else None
+    logs = await what_logs_say(job, attempt) if must_ask_logs(seen, came_back=False) else None
     return closed(attempt, seen, logs, datetime.now(UTC))
 
 
@@ -155,15 +156,15 @@ def test_an_attempt_tells_where_its_report_is() -> None:
 
 
 def test_what_never_started_committed_nothing(tmp_path: Path) -> None:
-    assert not must_ask_logs(_job(tmp_path), Observation(Stage.NEVER_STARTS), came_back=False)
-    assert must_ask_logs(_job(tmp_path), Observation(Stage.ENDED, exit_code=137), came_back=False)
+    assert not must_ask_logs(Observation(Stage.NEVER_STARTS), came_back=False)
+    assert must_ask_logs(Observation(Stage.ENDED, exit_code=137), came_back=False)
 
 
 def test_what_an_application_had_committed_that_came_back_from_a_backup_and_was_deleted_the_logs_tell(
     tmp_path: Path,
 ) -> None:
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
-    assert must_ask_logs(_job(tmp_path), never, came_back=True)
+    assert must_ask_logs(never, came_back=True)
     commit = Commit(table="file:/lake/orders", version=5, statement=1, operation="WRITE")
     ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, came_back=True)
     assert (ended.outcome, ended.commits) == (Outcome.UNKNOWN, (commit,))
@@ -423,3 +424,39 @@ def test_a_failure_is_told_on_one_line_and_the_exception_keeps_all_of_it(words: 
     assert ended.message == f"statement 1: AnalysisException: {told}"
     assert ended.exception is not None
     assert ended.exception.message == words
+
+
+def _application(path: Path, **declared: Any) -> JobView:
+    seen = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    footprint = {"table": {"path": str(path)}, "operation": "Append", **declared}
+    spec = {"application": {"engine": "kubeflow", "template": {"type": "Python"}}, "footprint": [footprint]}
+    body = job_body("a") | {"spec": spec}
+    touched = {"table": f"file:{path}", "statement": 1, "operation": "Append", "reads": "", "writes": ""}
+    seen.job_seen(body | {"status": {"footprint": [touched]}})
+    return seen.jobs["uid-a"]
+
+
+async def test_an_application_is_judged_by_its_exit_code_and_told_of_by_its_tables_logs(
+    tmp_path: Path,
+) -> None:
+    lake.orders(tmp_path)
+    _commit(tmp_path, 1, json.dumps({"sluice": {"uid": "uid-a", "attempt": 1}}))
+    done = await _closed(_application(tmp_path), ATTEMPT, _ended(0))
+    assert done.outcome is Outcome.SUCCEEDED
+    assert [(commit.version, commit.statement) for commit in done.commits] == [(1, None)]
+    assert done.footprint_held is True
+    assert "the application ended with exit code 0; it had committed version 1 of" in (done.message or "")
+    failed = await _closed(_application(tmp_path), ATTEMPT, _ended(1))
+    assert failed.outcome is Outcome.FAILED
+    assert "it had committed version 1 of" in (failed.message or "")
+
+
+async def test_what_an_application_without_stamps_committed_is_said_not_to_be_known(tmp_path: Path) -> None:
+    lake.orders(tmp_path)
+    _commit(tmp_path, 1, "nightly")
+    begun = ATTEMPT.model_copy(update={"granted_at": datetime.now(UTC)})
+    done = await _closed(_application(tmp_path), begun, _ended(0))
+    assert (done.outcome, done.commits) == (Outcome.SUCCEEDED, ())
+    assert "what it committed is not known: no commit bears its stamp" in (done.message or "")
+    assert f"version 1 of file:{tmp_path}" in (done.message or "")
+    assert "sluice_runner.attempt" in (done.message or "")

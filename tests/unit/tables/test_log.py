@@ -1,13 +1,14 @@
 """What a table's log is taken to say of a run."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.tables import key_of_path
-from sluice.tables.log import LogUnreadableError, commits_of_run
+from sluice.tables.log import FoundCommit, LogUnreadableError, commits_of_application, commits_of_run
 from unit.tables import lake
 
 
@@ -53,3 +54,79 @@ def test_only_stamps_of_the_attempts_statements_count(tmp_path: Path) -> None:
         )
     found = commits_of_run(key_of_path(str(tmp_path)), "a", 2, begun)
     assert [(commit.version, commit.statement) for commit in found] == [(2, 1)]
+
+
+def write(
+    path: Path, version: int, actions: list[Json], *, at: datetime | None, metadata: str | None
+) -> None:
+    info: Json = {"operation": "WRITE"}
+    info |= {"timestamp": int(at.timestamp() * 1000)} if at is not None else {}
+    info |= {"userMetadata": metadata} if metadata is not None else {}
+    lines = [json.dumps(action) for action in ({"commitInfo": info}, *actions)]
+    (path / "_delta_log" / f"{version:020}.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def file(kind: str, **partition: str | None) -> Json:
+    return {
+        kind: {
+            "path": "x",
+            "partitionValues": partition,
+            "size": 1,
+            "modificationTime": 1,
+            "dataChange": True,
+        }
+    }
+
+
+def test_an_applications_commits_are_told_with_the_partitions_that_they_touched(tmp_path: Path) -> None:
+    lake.orders(tmp_path)
+    begun = datetime.now(UTC)
+    own = json.dumps({"sluice": {"uid": "a", "attempt": 2, "token": 7}})
+    others = json.dumps({"sluice": {"uid": "b", "attempt": 2, "statement": 1}})
+    fence = json.dumps({"sluice": {"uid": "a", "attempt": 2, "statement": 0}})
+    library = json.dumps({"sluice": {"uid": "a", "attempt": 2, "statement": 3}})
+    day = "2026-11-19"
+    write(
+        tmp_path,
+        1,
+        [file("add", date=day), file("add", date=day), file("remove", date=None)],
+        at=begun,
+        metadata=own,
+    )
+    write(tmp_path, 2, [file("add", date=day)], at=begun, metadata=others)
+    write(tmp_path, 3, [file("add", date=day)], at=begun, metadata="nightly")
+    write(tmp_path, 4, [file("add", date=day)], at=begun - timedelta(hours=1), metadata=None)
+    write(tmp_path, 5, [file("add", date=day)], at=begun, metadata=fence)
+    write(tmp_path, 6, [{"remove": {"path": "x", "dataChange": True}}], at=begun, metadata=library)
+    found = commits_of_application(key_of_path(str(tmp_path)), "a", 2, begun)
+    created, *since = found
+    assert (created.version, created.is_own, created.changes_metadata) == (0, False, True)
+    assert since == [
+        FoundCommit(1, "WRITE", is_own=True, adds=[{"date": day}], removes=[{"date": None}]),
+        FoundCommit(3, "WRITE", is_own=False, adds=[{"date": day}]),
+        FoundCommit(
+            6,
+            "WRITE",
+            is_own=True,
+            statement=3,
+            unlooked="it doesn't tell of which partition a file is that it removes",
+        ),
+    ]
+
+
+def test_partitions_are_told_by_their_columns_names_whatever_the_log_calls_them(tmp_path: Path) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir(parents=True)
+    mapped = lake.column(
+        "date", "date", **{"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
+    )
+    properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+    made = lake.metadata(mapped, partition_by=("date",), properties=properties)
+    features = {"readerFeatures": ["columnMapping"], "writerFeatures": ["columnMapping"]}
+    protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}
+    own = json.dumps({"sluice": {"uid": "a", "attempt": 1}})
+    begun = datetime.now(UTC)
+    actions = [protocol, made, file("add", **{"col-1": "2026-11-19"})]
+    write(tmp_path, 0, actions, at=begun, metadata=own)
+    (found,) = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
+    assert (found.adds, found.unlooked) == ([{"date": "2026-11-19"}], None)
