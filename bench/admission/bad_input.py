@@ -16,7 +16,7 @@ from bench.admission.standing import stored_at, template_of
 
 from sluice.api.base import Json
 from sluice.engines.attempt import application_name
-from sluice.kube.resources import APPLICATIONS, JOBS, NAMESPACES
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, NAMESPACES
 
 ELSEWHERE = "poisoned"
 """The namespace of the jobs that poison."""
@@ -124,8 +124,8 @@ async def _poisoned(
     template = await template_of(bench, first, namespace=ELSEWHERE)
     if names_taken:
         taken = _somebodys_own(application_name(first, template.place.uid, 1))
-        created = await cluster.create(APPLICATIONS, taken, namespace=ELSEWHERE)
-        stored = await bench.etcd.get(stored_at(APPLICATIONS, ELSEWHERE, taken["metadata"]["name"]))
+        created = await cluster.create(KUBEFLOW_APPLICATIONS, taken, namespace=ELSEWHERE)
+        stored = await bench.etcd.get(stored_at(KUBEFLOW_APPLICATIONS, ELSEWHERE, taken["metadata"]["name"]))
         # Made before the job, so that the name is taken when the job comes.
         objects = (stored, *template.objects)
         template = Template(template.place, objects, (created["metadata"]["uid"],))

@@ -16,7 +16,7 @@ from bench.admission import api_writes
 from devenv.stack import ControlPlane
 from sluice.api.base import Json
 from sluice.kube.client import ApiError, Kube
-from sluice.kube.resources import APPLICATIONS, JOBS, Resource
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, Resource
 
 NAMESPACE = "default"
 TOGETHER = 64
@@ -54,7 +54,7 @@ class Cluster:
     async def __aenter__(self) -> "Cluster":
         kubeconfig = str(self._plane.kubeconfig)
         self._kube = await Kube.connect(kubeconfig)
-        self.soon(self.watch(APPLICATIONS, self._see_application))
+        self.soon(self.watch(KUBEFLOW_APPLICATIONS, self._see_application))
         self.soon(self.watch(JOBS, self._see_job))
         return self
 

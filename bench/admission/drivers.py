@@ -9,7 +9,7 @@ from bench.admission.cluster import Cluster
 
 from sluice.api.base import Json
 from sluice.engines.attempt import driver_pod_name
-from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS
 
 CONTAINER = "spark-kubernetes-driver"
 
@@ -77,7 +77,7 @@ class Drivers:
 
     async def _application_is(self, name: str, state: str) -> None:
         status = {"status": {"applicationState": {"state": state, "errorMessage": ""}, "driverInfo": {}}}
-        await self._cluster.patch(APPLICATIONS, name, status, sub="status")
+        await self._cluster.patch(KUBEFLOW_APPLICATIONS, name, status, sub="status")
 
     async def _container(self, application: str, phase: str, state: Json) -> None:
         container = {

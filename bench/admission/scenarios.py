@@ -12,7 +12,7 @@ from bench.admission.stage import READY_SECONDS, Bench, numbered
 from bench.admission.standing import Standing, holder_names, new_names, stand
 
 from sluice.api.base import Json
-from sluice.kube.resources import APPLICATIONS, JOBS
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS
 
 IDLE_SECONDS = 12.0
 """Seconds: more than two of the operator's rounds."""
@@ -74,7 +74,7 @@ async def _written_as(bench: Bench, name: str, status: Json, application: Json) 
         "ownerReferences": [sample["ownerReferences"][0] | {"name": name}],
     }
     body = {part: application[part] for part in ("apiVersion", "kind", "spec")} | {"metadata": metadata}
-    await bench.cluster.create(APPLICATIONS, body)
+    await bench.cluster.create(KUBEFLOW_APPLICATIONS, body)
 
 
 async def finish(bench: Bench) -> None:

@@ -15,14 +15,14 @@ from bench.admission.stage import READY_SECONDS, Bench, numbered
 
 from sluice.api import names
 from sluice.controller.config import OperatorConfig
-from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, PODS, Resource
 
 BACK = -1
 """The priority of jobs that wait behind everybody else."""
 
 _BROUGHT = ("finished", "hold", "wait", "unbound")
 """Each beside those before it."""
-_SPARK_GROUP = APPLICATIONS.api.split("/")[2]
+_SPARK_GROUP = KUBEFLOW_APPLICATIONS.api.split("/")[2]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ async def _let_go(bench: Bench, job: str, operator: Operator) -> None:
     end = monotonic() + READY_SECONDS
     application = bench.cluster.applications[job]["metadata"]["name"]
     pod = bench.cluster.applications[job]["spec"]["driver"]["podName"]
-    for resource, name in ((APPLICATIONS, application), (PODS, pod)):
+    for resource, name in ((KUBEFLOW_APPLICATIONS, application), (PODS, pod)):
         while (await bench.cluster.kube.get(resource, NAMESPACE, name))["metadata"].get("finalizers"):
             operator.must_run()
             if monotonic() > end:
@@ -154,7 +154,7 @@ async def template_of(
     ids = []
     application = bench.cluster.applications[name]["metadata"]["name"]
     pod = bench.cluster.applications[name]["spec"]["driver"]["podName"]
-    for resource, of in ((APPLICATIONS, application), (PODS, pod)):
+    for resource, of in ((KUBEFLOW_APPLICATIONS, application), (PODS, pod)):
         body = await bench.cluster.kube.get(resource, namespace, of)
         ids.append(str(body["metadata"]["uid"]))
         objects.append(await bench.etcd.get(stored_at(resource, namespace, of)))
@@ -163,7 +163,7 @@ async def template_of(
 
 
 def stored_at(resource: Resource, namespace: str, name: str) -> str:
-    groups = {JOBS: names.GROUP, APPLICATIONS: _SPARK_GROUP}
+    groups = {JOBS: names.GROUP, KUBEFLOW_APPLICATIONS: _SPARK_GROUP}
     return key_of(resource.plural, groups.get(resource, ""), namespace, name)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from sluice.api.job import EngineKind
 from sluice.api.runtime import Image
 from sluice.controller.config import OperatorConfig
 from sluice.engines.profile import Profiles, RuntimeProfile
@@ -177,6 +178,12 @@ def schema() -> Schema:
                 "deployment": _or_empty(_matching("[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")),
                 "watchNamespaces": _NAMESPACES,
                 "sharedNamespaces": _SHARED_NAMESPACES,
+                "engines": {
+                    "type": "array",
+                    "items": {"enum": [engine.value for engine in EngineKind]},
+                    "minItems": 1,
+                    "uniqueItems": True,
+                },
                 "ttlSecondsAfterFinished": _from_config("ttlSecondsAfterFinished"),
                 "apiQps": _from_config("apiQps"),
                 "ageAfter": _from_config("ageAfter"),

@@ -19,7 +19,7 @@ from localengine.ledger import Ledger, Submission
 from localengine.objects import delete, find
 from sluice.api.base import Json
 from sluice.kube.client import ConflictError, Kube, NotFoundError
-from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class ApplicationController:
         self._lost: set[str] = set()
 
     async def reconcile(self, key: Name) -> float | None:
-        body = await find(self._kube, APPLICATIONS, *key)
+        body = await find(self._kube, KUBEFLOW_APPLICATIONS, *key)
         if body is None:
             return None
         application = Application(body)
@@ -81,7 +81,7 @@ class ApplicationController:
                 await delete(self._kube, PODS, pod)
             case states.DeleteApplication():
                 _log.info("%s/%s outlived its timeToLiveSeconds: deleting it", *key)
-                await delete(self._kube, APPLICATIONS, body)
+                await delete(self._kube, KUBEFLOW_APPLICATIONS, body)
         return None
 
     async def _submit(self, application: Application) -> float | None:
@@ -132,7 +132,9 @@ class ApplicationController:
         version = application.metadata["resourceVersion"]
         body = {"metadata": {"resourceVersion": version}, "status": status}
         try:
-            await self._kube.patch(APPLICATIONS, application.namespace, application.name, body, sub="status")
+            await self._kube.patch(
+                KUBEFLOW_APPLICATIONS, application.namespace, application.name, body, sub="status"
+            )
         except ConflictError:
             return 0.0
         except NotFoundError:

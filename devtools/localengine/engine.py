@@ -24,7 +24,7 @@ from localengine.workqueue import WorkQueue
 from sluice.api.base import Json
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.mirror import Mirror, uid_of
-from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS
 from sluice.kube.watching import Watcher
 
 _log = logging.getLogger("localengine")
@@ -52,7 +52,7 @@ class Engine:
     def __init__(self, kube: Kube, settings: Settings, cluster: ClusterSubmitter | None) -> None:
         self._settings = settings
         self._ledger = Ledger(settings.work / "submissions")
-        self._applications = Mirror(APPLICATIONS, self._application_changed)
+        self._applications = Mirror(KUBEFLOW_APPLICATIONS, self._application_changed)
         selector = f"{LABEL_LAUNCHED}=true,{LABEL_ROLE}=driver"
         self._pods = Mirror(PODS, self._pod_changed, selector=selector)
         self._watchers = [

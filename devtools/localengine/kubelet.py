@@ -22,7 +22,7 @@ from localengine.processes import Drivers, Facts, Life
 from sluice.api.base import Json
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror
-from sluice.kube.resources import APPLICATIONS, PODS, Resource
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS, Resource
 
 _log = logging.getLogger(__name__)
 
@@ -241,7 +241,7 @@ class Kubelet:
         metadata = pod["metadata"]
         for owner in metadata.get("ownerReferences") or []:
             if owner["kind"] == KIND:
-                body = await find(self._kube, APPLICATIONS, metadata["namespace"], owner["name"])
+                body = await find(self._kube, KUBEFLOW_APPLICATIONS, metadata["namespace"], owner["name"])
                 if body is not None and body["metadata"]["uid"] == owner["uid"]:
                     return Application(body)
         return None

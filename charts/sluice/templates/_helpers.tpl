@@ -149,12 +149,20 @@ priorityClassName: {{ . | quote }}
 {{- end }}
 {{- end }}
 
+{{/* The API groups of the Spark operators whose applications it makes. */}}
+{{- define "sluice.engineGroups" -}}
+{{- $groups := dict "kubeflow" "sparkoperator.k8s.io" "apache" "spark.apache.org" }}
+{{- $found := list }}
+{{- range .Values.engines }}{{ $found = append $found (get $groups .) }}{{ end }}
+{{- $found | toJson }}
+{{- end }}
+
 {{/* The operator's rights on objects of the namespaces that it watches. */}}
 {{- define "sluice.watchedRules" -}}
 - {apiGroups: [sluice.dev], resources: [deltawritejobs], verbs: [get, list, watch, delete]}
 - {apiGroups: [sluice.dev], resources: [deltatablepolicies], verbs: [list, watch]}
 - {apiGroups: [sluice.dev], resources: [deltawritejobs/status, deltatablepolicies/status], verbs: [patch]}
-- {apiGroups: [sparkoperator.k8s.io], resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: {{ include "sluice.engineGroups" . }}, resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [""], resources: [events], verbs: [create]}
 {{- end }}

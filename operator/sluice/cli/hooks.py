@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sluice.api.job import EngineKind
 from sluice.cli import outputs
 from sluice.cli.cluster import cluster_is_needed, run
 
@@ -55,6 +56,9 @@ def may_go(
     takes_definitions: Annotated[
         bool, typer.Option("--takes-definitions", help="The resource definitions go with the release.")
     ] = False,
+    engines: Annotated[
+        str, typer.Option(help="The Spark operators whose applications it makes, separated by commas.")
+    ] = EngineKind.KUBEFLOW.value,
     replicas: Annotated[int, typer.Option(min=1, help="How many operators go on if it may not go.")] = 1,
     patience: Annotated[
         float, typer.Option(min=0, help="Seconds within which the operator has to stop.")
@@ -67,7 +71,8 @@ def may_go(
         from sluice.online.uninstalling import Release, StillNeededError, stop_unless_needed
 
         watched = tuple(name for name in watch_namespaces.split(",") if name)
-        at = Installation(namespace, deployment, watch_namespaces=watched)
+        kinds = tuple(EngineKind(name) for name in engines.split(","))
+        at = Installation(namespace, deployment, watch_namespaces=watched, engines=kinds)
         try:
             run(stop_unless_needed(Release(at, instance, takes_definitions, replicas), patience))
         except (StillNeededError, NotStoppedError) as error:

@@ -396,7 +396,7 @@ class Admitting:
             return None
         elif (refused := self.refusing.before_a_grant(job)) is not None:
             self.workers.do(uid, partial(self.refusing.refuse, job, refused))
-        elif (obstacle := self.surroundings.obstacle) is not None:
+        elif (obstacle := self.surroundings.obstacle_for(job)) is not None:
             if not _says(job, obstacle):
                 self.workers.do(uid, partial(self.tell_obstacle, uid))
         else:
@@ -405,13 +405,11 @@ class Admitting:
 
     async def tell_obstacle(self, uid: str) -> None:
         """Says what is missing around the operator, on a job that would otherwise start or be judged."""
-        job, obstacle = self.world.jobs.get(uid), self.surroundings.obstacle
-        if (
-            job is None
-            or obstacle is None
-            or not self.granting.nothing_under_way(job)
-            or _says(job, obstacle)
-        ):
+        job = self.world.jobs.get(uid)
+        if job is None:
+            return
+        obstacle = self.surroundings.obstacle_for(job)
+        if obstacle is None or not self.granting.nothing_under_way(job) or _says(job, obstacle):
             return
         if job.phase is Phase.SUSPENDED or backs_off(job, datetime.now(UTC)):
             return

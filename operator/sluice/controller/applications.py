@@ -23,9 +23,10 @@ from sluice.engines.plan import (
     plan_variable,
 )
 from sluice.engines.stamp import stamping
-from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.client import ApiError, ConflictError, KindMissingError, Kube, NotFoundError
+from sluice.kube.listing import is_undefined
 from sluice.kube.mirror import Mirror, uid_of
-from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
+from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource, applications_like
 from sluice.leases import Lease
 from sluice.lifecycle.deletion import pod_proves_alone
 from sluice.lifecycle.evidence import (
@@ -73,12 +74,13 @@ class Applications:
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
         place = job.namespace, attempt.application
         body = engine_for(job.engine).manifest(_run(job, attempt, lease, writer_epoch))
+        kind = APPLICATIONS[job.engine]
         self.creates.sends(*place)
         before = False
         try:
-            created = await self._kube.create(APPLICATIONS, job.namespace, body)
+            created = await self._kube.create(kind, job.namespace, body)
         except ConflictError:
-            before, created = True, await self._kube.get(APPLICATIONS, *place)
+            before, created = True, await self._kube.get(kind, *place)
             token = (created["metadata"].get("annotations") or {}).get(names.ANNOTATION_TOKEN)
             if token != str(attempt.token):
                 self.creates.answered(*place)
@@ -92,47 +94,55 @@ class Applications:
             self.creates.answered(*place, refusal=str(error), namespace_ends=error.says_namespace_ends)
             raise RefusedCreateError(str(error)) from error
         self.creates.made(*place, before=before)
-        await self._with_its_label(APPLICATIONS, self._world.applications, created)
+        await self._with_its_label(self._world.applications.like(created), created)
 
     async def find(self, namespace: str, name: str, uid: str) -> bool:
         """Whether the API server has the application of the job with this uid, not let go; a watch may not have shown it yet."""
-        body = await self._have(APPLICATIONS, self._world.applications, namespace, name)
-        return (
-            body is not None and is_marked(body) and labels_of(body).get(names.LABEL_JOB_UID) in (uid, None)
+        return any(
+            is_marked(body) and labels_of(body).get(names.LABEL_JOB_UID) in (uid, None)
+            for body in await self._applications_called(namespace, name)
         )
 
     async def is_left(self, lease: Lease) -> bool:
         """Whether the API server has anything that must keep the lease. Watches may not have shown it yet, or no longer show
         it because somebody took its label off; and a driver may outlive its application."""
         namespace, name = place_of(lease)
-        application = await self._have(APPLICATIONS, self._world.applications, namespace, name)
-        pod = await self._have(PODS, self._world.pods, namespace, driver_pod_name(name))
-        found = evidence_of(lease.uid, None, filter(None, [application]), filter(None, [pod]))
+        applications = await self._applications_called(namespace, name)
+        pod = await self._have(self._world.pods, namespace, driver_pod_name(name))
+        found = evidence_of(lease.uid, None, applications, filter(None, [pod]))
         return found.holds(lease.attempt) or any(doubt.holds for doubt in found.doubts)
 
-    async def _have(self, resource: Resource, known: Mirror, namespace: str, name: str) -> Json | None:
+    async def _applications_called(self, namespace: str, name: str) -> list[Json]:
+        """Of every kind: whose they are, only their records tell."""
+        found = [await self._have(known, namespace, name) for known in self._world.applications.mirrors]
+        return [body for body in found if body is not None]
+
+    async def _have(self, known: Mirror, namespace: str, name: str) -> Json | None:
         try:
-            body = await self._kube.get(resource, namespace, name)
+            body = await self._kube.get(known.resource, namespace, name)
         except NotFoundError:
             return None
-        return await self._with_its_label(resource, known, body)
+        except KindMissingError:
+            if known.may_be_undefined and await is_undefined(known.resource, self._kube):
+                return None
+            raise
+        return await self._with_its_label(known, body)
 
     async def find_driver(self, namespace: str, name: str) -> bool:
         """Whether the API server has more of the driver's pod than was known: no watch has shown it yet, or it bore another
         label."""
         before = self._world.pods.get(namespace, driver_pod_name(name))
-        return await self._have(PODS, self._world.pods, namespace, driver_pod_name(name)) not in (
-            before,
-            None,
-        )
+        return await self._have(self._world.pods, namespace, driver_pod_name(name)) not in (before, None)
 
     async def have_changed(self, namespace: str, name: str) -> bool:
         """Whether the application or its driver's pod is another by now than any watch has shown, which is judged anew then."""
-        before = self._world.applications.get(namespace, name)
-        now = await self._have(APPLICATIONS, self._world.applications, namespace, name)
-        if now is None and before is not None:
-            self._world.applications.gone(uid_of(before))
-        return now != before or await self.find_driver(namespace, name)
+        has_changed = False
+        for known in self._world.applications.mirrors:
+            before, now = known.get(namespace, name), await self._have(known, namespace, name)
+            if now is None and before is not None:
+                known.gone(uid_of(before))
+            has_changed |= now != before
+        return has_changed or await self.find_driver(namespace, name)
 
     async def occupy_driver_name(self, namespace: str, name: str, uid: str, number: int) -> None:
         """Proves that no driver of this attempt of the job with this uid can start any more, or finds the one that did."""
@@ -148,7 +158,7 @@ class Applications:
             if not await self.find_driver(namespace, name):
                 self._world.namespace_ends(namespace)
             return
-        await self._with_its_label(PODS, self._world.pods, pod)
+        await self._with_its_label(self._world.pods, pod)
 
     async def find_namespace_ending(self, namespace: str) -> bool:
         """Whether the namespace is being deleted, as the API server says of a pod that is not created."""
@@ -181,43 +191,43 @@ class Applications:
 
     async def let_go(self, one: Evidence) -> None:
         """Lets the attempt go: its end is proved, and stays so as long as anything of it is left."""
-        marked: list[tuple[Resource, Mirror, Json | None]] = [
-            (PODS, self._world.pods, one.pod),
-            (APPLICATIONS, self._world.applications, one.application),
-        ]
+        marked = [*self._pod_of(one), *self._application_of(one)]
         if pod_proves_alone(one):
             marked.reverse()
-        for resource, known, body in marked:
-            if body is not None and not await self._drop_finalizer(resource, known, body):
+        for known, body in marked:
+            if not await self._drop_finalizer(known, body):
                 return
+
+    def _pod_of(self, one: Evidence) -> list[tuple[Mirror, Json]]:
+        return [] if one.pod is None else [(self._world.pods, one.pod)]
+
+    def _application_of(self, one: Evidence) -> list[tuple[Mirror, Json]]:
+        body = one.application
+        return [] if body is None else [(self._world.applications.like(body), body)]
 
     async def note_return(self, application: Json) -> None:
         """Notes that the application came back with an earlier state of the API server: it may have run."""
         said = {names.ANNOTATION_CAME_BACK: "true"}
-        await self._annotate(APPLICATIONS, self._world.applications, application, said)
+        await self._annotate(self._world.applications.like(application), application, said)
 
-    async def look_at(self, namespace: str, name: str) -> None:
+    async def look_at(self, application: Json) -> None:
         """Sees the application as it is now, before any watch shows it."""
-        self._world.applications.seen(await self._kube.get(APPLICATIONS, namespace, name))
+        known, metadata = self._world.applications.like(application), application["metadata"]
+        known.seen(await self._kube.get(known.resource, metadata["namespace"], metadata["name"]))
 
     async def note_death(self, one: Evidence) -> None:
         """Notes somebody's word that the driver is dead on what is left of the attempt."""
         said = {names.ANNOTATION_DRIVER_DEAD: one.application_name}
-        for resource, known, body in (
-            (APPLICATIONS, self._world.applications, one.application),
-            (PODS, self._world.pods, one.pod),
-        ):
-            if body is None:
-                continue
+        for known, body in (*self._application_of(one), *self._pod_of(one)):
             try:
-                await self._annotate(resource, known, body, said)
+                await self._annotate(known, body, said)
             except NotFoundError:
                 known.gone(uid_of(body))
 
-    async def _annotate(self, resource: Resource, known: Mirror, body: Json, said: dict[str, str]) -> None:
+    async def _annotate(self, known: Mirror, body: Json, said: dict[str, str]) -> None:
         metadata = body["metadata"]
         patch = {"metadata": {"uid": metadata["uid"], "annotations": said | self._epochs.annotations}}
-        known.seen(await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch))
+        known.seen(await self._kube.patch(known.resource, metadata["namespace"], metadata["name"], patch))
 
     async def delete(self, namespace: str, name: str, *, as_seen: bool = False) -> None:
         """`as_seen`: only if nobody has changed it since it was seen, as its operator does once its driver runs."""
@@ -226,7 +236,7 @@ class Applications:
             this = _this_one(known)
             if as_seen:
                 this["preconditions"]["resourceVersion"] = known["metadata"]["resourceVersion"]
-            await self._kube.delete(APPLICATIONS, namespace, name, this)
+            await self._kube.delete(applications_like(known), namespace, name, this)
 
     async def delete_job(self, job: JobView) -> None:
         """Deletes the job as it was seen, and no other."""
@@ -239,7 +249,7 @@ class Applications:
 
     async def free_driver_name(self, pod: Json) -> None:
         """Lets the pod of a driver that has ended go, before anything else of its attempt: its name must be taken."""
-        is_off = await self._drop_finalizer(PODS, self._world.pods, pod)
+        is_off = await self._drop_finalizer(self._world.pods, pod)
         if is_off and "deletionTimestamp" not in pod["metadata"]:
             try:
                 await self.delete_pod(pod)
@@ -266,11 +276,11 @@ class Applications:
     async def put_label_back(self, body: Json) -> None:
         """Puts the label back where an object of one job bears the label of another."""
         if uid_of(body) in self._world.pods:
-            await self._with_its_label(PODS, self._world.pods, body)
+            await self._with_its_label(self._world.pods, body)
         else:
-            await self._with_its_label(APPLICATIONS, self._world.applications, body)
+            await self._with_its_label(self._world.applications.like(body), body)
 
-    async def _with_its_label(self, resource: Resource, known: Mirror, body: Json) -> Json:
+    async def _with_its_label(self, known: Mirror, body: Json) -> Json:
         """Finds objects that lost our label. Watches and lists show only what bears it. Where somebody removed or replaced it,
         the record in the object says whose it is, and the label is put back."""
         metadata = body["metadata"]
@@ -288,24 +298,24 @@ class Applications:
                     "annotations": self._epochs.annotations,
                 }
             }
-            body = await self._kube.patch(resource, metadata["namespace"], metadata["name"], patch)
+            body = await self._kube.patch(known.resource, metadata["namespace"], metadata["name"], patch)
         known.seen(body)
         return known.keep(body)
 
-    async def _drop_finalizer(self, resource: Resource, known: Mirror, body: Json) -> bool:
+    async def _drop_finalizer(self, known: Mirror, body: Json) -> bool:
         """Removes our finalizer alone, wherever it is in the list by now. Another controller may have put its own before ours,
         or removed one; then ours is not off yet."""
         metadata = body["metadata"]
         if not is_marked(body):
             return True
         try:
-            known.seen(await self._without_finalizer(resource, metadata))
+            known.seen(await self._without_finalizer(known.resource, metadata))
         except NotFoundError:
             known.gone(uid_of(body))
         except ApiError as error:
             if error.status not in (TESTS_FAILED, CONFLICT) or self._epochs.refused(error):
                 raise
-            known.seen(await self._kube.get(resource, metadata["namespace"], metadata["name"]))
+            known.seen(await self._kube.get(known.resource, metadata["namespace"], metadata["name"]))
             return False
         return True
 

@@ -61,6 +61,9 @@ class Attempts:
         evidence = self.world.evidence(job.uid).of(attempt)
         if evidence.asks_for_its_namespace and await self.applications.find_namespace_ending(job.namespace):
             return  # it is looked at again with that
+        if evidence.seen.stage is Stage.NOT_CREATED and (why := self._not_followed(job)) is not None:
+            await self.statuses.write(job, StatusChange(Phase.STARTING, Reason.SPARK_OPERATOR_MISSING, why))
+            return
         creates = self.applications.creates.of(job.namespace, attempt.application)
         now = clock.now()
         if self._followed[0] != self.leases.epoch:
@@ -69,6 +72,20 @@ class Attempts:
             job, evidence, self._cover(job, attempt), creates, now, observed_since=self._followed[1]
         )
         await self._take(job, attempt, evidence, step)
+
+    def _not_followed(self, job: JobView) -> str | None:
+        """Why nothing may be concluded from an application that is not seen: an operator that was configured otherwise may have
+        made it, for a Spark operator that this one does not follow."""
+        try:
+            engine = job.engine
+        except NotUnderstoodError:
+            return None
+        if engine in self.world.applications.kinds:
+            return None
+        return (
+            f"whether its application is there is not known, because this operator does not follow those of {engine}: its leases "
+            "are held until engines of the operator's configuration names it again"
+        )
 
     def _cover(self, job: JobView, attempt: Attempt) -> way.Cover:
         lease = self.leases.lease_of(job.uid, attempt.number)

@@ -62,7 +62,7 @@ class CameBack:
             with suppress(NotFoundError):  # somebody else was quicker
                 await self._applications.note_return(application)
                 await self._applications.delete(metadata["namespace"], metadata["name"])
-                await self._applications.look_at(metadata["namespace"], metadata["name"])
+                await self._applications.look_at(application)
         if pod is not None and not one.pod_is_going:
             with suppress(NotFoundError):
                 await self._applications.delete_pod(pod)

@@ -10,9 +10,12 @@ from pydantic_core import PydanticCustomError
 
 from sluice.api import names
 from sluice.api.base import Model
+from sluice.api.bounds import EACH_ONCE
 from sluice.api.durations import Duration
+from sluice.api.job import EngineKind
 from sluice.api.policy import AGE_AFTER
 from sluice.api.problems import problems_of
+from sluice.api.validation import Checked
 from sluice.engines.profile import Profiles
 from sluice.leases.endpoint import Endpoint, EndpointError, with_password
 
@@ -53,6 +56,11 @@ class OperatorConfig(Model):
     """How long a finished job stays if it doesn't say so itself; by default until somebody deletes it."""
     age_after: Duration = AGE_AFTER
     """How long a job waits until it has aged, where no policy of its tables says so: docs/operations.md, "Who goes next"."""
+    engines: Annotated[tuple[EngineKind, ...], Field(min_length=1), Checked(EACH_ONCE)] = (
+        EngineKind.KUBEFLOW,
+    )
+    """The Spark operators whose applications it makes and follows: kubeflow (sparkoperator.k8s.io/v1beta2), apache
+    (spark.apache.org/v1). It needs the rights on each; before one is taken out again, no application of its may be left."""
     api_qps: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 1000.0
     """Requests a second to the API server, without watches and the Lease's own; 0: no limit. The API server protects itself by
     priority and fairness; this keeps the operator from being the one that is held off."""
@@ -105,6 +113,11 @@ def understood(text: str, place: str) -> OperatorConfig:
         raise ConfigError(
             f"{place}: {problems_of(error, '', most=_MOST_NAMED, of=OperatorConfig)}"
         ) from error
+    for name, profile in config.runtimes.items():
+        if profile.engine not in config.engines:
+            raise ConfigError(
+                f"{place}: runtimes.{name}.engine: is {profile.engine}, which engines does not name: add it there"
+            )
     if "default" not in config.runtimes:
         raise ConfigError(f"{place}: runtimes.default: is missing: jobs without runtimeRef run on it")
     return config

@@ -97,7 +97,7 @@ class Health:
         if not self.asks_the_lease():
             yield "the Lease cannot be read: see the operator's log"
         for watcher in self.watchers:
-            if not watcher.is_current:
+            if watcher.is_missed:
                 yield f"{watcher.called} are not watched"
         yield from self.missing()
         if self.leads() and not self.has_listed():

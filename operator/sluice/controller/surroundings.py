@@ -7,7 +7,7 @@ and nothing has to be restarted.
 import asyncio
 import logging
 import time
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from sluice.api.job import EngineKind
@@ -17,11 +17,13 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.world import World
 from sluice.engines import ENGINES
+from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.definitions import Difference, look_at_definitions
 from sluice.kube.resources import APPLICATIONS
 from sluice.kube.rights import Ask, asks, may_i, rights_of
 from sluice.kube.version import TooOldError, too_old, version_of
+from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +71,8 @@ class Surroundings:
         self._world = world
         self._refusals = refusals or Refusals()
         self._heeded_at = -REFUSALS_EVERY
-        self._rights = tuple(asks(rights_of(config.deployment), config.namespace, config.watch_namespaces))
+        rights = rights_of(config.deployment, config.engines)
+        self._rights = tuple(asks(rights, config.namespace, config.watch_namespaces))
         self._differences: tuple[Difference, ...] = ()
         self._unasked: ApiError | None = None
         """Why it is not known which definitions are served."""
@@ -143,7 +146,8 @@ class Surroundings:
 
     @property
     def _is_anything_wrong(self) -> bool:
-        return bool(self._lacking or self._unasked or self._older) or not self.serves_all
+        is_missing = any(mirror.is_served is False for mirror in self._world.mirrors)
+        return bool(self._lacking or self._unasked or self._older or is_missing)
 
     @property
     def _older(self) -> str | None:
@@ -151,22 +155,37 @@ class Surroundings:
 
     @property
     def has_engine(self) -> bool:
-        """Whether the API server serves the kind of objects by which jobs are run, as far as it was asked."""
-        return self._world.applications.is_served is not False
+        """Whether the API server serves any of the kinds of objects by which jobs are run, as far as it was asked."""
+        applications = self._world.applications
+        return len(applications.missing) < len(applications.kinds)
 
     @property
     def serves_all(self) -> bool:
-        """Whether no kind is missing, as far as the API server was asked."""
-        return all(mirror.is_served is not False for mirror in self._world.mirrors)
+        """Whether all kinds can be listed, as far as the API server was asked: of one without a definition there are no objects."""
+        return all(mirror.is_served is not False or mirror.is_undefined for mirror in self._world.mirrors)
 
     @property
     def obstacle(self) -> Obstacle | None:
+        """What keeps every job from being started."""
         if self._older is not None:
             return Obstacle(Reason.DEFINITIONS_OUTDATED, self._older)
         if not self.has_engine:
-            return Obstacle(
-                Reason.SPARK_OPERATOR_MISSING, f"the API server serves no {_KIND}: {_ENGINE.cure}"
-            )
+            return Obstacle(Reason.SPARK_OPERATOR_MISSING, _missing(self._world.applications.missing))
+        return None
+
+    def obstacle_for(self, job: JobView) -> Obstacle | None:
+        """What keeps this job from being started."""
+        if self.obstacle is not None:
+            return self.obstacle
+        try:
+            engine = job.engine
+        except NotUnderstoodError:
+            return None  # which is told elsewhere
+        if engine not in self._world.applications.kinds:
+            message = f"this operator makes no applications of {engine}: add it to engines of the operator's configuration"
+            return Obstacle(Reason.SPARK_OPERATOR_MISSING, message)
+        if engine in self._world.applications.missing:
+            return Obstacle(Reason.SPARK_OPERATOR_MISSING, _missing((engine,)))
         return None
 
     def not_ready(self) -> list[str]:
@@ -184,10 +203,12 @@ class Surroundings:
 
     def _tell_of_the_engine(self, conditions: Conditions) -> None:
         type_ = OperatorConditionType.SPARK_OPERATOR_INSTALLED
-        if self._world.applications.is_served:
+        missing = self._world.applications.missing
+        if self._world.applications.are_served:
             conditions.holds(type_)
-        elif not self.has_engine:
-            message = f"the API server serves no {_KIND}: {_ENGINE.cure}; until then nothing is granted"
+        elif missing:
+            what = "that runs on it" if self.has_engine else ""
+            message = " ".join(f"{_missing(missing)}; until then nothing is granted {what}".split())
             conditions.fails(type_, "KindMissing", message)
 
     def _tell_of_definitions(self, conditions: Conditions) -> None:
@@ -216,5 +237,9 @@ class Surroundings:
         conditions.fails(type_, "RightsMissing", message)
 
 
-_ENGINE = ENGINES[EngineKind.KUBEFLOW]
-_KIND = f"{APPLICATIONS.plural} of {APPLICATIONS.api.removeprefix('/apis/')}"
+def _missing(engines: Iterable[EngineKind]) -> str:
+    """What is not there, and what to do about it."""
+    return "; ".join(
+        f"the API server serves no {APPLICATIONS[engine].plural} of {APPLICATIONS[engine].api_version}: {ENGINES[engine].cure}"
+        for engine in engines
+    )

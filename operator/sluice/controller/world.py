@@ -4,17 +4,18 @@ late event never takes back what is already known."""
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from sluice.api.base import Json
+from sluice.api.job import EngineKind
 from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
-from sluice.controller.objects import Owned
+from sluice.controller.objects import Owned, OwnedApplications
 from sluice.controller.tally import Tally
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import Mirror, uid_of
-from sluice.kube.resources import APPLICATIONS, JOBS, PODS, POLICIES
+from sluice.kube.resources import JOBS, PODS, POLICIES
 from sluice.lifecycle import finished, keeping
 from sluice.lifecycle.evidence import JobEvidence, evidence_of
 from sluice.lifecycle.job import JobView
@@ -29,7 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 class World:
-    def __init__(self, profiles: dict[str, RuntimeProfile]) -> None:
+    def __init__(
+        self, profiles: dict[str, RuntimeProfile], engines: Collection[EngineKind] = (EngineKind.KUBEFLOW,)
+    ) -> None:
         self._profiles = profiles
         self._works = Works()
         self._statuses = Statuses()
@@ -41,9 +44,9 @@ class World:
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self._job_bodies = Mirror(JOBS, self._job_changed, keep=finished.kept)
-        self.applications = Owned(APPLICATIONS, self.mark, keeping.of_application)
+        self.applications = OwnedApplications(engines, self.mark, keeping.of_application)
         self.pods = Owned(PODS, self.mark, keeping.of_pod)
-        self.mirrors = (self.policies, self._job_bodies, self.applications, self.pods)
+        self.mirrors = (self.policies, self._job_bodies, *self.applications.mirrors, self.pods)
         """The kinds in the order in which they are to be listed: a lease's record moves from jobs to applications to pods, and
         must not be missed."""
         for mirror in self.mirrors:

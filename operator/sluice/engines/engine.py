@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sluice.api.job import EngineKind
 from sluice.engines.attempt import AttemptRun
 
 
@@ -22,12 +23,19 @@ class Progress:
 
 class Engine(Protocol):
     @property
+    def kind(self) -> EngineKind: ...
+
+    @property
     def api(self) -> str:
         """The path of its API, such as /apis/spark.example/v1."""
 
     @property
     def plural(self) -> str:
         """What its applications are called there."""
+
+    @property
+    def named(self) -> str:
+        """What kubectl calls one: several Spark operators have applications of the same short name."""
 
     @property
     def cure(self) -> str:
@@ -38,3 +46,6 @@ class Engine(Protocol):
         whatever happens to the operator after this request, the lease can be found again."""
 
     def progress(self, application: dict[str, Any]) -> Progress: ...
+
+    def kept(self, status: dict[str, Any]) -> dict[str, Any]:
+        """What is read of an application's status: thousands of them stay in memory."""

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluice.api.job import EngineKind
+from sluice.engines.apache import Apache
 from sluice.engines.engine import Engine
 from sluice.engines.kubeflow import Kubeflow
 
-ENGINES: Mapping[EngineKind, Engine] = {EngineKind.KUBEFLOW: Kubeflow()}
+_ALL: tuple[Engine, ...] = (Kubeflow(), Apache())
+ENGINES: Mapping[EngineKind, Engine] = {engine.kind: engine for engine in _ALL}
 _OF_API = {engine.api.removeprefix("/apis/"): engine for engine in ENGINES.values()}
 
 

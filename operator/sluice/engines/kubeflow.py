@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from sluice.api import names
+from sluice.api.job import EngineKind
 from sluice.engines import kubeflow_template
 from sluice.engines.attempt import AttemptRun, driver_pod_name
 from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
 from sluice.engines.pod_template import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
+from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
 
 GROUP = "sparkoperator.k8s.io"
 VERSION = "v1beta2"
@@ -23,8 +24,10 @@ _HELD_BACK = frozenset({"SUSPENDING", "SUSPENDED", "RESUMING"})
 
 
 class Kubeflow:
+    kind = EngineKind.KUBEFLOW
     api = f"/apis/{GROUP}/{VERSION}"
     plural = PLURAL
+    named = f"sparkapplication.{GROUP}"
     cure = (
         "install kubeflow's Spark operator (https://github.com/kubeflow/spark-operator) with its custom resource definitions; "
         "jobs go on by themselves once it is there"
@@ -44,14 +47,14 @@ class Kubeflow:
         )
         return Progress(is_over, driver_was_seen, str(said.get("errorMessage") or state), is_suspended)
 
+    def kept(self, status: dict[str, Any]) -> dict[str, Any]:
+        return {
+            field: status[field] for field in ("applicationState", "sparkApplicationId") if field in status
+        }
+
 
 def _application(run: AttemptRun) -> dict[str, Any]:
-    labels = {
-        names.LABEL_JOB: run.job[:63].rstrip("-."),
-        names.LABEL_JOB_UID: run.job_uid,
-        names.LABEL_ATTEMPT: str(run.number),
-    }
-    lease = {names.ANNOTATION_TOKEN: str(run.token), names.ANNOTATION_LEASE: run.lease}
+    labels, lease = labels_of(run), lease_of(run)
     if run.template is None:
         spec = _without_nones(_of_profile(run, labels, lease))
     else:
@@ -59,23 +62,7 @@ def _application(run: AttemptRun) -> dict[str, Any]:
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": "SparkApplication",
-        "metadata": {
-            "name": run.application,
-            "namespace": run.namespace,
-            "labels": labels,
-            "annotations": lease | {names.ANNOTATION_WRITER_EPOCH: str(run.writer_epoch)},
-            "finalizers": [names.FINALIZER_LEASE],
-            "ownerReferences": [
-                {
-                    "apiVersion": names.API_VERSION,
-                    "kind": names.JOB_KIND,
-                    "name": run.job,
-                    "uid": run.job_uid,
-                    "controller": True,
-                    "blockOwnerDeletion": False,
-                }
-            ],
-        },
+        "metadata": metadata_of(run),
         "spec": spec,
     }
 

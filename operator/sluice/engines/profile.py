@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from sluice.api.base import Model
 from sluice.api.identifiers import HttpUrl, ObjectName, SemanticVersion
+from sluice.api.job import EngineKind
 from sluice.api.runtime import Driver, Executor, Image, Runtime
 from sluice.engines.pod_template import ACCOUNT_FIELDS, DriverPod, ExecutorPod, problems_at
 from sluice.footprint import refused_settings
@@ -19,6 +20,7 @@ def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
     return conf
 
 
+_OLDEST_OF_APACHE = 4
 _EVENT_LOGS = "spark.eventLog.enabled"
 
 
@@ -28,6 +30,9 @@ class RuntimeProfile(Model):
     image: Image | None = None
     """Container image with Spark, Delta and Sluice's runner. The local engine needs none."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
+    engine: EngineKind = EngineKind.KUBEFLOW
+    """The Spark operator that runs its jobs: kubeflow (sparkoperator.k8s.io/v1beta2) or apache (spark.apache.org/v1, Spark 4.0 and
+    later). The operator's `engines` must name it."""
     spark_version: SemanticVersion
     delta_version: SemanticVersion | None = None
     main_application_file: str = "local:///opt/sluice/run.py"
@@ -64,6 +69,26 @@ class RuntimeProfile(Model):
                 "spark.eventLog.dir to the folder that the server reads"
             )
         return self
+
+    @model_validator(mode="after")
+    def _its_engine_can_run_it(self) -> Self:
+        if self.why_unfit is not None:
+            raise ValueError(self.why_unfit)
+        return self
+
+    @property
+    def why_unfit(self) -> str | None:
+        """Why its engine cannot run it, also once a job has set fields of its own over it."""
+        if self.engine is not EngineKind.APACHE:
+            return None
+        if int(self.spark_version.partition(".")[0]) < _OLDEST_OF_APACHE:
+            return (
+                f"engine apache runs Spark {_OLDEST_OF_APACHE}.0 and later, and sparkVersion is {self.spark_version}: use a later "
+                "one, or engine kubeflow"
+            )
+        if "," in self.main_application_file:
+            return "engine apache takes mainApplicationFile for a list where it has a comma: use a path without one"
+        return None
 
     @property
     def _writes_event_logs(self) -> bool:

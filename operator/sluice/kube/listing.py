@@ -5,8 +5,9 @@ import logging
 from collections.abc import Callable, Sequence
 
 from sluice.api.base import Json
-from sluice.kube.client import ExpiredError, KindMissingError, Kube
+from sluice.kube.client import ApiError, ExpiredError, KindMissingError, Kube, NotFoundError
 from sluice.kube.mirror import Mirror, uid_of, version_of
+from sluice.kube.resources import DEFINITIONS, Resource
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,10 @@ async def list_into(mirror: Mirror, kube: Kube, namespace: str | None) -> str:
     a later moment, at which an object may have moved from pages to come to pages that were read.
     """
     (version,) = await list_each_into([mirror], kube, namespace)
+    if not version:
+        raise KindMissingError(
+            404, "KindMissing", f"there is no {mirror.resource.plural}.{mirror.resource.group}"
+        )
     return version
 
 
@@ -54,12 +59,31 @@ async def _list_each(mirrors: Sequence[Mirror], kube: Kube, namespace: str | Non
 
 
 async def _list(mirror: Mirror, kube: Kube, namespace: str | None, answered: Callable[[], None]) -> str:
-    """`answered` is called once the first page is there."""
+    """`answered` is called once the first page is there. Returns no version where there is no such kind, and none has to be."""
     try:
         return await _list_pages(mirror, kube, namespace, answered)
     except KindMissingError:
         mirror.is_served = False
-        raise
+        mirror.is_undefined = mirror.may_be_undefined and await is_undefined(mirror.resource, kube)
+        if not mirror.is_undefined:
+            raise
+        for body in mirror.values():
+            mirror.gone(uid_of(body))
+        answered()
+        return ""
+
+
+async def is_undefined(resource: Resource, kube: Kube) -> bool:
+    """Whether there is no definition of the kind. One that is deleted goes after all objects of its kind. False also where that
+    may not be asked."""
+    try:
+        await kube.get(DEFINITIONS, None, f"{resource.plural}.{resource.group}")
+    except NotFoundError:
+        return True
+    except ApiError as error:
+        if not error.is_definite:
+            raise
+    return False
 
 
 async def _list_pages(mirror: Mirror, kube: Kube, namespace: str | None, answered: Callable[[], None]) -> str:
@@ -85,7 +109,7 @@ async def _list_pages(mirror: Mirror, kube: Kube, namespace: str | None, answere
             await asyncio.sleep(0)
             _must_be_wanted(mirror, forgotten)
     mirror.highest = max(mirror.highest, int(version))
-    mirror.is_served = True
+    mirror.is_served, mirror.is_undefined = True, False
     return version
 
 

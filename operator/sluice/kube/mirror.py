@@ -32,6 +32,10 @@ class Mirror:
         """Labels, by which the API server selects."""
         self.is_served: bool | None = None
         """Whether the API server served the kind when it was last listed; None: it was not listed yet."""
+        self.may_be_undefined = False
+        """Whether nothing is amiss where there is no definition of the kind."""
+        self.is_undefined = False
+        """Whether there was no definition of the kind when it was last listed, and so no object of it."""
         self.highest = 0
         """The highest resourceVersion that any list or object had: a list that is asked for later has at least that one."""
         self.went_back: Callable[[], None] = self.forget

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.job import EngineKind
-from sluice.engines import ENGINES
+from sluice.engines import ENGINES, engine_of
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,16 @@ def kind_in(path: str) -> str:
     return f"{plural_in(place) or 'kinds'} of {group}/{version}"
 
 
+def applications_like(body: Json) -> Resource:
+    """The kind of which this application is."""
+    return APPLICATIONS[engine_of(body).kind]
+
+
 JOBS = Resource(f"/apis/{names.API_VERSION}", names.JOB_PLURAL)
 POLICIES = Resource(f"/apis/{names.API_VERSION}", names.POLICY_PLURAL)
-APPLICATIONS = Resource(ENGINES[EngineKind.KUBEFLOW].api, ENGINES[EngineKind.KUBEFLOW].plural)
+APPLICATIONS = {kind: Resource(engine.api, engine.plural) for kind, engine in ENGINES.items()}
+KUBEFLOW_APPLICATIONS = APPLICATIONS[EngineKind.KUBEFLOW]
+APACHE_APPLICATIONS = APPLICATIONS[EngineKind.APACHE]
 PODS = Resource("/api/v1", "pods")
 EVENTS = Resource("/api/v1", "events")
 LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
@@ -64,5 +72,6 @@ DEPLOYMENTS = Resource("/apis/apps/v1", "deployments")
 OWN_ACCESS = Resource("/apis/authorization.k8s.io/v1", "selfsubjectaccessreviews")
 ACCESS = Resource("/apis/authorization.k8s.io/v1", "subjectaccessreviews")
 SECRETS = Resource("/api/v1", "secrets")
+DEFINITIONS = Resource("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
 ADMISSION_POLICIES = Resource("/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicies")
 ADMISSION_BINDINGS = Resource("/apis/admissionregistration.k8s.io/v1", "validatingadmissionpolicybindings")

@@ -1,16 +1,18 @@
 """What the operator needs to be allowed: the one list, by which its roles, the docs and its own checks go."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.job import EngineKind
 from sluice.kube.client import Kube
 from sluice.kube.resources import (
     ACCESS,
     APPLICATIONS,
     CONFIG_MAPS,
+    DEFINITIONS,
     EVENTS,
     JOBS,
     LEASES,
@@ -20,8 +22,6 @@ from sluice.kube.resources import (
     POLICIES,
     Resource,
 )
-
-DEFINITIONS = Resource("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions")
 
 
 class Where(StrEnum):
@@ -55,9 +55,13 @@ _READ = ("get", "list", "watch")
 _FOLLOWED = ("list", "watch")
 _DRIVEN = ("get", "list", "watch", "create", "patch", "delete")
 _CHANGED = ("get", "update")
+_TO_RUN = {
+    EngineKind.KUBEFLOW: "to run attempts, where `engines` names kubeflow",
+    EngineKind.APACHE: "to run attempts, where `engines` names apache",
+}
 
 
-def rights_of(deployment: str) -> tuple[Right, ...]:
+def rights_of(deployment: str, engines: Collection[EngineKind] = tuple(EngineKind)) -> tuple[Right, ...]:
     """All that the operator of this installation needs, and nothing else."""
     return (
         Right(_READ, JOBS, Where.JOBS, "to read jobs"),
@@ -67,7 +71,7 @@ def rights_of(deployment: str) -> tuple[Right, ...]:
         Right(
             ("delete",), JOBS, Where.JOBS, "to delete finished jobs whose `ttlSecondsAfterFinished` is over"
         ),
-        Right(_DRIVEN, APPLICATIONS, Where.JOBS, "to run attempts"),
+        *(Right(_DRIVEN, APPLICATIONS[engine], Where.JOBS, _TO_RUN[engine]) for engine in engines),
         Right(
             _DRIVEN,
             PODS,
@@ -120,6 +124,18 @@ def rights_of(deployment: str) -> tuple[Right, ...]:
             Where.CLUSTER_IF_ALL,
             "to follow which namespaces there are; without it the log says so, and kopf looks only once",
             is_needed=False,
+        ),
+        *(
+            Right(
+                ("get",),
+                DEFINITIONS,
+                Where.CLUSTER,
+                "to know that a Spark operator is not installed where `engines` names several; without it all have to be",
+                name=f"{APPLICATIONS[engine].plural}.{APPLICATIONS[engine].group}",
+                is_needed=False,
+            )
+            for engine in engines
+            if len(engines) > 1
         ),
         Right(
             ("get",),

@@ -36,6 +36,11 @@ class Watcher:
         """Whether changes are seen now."""
         self._said = ""
 
+    @property
+    def is_missed(self) -> bool:
+        """Whether changes should be seen now, and are not."""
+        return not self.is_current and not self._mirror.is_undefined
+
     async def run(self) -> None:
         while True:
             try:

@@ -310,7 +310,7 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     message = (
         f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
         f"(it says {_state_of(evidence)}): its outcome comes then. If it never says so, because it is gone, delete the application"
-        f": kubectl delete sparkapplication -n {job.namespace} {attempt.application}{_beside(evidence)}"
+        f": kubectl delete {_kind_of(evidence)} -n {job.namespace} {attempt.application}{_beside(evidence)}"
     )
     change = StatusChange(
         Phase.ENDING, Reason.APPLICATION_NOT_OVER, message, attempt=with_driver(job, attempt, seen)
@@ -433,6 +433,11 @@ def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datet
         return Tell(change, seconds_left if is_told else 0.0)
     copied = running.model_copy(update={"progress": progress.model_copy(update={"copied_at": now})})
     return Tell(replace(change, attempt=copied))
+
+
+def _kind_of(evidence: Evidence) -> str:
+    """What kubectl calls its application."""
+    return "sparkapplication" if evidence.application is None else engine_of(evidence.application).named
 
 
 def _state_of(evidence: Evidence) -> str:

@@ -9,7 +9,7 @@ from typing import TypeGuard, assert_never
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome
-from sluice.engines import Stage
+from sluice.engines import Stage, engine_of
 from sluice.lifecycle.evidence import PROVED, Evidence, evidence_of, labels_of
 
 
@@ -140,7 +140,7 @@ def _is_there(body: Json | None) -> TypeGuard[Json]:
 
 def _how_to_say_it(evidence: Evidence, namespace: str) -> str:
     body = evidence.application or evidence.pod
-    kind = "pod" if evidence.application is None else "sparkapplication"
+    kind = "pod" if evidence.application is None else engine_of(evidence.application).named
     name = body["metadata"]["name"] if body is not None else evidence.application_name
     return (
         "its leases are held until somebody who knows that it is dead says so: "

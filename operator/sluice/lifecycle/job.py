@@ -199,7 +199,7 @@ class JobView:
     @property
     def engine(self) -> EngineKind:
         """The Spark operator that runs it."""
-        return EngineKind.KUBEFLOW if self.spec.application is None else self.spec.application.engine
+        return self.profile.engine if self.spec.application is None else self.spec.application.engine
 
     @cached_property
     def profile(self) -> RuntimeProfile:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.engines import DRIVER_CONTAINER
+from sluice.engines import DRIVER_CONTAINER, UnknownEngineError, engine_of
 from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
 from sluice.engines.disruption import CONDITION
 
@@ -69,10 +69,17 @@ def of_application(body: Json) -> Json:
             **_each(
                 body,
                 spec=lambda spec: _only(spec, ("suspend",)),
-                status=lambda status: _only(status, ("applicationState", "sparkApplicationId")),
+                status=lambda status: _status_of_application(body, status),
             ),
         }
     )
+
+
+def _status_of_application(body: Json, status: Any) -> Any:
+    try:
+        return engine_of(body).kept(status) if isinstance(status, dict) else status
+    except UnknownEngineError:
+        return status  # refused by whoever reads it
 
 
 def of_pod(body: Json) -> Json:

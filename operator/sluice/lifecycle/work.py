@@ -107,7 +107,10 @@ class Work:
             return NotUnderstoodError(
                 f"spec.runtimeRef: there is no runtime profile {name!r}; the operator has {', '.join(sorted(self.profiles))}"
             )
-        return self.profiles[name].with_overrides(self.spec.runtime)
+        profile = self.profiles[name].with_overrides(self.spec.runtime)
+        return (
+            profile if profile.why_unfit is None else NotUnderstoodError(f"spec.runtime: {profile.why_unfit}")
+        )
 
     @cached_property
     def _texts(self) -> Texts:

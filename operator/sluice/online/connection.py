@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from sluice.api import names
+from sluice.api.job import EngineKind
 from sluice.controller.config import ConfigError, OperatorConfig, load, with_password_of_environment
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import UNAUTHORIZED, ApiError, Kube
@@ -37,6 +38,8 @@ class Installation:
     """The namespaces whose jobs it runs, as far as that was said; empty: all."""
     profiles: Mapping[str, RuntimeProfile] | None = None
     """Its runtime profiles; None: they are not known."""
+    engines: tuple[EngineKind, ...] = tuple(EngineKind)
+    """The Spark operators whose applications are its own, as far as that was said; else all that are known."""
     admission_policy: bool | None = None
     """Whether its configuration says that the admission policy is there; None: it is not known."""
 
@@ -70,6 +73,7 @@ def installation(
         redis_url or known.redis_url,
         known.watch_namespaces,
         known.runtimes,
+        known.engines,
         known.admission_policy,
     )
 

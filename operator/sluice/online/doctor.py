@@ -147,19 +147,20 @@ async def _definitions(kube: Kube, _at: Installation, _asked: Asked) -> AsyncIte
 
 
 async def _spark_operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
-    kind = f"{APPLICATIONS.plural} of {APPLICATIONS.api_version}"
-    if await kube.is_discovered(APPLICATIONS):
+    for engine in at.engines if at.profiles is not None else (EngineKind.KUBEFLOW,):
+        resource = APPLICATIONS[engine]
+        kind = f"{resource.plural} of {resource.api_version}"
+        if not await kube.is_discovered(resource):
+            yield fail("spark operator", "", f"the API server serves no {kind}", engine_for(engine).cure)
+            continue
         yield ok(
             "spark operator",
             "",
             f"the API server serves {kind}; whether an operator runs them is not checked",
         )
-        async for finding in unserved(kube, at):
-            yield finding
-    else:
-        yield fail(
-            "spark operator", "", f"the API server serves no {kind}", engine_for(EngineKind.KUBEFLOW).cure
-        )
+        if engine is EngineKind.KUBEFLOW:
+            async for finding in unserved(kube, at):
+                yield finding
 
 
 async def _operator(kube: Kube, at: Installation, _asked: Asked) -> AsyncIterator[Finding]:
@@ -223,7 +224,7 @@ async def _rights(kube: Kube, at: Installation, asked: Asked) -> AsyncIterator[F
         return
     who = f"{at.namespace}:{account}"
     lacking = False
-    for ask in asks(rights_of(at.deployment), at.namespace, at.watch_namespaces):
+    for ask in asks(rights_of(at.deployment, at.engines), at.namespace, at.watch_namespaces):
         if await may_account(kube, ask, at.namespace, account):
             continue
         lacking = True

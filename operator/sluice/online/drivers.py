@@ -1,13 +1,14 @@
 """Objects that carry our finalizer, behind which a driver may still write; and whose they are."""
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.job import EngineKind
 from sluice.installations.claims import Identity, claim_key, other_claims
-from sluice.kube.client import Kube, NotFoundError
+from sluice.kube.client import KindMissingError, Kube
 from sluice.kube.resources import APPLICATIONS, PODS, Resource
 from sluice.online.connection import Installation
 
@@ -24,7 +25,8 @@ class Held:
 
     @property
     def kind(self) -> str:
-        return self.resource.plural.removesuffix("s")
+        one, group = self.resource.plural.removesuffix("s"), self.resource.group
+        return f"{one}.{group}" if group else one
 
     @property
     def namespace(self) -> str:
@@ -46,19 +48,19 @@ class Held:
         return f"kubectl -n {self.namespace} patch {self.kind} {metadata['name']} --type=json -p '{json.dumps(patch)}'"
 
 
-async def held_in(kube: Kube, namespaces: Sequence[str]) -> AsyncIterator[Held]:
+async def held_in(
+    kube: Kube, namespaces: Sequence[str], engines: Iterable[EngineKind]
+) -> AsyncIterator[Held]:
     """All in these namespaces; none are named: in all."""
-    for resource in (APPLICATIONS, PODS):
+    for resource in (*(APPLICATIONS[engine] for engine in engines), PODS):
         for namespace in namespaces or (None,):
             try:
                 async for page in kube.pages(resource, namespace):
                     for body in page["items"]:
                         if names.FINALIZER_LEASE in (body["metadata"].get("finalizers") or ()):
                             yield Held(resource, body)
-            except NotFoundError:
-                if resource is not APPLICATIONS:
-                    raise
-                # No Spark operator is installed, or no longer: drivers would be among the pods.
+            except KindMissingError:
+                continue  # no such Spark operator is installed, or no longer: drivers would be among the pods
 
 
 def why_needed(at: Installation, found: Sequence[Held], claims: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from sluice.engines.attempt import EXECUTOR_ROLE, LABEL_ROLE
 from sluice.installations.claims import Claim, claim_key
 from sluice.installations.register import Register
 from sluice.installations.unexplained import UnexplainedLeases
-from sluice.kube.client import ApiError, Kube, NotFoundError
+from sluice.kube.client import ApiError, KindMissingError, Kube
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
 from sluice.leases.former import Former, former
 from sluice.leases.keys import Keys
@@ -87,7 +87,7 @@ class _Asked:
         await lease_of(kube, self.at)
         namespaces = await self._namespaces(kube)
         jobs = await self._all(kube, namespaces, _JOBS)
-        applications = await self._all(kube, namespaces, _APPLICATIONS)
+        applications = await self._applications(kube, namespaces)
         pods = await self._all(kube, namespaces, _DRIVERS)
         try:
             records = await UnexplainedLeases(kube, self.at.namespace, self.at.deployment).read()
@@ -113,6 +113,11 @@ class _Asked:
         )
         return (None,)
 
+    async def _applications(self, kube: Kube, namespaces: Sequence[str | None]) -> Sequence[Json] | None:
+        """None where whoever asks may not list those of a Spark operator."""
+        found = [await self._all(kube, namespaces, _APPLICATIONS[engine]) for engine in self.at.engines]
+        return None if None in found else [body for some in found for body in some or ()]
+
     async def _all(
         self, kube: Kube, namespaces: Sequence[str | None], kind: "_Kind"
     ) -> Sequence[Json] | None:
@@ -122,8 +127,8 @@ class _Asked:
             for namespace in namespaces:
                 async for page in kube.pages(kind.resource, namespace, kind.selector):
                     found += map(kind.keep, page["items"])
-        except NotFoundError:
-            if kind.resource is not APPLICATIONS:
+        except KindMissingError:
+            if kind not in _APPLICATIONS.values():
                 raise
             return ()  # no Spark operator is installed, or no longer
         except ApiError as error:
@@ -142,5 +147,8 @@ class _Kind:
 
 
 _JOBS = _Kind(JOBS, "", finished.kept)
-_APPLICATIONS = _Kind(APPLICATIONS, names.LABEL_JOB_UID, keeping.of_application)
+_APPLICATIONS = {
+    engine: _Kind(resource, names.LABEL_JOB_UID, keeping.of_application)
+    for engine, resource in APPLICATIONS.items()
+}
 _DRIVERS = _Kind(PODS, _NOT_AN_EXECUTOR, keeping.of_pod)

@@ -100,7 +100,7 @@ async def _scale(kube: Kube, at: Installation, replicas: int) -> None:
 
 async def _needed_for(kube: Kube, at: Installation) -> str:
     """Why it can't go; empty: it can."""
-    held = [one async for one in held_in(kube, at.watch_namespaces)]
+    held = [one async for one in held_in(kube, at.watch_namespaces, at.engines)]
     if why := why_needed(at, held, await Register(kube).claims()):
         return why
     try:

@@ -8,7 +8,7 @@ from integration.faults.audited import Landed
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.engines import is_placeholder
-from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS
 
 _ENDED = ("COMPLETED", "FAILED")
 """States in which the Spark operator submits no more."""
@@ -129,7 +129,7 @@ class _Seeing:
             self.found.operators.append(write)
         if write.kind == names.JOB_PLURAL:
             self._job(write)
-        elif write.kind == APPLICATIONS.plural:
+        elif write.kind == KUBEFLOW_APPLICATIONS.plural:
             self._application(write)
         elif write.kind == PODS.plural:
             self._pod(write)
@@ -238,7 +238,7 @@ def epoch_of(write: Landed) -> int | None:
     if write.kind == names.JOB_PLURAL and write.sub == "status":
         found = ((write.asked or {}).get("status") or {}).get("writerEpoch")
         return None if found is None else int(found)
-    if write.kind not in (APPLICATIONS.plural, PODS.plural) or write.sub or write.verb == "delete":
+    if write.kind not in (KUBEFLOW_APPLICATIONS.plural, PODS.plural) or write.sub or write.verb == "delete":
         return None
     found = (write.metadata.get("annotations") or {}).get(names.ANNOTATION_WRITER_EPOCH)
     return None if found is None else int(found)

@@ -16,13 +16,13 @@ from devenv.toolchain import cache, ensure_stack_tools
 from integration.shared_stack import end
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.kube.resources import APPLICATIONS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS
 
 AUDITED = (
     {"group": names.GROUP, "resources": [names.JOB_PLURAL, f"{names.JOB_PLURAL}/status"]},
     {
-        "group": APPLICATIONS.group,
-        "resources": [APPLICATIONS.plural, f"{APPLICATIONS.plural}/status"],
+        "group": KUBEFLOW_APPLICATIONS.group,
+        "resources": [KUBEFLOW_APPLICATIONS.plural, f"{KUBEFLOW_APPLICATIONS.plural}/status"],
     },
     {"group": "", "resources": ["pods", "pods/status", "configmaps"]},
     {"group": "coordination.k8s.io", "resources": ["leases"]},

@@ -28,7 +28,7 @@ from protocol.grants.scenarios import Grants
 from protocol.grants.state import Budget, Key, State, with_hand
 from sluice.api import names
 from sluice.engines import is_placeholder
-from sluice.kube.resources import APPLICATIONS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS
 
 MOST_STATES = 200_000
 TAKEN = "an epoch in the Lease object"
@@ -268,7 +268,7 @@ class _Reading:
         if job is None:
             return
         held = names.FINALIZER_LEASE in (write.metadata.get("finalizers") or [])
-        if write.kind == APPLICATIONS.plural:
+        if write.kind == KUBEFLOW_APPLICATIONS.plural:
             deleted = "deletionTimestamp" in write.metadata
             state = ("deleted" if deleted else "held") if held else "free"
             self._note(at, f"the application of job {job} is {state}", _run(job, application=state))

@@ -12,7 +12,7 @@ from integration.faults.replay import GIVEN_BACK
 from integration.faults.workload import Planned
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.kube.resources import APPLICATIONS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS
 from sluice.leases import Epochs
 
 OPERATOR = "the operator"
@@ -93,7 +93,7 @@ class Tape:
 
     def create(self, uid: str, *, epoch: int = EPOCH) -> None:
         self.finalizers[uid] = [names.FINALIZER_LEASE]
-        self._write("create", APPLICATIONS.plural, "", uid, self._object(uid, uid, epoch))
+        self._write("create", KUBEFLOW_APPLICATIONS.plural, "", uid, self._object(uid, uid, epoch))
 
     def says_that_it_was_given_back(self, uid: str) -> None:
         body = self._job(uid, {"phase": "Pending", "reason": GIVEN_BACK})
@@ -104,7 +104,7 @@ class Tape:
         self._write("delete", names.JOB_PLURAL, "", uid, {"kind": "Status", "status": "Success"})
         body = self._object(uid, uid, EPOCH)
         body["metadata"]["deletionTimestamp"] = "now"
-        self._write("delete", APPLICATIONS.plural, "", uid, body, user="somebody")
+        self._write("delete", KUBEFLOW_APPLICATIONS.plural, "", uid, body, user="somebody")
 
     def name_is_taken(self, uid: str) -> None:
         """By a placeholder."""
@@ -122,14 +122,14 @@ class Tape:
         self._write("patch", "pods", "status", name, running, user="somebody")
         state = "RUNNING" if is_said else "SUBMITTED"
         app = self._object(uid, uid, EPOCH) | {"status": {"applicationState": {"state": state}}}
-        self._write("patch", APPLICATIONS.plural, "status", uid, app, user="somebody")
+        self._write("patch", KUBEFLOW_APPLICATIONS.plural, "status", uid, app, user="somebody")
 
     def ends(self, uid: str, exit_code: int = 0, pod: str = "") -> None:
         """The driver ends, and its application says so."""
         self.driver_ends(uid, exit_code, pod)
         state = "COMPLETED" if exit_code == 0 else "FAILED"
         app = self._object(uid, uid, EPOCH) | {"status": {"applicationState": {"state": state}}}
-        self._write("patch", APPLICATIONS.plural, "status", uid, app, user="somebody")
+        self._write("patch", KUBEFLOW_APPLICATIONS.plural, "status", uid, app, user="somebody")
 
     def driver_ends(self, uid: str, exit_code: int = 0, pod: str = "") -> None:
         name = pod or f"{uid}-driver"
@@ -139,7 +139,7 @@ class Tape:
         self._write("patch", "pods", "status", name, body, user="somebody")
 
     def lets_go_application(self, uid: str, *, epoch: int = EPOCH) -> None:
-        self._lets_go(APPLICATIONS.plural, uid, uid, epoch)
+        self._lets_go(KUBEFLOW_APPLICATIONS.plural, uid, uid, epoch)
 
     def lets_go_driver(self, uid: str, *, epoch: int = EPOCH) -> None:
         self._lets_go("pods", f"{uid}-driver", uid, epoch)

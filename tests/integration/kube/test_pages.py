@@ -15,7 +15,7 @@ from sluice.kube import client
 from sluice.kube.client import Kube
 from sluice.kube.listing import list_into
 from sluice.kube.mirror import Mirror, uid_of, version_of
-from sluice.kube.resources import APPLICATIONS, JOBS, Resource
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, Resource
 from sluice.kube.watching import Watcher
 
 PAGE, PAGES = 20, 3
@@ -28,7 +28,7 @@ BODIES: dict[Resource, Json] = {
         "kind": names.JOB_KIND,
         "spec": {"sql": "DELETE FROM delta.`/lake/t`"},
     },
-    APPLICATIONS: {
+    KUBEFLOW_APPLICATIONS: {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",
         "spec": {
@@ -74,7 +74,7 @@ async def create(kube: Kube, resource: Resource, namespace: str, name: str) -> N
     await kube.create(resource, namespace, BODIES[resource] | {"metadata": {"name": name}})
 
 
-@pytest.mark.parametrize("resource", [JOBS, APPLICATIONS], ids=lambda resource: resource.plural)
+@pytest.mark.parametrize("resource", [JOBS, KUBEFLOW_APPLICATIONS], ids=lambda resource: resource.plural)
 async def test_a_list_in_pages_ends_right_while_objects_change_between_them(
     resource: Resource, kubeconfig: Path, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:

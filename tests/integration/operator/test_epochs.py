@@ -31,7 +31,7 @@ from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, Kube
-from sluice.kube.resources import APPLICATIONS, PODS
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS
 from sluice.lifecycle.status import StatusChange
 
 FENCED = "FormerLeadersFenced"
@@ -81,11 +81,11 @@ class Leader:
         await self.applications.occupy_driver_name(self._namespace, name, "some-uid", 1)
 
     async def creates(self, body: Json) -> None:
-        await self._kube.create(APPLICATIONS, self._namespace, body)
+        await self._kube.create(KUBEFLOW_APPLICATIONS, self._namespace, body)
 
     async def lets_go(self, pod: Json) -> None:
         self.world.pods.seen(pod)
-        await self.applications._drop_finalizer(PODS, self.world.pods, pod)
+        await self.applications._drop_finalizer(self.world.pods, pod)
 
     async def puts_the_label_back(self, pod: Json) -> None:
         self.world.pods.seen(pod)

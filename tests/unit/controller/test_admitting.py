@@ -131,7 +131,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     guard = Guard(world, no, statuses, no)
     workers = Workers(guard.on)
     workers.serve(nothing, lambda _: None)
-    surroundings: Any = SimpleNamespace(obstacle=None)
+    surroundings: Any = SimpleNamespace(obstacle=None, obstacle_for=lambda _: None)
     return leases, Admitting(
         world=world,
         leases=leases,
@@ -330,9 +330,8 @@ async def test_who_waits_keeps_who_is_in_the_way_while_a_new_leader_finds_defini
     leases, asked = await waits_behind_another("patient")
     asked.world.job_seen(job_body("new"))
     leases.is_sure = False
-    without_definitions: Any = SimpleNamespace(
-        obstacle=Obstacle(Reason.DEFINITIONS_OUTDATED, "none is served")
-    )
+    none_is_served = Obstacle(Reason.DEFINITIONS_OUTDATED, "none is served")
+    without_definitions: Any = SimpleNamespace(obstacle_for=lambda _: none_is_served)
     asked.surroundings = without_definitions
     told = asked.world.jobs["uid-patient"].status
     for uid in ("uid-patient", "uid-new"):

@@ -73,7 +73,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
         revoking=no(heed=nothing),
         guard=no(forget_gone=lambda: None),
         tables=no(forget_unused=lambda: None),
-        surroundings=no(tell=lambda _: False, obstacle=None, serves_all=True),
+        surroundings=no(tell=lambda _: False, obstacle=None, obstacle_for=lambda _: None, serves_all=True),
         conditions=no(holds=lambda _: None),
         metrics=no(lagged=lambda _: None, turned=lambda _: None),
         pulse=no(beat=lambda: None, rest=lambda: None),

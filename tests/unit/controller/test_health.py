@@ -14,7 +14,7 @@ class _Process:
         self.leads = False
         self.listed = False
         self.missing: list[str] = []
-        self.watcher: Any = SimpleNamespace(is_current=True, called="pods of etl")
+        self.watcher: Any = SimpleNamespace(is_missed=False, called="pods of etl")
         watchers: Any = (self.watcher,)
         self.lease, self.loop = Pulse(lambda: self.time), Pulse(lambda: self.time)
         self.health = Health(
@@ -56,9 +56,9 @@ def test_ready_are_those_who_watch_and_a_leader_who_has_listed() -> None:
     assert process.health.not_ready() == ["not all objects have been listed yet"]
     process.listed = True
     assert process.health.not_ready() == []
-    process.watcher.is_current = False
+    process.watcher.is_missed = True
     assert process.health.not_ready() == ["pods of etl are not watched"]
-    process.watcher.is_current, process.missing = True, ["there is no Spark operator"]
+    process.watcher.is_missed, process.missing = False, ["there is no Spark operator"]
     assert process.health.not_ready() == ["there is no Spark operator"]
     process.missing, process.asks = [], False
     assert process.health.not_ready() == ["the Lease cannot be read: see the operator's log"]

@@ -151,9 +151,10 @@ class Api:
         self.noted.append(application["metadata"]["name"])
         application["metadata"]["annotations"] |= {names.ANNOTATION_CAME_BACK: "true"}
 
-    async def look_at(self, _: str, name: str) -> None:
+    async def look_at(self, application: dict[str, Any]) -> None:
         said = {"resourceVersion": "7", "deletionTimestamp": "2026-11-19T10:30:00Z"}
-        known = next(body for body in self.world.applications.values() if body["metadata"]["name"] == name)
+        known = self.world.applications.get("etl", application["metadata"]["name"])
+        assert known is not None
         self.world.applications.seen(known | {"metadata": known["metadata"] | said})
 
     async def delete(self, namespace: str, name: str) -> None:
@@ -675,7 +676,7 @@ async def test_a_tombstone_holds_its_lease_when_its_objects_are_gone_and_through
     clock.now += 2
     await turn(table)
     assert table.unexplained.leases == [A]
-    world.applications.gone(application()["metadata"]["uid"])
+    world.applications.mirrors[0].gone(application()["metadata"]["uid"])
     clock.now += 2
     await turn(table)
     assert table.held == [A]
@@ -789,7 +790,7 @@ async def test_a_tombstone_holds_while_its_objects_go_one_by_one(clock: Clock, s
     world.pods.gone(pod(lease=A)["metadata"]["uid"])
     clock.now += 2
     await turn(table)
-    world.applications.gone(application(lease=A)["metadata"]["uid"])
+    world.applications.mirrors[0].gone(application(lease=A)["metadata"]["uid"])
     assert not table._has_ended(A), "the driver may write"
     assert [grant.lease for grant in written.grants] == [A]
 
@@ -811,7 +812,7 @@ async def test_a_tombstone_holds_though_its_leader_died_between_its_objects(cloc
         assert await later.bury(A, left.why)
     clock.now += 2
     await turn(later)
-    later_world.applications.gone(application(lease=A)["metadata"]["uid"])
+    later_world.applications.mirrors[0].gone(application(lease=A)["metadata"]["uid"])
     assert not later._has_ended(A), "the driver may write"
     assert [grant.lease for grant in written.grants] == [A]
 
@@ -857,7 +858,7 @@ async def test_what_came_back_is_ended_also_when_the_api_server_goes_back_once_m
     store, api = Store(), Api()
     world, table = await built(store, api)
     for ended in (["etl/a-1"], ["etl/a-1", "etl/a-1"]):
-        world.applications.forget()
+        world.applications.mirrors[0].forget()
         world.applications.seen(application("RUNNING", lease=A))
         in_redis = {grant.lease.holder: f"3 7\nrequest\n{A.to_json()}" for grant in store.grants.values()}
         api.went_back, store.was = True, Former(values=in_redis)
@@ -875,7 +876,7 @@ async def test_a_tombstone_that_was_revoked_does_not_come_back_with_what_is_left
     store, written = Store(), Written()
     world, table = await lost_in_a_namespace_that_ends(store, written, "RUNNING")
     assert await table.bury(A, "its namespace is being deleted")
-    world.applications.gone(application(lease=A)["metadata"]["uid"])
+    world.applications.mirrors[0].gone(application(lease=A)["metadata"]["uid"])
     let_go = pod(RUNNING, lease=A, finalizers=None, resourceVersion="6", **GOING)
     let_go["status"] |= COLLECTED
     let_go["metadata"]["annotations"] |= {
@@ -925,7 +926,7 @@ async def test_a_tombstone_goes_also_if_the_pod_that_told_its_end_is_gone_at_onc
     store, written = Store(), Written()
     world, table = await lost_in_a_namespace_that_ends(store, written, "RUNNING")
     assert await table.bury(A, "its namespace is being deleted")
-    world.applications.gone(application(lease=A)["metadata"]["uid"])
+    world.applications.mirrors[0].gone(application(lease=A)["metadata"]["uid"])
     world.pods.seen(pod(TERMINATED, lease=A, finalizers=None, resourceVersion="6", **GOING))
     clock.now += 1
     await turn(table)

@@ -136,7 +136,7 @@ async def test_what_lost_its_label_is_no_less_there() -> None:
     """Its watch said that it is gone."""
     api, _, leftovers, released = made()
     unlabelled = application(name=NAME, lease=LEASE, labels=None)
-    leftovers._world.applications.gone(unlabelled["metadata"]["uid"])
+    leftovers._world.applications.mirrors[0].gone(unlabelled["metadata"]["uid"])
     api.there[NAME] = unlabelled
     await leftovers.retire("uid-a")
     assert released == []

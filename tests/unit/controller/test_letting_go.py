@@ -87,7 +87,7 @@ class Leader:
         for _ in range(4):
             with contextlib.suppress(ApiError):  # as a worker does, which comes again
                 await self.leftovers.retire(LEASE.uid)
-            for mirror in (self._world.applications, self._world.pods):  # as its watch brings it
+            for mirror in (*self._world.applications.mirrors, self._world.pods):  # as its watch brings it
                 for body in mirror.values():
                     if body["metadata"]["name"] not in self._server.there:
                         mirror.gone(uid_of(body))

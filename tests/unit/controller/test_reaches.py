@@ -74,7 +74,7 @@ async def test_a_log_that_a_driver_writes_is_nobody_elses_by_another_path(what: 
     elif what == "gone":
         world.job_gone("uid-holder")
     elif what == "listed anew":
-        bodies, apps = [job.body for job in world.jobs.values()], world.applications.values()
+        bodies, apps = [job.body for job in world.jobs.values()], world.applications.mirrors[0].values()
         world.forget()
         await turn(asked)
         for body in bodies:
@@ -287,7 +287,7 @@ async def test_a_name_that_leads_elsewhere_by_now_is_read_before_others_are_let_
         there.policy_seen(body)
     there.heed_policies()
     there.job_seen(world.jobs["uid-holder"].body)
-    for app in world.applications.values():
+    for app in world.applications.mirrors[0].values():
         there.applications.seen(app)
     there.job_seen(job_body("waits", sql=ON.format(leads_to, 20)))
     await turn(successor)

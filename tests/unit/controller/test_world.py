@@ -15,6 +15,7 @@ def world() -> World:
 
 def body(name: str, version: int, *, uid: str | None = None, namespace: str = "etl") -> dict[str, Any]:
     return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "metadata": {
             "name": name,
             "namespace": namespace,
@@ -80,7 +81,7 @@ def test_evidence_follows_everything_that_is_seen_and_is_not_put_together_twice(
     seen.applications.seen(application("FAILED", resourceVersion="8"))
     seen.namespace_ends("etl")
     assert seen.evidence(uid).by_application[NAME].seen.stage is Stage.NEVER_STARTS
-    seen.applications.gone(application("FAILED")["metadata"]["uid"])
+    seen.applications.mirrors[0].gone(application("FAILED")["metadata"]["uid"])
     seen.job_gone(uid)
     assert seen.evidence(uid).by_application == {}
 

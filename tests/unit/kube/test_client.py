@@ -13,7 +13,7 @@ from sluice.kube import client
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.connection import Connection
 from sluice.kube.pace import Pace
-from sluice.kube.resources import APPLICATIONS, JOBS, LEASES, POLICIES
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, LEASES, POLICIES
 from unit.kube.served import Served, served, told
 
 BUSY = told({"message": "too many requests"}, 429, Retry_After="1")
@@ -225,5 +225,5 @@ async def test_that_a_kind_is_not_served_says_nothing_of_its_objects() -> None:
     page_not_found: tuple[int, dict[str, str], str] = 404, {}, "404 page not found\n"
     async with served(page_not_found) as api:
         with pytest.raises(client.KindMissingError) as caught:
-            await api.kube.get(APPLICATIONS, "etl", "a-1")
+            await api.kube.get(KUBEFLOW_APPLICATIONS, "etl", "a-1")
     assert not isinstance(caught.value, client.NotFoundError)

@@ -10,7 +10,7 @@ from sluice.api.base import Json
 from sluice.kube.client import ExpiredError, KindMissingError, Kube
 from sluice.kube.listing import MERGED_AT_ONCE, TRIES, list_each_into, list_into
 from sluice.kube.mirror import Mirror
-from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource
+from sluice.kube.resources import JOBS, KUBEFLOW_APPLICATIONS, PODS, Resource
 from unit.kube.bodies import Pages, Part, Told, body, page
 
 ALL = ["deltawritejobs", "sparkapplications", "pods"]
@@ -144,7 +144,9 @@ class Kinds(Kube):
 
 
 def of_each() -> dict[str, Mirror]:
-    return {resource.plural: Mirror(resource, lambda *_: None) for resource in (JOBS, APPLICATIONS, PODS)}
+    return {
+        resource.plural: Mirror(resource, lambda *_: None) for resource in (JOBS, KUBEFLOW_APPLICATIONS, PODS)
+    }
 
 
 async def others_go_on() -> None:

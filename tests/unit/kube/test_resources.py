@@ -2,9 +2,18 @@
 
 import pytest
 
-from sluice.kube.resources import APPLICATIONS, EVENTS, JOBS, LEASES, PODS, POLICIES, Resource, plural_in
+from sluice.kube.resources import (
+    EVENTS,
+    JOBS,
+    KUBEFLOW_APPLICATIONS,
+    LEASES,
+    PODS,
+    POLICIES,
+    Resource,
+    plural_in,
+)
 
-KINDS = (JOBS, POLICIES, APPLICATIONS, PODS, EVENTS, LEASES)
+KINDS = (JOBS, POLICIES, KUBEFLOW_APPLICATIONS, PODS, EVENTS, LEASES)
 
 
 @pytest.mark.parametrize("resource", KINDS, ids=lambda resource: resource.plural)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sluice.kube.resources import CONFIG_MAPS, EVENTS, JOBS
+from sluice.api.job import EngineKind
+from sluice.kube.resources import CONFIG_MAPS, DEFINITIONS, EVENTS, JOBS
 from sluice.kube.rights import Ask, Right, Where, asks, may_account, may_i, rights_of
 from unit.kube.served import served, told
 
@@ -40,9 +41,19 @@ def test_each_right_is_asked_where_it_is_needed() -> None:
 
 
 def test_what_only_a_cluster_wide_installation_needs_is_not_asked_of_others() -> None:
-    plurals = {ask.right.plural for ask in asks(rights_of("sluice"), "ops", ("a",))}
-    assert "customresourcedefinitions" not in plurals
-    assert "customresourcedefinitions" in {ask.right.plural for ask in asks(rights_of("sluice"), "ops", ())}
+    of_one = list(asks(rights_of("sluice"), "ops", ("a",)))
+    of_all = list(asks(rights_of("sluice"), "ops", ()))
+    assert not any(ask.right.resource is DEFINITIONS and ask.verb == "list" for ask in of_one)
+    assert any(ask.right.resource is DEFINITIONS and ask.verb == "list" for ask in of_all)
+
+
+def test_a_spark_operator_that_is_not_made_use_of_takes_no_rights() -> None:
+    of_one = [str(ask) for ask in asks(rights_of("sluice", (EngineKind.KUBEFLOW,)), "ops", ())]
+    assert not any("spark.apache.org" in ask for ask in of_one)
+    assert not any(ask.startswith("get customresourcedefinitions") for ask in of_one)
+    of_both = [str(ask) for ask in asks(rights_of("sluice"), "ops", ())]
+    assert set(of_one) < set(of_both)
+    assert "delete sparkapplications.spark.apache.org in all namespaces" in of_both
 
 
 @pytest.mark.parametrize("allowed", [True, False])

@@ -269,7 +269,7 @@ def test_an_outcome_waits_for_the_word_that_the_application_starts_no_other_driv
     assert late.seconds_until_worth_it == 0
     assert "its driver has ended" in late.change.message
     assert "(it says RUNNING)" in late.change.message
-    assert f"kubectl delete sparkapplication -n etl {NAME}" in late.change.message
+    assert f"kubectl delete sparkapplication.sparkoperator.k8s.io -n etl {NAME}" in late.change.message
     assert isinstance(step(application("RUNNING"), ended, lease=None), way.Mistrust)
 
 

@@ -72,7 +72,7 @@ def test_an_application_without_a_driver_is_deleted_and_its_drivers_name_taken()
 def test_a_driver_whose_end_was_not_seen_is_held_until_somebody_says_it_is_dead() -> None:
     found = step(application("COMPLETED"))
     assert isinstance(found, deletion.Hold)
-    assert f"kubectl annotate sparkapplication -n etl {NAME}" in found.message
+    assert f"kubectl annotate sparkapplication.sparkoperator.k8s.io -n etl {NAME}" in found.message
     said = application("COMPLETED")
     said["metadata"]["annotations"][names.ANNOTATION_DRIVER_DEAD] = NAME
     assert step(said) == deletion.LetGo()

@@ -4,7 +4,7 @@ import pytest
 
 from sluice.api import names
 from sluice.installations.claims import Claim, Identity
-from sluice.kube.resources import APPLICATIONS, PODS, Resource
+from sluice.kube.resources import KUBEFLOW_APPLICATIONS, PODS, Resource
 from sluice.online.connection import Installation
 from sluice.online.drivers import Held, why_needed
 
@@ -25,11 +25,11 @@ def _claims(*claims: tuple[str, str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def test_each_is_named_with_the_command_that_takes_our_finalizer_off_the_first() -> None:
-    why = why_needed(SECOND, [_held("a", resource=APPLICATIONS), _held("b")], {})
+    why = why_needed(SECOND, [_held("a", resource=KUBEFLOW_APPLICATIONS), _held("b")], {})
     assert why.startswith(
-        "sparkapplication etl/a, pod etl/b have the finalizer sluice.dev/lease, so a driver"
+        "sparkapplication.sparkoperator.k8s.io etl/a, pod etl/b have the finalizer sluice.dev/lease, so a driver"
     )
-    assert "kubectl -n etl patch sparkapplication a --type=json" in why
+    assert "kubectl -n etl patch sparkapplication.sparkoperator.k8s.io a --type=json" in why
     assert '"path": "/metadata/finalizers/1"' in why
 
 

@@ -1,0 +1,119 @@
+"""SparkApplication manifests for Apache's own Spark operator (spark.apache.org/v1)."""
+
+from typing import Any
+
+from sluice.api.job import EngineKind
+from sluice.engines.apache_states import kept_of, progress_in
+from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.driver_pod import containers, with_proof
+from sluice.engines.engine import Progress
+from sluice.engines.pod_template import ACCOUNT_FIELDS, DRIVER_CONTAINER, EXECUTOR_CONTAINER
+from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
+
+GROUP = "spark.apache.org"
+VERSION = "v1"
+PLURAL = "sparkapplications"
+
+_PYTHON = "org.apache.spark.deploy.PythonRunner"
+"""The class that runs a Python file; the operator takes the first of pyFiles for it."""
+_NEVER = -1
+_NO_LIMIT = 0
+
+TOLERATIONS = {
+    "restartConfig": {"restartPolicy": "Never"},
+    "resourceRetainPolicy": "Always",
+    "resourceRetainDurationMillis": _NEVER,
+    "ttlAfterStopMillis": _NEVER,
+    "applicationTimeoutConfig": {
+        "driverStartTimeoutMillis": _NO_LIMIT,
+        "driverReadyTimeoutMillis": _NO_LIMIT,
+        "executorStartTimeoutMillis": _NO_LIMIT,
+    },
+}
+"""The operator starts no second driver, and leaves the pod of one that has ended: else it would wait for that pod to go before it
+says that it is over, while our finalizer on the pod waits for it to say so. And as it leaves pods, it must not give up a driver
+that only starts slowly."""
+
+
+class Apache:
+    kind = EngineKind.APACHE
+    api = f"/apis/{GROUP}/{VERSION}"
+    plural = PLURAL
+    named = f"sparkapplication.{GROUP}"
+    cure = (
+        "install Apache's Spark operator (https://github.com/apache/spark-kubernetes-operator) with its custom resource "
+        "definitions; jobs go on by themselves once it is there"
+    )
+
+    def manifest(self, run: AttemptRun) -> dict[str, Any]:
+        return {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "SparkApplication",
+            "metadata": metadata_of(run),
+            "spec": _of_profile(run),
+        }
+
+    def progress(self, application: dict[str, Any]) -> Progress:
+        return progress_in(application.get("status") or {})
+
+    def kept(self, status: dict[str, Any]) -> dict[str, Any]:
+        return kept_of(status)
+
+
+def _of_profile(run: AttemptRun) -> dict[str, Any]:
+    """The spec of an application that runs Sluice's own runner, as the profile says."""
+    profile = run.profile
+    driver = with_proof(
+        _without_account(profile.driver_pod),
+        labels=labels_of(run),
+        annotations=lease_of(run),
+        environment=run.environment,
+    )
+    return {
+        "runtimeVersions": {"sparkVersion": profile.spark_version},
+        "mainClass": _PYTHON,
+        "pyFiles": profile.main_application_file,
+        "driverArgs": list(run.arguments),
+        "sparkConf": profile.spark_conf | _settings(run),
+        "applicationTolerations": TOLERATIONS,
+        "driverSpec": {"podTemplateSpec": driver},
+        **(
+            {"executorSpec": {"podTemplateSpec": _executor(profile.executor_pod)}}
+            if profile.executor_pod
+            else {}
+        ),
+    }
+
+
+def _settings(run: AttemptRun) -> dict[str, str]:
+    """What Apache's operator takes as settings of Spark, where others have fields."""
+    profile = run.profile
+    given = {
+        "spark.app.name": run.application,
+        "spark.kubernetes.driver.pod.name": driver_pod_name(run.application),
+        "spark.kubernetes.driver.podTemplateContainerName": DRIVER_CONTAINER,
+        "spark.kubernetes.executor.podTemplateContainerName": EXECUTOR_CONTAINER
+        if profile.executor_pod
+        else None,
+        "spark.kubernetes.container.image": profile.image,
+        "spark.kubernetes.container.image.pullPolicy": profile.image_pull_policy,
+        "spark.kubernetes.authenticate.driver.serviceAccountName": profile.service_account,
+        "spark.driver.cores": profile.driver.cores,
+        "spark.driver.memory": profile.driver.memory,
+        "spark.executor.instances": profile.executor.instances,
+        "spark.executor.cores": profile.executor.cores,
+        "spark.executor.memory": profile.executor.memory,
+    }
+    return {name: str(value) for name, value in given.items() if value is not None}
+
+
+def _without_account(template: dict[str, Any]) -> dict[str, Any]:
+    """A setting says which account the driver has."""
+    spec = template.get("spec", {})
+    return template | {"spec": {field: spec[field] for field in spec if field not in ACCOUNT_FIELDS}}
+
+
+def _executor(template: dict[str, Any]) -> dict[str, Any]:
+    spec = template.get("spec", {})
+    own, beside = containers(spec, EXECUTOR_CONTAINER)
+    return template | {"spec": spec | {"containers": [own, *beside]}}
