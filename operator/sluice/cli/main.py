@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from sluice.api.json_text import as_json
 from sluice.api.names import DISTRIBUTION
 from sluice.cli import (
+    bundle,
     cluster,
     completion,
     footprint_text,
@@ -58,6 +59,7 @@ app = typer.Typer(cls=_Quiet, no_args_is_help=True, add_completion=False, help=_
 jobs.add_to(app)
 job_changes.add_to(app)
 queue.add_to(app)
+bundle.add_to(app)
 cluster.add_to(app)
 completion.add_to(app)
 app.add_typer(hooks, name="hooks", hidden=True)

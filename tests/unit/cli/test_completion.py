@@ -47,6 +47,8 @@ def test_a_bash_that_runs_the_script_completes_commands_and_options(tmp_path: Pa
         (["leases", "rev"], "revoke"),
         (["wait", "--fa"], "--fail-on-skip"),
         (["resu"], "resume"),
+        (["bun"], "bundle"),
+        (["bundle", "--operator"], "--operator-namespace"),
         (["suspend", "--sel"], "--selector"),
         (["wait", "--for", "Runn"], "Running"),
     ],

@@ -1,0 +1,1 @@
+"""What there is to know of one job, put into one file without secrets."""

@@ -1,0 +1,106 @@
+"""What is left of an object in a bundle."""
+
+import json
+from typing import Any
+
+import pytest
+
+from sluice.online.bundle.masking import Masking
+
+
+def masked(body: Any) -> Any:
+    return Masking().masked(body)
+
+
+def test_of_variables_only_those_that_are_known_to_be_harmless_keep_their_values() -> None:
+    from_secret = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "lake", "key": "secret"}}}
+    given = {
+        "env": [
+            {"name": "DB_PASSWORD", "value": "hunter2"},
+            {"name": "GREETING", "value": "hello"},
+            {"name": "SPARK_USER", "value": "185"},
+            from_secret,
+        ],
+        "envVars": {"ANYTHING": "hello", "TZ": "UTC"},
+    }
+    assert masked(given) == {
+        "env": [
+            {"name": "DB_PASSWORD", "value": "***"},
+            {"name": "GREETING", "value": "***"},
+            {"name": "SPARK_USER", "value": "185"},
+            from_secret,
+        ],
+        "envVars": {"ANYTHING": "***", "TZ": "UTC"},
+    }
+
+
+def test_settings_and_fields_that_are_called_secret_lose_their_values_whatever_they_are() -> None:
+    given = {
+        "sparkConf": {"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.executor.memory": "4g"},
+        "apiKey": 12345,
+        "imagePullSecrets": ["registry"],
+        "volumes": [{"secret": {"secretName": "lake"}}],
+        "automountServiceAccountToken": True,
+        "attempts": [{"token": 17179869184}],
+    }
+    assert masked(given) == given | {
+        "sparkConf": {"spark.hadoop.fs.s3a.secret.key": "***", "spark.executor.memory": "4g"},
+        "apiKey": "***",
+    }
+
+
+def test_options_of_a_source_are_kept_only_where_they_say_how_to_read() -> None:
+    given = {"source": {"options": {"Header": "true", "url": "jdbc:x", "dbtable": "orders"}}}
+    assert masked(given) == {"source": {"options": {"Header": "true", "url": "***", "dbtable": "***"}}}
+
+
+def test_annotations_of_others_and_copies_of_whole_manifests_are_left_out() -> None:
+    given = {
+        "annotations": {
+            "kubectl.kubernetes.io/last-applied-configuration": '{"password": "hunter2"}',
+            "team.example/contact": "hello",
+            "sluice.dev/lease": '{"token":17179869184,"note":"password=hunter2"}',
+        },
+        "managedFields": [{"manager": "kubectl"}],
+    }
+    assert masked(given) == {
+        "annotations": {
+            "team.example/contact": "***",
+            "sluice.dev/lease": '{"token": 17179869184, "note": "password=***"}',
+        }
+    }
+
+
+def test_of_arguments_the_plan_and_what_follows_the_name_of_a_secret_are_left_out() -> None:
+    given = {"args": ["--plan=eJwVz", "--password", "hunter2", "--api-key=hunter2", "--rows", "1000"]}
+    assert masked(given) == {"args": ["--plan=***", "--password", "***", "--api-key=***", "--rows", "1000"]}
+
+
+def test_a_text_that_is_an_object_is_read_as_one() -> None:
+    report = json.dumps({"settings": {"db.password": "hun ter2"}, "memory": "4g"})
+    told = masked({"data": {"report.json": report}})["data"]["report.json"]
+    assert json.loads(told) == {"settings": {"db.password": "***"}, "memory": "4g"}
+    assert masked("{not JSON, password=hunter2}") == "{not JSON, password=***}"
+    assert masked("[" * 100_000).startswith("[[[")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["{}", "x{}y", "https://h/?q={}", "said {}."],
+)
+def test_what_was_left_out_at_one_place_is_left_out_everywhere(written: str) -> None:
+    secret = 'p"ss wörd/1'
+    masking = Masking("nightly")
+    masking.masked({"env": [{"name": "DB_PASSWORD", "value": secret}]})
+    for form in (secret, json.dumps(secret)[1:-1], "p%22ss%20w%C3%B6rd%2F1", "cCJzcyB3w7ZyZC8x"):
+        text = written.format(form)
+        assert masking.without_found(text) == written.format("***"), form
+
+
+def test_ordinary_words_are_not_looked_for_elsewhere() -> None:
+    masking = Masking("nightly", "etl")
+    values = ["true", "/opt/spark/work-dir1", "production", "nightly-0123abcd-1"]
+    masking.masked({"env": [{"name": f"V{number}", "value": value} for number, value in enumerate(values)]})
+    assert masking.without_found(" ".join(values)) == " ".join(values)
+    masking.masked({"env": [{"name": "OPAQUE", "value": "x9Kq2LmP0aZ7"}]})
+    assert masking.without_found("it is x9Kq2LmP0aZ7") == "it is ***", "what nobody would write by hand is"
