@@ -244,7 +244,7 @@ class Admission(Model):
     timeout: Limit | None = None
     """Longest wait in the queue, such as 2h; after that the job ends as Failed without having run. Absent: as the
     policies of its tables say in admission.defaultTimeout (the shortest counts), otherwise no limit. It counts from
-    queuedAt; for a job that was suspended from resumedAt."""
+    queuedAt; for a job that was suspended from resumedAt, and for a retry from retryAt, if these are later."""
     quota_timeout: Limit | None = None
     """Longest wait for compute once the job is admitted, such as 15m: while the API server refuses its SparkApplication (a
     quota, a webhook), while that is suspended (as by Kueue), and while its driver's pod has no node. Meanwhile it keeps
@@ -261,7 +261,7 @@ class Admission(Model):
     risk: Risk | None = None
     """Strict: runs only beside jobs that it cannot conflict with. Optimistic: also runs beside jobs that it may
     conflict with, if they accept that, too; the policy of each of its tables must say Optimistic, or the job is refused.
-    The one that loses ends as Failed: no job is retried yet. Absent: as the policies say, otherwise Strict."""
+    The one that loses has run in vain, and is retried as its retry says. Absent: as the policies say, otherwise Strict."""
     suspend: StrictBool = False
     """true holds a waiting job back: it keeps its age, blocks nobody, and queues again once this is false. It never
     stops a running job; delete the job for that. May be changed at any time."""
@@ -275,13 +275,20 @@ class RetryCause(StrEnum):
 
 
 class Retry(Model):
-    """Whether a failed attempt is followed by another one, under fresh leases."""
+    """Whether a failed attempt is followed by another one, under fresh leases. It does only what is left: what the attempts
+    before it had committed is known by the job's run key, or by a transaction id (a slot) that is its own while it may be
+    retried. What an absent field means in a job, the policies of its tables say: of several the smallest limit, the longest
+    backoff, and the causes that all of them name."""
 
     limit: Annotated[Int32, bounded_int(0, 20)] | None = None
-    """How many attempts may follow the first; 0 is none. Absent in a job: as the table's policy says, but 0
-    for an application, because Sluice cannot know whether running it twice does harm."""
+    """How many attempts may follow the first; 0 is none. Absent: as the policies say, otherwise 0. For an application they do
+    not count, because Sluice cannot know whether running it twice does harm. A job with statements that another attempt
+    could neither find in a table's log nor do again (CACHE TABLE, several INSERTs after one FROM, DROP FEATURE) is refused
+    if it sets this, and is not retried if a policy does."""
     backoff: Duration | None = None
-    """Wait before the first retry, such as 30s; it doubles with each further retry. Meanwhile the job blocks nobody."""
+    """Wait from the end of the failed attempt, such as 30s. It doubles with each further retry, up to 10m (a longer one
+    stays as it is), and is then half of that to one and a half times as long, differently for each job. Meanwhile the job
+    holds nothing and blocks nobody; then it queues with its old age. Absent: as the policies say, otherwise 30s."""
     on: (
         Annotated[
             tuple[RetryCause, ...],
@@ -290,9 +297,11 @@ class Retry(Model):
         ]
         | None
     ) = None
-    """Which failures are retried: Conflict (Delta aborted it because of another commit), DriverLost (evicted, node
-    gone), NotStarted (no driver within admission.startTimeout), Error (the job's own failure). Absent: all but Error.
-    Write the name in quotes, as "on", because YAML reads the bare word as true."""
+    """Which failures are retried: Conflict (Delta aborted it because of another commit), DriverLost (its driver was ended
+    from outside: evicted, node gone), NotStarted (no driver was started), Error (its driver was killed, such as out of
+    memory, or left no result, or its exception says that another attempt may end better). Any other exception is never
+    retried. Absent: as the policies say, otherwise all but Error. Write the name in quotes, as "on", because YAML reads the
+    bare word as true."""
     bare_on: Annotated[Annotated[tuple[RetryCause, ...], Field(max_length=4)] | None, Field(alias="true")] = (
         None
     )
@@ -372,7 +381,8 @@ class DeltaWriteJobSpec(Model):
     """How the job waits for its turn: how long, at which risk, and what it does while another one is in its way. By
     default it waits as long as it takes."""
     retry: Retry | None = None
-    """Whether a failed attempt is followed by another one, under fresh leases. Absent: as the table's policy says."""
+    """Whether a failed attempt is followed by another one, under fresh leases. What it leaves open the policies of its tables
+    say; for an application it is no."""
     runtime_ref: ObjectName | None = None
     """Profile in the operator's configuration that sets image, versions, service account, resources and Spark
     settings. Absent: the profile named default."""

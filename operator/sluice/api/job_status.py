@@ -264,6 +264,8 @@ class Attempt(Model):
     """The outcome in a sentence; until then, why its SparkApplication cannot be created."""
     commits: Annotated[tuple[Commit, ...], Field(max_length=MAX_COMMITS)] = ()
     """Commits that it made."""
+    commits_known: StrictBool = False
+    """true: it made no other commits than these. Absent: nobody could tell."""
     footprint_held: StrictBool | None = None
     """Whether its commits touched only what the job was judged to touch. Absent: nobody has looked at all of them. Where it
     is false, jobs with this very spec are taken to touch all of their tables, for as long as this job is there."""
@@ -274,6 +276,16 @@ class Attempt(Model):
     sluice.dev/progress."""
     report: AttemptReport | None = None
     """The driver's full report. Absent: it could say nothing of one."""
+
+
+class ShownRun(Model):
+    """By what Delta knows the job's commits, so that another attempt does only what is left."""
+
+    app_id: Annotated[str, Field(max_length=64, pattern=r"^sluice/slot/[1-9][0-9]{0,5}$")]
+    """Delta's transaction id (txnAppId). It is a slot, sluice/slot/<number>, which jobs use one after another; it stays this
+    job's until the job has succeeded or is gone."""
+    first_token: Token
+    """Token of the first attempt that could commit under it: what has a lower one is of other jobs."""
 
 
 class DeltaWriteJobStatus(Model):
@@ -314,6 +326,15 @@ class DeltaWriteJobStatus(Model):
     """Number of the latest attempt."""
     attempts: Annotated[tuple[Attempt, ...], Field(max_length=MAX_ATTEMPTS)] = ()
     """The latest attempts, at most 10."""
+    run: ShownRun | None = None
+    """By what Delta knows its commits, if it may be retried and has no run key."""
+    retries: Annotated[Int32, Field(ge=0)] | None = None
+    """How many of the retries that its retry allows have begun, or are about to. Those that somebody asked for aren't among
+    them."""
+    retry_at: datetime | None = None
+    """When the latest retry queues, or queued."""
+    retry_asked: ShortText | None = None
+    """The last value of the annotation sluice.dev/retry that was heeded."""
     finished_at: datetime | None = None
     """When the job ended."""
     writer_epoch: Annotated[Int32, Field(ge=0)] | None = None

@@ -24,6 +24,8 @@ ANNOTATION_LEASE = f"{GROUP}/lease"
 ANNOTATION_PROGRESS = f"{GROUP}/progress"
 """On the driver's pod; the runner writes it."""
 ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
+ANNOTATION_RETRY = f"{GROUP}/retry"
+"""On a failed job: the number of its last attempt, which is to be followed by one more."""
 ANNOTATION_CAME_BACK = f"{GROUP}/came-back"
 """On an application that came back with an earlier state of the API server, and is being ended."""
 

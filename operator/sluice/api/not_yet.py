@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.alias_generators import to_snake
 
 from sluice.api.base import Model
-from sluice.api.job import DeltaWriteJobSpec, EngineKind, Retry
+from sluice.api.job import DeltaWriteJobSpec, EngineKind
 from sluice.api.policy import DeltaTablePolicySpec
 
 
@@ -51,16 +51,8 @@ JOBS_REFUSED_FOR = (
         unless="engine: kubeflow",
         happens_anyway=lambda engine: engine is EngineKind.KUBEFLOW,
     ),
-    NotYet(
-        "retry",
-        "this version of Sluice does not run a failed job again; remove it, or set limit: 0",
-        unless="limit: 0",
-        happens_anyway=lambda retry: isinstance(retry, Retry) and retry.limit == 0,
-    ),
 )
 """What a job can say and no run would honour."""
-
-CREATE_AGAIN = "Create the job again: this version of Sluice does not run a failed job again"
 
 _NOBODY_COMPARES = "the table is not compared with it"
 _NOBODY_CREATES = "no jobs are created from policies"
@@ -73,7 +65,6 @@ WITHOUT_EFFECT_IN_POLICIES = (
     NotYet("enforcement", _NOTHING_CHANGES),
     NotYet("allowIrreversible", _NOTHING_CHANGES),
     NotYet("runtimeRef", _NOBODY_CREATES),
-    NotYet("retry", "no job is retried"),
     NotYet("maintenance", _NOBODY_CREATES),
 )
 """What a policy can say without effect; the rest of it counts."""

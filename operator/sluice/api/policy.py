@@ -103,7 +103,7 @@ class PolicyAdmission(Model):
     in the way of, has the next place that gets free."""
     risk: Risk = Risk.STRICT
     """Strict (the default): jobs that may conflict wait for one another. Optimistic: jobs that may conflict run
-    together, unless one of them says Strict, and the one that loses ends as Failed: no job is retried yet. Those that
+    together, unless one of them says Strict, and the one that loses has run in vain, and is retried as its retry says. Those that
     will conflict wait, and so do those that would lose data. status.runsBeside tells who took which risk."""
     unknown_footprint: UnknownFootprint = UnknownFootprint.EXCLUSIVE
     """What happens to a job of which it is not understood what it does to this table: it runs alone (Exclusive, the
@@ -244,7 +244,8 @@ class DeltaTablePolicySpec(Model):
     admission: PolicyAdmission = PolicyAdmission()
     """How writes to the table are admitted: how many, at which risk, and how long they wait."""
     retry: Retry | None = None
-    """How jobs that write the table are retried if they do not say so themselves."""
+    """How jobs that write the table are retried, field by field, where they do not say so themselves. It does not count for
+    applications."""
     maintenance: MaintenancePlan | None = None
     """Jobs that the policy creates on a schedule: compaction and clean-up."""
 

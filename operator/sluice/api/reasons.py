@@ -61,6 +61,10 @@ class Reason(_Word):
         "ApplicationRefused",
         "Starting, BackingOff: the API server refuses its SparkApplication, for a quota or a webhook; the message quotes it.",
     )
+    RETRYING = (
+        "Retrying",
+        "BackingOff: an attempt failed, and another one queues when the message says. Pending: somebody asked for another one.",
+    )
     ADMITTED = "Admitted", "Starting: it holds its leases, and its SparkApplication is being created."
     ATTEMPT_RESTORED = (
         "AttemptRestored",
@@ -127,6 +131,11 @@ class Reason(_Word):
     FOOTPRINT_UNKNOWN = (
         "FootprintUnknown",
         "Failed: its spec doesn't tell what it does to a table whose policy says admission.unknownFootprint: Reject.",
+    )
+    RUN_LOST = (
+        "RunLost",
+        "Failed: nothing tells any more by which transaction id its earlier attempts committed, so that another one could do twice "
+        "what they did.",
     )
     DRIVER_NOT_STARTED = "DriverNotStarted", "Failed: no driver was started, and that is proved."
     DRIVER_KILLED = (
@@ -319,6 +328,11 @@ class EventReason(_Word):
         "Failed",
         "It was refused, or failed for anything but a conflict; the message has the reason in its status.",
     )
+    RETRYING = (
+        "Retrying",
+        "An attempt failed and another one follows, or somebody asked for one; the message says when it queues.",
+    )
+    NOT_RETRIED = "NotRetried", "Somebody asked for another attempt, and there is none; the message says why."
     APPLICATION_REFUSED = "ApplicationRefused", "The API server refuses its SparkApplication."
     DRIVER_LOST = (
         "DriverLost",

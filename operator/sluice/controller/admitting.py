@@ -113,7 +113,11 @@ class Admitting:
             neighbours=self.neighbours,
         )
         self.refusing = Refusing(
-            world=self.world, statuses=self.statuses, events=self.events, metrics=self.metrics
+            world=self.world,
+            leases=self.leases,
+            statuses=self.statuses,
+            events=self.events,
+            metrics=self.metrics,
         )
 
     def seconds_left(self) -> float | None:
@@ -179,6 +183,8 @@ class Admitting:
         job = self.world.jobs.get(uid)
         if job is None or not self.granting.nothing_under_way(job):
             return None, False
+        if job.status.attempts and self.leases.held_by(uid):
+            return None, False  # what the last one held goes first
         try:
             if job.spec.admission.suspend:
                 return None, job.phase is Phase.SUSPENDED
@@ -458,8 +464,9 @@ class Admitting:
         self.retelling.told(uid, (*(one.by.uid for one in named), *waiting))
         waited = job.waited(clock.now())
         told = self.neighbours.as_told(decision)
+        again = bool(job.status.attempts)
         phase, reason, message = outcome_of_waiting(
-            job.spec.admission.when_blocked, self._patience(job), told, waited
+            job.spec.admission.when_blocked, self._patience(job), told, waited, again=again
         )
         change = StatusChange(
             phase,

@@ -38,6 +38,8 @@ from sluice.lifecycle.evidence import (
     record_of,
 )
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.outcome import may_have_committed
+from sluice.lifecycle.runs import planned
 
 TESTS_FAILED = 422
 """The code for a failed JSON patch: the object is not as it was seen."""
@@ -369,6 +371,7 @@ def _age(metadata: Json) -> float:
 
 
 def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> AttemptRun:
+    tokens = (one.token for one in (*job.status.attempts, attempt) if may_have_committed(one))
     plan = plan_for(
         job.identity,
         job.spec,
@@ -379,8 +382,7 @@ def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> Att
         token=attempt.token,
         touched=job.footprint.tables,
         names=job.names,
-        run=job.footprint.run,
-        first_token=min(one.token for one in (*job.status.attempts, attempt)),
+        run=planned(lease.run, job.status.run, tokens),
     )
     run = AttemptRun(
         namespace=job.namespace,

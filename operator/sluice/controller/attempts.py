@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import assert_never
 
+from sluice.api.job import RetryCause
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.api.reasons import EventReason, Reason
 from sluice.controller import clock
@@ -34,6 +35,7 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
 from sluice.lifecycle.restoring import restored
+from sluice.lifecycle.retrying import Again, followed
 from sluice.lifecycle.status import StatusChange
 
 logger = logging.getLogger(__name__)
@@ -209,31 +211,44 @@ class Attempts:
                 return
         if seen.stage is Stage.NEVER_STARTS:
             seen = await self._with_missing_account(job, seen)
-        driven, now = with_driver(job, attempt, seen), datetime.now(UTC)
         ended = closed(
-            driven,
+            with_driver(job, attempt, seen),
             seen,
             logs,
-            now,
+            datetime.now(UTC),
             deleted=deleted,
             came_back=end.came_back,
             as_told=partial(self.neighbours.exception, by=job.namespace),
         )
         self.tables.changed(changed_tables(job, attempt))
-        phase, reason, message = phase_after(ended)
         said = footprint_said(seen, logs)
-        change = StatusChange(phase, reason, message, attempt=ended, footprint=said)
-        if ended.outcome is Outcome.WITHDRAWN:
-            change = withdrawal.waited_in_vain(job, ended, now)
-        await self.statuses.write(job, change)
+        change, told, cause = self._what_follows(job, ended)
+        await self.statuses.write(job, replace(change, footprint=said))
         self.figures.ended(job, ended)
-        told = telling.ending(phase, reason, change.message, ended)
+        if cause is not None:
+            self.figures.retried(cause)
         await self.events.tell(job, told.reason, told.message, warning=told.is_warning)
         if said is not None and said.is_held is False:
             await self.events.tell(job, EventReason.FOOTPRINT_STRAYED, said.message, warning=True)
         self.logs.forget(job, attempt)
-        logger.info("%s: %s: %s", job.key, reason, message)
+        logger.info("%s: %s: %s", job.key, change.reason, change.message)
         await self.leftovers.retire(job.uid)
+
+    def _what_follows(
+        self, job: JobView, ended: Attempt
+    ) -> tuple[StatusChange, telling.Told, RetryCause | None]:
+        """What the job's status and an Event say after this attempt, and for which failure another one follows."""
+        phase, reason, message = phase_after(ended)
+        if phase is Phase.FAILED and not job.is_deleted:
+            next_one = followed(job, ended, self.world.declarations, message, datetime.now(UTC))
+            if isinstance(next_one, Again):
+                told = telling.retrying(next_one.change.message, ended)
+                return next_one.change, told, next_one.cause
+            message = next_one.message
+        change = StatusChange(phase, reason, message, attempt=ended)
+        if ended.outcome is Outcome.WITHDRAWN:
+            change = withdrawal.waited_in_vain(job, ended, datetime.now(UTC))
+        return change, telling.ending(phase, reason, change.message, ended), None
 
     async def _with_missing_account(self, job: JobView, seen: Observation) -> Observation:
         """Adds what no application tells where it keeps a driver from being started."""

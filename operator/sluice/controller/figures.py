@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sluice.admission import Holder
+from sluice.api.job import RetryCause
 from sluice.api.job_status import Attempt, AttemptException, Outcome, Phase
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.lost import EXCEPTIONS
@@ -77,7 +78,7 @@ class Figures:
 
     def granted(self, job: JobView, attempt: Attempt, lease: Lease) -> None:
         """`job`: as it was before it was granted."""
-        self._metrics.waited(_seconds(job.queued_at, attempt.granted_at))
+        self._metrics.waited(_seconds(job.waits_since, attempt.granted_at))
         if job.phase is not Phase.WAITING:
             return
         freed = [self._freed[table] for table in lease.tables if table in self._freed]
@@ -94,6 +95,10 @@ class Figures:
             self._metrics.conflicted(exception.class_, _winner(exception), _cost(job, attempt))
         elif avoided is not None and attempt.outcome is Outcome.SUCCEEDED:
             self._metrics.saved(avoided, _cost(job, attempt))
+
+    def retried(self, cause: RetryCause | None) -> None:
+        """`cause`: None where somebody asked for it."""
+        self._metrics.retried(cause)
 
     def _forget_if_over(self, uid: str) -> None:
         job = self._world.jobs.get(uid) if uid in self._avoided else None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 
 from sluice.admission import Blocking, Holder
 from sluice.api.job_status import Attempt, Phase
@@ -27,6 +28,8 @@ from sluice.leases import Grant
 from sluice.lifecycle.holding import lease_for, reach_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.retrying import is_to_have_a_slot
+from sluice.lifecycle.runs import kept_slot, shown_run, slot_named
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
 
 logger = logging.getLogger(__name__)
@@ -79,10 +82,14 @@ class Granting:
     async def _granted(self, admitted: Admitted) -> None:
         job = admitted.job
         self.pauses.tries(job.uid)
-        grant = None
+        grant, slots = None, self.world.slots
         try:
             number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
-            grant = await self.leases.grant(lease_for(job, number, job.spec_hash), reach_of(job))
+            slot = self._slot(job)
+            if slot is not None:
+                slots.granted[job.uid] = slot  # others are granted theirs beside it
+            lease = lease_for(job, number, job.spec_hash, slot)
+            grant = await self.leases.grant(lease, reach_of(job))
             if grant is not None:
                 self.workers.do(job.uid, partial(self._begin, admitted, grant))
             elif self.leases.no_room is None:
@@ -90,8 +97,21 @@ class Granting:
             else:
                 self.workers.do(job.uid, partial(self._tell_no_room, job.uid))
         finally:
+            slots.granted.pop(job.uid, None)
             if grant is None:
                 self.world.mark(job.uid)  # it holds nothing, and waits again
+
+    def _slot(self, job: JobView) -> int | None:
+        """The slot under whose id it commits: its own, or for its first attempt the lowest that nobody has."""
+        if job.footprint.run is not None:
+            return None
+        kept = kept_slot(job.status.run)
+        if kept is not None or not is_to_have_a_slot(job, self.world.declarations):
+            return kept
+        slots = self.world.slots
+        taken = {*slots.kept, *slots.granted.values()}
+        free = (n for n in count(1) if n not in taken and self.leases.holder_of_run(slot_named(n)) is None)
+        return next(free)
 
     async def _tell_no_room(self, uid: str) -> None:
         job, why = self.world.jobs.get(uid), self.leases.no_room
@@ -113,7 +133,13 @@ class Granting:
         message = f"admitted; SparkApplication {attempt.application} is being created"
         beside = self.neighbours.named(admitted.risks, job.namespace)
         change = StatusChange(
-            Phase.STARTING, Reason.ADMITTED, message, UnderstoodFields.of(job), attempt, beside=beside
+            Phase.STARTING,
+            Reason.ADMITTED,
+            message,
+            UnderstoodFields.of(job),
+            attempt,
+            beside=beside,
+            run=shown_run(job.status.run, lease.run, grant.token),
         )
         try:
             await self.statuses.write(job, change)

@@ -12,6 +12,7 @@ from sluice.api.durations import seconds
 from sluice.controller.admitting import Admitting
 from sluice.controller.applications import Applications
 from sluice.controller.attempts import Attempts
+from sluice.controller.by_hand import ByHand
 from sluice.controller.came_back import CameBack
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
@@ -145,6 +146,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         leftovers=leftovers,
         attempts=attempts,
         admitting=admitting,
+        by_hand=ByHand(statuses, events, figures),
         revoking=Revoking(
             world=world, applications=applications, leases=leases, leadership=shared.leadership, events=events
         ),

@@ -142,6 +142,10 @@ class LeaseTable:
     def held_by(self, uid: str) -> list[Lease]:
         return self._store.held_by(uid)
 
+    def holder_of_run(self, run: str) -> str | None:
+        """Who commits under the id of this run, if anybody does."""
+        return self._store.holder_of_run(run)
+
     def lease_of(self, uid: str, attempt: int) -> Lease | None:
         return self._store.lease_of(uid, attempt)
 

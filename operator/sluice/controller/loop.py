@@ -14,6 +14,7 @@ from functools import partial
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.admitting import Admitting, failed
 from sluice.controller.attempts import Attempts
+from sluice.controller.by_hand import ByHand
 from sluice.controller.conditions import Conditions
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.guard import Guard
@@ -30,6 +31,7 @@ from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.kube.client import ApiError
+from sluice.lifecycle.finished import retry_asked
 from sluice.lifecycle.job import JobView
 
 logger = logging.getLogger(__name__)
@@ -57,6 +59,7 @@ class Loop:
     leftovers: Leftovers
     attempts: Attempts
     admitting: Admitting
+    by_hand: ByHand
     revoking: Revoking
     guard: Guard
     tables: TableReader
@@ -238,6 +241,8 @@ class Loop:
             await self.guard.tell_unreadable(job, job.unreadable)
         elif job is not None and job.open_attempt is not None:
             await self.attempts.drive(job, job.open_attempt)
+        elif job is not None and job.is_finished and not job.is_deleted and (asked := retry_asked(job.body)):
+            await self.by_hand.heed(job, asked)
         elif job is None or job.is_finished or job.is_deleted:
             await self.leftovers.retire(uid)
         elif not await self.attempts.restore(job) and not await self.leftovers.block(job):

@@ -16,6 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from sluice.api.conditions import ConditionStatus
+from sluice.api.job import RetryCause
 from sluice.api.operator_status import OperatorCondition
 from sluice.conflicts import Level
 from sluice.conflicts.lost import EXCEPTIONS
@@ -30,6 +31,7 @@ _SECONDS_OF_STEPS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.
 _SECONDS_OF_WAITS = (0.1, 0.5, 2.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 
 _OTHER = "other"
+_BY_HAND = "ByHand"
 _VERDICTS = tuple(str(level) for level in Level if level is not Level.NEVER)
 
 
@@ -180,6 +182,14 @@ class Metrics:
         )
         for verdict in _VERDICTS:
             self._saved.labels(verdict)
+        self._retries = Counter(
+            "sluice_retries",
+            "Attempts that follow a failed one, by the class of its failure; ByHand: somebody asked for it.",
+            ["cause"],
+            registry=registry,
+        )
+        for cause in (*RetryCause, _BY_HAND):
+            self._retries.labels(str(cause))
         self._leases: Callable[[], Leases] = dict
         self._work = _Works()
         registry.register(self._work)
@@ -220,6 +230,9 @@ class Metrics:
     def conflicted(self, exception: str, winner: Winner, core_seconds: float) -> None:
         self._conflicts.labels(exception if exception in EXCEPTIONS else _OTHER, winner.value).inc()
         self._wasted.inc(core_seconds)
+
+    def retried(self, cause: RetryCause | None) -> None:
+        self._retries.labels(_BY_HAND if cause is None else cause.value).inc()
 
     def saved(self, verdict: Level, core_seconds: float) -> None:
         self._saved.labels(str(verdict)).inc(core_seconds)

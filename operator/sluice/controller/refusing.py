@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from sluice.api.job_status import Phase
 from sluice.api.reasons import Reason
 from sluice.controller.events import EventWriter
+from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import DecisionOutcome, Metrics
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.lifecycle import telling
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.retrying import why_it_cannot_run_again
+from sluice.lifecycle.runs import app_id_of, kept_slot, slot_named
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.table_rules import Refused, not_understood, risk_not_allowed, wrong_namespace
 
@@ -18,6 +21,7 @@ from sluice.lifecycle.table_rules import Refused, not_understood, risk_not_allow
 @dataclass(kw_only=True)
 class Refusing:
     world: World
+    leases: LeaseTable
     statuses: StatusWriter
     events: EventWriter
     metrics: Metrics
@@ -35,7 +39,26 @@ class Refusing:
 
     def before_a_grant(self, job: JobView) -> Refused | None:
         """Why it is not run though nothing is in its way: by then nobody else changes what its tables refuse."""
-        return self.by_policy(job) or (None if job.refusal is None else unfit(job.refusal))
+        return (
+            self.by_policy(job)
+            or (None if job.refusal is None else unfit(job.refusal))
+            or self._without_its_run(job)
+        )
+
+    def _without_its_run(self, job: JobView) -> Refused | None:
+        """Why it isn't run again: by what its earlier attempts are known is lost, or another's by now, as somebody may have written
+        into a status."""
+        why, slot = why_it_cannot_run_again(job, job.status.attempts), kept_slot(job.status.run)
+        if why is None and slot is not None:
+            holder = self.leases.holder_of_run(slot_named(slot))
+            if holder is not None and not holder.startswith(f"{job.uid}/"):
+                why = f"another job commits under its id {app_id_of(slot_named(slot))}, which its status says is its own"
+        if why is None:
+            return None
+        return Refused(
+            Reason.RUN_LOST,
+            f"not run again, because {why}: look at its tables, and create a job for what is left",
+        )
 
     async def refuse(self, job: JobView, why: Refused) -> None:
         await self.statuses.write(job, StatusChange(Phase.FAILED, why.reason, why.message))

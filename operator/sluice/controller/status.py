@@ -15,6 +15,7 @@ from sluice.lifecycle.status import (
     StatusChange,
     generation_observed,
     patch_to,
+    retry_heeded,
     runs_beside,
     stalled,
     status_after,
@@ -50,6 +51,10 @@ class StatusWriter:
 
     async def observe_generation(self, job: JobView) -> None:
         await self._patch(job, generation_observed(job))
+
+    async def retry_heeded(self, job: JobView, asked: str) -> None:
+        """Says of a finished job that somebody's word is heeded, though no other attempt follows."""
+        await self._patch(job, retry_heeded(job, asked))
 
     async def tell_of_risk(self, job: JobView, newcomer: Blocking) -> None:
         """Says that another job begins beside it that may abort it, or that it may abort."""

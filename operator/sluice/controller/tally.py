@@ -80,10 +80,10 @@ def _reason_to_help(body: Json) -> str | None:
 
 
 def _waits_since(body: Json) -> datetime | None:
-    """When the job was queued, or let go on after it was suspended."""
+    """When the job was queued, let go on after it was suspended, or queued again for a retry."""
     if _phase_in(body) != Phase.WAITING.value:
         return None
-    told = (_time_in(body, name) for name in ("queuedAt", "resumedAt"))
+    told = (_time_in(body, name) for name in ("queuedAt", "resumedAt", "retryAt"))
     return max((at for at in told if at is not None), default=None)
 
 

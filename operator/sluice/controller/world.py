@@ -12,6 +12,7 @@ from sluice.api.job import EngineKind
 from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.objects import Owned, OwnedApplications
+from sluice.controller.slots import Slots
 from sluice.controller.tally import Tally
 from sluice.engines import RuntimeProfile
 from sluice.kube.mirror import Mirror, uid_of
@@ -69,6 +70,7 @@ class World:
         self._dirty: dict[str, None] = {}
         """Uids in the order in which they were marked."""
         self.tally = Tally()
+        self.slots = Slots()
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
@@ -265,6 +267,7 @@ class World:
                 self.settled.add(uid_of(before))
             self.mark(uid_of(before))
         self.tally.follow(before, now)
+        self.slots.follow(before, now)
 
     def _heed_strayed(self, hashes: frozenset[str]) -> None:
         """Judges jobs anew whose spec has just turned out to be understood wrongly."""

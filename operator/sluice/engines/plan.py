@@ -7,6 +7,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
@@ -17,8 +18,6 @@ from sluice.predicates import is_told_in, to_sql
 from sluice.tables import Names, TableKey
 
 PLAN_VERSION = 2
-_RUN_KEYS = "sluice/run/"
-"""What an id of a run begins with, by which Delta knows it."""
 APPLICATION_VARIABLE = "SLUICE_APPLICATION"
 """The environment variable that tells the runner its application: its report and its driver's pod are called after it."""
 PLAN_VARIABLE = "SLUICE_PLAN"
@@ -27,6 +26,17 @@ _TIME_ZONE = "spark.sql.session.timeZone"
 _CHUNK = 96 * 1024
 _LONGEST_CONDITION = 16 * 1024
 """Characters; where a longer one says what is touched, the runner doesn't look whether it is."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """By what Delta knows the commits of a run, so that another attempt of it leaves out what is done."""
+
+    app_id: str
+    closes: bool
+    """Whether the id is the run key's own, so that the run is ended under it for good."""
+    first_token: int
+    """The token of the job's first attempt under it."""
 
 
 def plan_for(
@@ -40,11 +50,10 @@ def plan_for(
     token: int,
     touched: Sequence[TableFootprint] = (),
     names: Names | None = None,
-    run: str | None = None,
-    first_token: int | None = None,
+    run: PlannedRun | None = None,
 ) -> dict[str, Any]:
     """`touched`: what the job was judged to touch, by which the runner looks at its commits. `names`: where names led then.
-    `run`: the run to which the job belongs, if that may have other jobs. `first_token`: that of the job's first attempt."""
+    `run`: absent for a job that has one attempt, and no run key."""
     plan: dict[str, Any] = {
         "version": PLAN_VERSION,
         "job": job,
@@ -87,16 +96,20 @@ def plan_for(
         zone = profile.spark_conf.get(_TIME_ZONE)
         plan["touched"] = [_touched(footprint, zone, is_declared=is_declared) for footprint in touched]
     if run is not None:
-        plan["run"] = {
-            "appId": f"{_RUN_KEYS}{run}",
-            "closes": True,
-            "firstToken": token if first_token is None else first_token,
-            "tables": [_target(key) for key in dict.fromkeys(footprint.table for footprint in touched)],
-        }
+        plan["run"] = run_in_plan(run, touched)
     bound = _names(spec, texts, names or Names(), profile.spark_conf)
     if bound and spec.application is None:
         plan["names"] = bound
     return plan
+
+
+def run_in_plan(run: PlannedRun, touched: Sequence[TableFootprint]) -> dict[str, Any]:
+    return {
+        "appId": run.app_id,
+        "closes": run.closes,
+        "firstToken": run.first_token,
+        "tables": [_target(key) for key in dict.fromkeys(footprint.table for footprint in touched)],
+    }
 
 
 def _names(

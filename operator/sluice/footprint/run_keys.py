@@ -1,6 +1,7 @@
 """Run keys: what makes one run of several jobs, and where such a run could not be kept from taking effect twice."""
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint.errors import NotUnderstoodError
@@ -19,6 +20,9 @@ def run_of(
     facts: Mapping[TableKey, TableFacts],
 ) -> str | None:
     """The run to which the job belongs, if it may have other jobs; refuses what could not be kept from taking effect twice."""
+    texts = tuple(texts)
+    if spec.retry is not None and spec.retry.limit and (why := unrepeatable(texts)) is not None:
+        raise NotUnderstoodError(f"spec.retry: {why}, or remove retry")
     if spec.run_key is None:
         return None
     if any(len(statements) > MOST_STATEMENTS for statements in texts):
@@ -32,6 +36,31 @@ def run_of(
                 "that this one could take effect twice: unset that property of the table, or remove runKey"
             )
     return run_named(spec, namespace)
+
+
+def unrepeatable(texts: Iterable[tuple[Statement, ...]]) -> str | None:
+    """What of the job's text no other attempt could leave out if it is done, nor do again, and what to do; None if nothing is known
+    of that kind. The driver, which knows what Spark makes of a statement, refuses whatever else is."""
+    for statements in texts:
+        if len(statements) > MOST_STATEMENTS:
+            return f"a job that may be retried has at most {MOST_STATEMENTS} statements: write them as several jobs"
+        for statement in statements:
+            why = _unrepeatable(tuple(token.text.upper() for token in statement.tokens))
+            if why is not None:
+                return f"statement {statement.number}, line {statement.line}: {why}"
+    return None
+
+
+def _unrepeatable(words: tuple[str, ...]) -> str | None:
+    match words[:2]:
+        case ("CACHE", *_):
+            return "another attempt would fill this cache with what the tables hold by then: use a temporary view"
+        case ("FROM", *_) if words.count("INSERT") > 1:
+            return "several INSERTs that share a FROM can't be told apart in a log: write each as a statement of its own"
+        case ("ALTER", "TABLE") if ("DROP", "FEATURE") in pairwise(words):
+            return "DROP FEATURE commits several times, so that a log can't tell whether it is done: put it into a job of its own"
+        case _:
+            return None
 
 
 def run_named(spec: DeltaWriteJobSpec, namespace: str) -> str | None:

@@ -42,7 +42,7 @@ class Lease:
     reads: tuple[str, ...] | None = None
     """Tables that it only reads, under the keys that they had when it was granted; None if they may be any."""
     run: str | None = None
-    """The run to which its job belongs, if that may have other jobs: one of them at a time."""
+    """The run under whose id it commits, if it has a run key or may be retried: one holder of it at a time."""
 
     @property
     def holder(self) -> str:
@@ -51,7 +51,7 @@ class Lease:
     @property
     def rights(self) -> tuple[str, ...]:
         """What one holder alone may have, whatever it touches."""
-        return () if self.run is None else (f"run {self.run}",)
+        return () if self.run is None else (right_to_run(self.run),)
 
     def to_json(self) -> str:
         """Its record. A job without a run key has the one that operators wrote before there were run keys."""
@@ -89,6 +89,10 @@ def _are_texts(value: Any) -> bool:
         isinstance(text, str) and (text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text))
         for text in value
     )
+
+
+def right_to_run(run: str) -> str:
+    return f"run {run}"
 
 
 @dataclass(frozen=True)

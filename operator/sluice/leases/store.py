@@ -22,7 +22,7 @@ from sluice.leases.changes import Granting, InTurn, Releasing, Sent, record, req
 from sluice.leases.fitness import UnfitError, unfit
 from sluice.leases.former import Former, former, token_in
 from sluice.leases.keys import Keys
-from sluice.leases.model import Epochs, Grant, Lease, number_in
+from sluice.leases.model import Epochs, Grant, Lease, number_in, right_to_run
 from sluice.leases.reach import Reach
 
 _AT_ONCE = 200
@@ -116,6 +116,10 @@ class LeaseStore:
         """What was granted to its holder, as this leader knows it."""
         held = self._held.get(lease.holder)
         return held.grant if held is not None else None
+
+    def holder_of_run(self, run: str) -> str | None:
+        """Who holds the right to this run."""
+        return self._rights.get(right_to_run(run))
 
     def held_by(self, uid: str) -> list[Lease]:
         return list(self._holders.get(uid, {}).values())

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome, Phase
 from sluice.engines import Stage, is_placeholder, observe
@@ -16,11 +17,12 @@ from sluice.lifecycle.evidence import PROVED, is_marked
 
 _TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
-_OF_STATUS = ("phase", "observedGeneration", "finishedAt")
+_OF_STATUS = ("phase", "observedGeneration", "finishedAt", "run", "retryAsked")
 _OF_OVER_ATTEMPT = (
     *("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome"),
     "footprintHeld",
 )
+_LONGEST_WORD = 100
 _OF_DRIVER = ("pod", "podUid")
 """Of whose end the outcome was proved."""
 _OF_FOOTPRINT = ("table", "statement", "operation", "reads", "writes")
@@ -76,7 +78,18 @@ def is_over(job: Json) -> bool:
         and all(map(_is_closed, attempts))
         and isinstance(footprint, list)
         and all(isinstance(one, dict) and isinstance(one.get("table"), str) for one in footprint)
+        and retry_asked(job) is None
     )
+
+
+def retry_asked(job: Json) -> str | None:
+    """The word by which somebody asks for one more attempt, if it isn't heeded yet."""
+    said = (job["metadata"].get("annotations") or {}).get(names.ANNOTATION_RETRY)
+    status = job.get("status")
+    if not isinstance(said, str) or not isinstance(status, dict):
+        return None
+    word = said[:_LONGEST_WORD]
+    return None if status.get("retryAsked") == word else word
 
 
 def seconds_to_live(job: Json, by_default: int | None, now: datetime) -> float | None:

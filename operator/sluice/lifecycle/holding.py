@@ -34,6 +34,7 @@ from sluice.lifecycle.evidence import (
     words,
 )
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.runs import kept_slot, slot_named
 from sluice.lifecycle.status import is_as_recorded
 from sluice.tables import TableKey
 
@@ -234,7 +235,8 @@ def reach_of(job: JobView) -> Reach:
     )
 
 
-def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
+def lease_for(job: JobView, number: int, spec_hash: str, slot: int | None = None) -> Lease:
+    """`slot`: the one that its commits are known by, where it has no run key."""
     read = job.footprint.reads
     return Lease(
         job.uid,
@@ -243,7 +245,7 @@ def lease_for(job: JobView, number: int, spec_hash: str) -> Lease:
         job.key,
         tuple(key.text for key in job.footprint.keys),
         None if read.any_table else tuple(key.text for key in read.tables),
-        job.footprint.run,
+        slot_named(slot) if slot is not None else job.footprint.run,
     )
 
 
@@ -274,9 +276,11 @@ def _granted(one: Evidence, job: JobView | None) -> Grant | None:
 def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     """Returns the lease as its status recorded it, and from the spec, if that still says what was granted: the status shows
     only a limited number of a job's tables, and names may lead elsewhere since."""
-    tables, run = [footprint.table for footprint in job.status.footprint], None
+    tables = [footprint.table for footprint in job.status.footprint]
+    slot = kept_slot(job.status.run)
+    run = slot_named(slot) if slot is not None else None
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
-        run = run_named(job.spec, job.namespace)
+        run = run_named(job.spec, job.namespace) or run
         if job.spec_hash == attempt.hash:
             tables += [key.text for key in job.footprint.keys]
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)

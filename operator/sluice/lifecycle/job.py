@@ -123,9 +123,13 @@ class JobView:
         """Seconds of its patience that are used up: it isn't asked for any while it is held back."""
         if self.phase is Phase.SUSPENDED:
             return 0.0
-        resumed = self.status.resumed_at
-        since = self.queued_at if resumed is None else max(self.queued_at, resumed)
-        return (now - since).total_seconds()
+        return (now - self.waits_since).total_seconds()
+
+    @property
+    def waits_since(self) -> datetime:
+        """When it last joined the queue: its age counts from the first time, its patience from the last."""
+        again = (self.status.resumed_at, self.status.retry_at)
+        return max([self.queued_at, *(at for at in again if at is not None)])
 
     @property
     def is_deleted(self) -> bool:
@@ -279,6 +283,11 @@ class JobView:
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
         sources = {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
         return self._work.footprint_with_facts(self.names, facts, sources)
+
+    @property
+    def unrepeatable(self) -> str | None:
+        """Why no other attempt of it could tell what is done; None if it is known of no statement."""
+        return self._work.unrepeatable
 
     @property
     def run_key(self) -> str:

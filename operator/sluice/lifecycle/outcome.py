@@ -15,7 +15,6 @@ from sluice.api.job_status import (
     Outcome,
     Phase,
 )
-from sluice.api.not_yet import CREATE_AGAIN
 from sluice.api.reasons import Reason, reason_of
 from sluice.conflicts.cures import LET_IT_WAIT
 from sluice.conflicts.lost import Lost, explained
@@ -170,7 +169,11 @@ def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
     held = result.has_kept_to_footprint if result is not None else None
     if held is None and logs is not None and logs.footprint is not None:
         held = logs.footprint.is_held
-    return {"report": result.report if result is not None else None, "footprint_held": held}
+    return {
+        "commits_known": _tells_all(result, logs),
+        "report": result.report if result is not None else None,
+        "footprint_held": held,
+    }
 
 
 def _why_lost(seen: Observation, result: RunResult | None) -> str | None:
@@ -196,9 +199,19 @@ def _lost(
     attempt: Attempt, ended: datetime, result: RunResult | None, logs: LogsSay | None, why: str
 ) -> Attempt:
     commits = _all_commits(result, logs)
-    known = f"; {replace(logs, commits=commits)}" if logs is not None else ""
-    lost = _closed(attempt, ended, Outcome.DRIVER_LOST, f"{why}{known}. {CREATE_AGAIN}")
+    said = f"; {replace(logs, commits=commits)}" if logs is not None else ""
+    lost = _closed(attempt, ended, Outcome.DRIVER_LOST, f"{why}{said}")
     return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result, logs)})
+
+
+_MAY_HAVE_LANDED = ("CommitCompletionUnknownException", "UnknownOutcomeException")
+
+
+def _tells_all(result: RunResult | None, logs: LogsSay | None) -> bool:
+    """Whether there are no other commits than those that are known. Of a driver that was killed a last one may still land."""
+    if result is None or result.was_ended_from_outside or (logs is not None and logs.unread):
+        return False
+    return result.exception is None or result.exception.class_ not in _MAY_HAVE_LANDED
 
 
 def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit, ...]:
@@ -219,6 +232,7 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
     )
     update = {
         "commits": commits[:MAX_COMMITS],
+        "commits_known": _tells_all(result, logs),
         "exception": _explained(result),
         **_told(result, logs),
     }
@@ -346,6 +360,16 @@ REASONS = {
     Outcome.DEADLINE_EXCEEDED: (Reason.DEADLINE_EXCEEDED, Phase.FAILED),
     Outcome.WITHDRAWN: (Reason.WAITING_FOR_COMPUTE, Phase.BACKING_OFF),
 }
+
+
+COMMITTED_NOTHING = (Outcome.NOT_STARTED, Outcome.WITHDRAWN)
+
+
+def may_have_committed(attempt: Attempt) -> bool:
+    """Whether the attempt committed anything, or nobody knows that it didn't."""
+    if attempt.outcome in COMMITTED_NOTHING:
+        return False
+    return bool(attempt.commits) or not attempt.commits_known
 
 
 def phase_after(attempt: Attempt) -> tuple[Phase, Reason, str]:

@@ -15,6 +15,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Grant, Lease
 from sluice.lifecycle.evidence import Evidence, JobEvidence, UnreadableRecordError, is_marked, record_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.runs import shown_run
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
 
 
@@ -36,8 +37,14 @@ def restored(job: JobView, evidence: JobEvidence, held: Collection[Lease]) -> St
                 application=one.application_name,
                 granted_at=_created_at(one),
             )
+            first = grant.token if one.number == 1 else 0
             return StatusChange(
-                Phase.STARTING, Reason.ATTEMPT_RESTORED, message, _understood(job, grant), attempt
+                Phase.STARTING,
+                Reason.ATTEMPT_RESTORED,
+                message,
+                _understood(job, grant),
+                attempt,
+                run=shown_run(job.status.run, grant.lease.run, first),
             )
     return None
 

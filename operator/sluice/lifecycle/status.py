@@ -14,6 +14,7 @@ from sluice.api.job_status import (
     DeltaWriteJobStatus,
     Phase,
     ShownFootprint,
+    ShownRun,
 )
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
@@ -75,6 +76,14 @@ class StatusChange:
     """Whom a new attempt runs beside though one may abort the other."""
     footprint: FootprintSaid | None = None
     """What a run's end said of it."""
+    run: ShownRun | None = None
+    """By what Delta knows its commits from now on."""
+    retries: int | None = None
+    """How many retries have begun, or are about to."""
+    retry_at: datetime | None = None
+    """When the latest one queues."""
+    retry_asked: str | None = None
+    """The word by which somebody asked for it."""
     comes_anew: bool = False
     """Whether the job enters the phase anew, even if it was in it already: the status then differs from what it was, whatever
     that was."""
@@ -108,6 +117,7 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
             "attempt": change.attempt.number,
             "attempts": _with_attempt(before.attempts, change.attempt),
         }
+    update |= _of_retry(change)
     if change.blocked_by is not None:
         update |= {
             "blocked_by": tuple(map(_blocker, change.blocked_by[:MAX_BLOCKERS])),
@@ -116,6 +126,21 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
             else change.blocked_by_count,
         }
     return before.model_copy(update=update)
+
+
+def _of_retry(change: StatusChange) -> dict[str, Any]:
+    told = {
+        "run": change.run,
+        "retries": change.retries,
+        "retry_at": change.retry_at,
+        "retry_asked": change.retry_asked,
+    }
+    return {field: value for field, value in told.items() if value is not None}
+
+
+def retry_heeded(job: JobView, asked: str) -> DeltaWriteJobStatus:
+    """The change for a finished job that has no other attempt, though somebody asked for one."""
+    return job.status.model_copy(update={"retry_asked": asked})
 
 
 def generation_observed(job: JobView) -> DeltaWriteJobStatus:

@@ -14,7 +14,7 @@ ReadStatus = tuple[DeltaWriteJobStatus, str | None]
 
 MOST = 1_024
 
-_RECORD = frozenset({"phase", "attempt", "attempts", "footprint"})
+_RECORD = frozenset({"phase", "attempt", "attempts", "footprint", "run"})
 """Fields that a later leader goes by."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sluice.api.durations import seconds
-from sluice.api.job import Admission, Risk
+from sluice.api.job import Admission, Retry, Risk
 from sluice.api.policy import UnknownFootprint
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
@@ -113,6 +113,13 @@ def ages_after(tables: Iterable[TableKey], declarations: Declarations, otherwise
     """How long the job waits until it has aged: the shortest time among its tables."""
     found = [said.declared.admission.age_after for _, said in _rules(tables, declarations)]
     return min((timedelta(seconds=seconds(given)) for given in found if given is not None), default=otherwise)
+
+
+def retries_said(tables: Iterable[TableKey], declarations: Declarations) -> Iterator[Retry]:
+    """What the policies of these tables say of retries, where they do."""
+    for _, said in _rules(tables, declarations):
+        if said.declared.retry is not None:
+            yield said.declared.retry
 
 
 def writers_at_a_time(declarations: Declarations) -> dict[TableKey, int]:

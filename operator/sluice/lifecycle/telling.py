@@ -33,6 +33,11 @@ def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None =
     return Told(EventReason.FAILED, said, is_warning=True)
 
 
+def retrying(message: str, attempt: Attempt) -> Told:
+    """Returns the Event of an attempt that failed, and after which another one follows."""
+    return Told(EventReason.RETRYING, f"{message}{_rule(attempt)}", is_warning=True)
+
+
 def started(before: Attempt, after: Attempt | None) -> Told | None:
     """Returns the Event of a driver that is seen running for the first time."""
     if after is None or after.started_at is None or before.started_at is not None:
@@ -46,5 +51,12 @@ def _rule_and_advice(attempt: Attempt | None) -> str:
     exception = attempt.exception if attempt is not None else None
     if exception is None:
         return ""
-    rule = f"; by the rule {exception.rule} of docs/conflict-rules.md" if exception.rule else ""
+    rule = _rule(attempt)
     return f"{rule}; what to change: {exception.advice}" if exception.advice else rule
+
+
+def _rule(attempt: Attempt | None) -> str:
+    exception = attempt.exception if attempt is not None else None
+    if exception is None or not exception.rule:
+        return ""
+    return f"; by the rule {exception.rule} of docs/conflict-rules.md"

@@ -9,20 +9,26 @@ from sluice.lifecycle.table_rules import Patience
 
 
 def outcome_of_waiting(
-    when_blocked: WhenBlocked, patience: Patience | None, decision: Decision, waited: float
+    when_blocked: WhenBlocked,
+    patience: Patience | None,
+    decision: Decision,
+    waited: float,
+    *,
+    again: bool = False,
 ) -> tuple[Phase, Reason, str]:
-    """Returns phase, reason and message of a job that has been blocked for so many seconds."""
-    whom = _whom(decision)
+    """Returns phase, reason and message of a job that has been blocked for so many seconds. `again`: it has had an
+    attempt."""
+    whom, once_more = _whom(decision), " again" if again else ""
     if when_blocked is WhenBlocked.SKIP:
         return Phase.SKIPPED, Reason.BLOCKED, f"skipped, because it would have to wait for {whom}"
     if when_blocked is WhenBlocked.FAIL:
-        return Phase.FAILED, Reason.BLOCKED, f"not run, because it would have to wait for {whom}"
+        return Phase.FAILED, Reason.BLOCKED, f"not run{once_more}, because it would have to wait for {whom}"
     if patience is not None and waited >= patience.seconds:
         return (
             Phase.FAILED,
             Reason.TIMED_OUT,
-            f"not run, because after {patience} it still waited for {whom}; create it again, with a longer admission.timeout "
-            "if it is to wait longer",
+            f"not run{once_more}, because after {patience} it still waited for {whom}; create it again, with a longer "
+            "admission.timeout if it is to wait longer",
         )
     starts = "there is a place for it" if _is_for_a_place(decision) else "nothing conflicts with it"
     return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once {starts}"

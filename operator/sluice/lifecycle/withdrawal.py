@@ -79,13 +79,21 @@ def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:
 def backs_off(job: JobView, now: datetime) -> bool:
     """Whether the job stays out of the queue after it had its tables but got nowhere."""
     since = job.status.since
-    return job.phase is Phase.BACKING_OFF and since is not None and since <= now < since + _pause(job)
+    return job.phase is Phase.BACKING_OFF and since is not None and since <= now < _back_off_ends(job, since)
 
 
 def back_off_left(job: JobView, now: datetime) -> float:
     """Seconds until it queues again."""
     since = job.status.since
-    return 0.0 if since is None else (since + _pause(job) - now).total_seconds()
+    return 0.0 if since is None else (_back_off_ends(job, since) - now).total_seconds()
+
+
+def _back_off_ends(job: JobView, since: datetime) -> datetime:
+    """When it queues again: after a failed attempt as its status says, after one that was taken back when its pause is over."""
+    attempts, at = job.status.attempts, job.status.retry_at
+    if attempts and attempts[-1].outcome is not Outcome.WITHDRAWN and at is not None:
+        return at
+    return since + _pause(job)
 
 
 def _until(job: JobView, now: datetime) -> str:

@@ -17,6 +17,7 @@ from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.problems import problems_of
 from sluice.engines import RuntimeProfile, own_application
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
+from sluice.footprint.run_keys import unrepeatable
 from sluice.tables import Names, TableFacts, TableKey
 
 _T = TypeVar("_T")
@@ -84,6 +85,11 @@ class Work:
         """A hash of what is to be done, which later versions of Sluice work out alike: a run key stays with it for ever."""
         work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, include=_WORK)
         return sha256(dumps(work, sort_keys=True).encode()).hexdigest()[:16]
+
+    @cached_property
+    def unrepeatable(self) -> str | None:
+        """Why no other attempt could tell what is done."""
+        return unrepeatable(self._texts.values())
 
     @cached_property
     def _spec(self) -> DeltaWriteJobSpec | NotUnderstoodError:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sluice.api.job import Risk
+from sluice.api.job import Retry, Risk
 from sluice.api.policy import (
     DeltaTablePolicySpec,
     DialectName,
@@ -50,6 +50,8 @@ class Declared:
     dialect: Dialect | None = None
     log_store: LogStore | None = None
     admission: AdmissionRules = AdmissionRules()
+    retry: Retry | None = None
+    """How jobs are retried that don't say so themselves."""
 
 
 def declared_by(spec: DeltaTablePolicySpec) -> Declared:
@@ -67,6 +69,7 @@ def declared_by(spec: DeltaTablePolicySpec) -> Declared:
         isolation_level=spec.isolation_level,
         dialect=dialect,
         log_store=None if spec.log_store is None else LOG_STORES[spec.log_store],
+        retry=spec.retry,
         admission=AdmissionRules(
             max_writers=admission.max_writers,
             risk=admission.risk,

@@ -8,13 +8,24 @@ import pytest
 
 from unit.cli.folders import PINNED_DELETE, complaints, job, sluice, write
 
-LATE = {"retry": {"limit": 3}}
-FIELDS = ("spec.retry",)
+LATE = {
+    "stream": {
+        "source": {"format": "delta", "path": "s3://lake/raw"},
+        "table": {"path": "s3://lake/orders"},
+        "checkpoint": "s3://lake/checkpoint",
+        "trigger": {"availableNow": True},
+    }
+}
+FIELDS = ("spec.stream",)
+
+
+def _stream(name: str) -> str:
+    return json.dumps(json.loads(job(name, PINNED_DELETE)) | {"spec": LATE})
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path, late=job("late", PINNED_DELETE, **LATE), other=job("other", PINNED_DELETE))
+    write(tmp_path, late=_stream("late"), other=job("other", PINNED_DELETE))
     return tmp_path
 
 

@@ -70,6 +70,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
             unread=Turns(),
             forget_gone=lambda: None,
         ),
+        by_hand=no(heed=nothing),
         revoking=no(heed=nothing),
         guard=no(forget_gone=lambda: None),
         tables=no(forget_unused=lambda: None),

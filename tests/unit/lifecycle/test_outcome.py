@@ -211,8 +211,7 @@ def test_a_driver_that_was_ended_from_outside_is_lost_and_has_not_failed(result:
         Phase.FAILED,
         "DriverLost",
         "the driver on node node-1 was ended from outside: it was evicted (EvictionByEvictionAPI: evicting), exit code 143; it had "
-        "committed version 4 of file:/t, according to the tables' logs. Create the job again: this version of Sluice does not "
-        "run a failed job again",
+        "committed version 4 of file:/t, according to the tables' logs",
     )
 
 

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 19, tzinfo=UTC)
 LATER = datetime(2026, 11, 20, tzinfo=UTC)
 TABLE = {"path": "/lake/orders", "name": "sales.orders"}
 COUNT = {
-    *("table", "partitionBy", "dialect", "isolationLevel", "logStore", "allowedNamespaces"),
+    *("table", "partitionBy", "dialect", "isolationLevel", "logStore", "allowedNamespaces", "retry"),
     *(
         "admission.unknownFootprint",
         "admission.defaultTimeout",
@@ -74,7 +74,6 @@ def test_what_the_api_server_fills_in_by_default_asks_for_nothing() -> None:
         ({"enforcement": "Enforce"}, "spec.enforcement"),
         ({"allowIrreversible": True}, "spec.allowIrreversible"),
         ({"runtimeRef": "big"}, "spec.runtimeRef"),
-        ({"retry": {"limit": 2}}, "spec.retry"),
         ({"maintenance": {"vacuum": {"schedule": "@daily"}}}, "spec.maintenance"),
     ],
 )
