@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import DELTA_SETTINGS, SMALL_SETTINGS, at, class_path, store_settings
+from integration.runner.programs import Drivers
 from sluice_runner import promise
 
 
@@ -71,3 +72,9 @@ def table(spark: SparkSession, tmp_path: Path) -> Path:
     )
     spark.sql(f"INSERT INTO {at(path)} VALUES (1, DATE'2026-11-19', 'a'), (2, DATE'2026-11-20', 'b')")
     return path
+
+
+@pytest.fixture
+def drivers(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drivers:
+    """Programs of a job's own, run in the session of all tests."""
+    return Drivers(spark, tmp_path / "termination-log", monkeypatch)

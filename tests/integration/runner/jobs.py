@@ -169,12 +169,25 @@ def submit(
 ) -> Driver:
     """Starts a driver with these settings; the job was judged by the same, or by what it `assumes`. `within`: a program that
     starts it."""
+    document = {**document, "assumed": assumes or assumed({**SMALL_SETTINGS, **settings})}
+    return submit_file(folder, ENTRY, arguments(document), settings, within=within)
+
+
+def submit_file(
+    folder: Path,
+    file: Path,
+    parameters: Sequence[str],
+    settings: Mapping[str, str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    within: Sequence[str] = (),
+) -> Driver:
     home = Path(pyspark.__file__).parent
-    settings = {**SMALL_SETTINGS, **settings}
-    document = {**document, "assumed": assumes or assumed(settings)}
-    options = [f"--conf={key}={value}" for key, value in settings.items()]
-    spark_submit = [str(home / "bin" / "spark-submit"), "--master=local[1]", *options, str(ENTRY)]
-    return _start([*within, *spark_submit, *arguments(document)], folder, {"SPARK_HOME": str(home)})
+    options = [f"--conf={key}={value}" for key, value in {**SMALL_SETTINGS, **settings}.items()]
+    spark_submit = [str(home / "bin" / "spark-submit"), "--master=local[1]", *options, str(file)]
+    return _start(
+        [*within, *spark_submit, *parameters], folder, {"SPARK_HOME": str(home), **(environment or {})}
+    )
 
 
 def start_python(folder: Path, parameters: Sequence[str], environment: Mapping[str, str]) -> Driver:

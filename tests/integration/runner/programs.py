@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from integration.runner.jobs import Document, place
+from integration.runner.jobs import Document, Driver, place, submit_file
 from sluice_runner import application, attempt
 from sluice_runner.steps import Steps
 
@@ -66,8 +66,7 @@ class Drivers:
     log: Path
     monkeypatch: pytest.MonkeyPatch
 
-    @contextmanager
-    def attempt(self, document: Mapping[str, Any] | None) -> Iterator[Steps]:
+    def prepare(self, document: Mapping[str, Any] | None) -> None:
         self.monkeypatch.setattr(application, "_has_begun", False)
         if document is None:
             self.monkeypatch.delenv("SLUICE_PLAN", raising=False)
@@ -75,6 +74,10 @@ class Drivers:
             self.monkeypatch.setenv("SLUICE_PLAN", packed(document))
         self.monkeypatch.setenv("SLUICE_TERMINATION_LOG", str(self.log))
         self.log.unlink(missing_ok=True)
+
+    @contextmanager
+    def attempt(self, document: Mapping[str, Any] | None) -> Iterator[Steps]:
+        self.prepare(document)
         with attempt(self.spark) as steps:
             yield steps
 
@@ -95,3 +98,10 @@ def stamps(table: Path) -> list[Document | None]:
         text = next(info for info in infos if info is not None).get("userMetadata")
         found.append(None if text is None else json.loads(text).get("sluice"))
     return found
+
+
+def submit_program(
+    folder: Path, file: Path, parameters: Sequence[str], document: Document, settings: Mapping[str, str]
+) -> Driver:
+    """Starts a driver of a program, as its SparkApplication would."""
+    return submit_file(folder, file, parameters, settings, environment={"SLUICE_PLAN": packed(document)})

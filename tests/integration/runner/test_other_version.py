@@ -10,7 +10,15 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-TESTS = ("test_bound_names.py", "test_conflicts.py", "test_judged.py", "test_promises.py", "test_run_keys.py")
+TESTS = (
+    "test_bound_names.py",
+    "test_conflicts.py",
+    "test_judged.py",
+    "test_program_steps.py",
+    "test_programs.py",
+    "test_promises.py",
+    "test_run_keys.py",
+)
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ def set_to(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
         spark.conf.set(name, value)
     try:
         yield
-    except Exception:
+    except (Exception, SystemExit, KeyboardInterrupt):
         _restore(spark, before)
         raise
     # Not while the driver is being ended: Spark may be gone already, and its error would hide the reason.
