@@ -28,7 +28,7 @@ class OperatorConditionType(StrEnum):
     LEASES_EXPLAINED = "LeasesExplained"
     """Every lease has an object that explains it; if not, the lease is held until it has one or is revoked."""
     SPARK_OPERATOR_INSTALLED = "SparkOperatorInstalled"
-    """The API server serves SparkApplications; if not, nothing is granted."""
+    """The API server serves the SparkApplications of all `engines`; if not, nothing is granted that runs on a missing one."""
     DEFINITIONS_CURRENT = "DefinitionsCurrent"
     """The cluster's definitions of Sluice's resources have all fields of this version; if not, nothing is granted."""
     RIGHTS_GRANTED = "RightsGranted"

@@ -46,7 +46,7 @@ class Reason(_Word):
     )
     SPARK_OPERATOR_MISSING = (
         "SparkOperatorMissing",
-        "Pending: the cluster serves no SparkApplications; it goes on once it does.",
+        "Pending: the cluster serves no SparkApplications of its engine, or `engines` does not name that; it goes on by itself.",
     )
     DEFINITIONS_OUTDATED = (
         "DefinitionsOutdated",

@@ -23,6 +23,7 @@ EVERYTHING = (
     "imagePullSecrets={pull,pull-too}",
     "ttlSecondsAfterFinished=3600",
     "sharedNamespaces={team,other}",
+    "engines={kubeflow,apache}",
     "apiQps=50",
     "apiBurst=60",
     "ageAfter=10m",

@@ -17,7 +17,9 @@ from generate.values_schema import schema
 from integration.chart.helm import CHART, RELEASE, Helm, one, pods
 from integration.chart.switches import EVERYTHING, OTHER_REDIS, SWITCHES, WATCHED
 from integration.conftest import Kubectl
+from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.job import EngineKind
 from sluice.controller.config import load
 from sluice.engines import placeholder
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
@@ -137,7 +139,7 @@ def test_without_roles_the_chart_makes_none(helm: Helm) -> None:
 @pytest.mark.parametrize("watched", [(), ("team",)], ids=["all namespaces", "some namespaces"])
 def test_the_docs_list_what_the_hooks_need(helm: Helm, watched: tuple[str, ...]) -> None:
     values = [f"watchNamespaces[{number}]={name}" for number, name in enumerate(watched)]
-    bodies = helm.rendered("sluice-system", *values)
+    bodies = helm.rendered("sluice-system", "engines={kubeflow,apache}", *values)
     text = (CHART.parent.parent / "docs" / "operations.md").read_text(encoding="utf-8")
     rows = text.partition("## What the hooks of the chart need to be allowed")[2].splitlines()
     listed = {tuple(cell.strip() for cell in row.split("|")[1:4]) for row in rows if row.startswith("| ")}
@@ -148,13 +150,13 @@ def test_the_docs_list_what_the_hooks_need(helm: Helm, watched: tuple[str, ...])
             continue
         place = where.get(body["metadata"].get("namespace"), "cluster-wide, or each watched namespace")
         for rule in body["rules"]:
-            [group], [resource] = rule["apiGroups"], rule["resources"]
-            [name] = rule.get("resourceNames", [""])
-            on = f"`{resource}.{group}`" if group else f"`{resource}`"
+            [resource], [name] = rule["resources"], rule.get("resourceNames", [""])
             called = f" called `{name.replace(RELEASE + '-', 'DEPLOYMENT-')}`" if name else ""
             called = called.replace("`DEPLOYMENT-installations`", f"`{RELEASE}-installations`")
             called = "" if not name else called.replace(f"`{RELEASE}`", "`DEPLOYMENT`")
-            granted.add((", ".join(rule["verbs"]), on + called, place))
+            for group in rule["apiGroups"]:
+                on = f"`{resource}.{group}`" if group else f"`{resource}`"
+                granted.add((", ".join(rule["verbs"]), on + called, place))
     assert listed - {("verbs", "on", "where"), ("---", "---", "---")} == granted
 
 
@@ -259,14 +261,46 @@ def test_no_password_stands_in_any_object(helm: Helm) -> None:
     assert not [body for body in bodies if body["kind"] == "Secret"]
 
 
+@pytest.mark.parametrize(
+    "engines",
+    [(EngineKind.KUBEFLOW,), (EngineKind.APACHE,), (EngineKind.KUBEFLOW, EngineKind.APACHE)],
+    ids=["kubeflow", "apache", "both"],
+)
 @pytest.mark.parametrize("watched", [(), ("team", "lake")], ids=["all namespaces", "some namespaces"])
-def test_the_operator_has_the_rights_of_the_list_and_no_others(helm: Helm, watched: tuple[str, ...]) -> None:
+def test_the_operator_has_the_rights_of_the_list_and_no_others(
+    helm: Helm, watched: tuple[str, ...], engines: tuple[EngineKind, ...]
+) -> None:
     values = [f"watchNamespaces[{number}]={name}" for number, name in enumerate(watched)]
+    values.append(f"engines={{{','.join(engines)}}}")
     bodies = helm.rendered("sluice-system", *values)
     assert _granted(bodies) == {
         (ask.namespace, ask.right.resource.group, ask.right.plural, ask.right.name, ask.verb)
-        for ask in asks(rights_of(RELEASE), "sluice-system", watched)
+        for ask in asks(rights_of(RELEASE, engines), "sluice-system", watched)
     }
+
+
+@pytest.mark.parametrize(
+    ("engines", "groups"),
+    [
+        ("kubeflow", ["sparkoperator.k8s.io"]),
+        ("apache", ["spark.apache.org"]),
+        ("kubeflow,apache", ["sparkoperator.k8s.io", "spark.apache.org"]),
+    ],
+)
+def test_the_admission_policy_judges_the_applications_of_each_engine(
+    helm: Helm, engines: str, groups: list[str]
+) -> None:
+    """One that it doesn't judge, a former leader could still create."""
+    bodies = helm.rendered("sluice-system", f"engines={{{engines}}}")
+    name = names.epoch_policy("sluice-system", RELEASE, "objects")
+    rules = one(bodies, "ValidatingAdmissionPolicy", name)["spec"]["matchConstraints"]["resourceRules"]
+    judged = [rule for rule in rules if rule["resources"] == ["sparkapplications"]]
+    assert [(rule["apiGroups"], rule["operations"]) for rule in judged] == [(groups, ["CREATE", "UPDATE"])]
+
+
+def test_the_operator_is_told_of_the_engines(helm: Helm, tmp_path: Path) -> None:
+    values = ("engines={apache}", "runtimes.default.engine=apache")
+    assert load(_configuration(helm, tmp_path, *values)).engines == (EngineKind.APACHE,)
 
 
 def test_the_account_of_jobs_has_the_rights_of_a_driver_and_no_others(helm: Helm) -> None:

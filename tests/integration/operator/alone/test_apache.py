@@ -1,0 +1,211 @@
+"""Jobs that Apache's Spark operator runs, beside jobs of kubeflow's: the whole way, and each way in which one can end.
+
+A stack of its own, since its definitions come and go.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from devenv.apiserver import install_crds
+from devenv.stack import Stack
+from integration.operator.accounts import account_with, rules_of
+from integration.operator.apache import DEFINITION, OWN_FINALIZER, Apache
+from integration.operator.conftest import StartOperator
+from integration.operator.played import Played, append, committed, rewrite
+from integration.operator.process import OperatorProcess, configuration
+from integration.waiting import eventually
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.api.job import EngineKind
+from sluice.kube.rights import rights_of
+
+RUNTIMES = {
+    "default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0"},
+    "apache": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "engine": "apache", "image": "spark:1"},
+}
+BOTH: dict[str, Any] = {"engines": ["kubeflow", "apache"], "runtimes": RUNTIMES}
+
+
+def on_apache(table: str, **more: Any) -> Json:
+    return append(table, runtimeRef="apache", **more)
+
+
+@pytest.fixture
+def apache(cluster: Played, own_stack: Stack) -> Apache:
+    install_crds(own_stack.api.call, [DEFINITION])
+    return Apache(cluster)
+
+
+@pytest.fixture
+def operator(operators: StartOperator, apache: Apache) -> OperatorProcess:
+    started = operators(**BOTH)
+    started.says("the lease table was rebuilt")
+    return started
+
+
+def test_a_spark_operator_that_is_missing_holds_up_its_own_jobs_alone(
+    cluster: Played, operators: StartOperator, own_stack: Stack
+) -> None:
+    operator = operators(**BOTH)
+    operator.says("the lease table was rebuilt")
+    cluster.apply("beside", append("/lake/beside"))
+    cluster.start("beside").succeeds("file:/lake/beside")
+    cluster.reaches("beside", "Succeeded")
+    cluster.apply("early", on_apache("/lake/early"))
+    status = eventually(
+        lambda: (said := cluster.status("early")).get("reason") == "SparkOperatorMissing" and said,
+        "early says that its Spark operator is missing",
+        show=lambda: cluster.status("early"),
+    )
+    assert "serves no sparkapplications of spark.apache.org/v1" in status["message"]
+    told = cluster.operator_tells("SparkOperatorInstalled", "False")
+    assert "until then nothing is granted that runs on it" in told["message"]
+    eventually(lambda: operator.get("/readyz")[0] == 200, "it is ready", show=lambda: operator.get("/readyz"))
+
+    install_crds(own_stack.api.call, [DEFINITION])
+    apache = Apache(cluster)
+    apache.start("early").ends(0, committed("file:/lake/early"))
+    cluster.reaches("early", "Succeeded")
+    cluster.operator_tells("SparkOperatorInstalled", "True")
+    assert all("exception" not in entry for entry in operator.entries())
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_job_goes_all_the_way(cluster: Played, apache: Apache) -> None:
+    uid = cluster.apply("whole", on_apache("/lake/whole"))
+    driver = apache.start("whole")
+    cluster.reaches("whole", "Running")
+    assert f"{uid}/1" in cluster.holders()
+    body = apache.application(driver.application)
+    assert body is not None
+    assert names.FINALIZER_LEASE in body["metadata"]["finalizers"]
+    assert body["spec"]["applicationTolerations"]["restartConfig"] == {"restartPolicy": "Never"}
+    assert cluster.applications() == [], "none of kubeflow's"
+    driver.container_ends(0, committed("file:/lake/whole", 7))
+    apache.says(driver.application, "Succeeded", "")
+    eventually(lambda: cluster.status("whole")["reason"] == "ApplicationNotOver", "it waits for the operator")
+    assert f"{uid}/1" in cluster.holders(), "a changed restart policy would lead to another driver"
+    driver.is_over()
+    status = cluster.reaches("whole", "Succeeded")
+    (attempt,) = status["attempts"]
+    assert (attempt["outcome"], attempt["exitCode"]) == ("Succeeded", 0)
+    assert [commit["version"] for commit in attempt["commits"]] == [7]
+    assert attempt["driver"]["sparkApplication"] == f"{driver.application}-0"
+    apache.let_go(uid, driver.application)
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_driver_that_fails_fails_its_job(cluster: Played, apache: Apache) -> None:
+    uid = cluster.apply("fails", on_apache("/lake/fails", retry={"limit": 0}))
+    driver = apache.start("fails")
+    driver.ends(1, "the last words of its log")
+    attempt = cluster.reaches("fails", "Failed")["attempts"][0]
+    assert attempt["exitCode"] == 1
+    apache.let_go(uid, driver.application)
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_driver_that_cannot_be_requested_never_starts(cluster: Played, apache: Apache) -> None:
+    """Its name is taken before anything is let go: a request of it may still be under way."""
+    uid = cluster.apply("unborn", on_apache("/lake/unborn", retry={"limit": 0}))
+    name = apache.takes_up("unborn")
+    apache.says(name, "SchedulingFailure", "Failed to request driver from scheduler backend.")
+    assert f"{uid}/1" in cluster.holders()
+    apache.says(name, "TerminatedWithoutReleaseResources", "")
+    attempt = cluster.reaches("unborn", "Failed")["attempts"][0]
+    assert attempt["outcome"] == "NotStarted"
+    assert "SchedulingFailure: Failed to request driver from scheduler backend." in attempt["message"]
+    placeholder = cluster.pod(f"{name}-driver")
+    assert placeholder is not None
+    assert placeholder["spec"]["schedulingGates"] == [{"name": names.SCHEDULING_GATE}]
+    apache.let_go(uid, name)
+
+
+@pytest.mark.usefixtures("operator")
+def test_a_job_that_is_deleted_while_it_runs_holds_its_leases_until_its_driver_has_ended(
+    cluster: Played, apache: Apache
+) -> None:
+    uid = cluster.apply("deleted", on_apache("/lake/deleted"))
+    driver = apache.start("deleted")
+    cluster.reaches("deleted", "Running")
+    cluster.delete("deleted")
+    eventually(
+        lambda: "deletionTimestamp" in (cluster.pod(driver.pod) or {"metadata": {}})["metadata"],
+        "the driver is being ended",
+    )
+    cluster.apply("next", rewrite("/lake/deleted", runtimeRef="apache"))
+    assert f"{uid}/1" in cluster.holders()
+    driver.container_ends(143)
+    if apache.application(driver.application) is not None:
+        apache.says(driver.application, "Failed", "")
+        driver.is_over()
+        apache.is_done_with(driver.application)
+    eventually(lambda: apache.application(driver.application) is None, "its application is gone")
+    eventually(lambda: f"{uid}/1" not in cluster.holders(), "its leases are released")
+    apache.start("next").ends(0, committed("file:/lake/deleted"))
+    cluster.reaches("next", "Succeeded")
+
+
+@pytest.mark.usefixtures("operator")
+def test_an_application_that_somebody_deletes_ends_its_job_once_its_driver_has_ended(
+    cluster: Played, apache: Apache
+) -> None:
+    uid = cluster.apply("stopped", on_apache("/lake/stopped", retry={"limit": 0}))
+    driver = apache.start("stopped")
+    cluster.reaches("stopped", "Running")
+    apache.delete(driver.application)
+    cluster.delete_pod_gently(driver.pod)  # as its operator does
+    assert f"{uid}/1" in cluster.holders()
+    driver.container_ends(143)
+    status = cluster.reaches("stopped", "Failed")
+    assert status["reason"] == "ApplicationDeleted"
+    body = apache.application(driver.application)
+    assert body is not None
+    assert OWN_FINALIZER in body["metadata"]["finalizers"]
+    apache.is_done_with(driver.application)
+    eventually(lambda: apache.application(driver.application) is None, "its application is gone")
+
+
+def test_a_new_leader_takes_over_what_runs(cluster: Played, operators: StartOperator, apache: Apache) -> None:
+    first = operators("first", **BOTH)
+    first.says("the lease table was rebuilt")
+    uid = cluster.apply("outlives", on_apache("/lake/outlives"))
+    driver = apache.start("outlives")
+    cluster.reaches("outlives", "Running")
+    cluster.apply("waits", rewrite("/lake/outlives", runtimeRef="apache"))
+    first.kill()
+    second = operators("second", **BOTH)
+    second.says("the lease table was rebuilt")
+    assert f"{uid}/1" in cluster.holders()
+    cluster.reaches("waits", "Waiting")
+    driver.ends(0, committed("file:/lake/outlives"))
+    cluster.reaches("outlives", "Succeeded")
+    apache.start("waits").ends(0, committed("file:/lake/outlives", 2))
+    cluster.reaches("waits", "Succeeded")
+    assert len(apache.applications()) == 2
+
+
+def test_the_listed_rights_are_enough(
+    cluster: Played, own_stack: Stack, apache: Apache, tmp_path: Path
+) -> None:
+    both = tuple(EngineKind)
+    rules = rules_of(rights_of(names.DEPLOYMENT, both), cluster.namespace, (cluster.namespace,))
+    with account_with(own_stack.kubeconfig, cluster.namespace, "sluice", rules) as content:
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_text(yaml.safe_dump(content), encoding="utf-8")
+        config = configuration([cluster.namespace], cluster.redis_url) | BOTH
+        operator = OperatorProcess(kubeconfig, config, tmp_path)
+        operator.start()
+        try:
+            operator.says("the lease table was rebuilt")
+            uid = cluster.apply("allowed", on_apache("/lake/allowed"))
+            driver = apache.start("allowed")
+            driver.ends(0, committed("file:/lake/allowed"))
+            cluster.reaches("allowed", "Succeeded")
+            apache.let_go(uid, driver.application)
+            cluster.operator_tells("RightsGranted", "True")
+        finally:
+            operator.kill()
