@@ -41,8 +41,8 @@ def kept_slot(shown: ShownRun | None) -> int | None:
 
 
 def planned(run: str | None, shown: ShownRun | None, tokens: Iterable[int]) -> PlannedRun | None:
-    """The run as a driver is told it. `run`: as its lease names it. `tokens`: those of the job's attempts that may
-    have committed, one at least. Where the status tells nothing of the run, all that was ever committed under its id may be its own."""
+    """The run as a driver is told it. `run`: as its lease names it. `tokens`: those of the job's attempts that may have committed,
+    at least one. Where the status tells nothing of the run, all that was ever committed under its id may be its own."""
     if run is None:
         return None
     app_id, is_slot = app_id_of(run), run.startswith(_SLOT)
