@@ -77,7 +77,8 @@ def _write(where: Path, content: bytes) -> None:
 
 
 def _told(where: str, content: bytes, not_collected: int) -> str:
-    lacks = f", {not_collected} parts not collected" if not_collected else ""
+    parts = "1 part" if not_collected == 1 else f"{not_collected} parts"
+    lacks = f", {parts} not collected" if not_collected else ""
     return (
         f"{where}: {len(content):,} bytes{lacks}. Look at it before you send it: its manifest.json lists what is in it, what is "
         "not, and what was left out"

@@ -1,12 +1,12 @@
-"""Commands that change jobs: to hold back those that wait, and to let them go on."""
+"""Commands that change jobs: to hold back those that wait, to let them go on, and to try those again that have failed."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from sluice.cli import outputs
 from sluice.cli.cluster import OUTPUT, PANEL, cluster_is_needed, run
-from sluice.cli.jobs import NAMESPACE
+from sluice.cli.jobs import ALL_JOBS, NAMESPACE, TIMEOUT, exit_code, say, seconds, show_outcomes
 from sluice.cli.outputs import Exit, Format
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _ALL = typer.Option("--all", help="Instead of names: all jobs of the namespace t
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (suspend, resume):
+    for command in (suspend, resume, retry):
         app.command(rich_help_panel=PANEL)(command)
 
 
@@ -60,6 +60,35 @@ def resume(
     _show(told, output)
 
 
+def retry(
+    jobs: Annotated[list[str], ALL_JOBS],
+    *,
+    namespace: Annotated[str | None, NAMESPACE] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Follow them to their end, as `wait` does.")] = False,
+    timeout: Annotated[str | None, TIMEOUT] = None,
+    output: Annotated[Format, OUTPUT] = Format.TEXT,
+) -> None:
+    """Asks for one more attempt of jobs that have failed, whatever their retry allows. What is not Failed, or never had an attempt,
+    is refused with exit code 1."""
+    if timeout is not None and not wait:
+        raise typer.BadParameter("--timeout needs --wait")
+    with cluster_is_needed():
+        from sluice.online import commands
+
+        if not wait:
+            _show(run(commands.retry(tuple(jobs), namespace)), output)
+        told, ended = run(commands.retry_and_wait(tuple(jobs), namespace, say, seconds(timeout)))
+    show_outcomes(ended.courses, output)
+    code = _code(told)
+    of_jobs = exit_code(ended.courses, ended.stopped_by)
+    raise typer.Exit(of_jobs if ended.stopped_by is not None else max(code, of_jobs, key=_how_bad))
+
+
+def _how_bad(code: int) -> tuple[bool, bool, int]:
+    """A wish that could not be put says most, and then a job that failed."""
+    return code == Exit.REFUSED, code == Exit.FOUND, code
+
+
 def _chosen(
     jobs: list[str] | None, namespace: str | None, selector: str | None, *, everything: bool
 ) -> "Chosen":
@@ -72,8 +101,8 @@ def _chosen(
     return Chosen(tuple(jobs or ()), namespace, selector or "")
 
 
-def _show(told: "list[Told]", output: Format) -> None:
-    from sluice.online.job_changes import Result, worst
+def _show(told: "list[Told]", output: Format) -> NoReturn:
+    from sluice.online.job_changes import Result
 
     if output is Format.JSON:
         outputs.print_json([one.as_json() for one in told])
@@ -83,5 +112,10 @@ def _show(told: "list[Told]", output: Format) -> None:
             outputs.say(f"{one.job}: {one.message}", error=wrong)
         if not told:
             outputs.say("there is no such job that has not ended: nothing was done", error=True)
-    codes = {Result.FAILED: Exit.REFUSED, Result.REFUSED: Exit.FOUND}
-    raise typer.Exit(codes.get(worst(told), Exit.OK))
+    raise typer.Exit(_code(told))
+
+
+def _code(told: "list[Told]") -> int:
+    from sluice.online.job_changes import Result, worst
+
+    return {Result.FAILED: Exit.REFUSED, Result.REFUSED: Exit.FOUND}.get(worst(told), Exit.OK)

@@ -59,11 +59,11 @@ def run_jobs(
         request = commands.Run(
             tuple(files), namespace, follow=not no_wait, deletes_when_stopped=delete_on_interrupt
         )
-        ended = run(commands.run_jobs(request, _say, _seconds(timeout)))
+        ended = run(commands.run_jobs(request, say, seconds(timeout)))
     if no_wait and ended.stopped_by is None:
         _show_created(ended.courses, output)
         return
-    _show(ended.courses, output)
+    show_outcomes(ended.courses, output)
     raise typer.Exit(exit_code(ended.courses, ended.stopped_by, fail_on_skip=fail_on_skip))
 
 
@@ -83,8 +83,8 @@ def wait(
     with cluster_is_needed():
         from sluice.online import commands
 
-        ended = run(commands.wait_for(tuple(jobs), namespace, _say, until, _seconds(timeout)))
-    _show(ended.courses, output)
+        ended = run(commands.wait_for(tuple(jobs), namespace, say, until, seconds(timeout)))
+    show_outcomes(ended.courses, output)
     raise typer.Exit(exit_code(ended.courses, ended.stopped_by, fail_on_skip=fail_on_skip, until=until))
 
 
@@ -132,7 +132,7 @@ def _code(course: "Course", until: Phase | None) -> JobExit:
     return JobExit[course.ending.name]
 
 
-def _seconds(timeout: str | None) -> float | None:
+def seconds(timeout: str | None) -> float | None:
     if timeout is None:
         return None
     from sluice.api.durations import seconds_of
@@ -143,7 +143,7 @@ def _seconds(timeout: str | None) -> float | None:
         raise typer.BadParameter(f"--timeout {error}") from error
 
 
-def _say(job: "JobName | None", text: str) -> None:
+def say(job: "JobName | None", text: str) -> None:
     at = datetime.now(UTC).strftime("%H:%M:%S")
     outputs.say(_in_one_line(f"{at} {text}" if job is None else f"{at} {job}: {text}"), error=True)
 
@@ -170,7 +170,7 @@ def _show_created(courses: "list[Course]", output: Format) -> None:
         outputs.say(str(course.job))
 
 
-def _show(courses: "list[Course]", output: Format) -> None:
+def show_outcomes(courses: "list[Course]", output: Format) -> None:
     from sluice.online.course import outcome_json
 
     told = [outcome_json(course) for course in courses]

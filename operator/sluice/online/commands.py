@@ -12,8 +12,10 @@ from sluice.online.connection import cluster
 from sluice.online.course import Course
 from sluice.online.driver_log import driver_log
 from sluice.online.following import Say, follow, stopped_by_signals
+from sluice.online.job_changes import Told
 from sluice.online.job_files import works_in
 from sluice.online.job_names import job_names, namespace_or_usual
+from sluice.online.retry_requests import ask_for_another, course_of
 from sluice.online.running import check, create
 
 
@@ -59,6 +61,29 @@ async def wait_for(
                 _tell_of_those_left(ended.courses, say)
         ended.stopped_by = stop.by
     return ended
+
+
+async def retry(texts: Sequence[str], namespace: str | None) -> list[Told]:
+    named = job_names(texts, namespace)
+    async with cluster() as kube:
+        return [await ask_for_another(kube, job) for job in named]
+
+
+async def retry_and_wait(
+    texts: Sequence[str], namespace: str | None, say: Say, seconds: float | None
+) -> tuple[list[Told], Ended]:
+    """Follows those for which another attempt is asked for; what became of the wish for each is said like any other news."""
+    named, told, ended = job_names(texts, namespace), list[Told](), Ended()
+    async with cluster() as kube:
+        async with stopped_by_signals() as stop:
+            for job in named:
+                told.append(await ask_for_another(kube, job))
+                say(job, told[-1].message)
+            ended.courses += [course for one in told if (course := course_of(one)) is not None]
+            await follow(kube, ended.courses, say, seconds=seconds)
+            _tell_of_those_left(ended.courses, say)
+        ended.stopped_by = stop.by
+    return told, ended
 
 
 async def show_log(

@@ -9,7 +9,7 @@ from sluice.api.job_status import AttemptProgress, Phase
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.progress import progress_from
 from sluice.online.job_names import JobName
-from sluice.online.job_objects import objects_in, phase_of, status_in, whole_number
+from sluice.online.job_objects import OVER, objects_in, phase_of, status_in, whole_number
 
 
 class Ending(StrEnum):
@@ -27,6 +27,23 @@ _BY_PHASE = {
 }
 
 
+@dataclass(frozen=True)
+class OldEnd:
+    """The end of a job for which somebody has asked for one more attempt: it is the job's end no longer, unless the operator says
+    that there is no other."""
+
+    finished_at: str | None
+    asked: str
+
+    def is_all(self, status: Json) -> bool:
+        """Whether nothing has come of it yet."""
+        return status.get("finishedAt") == self.finished_at and status.get("retryAsked") != self.asked
+
+    def is_final(self, status: Json) -> bool:
+        """Whether the operator has answered that there is no other attempt."""
+        return status.get("finishedAt") == self.finished_at and status.get("retryAsked") == self.asked
+
+
 @dataclass
 class Course:
     job: JobName
@@ -35,6 +52,7 @@ class Course:
     body: Json = field(default_factory=dict)
     """As it was seen last."""
     ending: Ending | None = None
+    old_end: OldEnd | None = None
     _told: tuple[str, str] = ("", "")
     _statement: tuple[int, int, str] | None = None
     _commits: set[tuple[str, int | None]] = field(default_factory=set)
@@ -66,6 +84,12 @@ class Course:
             return self.is_gone()
         self.body = body
         said = list(self._news())
+        if self.old_end is not None and self.phase in OVER:
+            if self.old_end.is_all(self.status):
+                return []
+            if self.old_end.is_final(self.status):
+                where = f"kubectl describe deltawritejob {self.job.name} -n {self.job.namespace}"
+                said.append(f"the operator starts no other attempt; an Event (NotRetried) says why: {where}")
         self.ending = _BY_PHASE.get(self.phase)
         return said
 

@@ -47,6 +47,8 @@ def test_a_bash_that_runs_the_script_completes_commands_and_options(tmp_path: Pa
         (["leases", "rev"], "revoke"),
         (["wait", "--fa"], "--fail-on-skip"),
         (["resu"], "resume"),
+        (["ret"], "retry"),
+        (["retry", "--wa"], "--wait"),
         (["bun"], "bundle"),
         (["bundle", "--operator"], "--operator-namespace"),
         (["suspend", "--sel"], "--selector"),
