@@ -371,8 +371,9 @@ class DeltaWriteJobSpec(Model):
     run_key: RunKey | None = None
     """Names one logical run, such as orders/2026-11-19: within the namespace the same run key never takes effect
     twice on a table, even when GitOps creates a finished job again: that one ends as AlreadyCommitted, or does what
-    was left. Jobs with the same key run one after another. One whose work (sql, write, parameters, writes) is another
-    fails as RunKeyReused if they share a table. Absent: the job's uid, so that each job is a run of its own."""
+    was left. Jobs with the same key run one after another. One whose work (sql, write, application, parameters, writes) is another
+    fails as RunKeyReused if they share a table. Of an application only sluice_runner.attempt in its program keeps that. Absent:
+    the job's uid, so that each job is a run of its own."""
     priority: Annotated[Int32, bounded_int(-1000, 1000)] = 0
     """Among waiting jobs that conflict with one another the highest goes first; -1000 to 1000, by default 0. A job
     that has waited longer than its table's policy says in admission.ageAfter (by default 2m) goes ahead of any

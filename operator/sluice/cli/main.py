@@ -24,6 +24,7 @@ from sluice.cli import (
     pair_text,
     plan_text,
     queue,
+    render,
     simulate,
 )
 from sluice.cli.hooks import hooks
@@ -60,6 +61,7 @@ jobs.add_to(app)
 job_changes.add_to(app)
 queue.add_to(app)
 bundle.add_to(app)
+render.add_to(app)
 cluster.add_to(app)
 completion.add_to(app)
 app.add_typer(hooks, name="hooks", hidden=True)

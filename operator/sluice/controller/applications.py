@@ -75,7 +75,7 @@ class Applications:
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
         place = job.namespace, attempt.application
-        body = engine_for(job.engine).manifest(_run(job, attempt, lease, writer_epoch))
+        body = engine_for(job.engine).manifest(attempt_run(job, attempt, lease, writer_epoch))
         kind = APPLICATIONS[job.engine]
         self.creates.sends(*place)
         before = False
@@ -370,7 +370,7 @@ def _age(metadata: Json) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(metadata["creationTimestamp"])).total_seconds()
 
 
-def _run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> AttemptRun:
+def attempt_run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> AttemptRun:
     tokens = (one.token for one in (*job.status.attempts, attempt) if may_have_committed(one))
     plan = plan_for(
         job.identity,

@@ -30,8 +30,9 @@ __all__ = [
 ]
 
 _LOOK_BACK = 1000
-_CLOCKS_DIFFER_BY = 60.0
-"""Seconds: of commits without a stamp one too many is looked at rather than one too few."""
+_CLOCKS_DIFFER_BY = 5.0
+"""Seconds between the clocks of whoever commits and of the operator: of commits without a stamp one too many is looked at rather
+than one too few."""
 OF_RUN, OF_APPLICATION = "run", "application"
 """What the program is asked for."""
 READING = "reading"
