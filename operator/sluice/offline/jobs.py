@@ -1,5 +1,6 @@
 """Reads what documents say: jobs, policies and facts about tables, each checked as the API server would."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import problems_of
+from sluice.footprint import refused_settings
 from sluice.offline.given_names import why_no_name
 from sluice.offline.manifests import Document, Documents, Trouble
 from sluice.tables import Policy
@@ -31,12 +33,27 @@ class Job:
 
     @property
     def conf(self) -> dict[str, str]:
+        if self.spec.application is not None:
+            return _settings_in(self.spec.application.template)
         return dict(self.spec.runtime.spark_conf or {}) if self.spec.runtime is not None else {}
 
     @property
     def not_yet(self) -> tuple[str, ...]:
         """Why the operator refuses the job for now, though it is understood: a sentence for each field."""
         return tuple(why_a_job_is_refused(self.spec))
+
+
+def _settings_in(template: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of an application's template that say how its writes are to be judged. Which of the others the operator refuses,
+    sluice render tells."""
+    given = template.get("sparkConf")
+    conf = {
+        name: value
+        for name, value in (given if isinstance(given, dict) else {}).items()
+        if isinstance(value, str)
+    }
+    refused = {name for name, _ in refused_settings(conf)}
+    return {name: value for name, value in conf.items() if name not in refused}
 
 
 @dataclass

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.offline.given_facts import UnusableError, facts_of
+from sluice.offline.jobs import Job
 from sluice.offline.knowledge import _table_and_location
 from sluice.offline.manifests import read_files
 from unit.cli.folders import FACTS, PINNED_DELETE, complaints, job, sluice
@@ -177,3 +179,19 @@ def test_a_wrong_field_is_told_with_its_line_wherever_its_document_begins(tmp_pa
 def test_what_is_easily_got_wrong_in_yaml_is_named(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     assert told in complaints(sluice("plan", tmp_path))
+
+
+def test_an_application_is_judged_by_the_settings_of_its_template() -> None:
+    template = {
+        "sparkConf": {
+            "spark.databricks.delta.schema.autoMerge.enabled": "true",
+            "spark.kubernetes.container.image": "registry.example/etl:7",
+            "spark.executor.cores": 2,
+        }
+    }
+    spec = {
+        "application": {"engine": "kubeflow", "template": template},
+        "footprint": [{"table": {"path": "/lake/orders"}, "operation": "Append"}],
+    }
+    one = Job("settle", "settle.yaml", DeltaWriteJobSpec.model_validate(spec))
+    assert one.conf == {"spark.databricks.delta.schema.autoMerge.enabled": "true"}
