@@ -1,5 +1,6 @@
 """Works out what came of an attempt, put together from the driver's end, the runner's result, and otherwise the tables' logs."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -29,6 +30,11 @@ _FAILURE = 1600
 """Characters for what went wrong, so that what was committed has room in the message, too."""
 
 DELETED = "its SparkApplication was deleted while it ran"
+
+_RAISED = re.compile(
+    r'(?:Exception in thread "[^"]*" |Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception)(?:: |$)'
+)
+"""A line by which Python or Java names an exception, with or without its message. Lines of a trace are indented."""
 
 _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
 
@@ -344,9 +350,13 @@ def _death(seen: Observation) -> str:
 
 
 def _last_words(log: str | None) -> str:
-    """The last words of a driver without a result: Kubernetes then gives the end of its log as its message."""
-    lines = [line.strip() for line in (log or "").splitlines() if line.strip()]
-    return f"; its log ends with {lines[-1][:400]!r}" if lines else ""
+    """The last words of a driver without a result: Kubernetes then gives the end of its log as its message. After an exception
+    Spark itself still says how it stops."""
+    lines = [line.rstrip() for line in (log or "").splitlines() if line.strip()]
+    raised = [line for line in lines if _RAISED.match(line) is not None]
+    if raised:
+        return f"; the last exception in its log is {raised[-1][:400]!r}"
+    return f"; its log ends with {lines[-1].strip()[:400]!r}" if lines else ""
 
 
 REASONS = {

@@ -459,3 +459,25 @@ async def test_what_an_application_without_stamps_committed_is_said_not_to_be_kn
     assert "what it committed is not known: no commit bears its stamp" in (done.message or "")
     assert f"version 1 of file:{tmp_path}" in (done.message or "")
     assert "sluice_runner.attempt" in (done.message or "")
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        (
+            'Traceback (most recent call last):\n  File "a.py", line 8\nValueError: no such customer\n'
+            "26/11/27 03:55:49 INFO SparkContext: Successfully stopped SparkContext (Uptime: 8410 ms)\n",
+            "the last exception in its log is 'ValueError: no such customer'",
+        ),
+        (
+            'Exception in thread "main" org.apache.spark.SparkException: Job aborted\n\tat a.B.c(B.java:1)\n'
+            "Caused by: java.io.IOException: no space left\n\tat d.E.f(E.java:2)\n\t... 12 more\n",
+            "the last exception in its log is 'Caused by: java.io.IOException: no space left'",
+        ),
+        ("26/11/27 ERROR Thing: a.b.CException: in a line of a log\nbye\n", "its log ends with 'bye'"),
+        ("KeyboardInterrupt\nAssertionError\n", "the last exception in its log is 'AssertionError'"),
+    ],
+)
+def test_what_was_raised_is_told_before_what_spark_still_says_of_its_end(log: str, told: str) -> None:
+    seen = Observation(Stage.ENDED, exit_code=1, message=log)
+    assert told in (closed(ATTEMPT, seen, LogsSay(), BEGUN).message or "")
