@@ -131,6 +131,11 @@ def test_the_runner_lies_beside_the_file_that_applications_name() -> None:
     assert "COPY runner/run.py /ours/opt/sluice/run.py\nCOPY runner/src/ /ours/opt/sluice/\n" in text(SPARK)
 
 
+def test_programs_of_a_users_own_find_the_runners_package() -> None:
+    """spark-submit puts what the environment has behind its own."""
+    assert re.search(r"^ENV .*(?:\\\n.*)*\bPYTHONPATH=/opt/sluice\b", text(SPARK), re.MULTILINE)
+
+
 def pinned(file: Path) -> dict[str, str]:
     return dict(re.findall(r"^([\w.-]+)==(\S+)", file.read_text(), re.MULTILINE))
 
