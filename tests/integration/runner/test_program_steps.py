@@ -93,6 +93,20 @@ def test_a_retry_does_what_is_missing(
     assert commits(table) == 2 + 3 + 1, "three that change rows, and the retry's fence"
 
 
+def test_what_came_before_a_step_that_failed_is_told_as_well(
+    spark: SparkSession, table: Path, drivers: Drivers
+) -> None:
+    def work(run: Steps) -> None:
+        insert(spark, table, 3)
+        run.once("load", lambda: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        drivers.run(retried(1, table), work)
+    result = drivers.result()
+    assert statements(result) == [("APPLICATION", "Committed", [2]), ("UNKNOWN", "Failed", [])]
+    assert result["exception"]["statement"] == 2
+
+
 def test_a_run_with_a_key_ends_a_program_that_comes_again(
     spark: SparkSession, table: Path, drivers: Drivers
 ) -> None:

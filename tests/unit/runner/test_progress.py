@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -12,7 +13,7 @@ from sluice_runner.assumptions import Assumed
 from sluice_runner.cluster import Cluster, NoClusterError, RequestError
 from sluice_runner.commits import Commit
 from sluice_runner.masking import Mask
-from sluice_runner.plan import Job, Plan, Sql, Statement
+from sluice_runner.plan import Application, Job, Plan, Sql, Statement
 from sluice_runner.progress import Teller, state_of
 from sluice_runner.result import COMMITTED, StatementResult
 from sluice_runner.work import Progress
@@ -125,3 +126,11 @@ def _until(holds: Any) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_program_tells_its_steps_by_their_names() -> None:
+    run = progress()
+    run = Progress(replace(run.plan, work=Application()), running=1)
+    assert state_of(run) == {"statement": 1, "of": 1, "operation": "APPLICATION"}
+    run.running, run.doing = 3, "load"
+    assert state_of(run) == {"statement": 3, "of": 3, "operation": "load"}

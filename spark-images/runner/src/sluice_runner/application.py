@@ -23,7 +23,6 @@ from sluice_runner.declared import Declared
 from sluice_runner.ending import leave, now, on_sigterm
 from sluice_runner.failures import Failure, Terminated, classify, terminated
 from sluice_runner.fencing import fencing_of
-from sluice_runner.fields import PlanError
 from sluice_runner.masking import Mask, secret_by_name, secrets
 from sluice_runner.past import Done
 from sluice_runner.plan import VARIABLE, Plan, decode_application
@@ -73,12 +72,15 @@ def _the_only_one(spark: SparkSession, encoded: str) -> Iterator[Steps]:
             "`with attempt(spark):`"
         )
     _has_begun = True
+    number = 0
     try:
         plan = decode_application(encoded)
-    except PlanError as error:
-        leave(Result(0, failure=classify(error)), is_last=True)
+        number = plan.attempt
+        begun = Attempt(spark, plan)
+    except Exception as error:
+        leave(Result(number, failure=classify(error)), is_last=True)
         raise
-    with Attempt(spark, plan) as steps:
+    with begun as steps:
         yield steps
 
 
@@ -131,7 +133,9 @@ class Attempt:
         """The run was ended for good by an earlier attempt, or an earlier job with its key: the program must not run."""
         numbers = sorted({number for number, _ in past.commits})
         self._progress.statements.extend(
-            StatementResult(number, ALREADY_COMMITTED, past.of(number)[0].operation, past.of(number))
+            self._declared.looked_at(
+                StatementResult(number, ALREADY_COMMITTED, past.of(number)[0].operation, past.of(number))
+            )
             for number in numbers
         )
         self._tell(f"run {self._plan.run_key} is done already: the program ends here")
@@ -170,10 +174,11 @@ class Attempt:
             return self._progress.failed(terminated(str(error)))
         failure = classify(error)
         winner: Winner | None = None
-        if self._progress.running == PROGRAM:
-            winner = self._add_program(has_failed=True, failure=failure)
-        elif failure.has_winner and self._steps is not None:
-            winner = self._steps.winner
+        if self._progress.running is not None:
+            is_programs = self._progress.running == PROGRAM
+            winner = self._add_program(has_failed=is_programs, failure=failure)
+            if not is_programs and self._steps is not None:
+                winner = self._steps.winner
         return self._progress.failed(failure.without(self._mask), winner)
 
     def _add_program(self, *, has_failed: bool, failure: Failure | None = None) -> Winner | None:

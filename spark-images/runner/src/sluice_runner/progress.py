@@ -55,6 +55,8 @@ def _count(plan: Plan, running: int) -> int:
 
 def _operation(plan: Plan, number: int) -> str:
     """The first word of the statement: what Delta will call it is known once it has run."""
+    if isinstance(plan.work, Application):
+        return "APPLICATION"
     if not isinstance(plan.work, Sql):
         return "WRITE"
     text = next((one.text for one in plan.work.statements if one.number == number), "")

@@ -60,9 +60,9 @@ def step_stamp(plan: Plan, statement: int, step: str) -> str:
 
 
 def is_of_attempt(plan: Plan, user_metadata: str | None) -> bool:
-    """Whether this very attempt made the commit, by whichever of its stamps."""
+    """Whether this very attempt made the commit, by whichever of its stamps but those of commits without rows."""
     found = read_stamp(user_metadata)
-    if found is None:
+    if found is None or found.get("statement") == txn.FENCE:
         return False
     return (found.get("uid"), found.get("attempt"), found.get("token")) == (
         plan.job.uid,

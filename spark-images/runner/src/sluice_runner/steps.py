@@ -188,12 +188,7 @@ class Managed:
         self._fencing.look(self._declared.names)
         if failed is not None:
             self._raise(name, failed, found, own)
-        versions = ", ".join(f"version {commit.version} of {commit.table}" for commit in own)
-        told = (
-            versions
-            or "nothing in the tables that the job declares, so that another attempt would do it again"
-        )
-        self._tell(f"step {name} committed {told} ({time.monotonic() - began:.1f} s)")
+        self._tell(f"step {name} committed {_told(found, own)} ({time.monotonic() - began:.1f} s)")
 
     def _raise(self, name: str, error: Exception, found: Found, own: Sequence[Commit]) -> NoReturn:
         failure = classify(error)
@@ -204,6 +199,15 @@ class Managed:
                 f"step {name} writes a second time, of which nothing was committed: give each write a step of its own"
             ) from error
         raise error
+
+
+def _told(found: Found, own: Sequence[Commit]) -> str:
+    if not found.is_read:
+        return "what can't be looked up"
+    versions = ", ".join(f"version {commit.version} of {commit.table}" for commit in own)
+    return (
+        versions or "nothing in the tables that the job declares, so that another attempt would do it again"
+    )
 
 
 def _names_in(past: Done) -> dict[int, str]:
