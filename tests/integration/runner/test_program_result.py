@@ -1,4 +1,4 @@
-"""What a program of a job's own leaves is read by the operator as the runner's own result is."""
+"""A program of a job's own understands the operator's plan, and the operator what the program leaves, as with the runner."""
 
 from __future__ import annotations
 
@@ -8,9 +8,36 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner.jobs import at
+from integration.runner.operators_plan import of_application
 from integration.runner.programs import Drivers, program
+from sluice.api.job import Operation
+from sluice.engines.plan import PlannedRun
 from sluice.engines.result import parse
+from sluice.footprint import TableFootprint
+from sluice.tables import TableKey
+from sluice_runner.assumptions import NOTHING_ASSUMED
+from sluice_runner.plan import Target, decode_application
 from sluice_runner.steps import Steps
+
+
+@pytest.mark.parametrize("run", [None, PlannedRun("sluice/slot/0", closes=False, first_token=4294967297)])
+def test_the_operators_plan_is_understood(run: PlannedRun | None) -> None:
+    table = TableKey.parse("file:/lake/orders")
+    plan = decode_application(of_application([TableFootprint(table, 1, Operation.APPEND)], run))
+    assert (plan.job.name, plan.attempt, plan.token) == ("nightly", 2, 4294967298)
+    assert plan.assumed == NOTHING_ASSUMED
+    [touched] = plan.touched
+    assert (touched.statement, touched.table) == (None, Target(table.text, None))
+    if run is None:
+        assert plan.run is None
+    else:
+        assert plan.run is not None
+        assert (plan.run.app_id, plan.run.closes, plan.run.first_token) == (
+            "sluice/slot/0",
+            False,
+            4294967297,
+        )
+        assert plan.run.tables == (Target(table.text, None),)
 
 
 def test_the_operator_reads_the_result(spark: SparkSession, table: Path, drivers: Drivers) -> None:
