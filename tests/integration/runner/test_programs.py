@@ -14,9 +14,10 @@ from pyspark.sql import SparkSession
 
 from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import Document, at, location
-from integration.runner.programs import TOKEN, Drivers, program, stamps
+from integration.runner.programs import TOKEN, Drivers, program, retried, stamps
 from sluice_runner import attempt
 from sluice_runner.application import SecondAttemptError
+from sluice_runner.assumptions import NotAsJudgedError
 from sluice_runner.failures import Terminated
 from sluice_runner.fields import PlanError
 from sluice_runner.steps import Steps
@@ -262,4 +263,23 @@ def test_what_other_versions_were_expected_is_told_and_ends_nothing(
         write(spark, table, 3)
     assert drivers.result()["outcome"] == "Succeeded"
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("sluice: not known")]
-    assert f"Spark is {spark.version}, and should be 2.4.0" in line
+    told = f"whether the job was judged rightly: Spark is {spark.version}, and should be 2.4.0"
+    assert line == f"sluice: not known: {told}"
+
+
+def test_commits_that_would_bear_no_stamp_are_warned_of_and_begin_no_step(
+    spark: SparkSession, table: Path, drivers: Drivers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setting = "spark.databricks.delta.v2.enableMode"
+    drivers = replace(drivers, spark=spark.newSession())
+    drivers.spark.conf.set(setting, "STRICT")
+
+    def work(run: Steps) -> None:
+        run.once("load", lambda: write(drivers.spark, table, 3))
+
+    with pytest.raises(NotAsJudgedError, match=f"{setting} is STRICT"):
+        drivers.run(retried(1, table), work)
+    assert (
+        f"sluice: not known: which commits are the attempt's own: {setting} is STRICT"
+        in capsys.readouterr().out
+    )

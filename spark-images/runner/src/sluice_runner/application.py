@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from sluice_runner import report
-from sluice_runner.assumptions import refuse_another_connector, refuse_another_spark
+from sluice_runner.assumptions import another_connector, other_versions
 from sluice_runner.cluster import Cluster
 from sluice_runner.declared import Declared
 from sluice_runner.ending import leave, now, on_sigterm
@@ -191,7 +191,7 @@ class Attempt:
             if is_of_attempt(self._plan, commit.user_metadata)
             and (commit.table, commit.version) not in of_steps
         ]
-        if own or has_failed or not self._progress.statements:
+        if own or has_failed or not found.is_read or not self._progress.statements:
             state = FAILED if has_failed else COMMITTED if own or not found.is_read else NO_COMMIT
             result = StatementResult(PROGRAM, state, _OPERATION, own, is_read=found.is_read)
             others = [one for one in self._progress.statements if one.number != PROGRAM]
@@ -224,15 +224,19 @@ class Attempt:
             self._miss(
                 f"Spark {self._spark.version} is older than any that Sluice is tested with (3.5): stamps and steps may not be kept"
             )
-        self._tell_what_is_refused(lambda: refuse_another_spark(self._spark, self._plan.assumed))
-        self._tell_what_is_refused(lambda: refuse_another_connector(self._spark))
+        for told in self._other_versions():
+            self._miss(f"whether the job was judged rightly: {told}")
+        other = another_connector(self._spark)
+        if other is not None:
+            self._miss(
+                f"which commits are the attempt's own: {other}, under which Delta commits without stamps: remove it"
+            )
 
-    def _tell_what_is_refused(self, look: Callable[[], None]) -> None:
-        """The program decides by itself what it runs with."""
+    def _other_versions(self) -> list[str]:
         try:
-            look()
-        except Exception as error:  # noqa: BLE001 - told
-            self._miss(classify(error).message)
+            return list(other_versions(self._spark, self._plan.assumed))
+        except Exception as error:  # noqa: BLE001 - told: a program may bring no Delta at all
+            return [f"the versions of this driver are not known: {classify(error).message}"]
 
     def _miss(self, what: str) -> None:
         if what not in self._unknown:

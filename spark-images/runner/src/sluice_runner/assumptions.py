@@ -66,7 +66,7 @@ def refuse_other_settings(configured: Mapping[str, str], assumed: Assumed) -> No
 def refuse_another_spark(spark: SparkSession, assumed: Assumed) -> None:
     """Compares what only a running Spark tells: versions, and what Hadoop's own files say of locations."""
     _refuse(
-        list(_other_versions(spark, assumed)),
+        list(other_versions(spark, assumed)),
         "versions",
         "name the image's versions in sparkVersion and deltaVersion of the job's runtime profile",
     )
@@ -79,11 +79,17 @@ def refuse_another_spark(spark: SparkSession, assumed: Assumed) -> None:
 
 def refuse_another_connector(spark: SparkSession) -> None:
     """Delta has a second way to write, by its Kernel, which asks no LogStore and takes neither stamp nor transaction."""
-    mode = spark.conf.get(_CONNECTOR, _DELTAS_OWN_CHOICE) or ""
-    if mode.upper() != _DELTAS_OWN_CHOICE:
+    other = another_connector(spark)
+    if other is not None:
         raise NotAsJudgedError(
-            f"the statement was not run, because {_CONNECTOR} is {mode}, under which Delta commits past its LogStore: remove it"
+            f"the statement was not run, because {other}, under which Delta commits past its LogStore: remove it"
         )
+
+
+def another_connector(spark: SparkSession) -> str | None:
+    """The setting that lets Delta take it."""
+    mode = spark.conf.get(_CONNECTOR, _DELTAS_OWN_CHOICE) or ""
+    return None if mode.upper() == _DELTAS_OWN_CHOICE else f"{_CONNECTOR} is {mode}"
 
 
 def _refuse(found: list[str], what: str, cure: str) -> None:
@@ -117,7 +123,7 @@ def _shown(name: str, value: str | None, hidden: str = "") -> str:
     return f" {value!r}" if hidden else f" to {value!r}"
 
 
-def _other_versions(spark: SparkSession, assumed: Assumed) -> Iterator[str]:
+def other_versions(spark: SparkSession, assumed: Assumed) -> Iterator[str]:
     """Rules differ between minor versions, not between patches of one."""
     if assumed.spark_version is not None and _minor(spark.version) != _minor(assumed.spark_version):
         yield f"Spark is {spark.version}, and should be {assumed.spark_version}"
