@@ -121,7 +121,7 @@ def _wait_until_served(call: Call, path: str) -> None:
 
 def _served(call: Call, definition: Json) -> bool:
     """Established says that it will be: the API server begins a moment later, and says until then to come back."""
-    conditions = definition.get("status", {}).get("conditions", [])
+    conditions = (definition.get("status") or {}).get("conditions") or []  # null before anybody looked at it
     if not any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
         return False
     spec = definition["spec"]
