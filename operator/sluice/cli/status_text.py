@@ -25,6 +25,7 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
     counted = ", ".join(f"{count} {phase}" for phase, count in found["jobs"].items())
     out.print(f"Jobs: {counted or 'none'}")
     _show_holding(found["holding"], out, most)
+    _show_retrying(found["retrying"], out, most)
     _show_unexplained(found["unexplained"], out, most)
     if found["problems"]:
         out.print()
@@ -69,6 +70,19 @@ def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
         table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]), *told)
     out.print(table)
     _show_how_many_more(holding, out, most)
+
+
+def _show_retrying(retrying: list[Json], out: Console, most: int | None) -> None:
+    if not retrying:
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("RETRIED", "FAILED ATTEMPT", "QUEUES AT"):
+        table.add_column(column, overflow="fold")
+    for one in retrying[:most]:
+        attempt = "" if one["attempt"] is None else str(one["attempt"])
+        table.add_row(one["job"], attempt, one["at"] or "")
+    out.print(table)
+    _show_how_many_more(retrying, out, most)
 
 
 def _progress(progress: Json | None) -> str:

@@ -30,6 +30,7 @@ def status_json(found: InstallationStatus) -> Json:
             }
             for one in found.holding
         ],
+        "retrying": [{"job": one.job, "attempt": one.attempt, "at": one.at} for one in found.retrying],
         "stuck": [_job(one) for one in found.stuck],
         "strayed": [_job(one) for one in found.strayed],
         "unexplained": [

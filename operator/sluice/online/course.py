@@ -116,6 +116,8 @@ class Course:
         if self.body["metadata"].get("deletionTimestamp") and not self._is_told_of_deletion:
             self._is_told_of_deletion = True
             yield "is being deleted"
+        if self.phase == Phase.BACKING_OFF.value:
+            self._statement = None  # another attempt begins with the first one that is left
         if self.phase == Phase.RUNNING.value:
             progress = progress_from(self.latest_attempt.get("progress"))
             if progress is not None and (self._statement is None or progress.statement > self._statement[0]):

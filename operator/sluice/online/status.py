@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.conditions import ConditionStatus
-from sluice.api.job_status import AttemptProgress
+from sluice.api.job_status import AttemptProgress, Phase
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
+from sluice.api.reasons import Reason
 from sluice.installations.unexplained import UnexplainedLeases, in_words
 from sluice.kube.client import Kube
 from sluice.kube.resources import JOBS
@@ -35,6 +36,17 @@ class HoldingJob:
 
 
 @dataclass(frozen=True)
+class RetryingJob:
+    """A job whose last attempt failed, and that queues for another one later."""
+
+    job: str
+    attempt: int | None
+    """The attempt that failed."""
+    at: str | None
+    """When it queues, as its status says."""
+
+
+@dataclass(frozen=True)
 class JobTold:
     job: str
     reason: str
@@ -53,6 +65,7 @@ class InstallationStatus:
     conditions: tuple[OperatorCondition, ...]
     jobs: dict[str, int]
     holding: tuple[HoldingJob, ...]
+    retrying: tuple[RetryingJob, ...]
     stuck: tuple[JobTold, ...]
     strayed: tuple[JobTold, ...]
     """Jobs of which a run has touched more than was understood of them."""
@@ -115,6 +128,7 @@ def told(
         conditions=conditions,
         jobs=dict(sorted(Counter(phase_of(job) for job in found).items())),
         holding=tuple(_holding(found, drivers or {})),
+        retrying=tuple(_retrying(found)),
         stuck=stuck,
         strayed=strayed,
         unexplained=tuple(unexplained),
@@ -169,6 +183,18 @@ def _holding(jobs: Iterable[Json], drivers: DriverPods) -> Iterator[HoldingJob]:
                 attempt if isinstance(attempt, int) else None,
                 tuple(sorted(tables)),
                 progress_in(job, drivers),
+            )
+
+
+def _retrying(jobs: Iterable[Json]) -> Iterator[RetryingJob]:
+    for job in jobs:
+        status = status_in(job)
+        if phase_of(job) == Phase.BACKING_OFF.value and status.get("reason") == Reason.RETRYING:
+            attempt, at = status.get("attempt"), status.get("retryAt")
+            yield RetryingJob(
+                key_of(job),
+                attempt if isinstance(attempt, int) else None,
+                at if isinstance(at, str) else None,
             )
 
 

@@ -55,6 +55,9 @@ class Leases:
     def held_by(self, uid: str) -> list[Lease]:
         return [lease for lease in self.held if lease.uid == uid]
 
+    def holder_of_run(self, run: str) -> str | None:
+        return next((lease.holder for lease in self.held if lease.run == run), None)
+
     def remembered_of(self, uid: str) -> list[Lease]:
         return self.held_by(uid)
 

@@ -37,6 +37,20 @@ def test_each_phase_and_each_reason_to_wait_is_told_once(course: Course) -> None
     assert course.ending is None
 
 
+def test_an_attempt_that_failed_is_not_the_end_and_the_next_one_s_statements_are_told(course: Course) -> None:
+    first = {"application": "nightly-1", "progress": progress(2)}
+    assert course.sees(body("Running", attempts=[first])) == ["runs statement 2 of 3: MERGE", "Running"]
+    failed = first | {"outcome": "Failed"}
+    assert course.sees(body("BackingOff", "attempt 1 ended as Conflict", attempts=[failed])) == [
+        "BackingOff: attempt 1 ended as Conflict"
+    ]
+    assert course.ending is None
+    second = {"application": "nightly-2", "progress": progress(2)}
+    assert "runs statement 2 of 3: MERGE" in course.sees(body("Running", attempts=[failed, second]))
+    course.sees(body("Failed", "after 2 attempts: it lost", attempts=[failed, second]))
+    assert course.ending is Ending.FAILED
+
+
 def test_statements_and_commits_are_told_once_whoever_tells_them_first(course: Course) -> None:
     course.sees(body("Running", attempts=[{"application": "nightly-1"}]))
     assert {course.driver_pod} == {"nightly-1-driver"}

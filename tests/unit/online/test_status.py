@@ -144,6 +144,18 @@ def test_a_job_that_has_touched_more_than_was_understood_is_a_problem() -> None:
     assert [one["job"] for one in status_json(found)["strayed"]] == ["etl/strayed"]
 
 
+def test_a_job_that_waits_for_its_next_attempt_is_told_with_its_time() -> None:
+    again = {"phase": "BackingOff", "reason": "Retrying", "attempt": 2, "retryAt": "2026-11-20T10:05:00Z"}
+    refused = _job("refused", phase="BackingOff", reason="ApplicationRefused", attempt=1)
+    odd = _job("odd", phase="BackingOff", reason="Retrying", attempt="x", retryAt=7)
+    found = told(AT, _lease(), [_job("again", **again), refused, odd], NOW)
+    assert status_json(found)["retrying"] == [
+        {"job": "etl/again", "attempt": 2, "at": "2026-11-20T10:05:00Z"},
+        {"job": "etl/odd", "attempt": None, "at": None},
+    ]
+    assert found.problems == ()
+
+
 HELD = Lease(uid="u", attempt=1, hash="h", job="etl/after", tables=("file:/a", "file:/b"))
 
 
