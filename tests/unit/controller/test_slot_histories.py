@@ -1,6 +1,7 @@
 """Slots in jobs' lives of any order, with leaders that are replaced at any moment: no two that may commit share one, and a job's
 attempts all have the same."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from random import Random
@@ -13,6 +14,7 @@ from sluice.api.names import ANNOTATION_RETRY
 from sluice.api.reasons import Reason
 from sluice.controller.admitting import Admitting
 from sluice.kube.mirror import uid_of
+from sluice.leases import Grant, Lease, Reach
 from sluice.lifecycle.by_hand import OneMore, heeded
 from sluice.lifecycle.finished import retry_asked
 from sluice.lifecycle.holding import grants
@@ -29,11 +31,21 @@ ON_THEIR_OWN = ("a", "b")
 """Jobs that the harness brings, which are not retried."""
 
 
+class AnswersLater(Leases):
+    """What is granted is known once Redis has answered; meanwhile others ask."""
+
+    async def grant(self, lease: Lease, reach: Reach) -> Grant | None:
+        await asyncio.sleep(0)
+        return await super().grant(lease, reach)
+
+
 class History:
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)  # noqa: S311 - not a secret
-        self.leases, self.leader = admitting({})
         self.made = 0
+        self.leases = AnswersLater()
+        _, self.leader = admitting({})
+        _follow(self.leader, self.leases)
         self.first_slots: dict[str, str] = {}
         self.specs: dict[str, Json] = {}
         for name in JOBS:
@@ -108,7 +120,7 @@ class History:
             self.leader.world.job_seen(body)
         world = self.leader.world
         found = grants(world.jobs, {uid: world.evidence(uid) for uid in world.jobs})
-        self.leases = Leases()
+        self.leases = AnswersLater()
         self.leases.held = [grant.lease for grant in found]
         self.leases.asked = ["earlier"] * self.made * 1000
         _follow(self.leader, self.leases)

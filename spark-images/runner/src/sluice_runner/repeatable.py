@@ -91,7 +91,7 @@ def _why(statement: Statement) -> str | None:
     if not statement.is_query and statement.command not in WRITES_ONE_TABLE | _AGAIN:
         return (
             f"another attempt of the run could not tell whether it is done, nor run it again ({statement.command}): put it into a "
-            "job of its own, without a run key"
+            "job of its own, without a run key and without retry"
         )
     if statement.has_options:
         return "options of the table that it writes may take its commit out of the run: remove WITH (...)"

@@ -114,7 +114,7 @@ def refuse_another_format(spark: SparkSession, name: Sequence[str]) -> None:
         return  # it isn't there, or the statement says better what is wrong with it
     raise NotADeltaTableError(
         f"{quoted(name)} is not a Delta table, so that nothing would tell a later job of this run that it was written. Nothing was "
-        "run: write it in a job without a run key"
+        "run: write it in a job without a run key and without retry"
     )
 
 
