@@ -275,10 +275,11 @@ class RetryCause(StrEnum):
 
 
 class Retry(Model):
-    """Whether a failed attempt is followed by another one, under fresh leases. It does only what is left: what the attempts
+    """Whether a failed attempt is followed by another one, under fresh leases. That does only what is left: what the attempts
     before it had committed is known by the job's run key, or by a transaction id (a slot) that is its own while it may be
-    retried. What an absent field means in a job, the policies of its tables say: of several the smallest limit, the longest
-    backoff, and the causes that all of them name."""
+    retried. An application runs again as it is, and leaves out only what it marks as steps of its own. What an absent
+    field means in a job, the policies of its tables say: of several the smallest limit, the longest backoff, and the
+    causes that all of them name."""
 
     limit: Annotated[Int32, bounded_int(0, 20)] | None = None
     """How many attempts may follow the first; 0 is none. Absent: as the policies say, otherwise 0. For an application they do
