@@ -116,8 +116,10 @@ def _after_its_driver(evidence: Evidence) -> LeavingStep:
 def _was_proved(evidence: Evidence) -> bool:
     """Whether its outcome was written, which takes a proof of its driver's end: of the driver whose pod it is, if there is one."""
     intent = evidence.intent
-    if intent is None or intent.outcome in (None, Outcome.WITHDRAWN, Outcome.NOT_STARTED):
+    if intent is None or intent.outcome is None:
         return False
+    if intent.outcome in (Outcome.WITHDRAWN, Outcome.NOT_STARTED) and intent.exit_code is None:
+        return False  # what was proved is that its name was taken
     if evidence.pod is None:
         return True
     return intent.driver is not None and intent.driver.pod_uid == evidence.pod["metadata"]["uid"]

@@ -20,7 +20,7 @@ _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt", "run", "retryAsked")
 _OF_OVER_ATTEMPT = (
     *("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome"),
-    "footprintHeld",
+    *("exitCode", "footprintHeld"),
 )
 _LONGEST_WORD = 100
 _OF_DRIVER = ("pod", "podUid")

@@ -322,6 +322,27 @@ class Driver:
     def container_runs(self, since: str | None = None) -> None:
         self._container("Running", {"running": {"startedAt": since or _now()}})
 
+    def has_no_node(self, reason: str, message: str) -> None:
+        """Its scheduler says why."""
+        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        self.cluster.patch_pod_status(self.pod, {"phase": "Pending", "conditions": [condition]})
+
+    def container_waits(self, reason: str, message: str) -> None:
+        """It has a node, which can't start it."""
+        self.cluster.bind(self.pod)
+        self._container("Pending", {"waiting": {"reason": reason, "message": message}})
+
+    def container_is_ended_unstarted(self) -> None:
+        """As a kubelet says of a container that it has never made, once it is told to end its pod."""
+        terminated = {
+            "exitCode": 137,
+            "reason": "ContainerStatusUnknown",
+            "message": "The container could not be located when the pod was terminated",
+            "startedAt": None,
+            "finishedAt": None,
+        }
+        self._container("Failed", {"terminated": terminated})
+
     def ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
         self.container_ends(exit_code, message, reason=reason)
         if self.cluster.application(self.application) is not None:
@@ -412,6 +433,13 @@ def lost_a_race() -> str:
             },
         }
     )
+
+
+def told_to_end() -> str:
+    """The result of a driver that got SIGTERM."""
+    exception = {"class": "Terminated", "message": "ended by SIGTERM", "statement": 1}
+    told = {"version": 1, "outcome": "Failed", "attempt": 1, "statements": [], "exception": exception}
+    return json.dumps(told)
 
 
 def append(table: str, **more: Any) -> Json:

@@ -55,6 +55,16 @@ def test_so_it_is_where_its_outcome_was_told_before_its_drivers_pod_went() -> No
     assert deletion.leaving(replace(one, application=application("RUNNING")), "etl") == deletion.LetGo()
 
 
+def test_so_it_is_where_a_container_was_ended_unstarted_and_where_only_a_name_was_taken_it_is_not() -> None:
+    for outcome in (Outcome.NOT_STARTED, Outcome.WITHDRAWN):
+        driver = AttemptDriver(pod=f"{NAME}-driver", pod_uid="uid")
+        known = INTENT.model_copy(update={"outcome": outcome, "driver": driver})
+        one = Evidence(1, NAME, intent=known, application=application("SUBMITTED", **GOING))
+        assert isinstance(deletion.leaving(one, "etl"), deletion.Hold)
+        ended = replace(one, intent=known.model_copy(update={"exit_code": 137}))
+        assert deletion.leaving(ended, "etl") == deletion.OccupyName()
+
+
 def test_in_a_namespace_that_ends_no_other_driver_can_start() -> None:
     ends = Evidence(
         1, NAME, application=application("SUBMITTED", **GOING), pod=pod(TERMINATED), namespace_ends=True
