@@ -54,6 +54,10 @@ class Application:
         return str(self.metadata["name"])
 
     @property
+    def is_to_be_suspended(self) -> bool:
+        return self.spec.get("suspend") is True
+
+    @property
     def uid(self) -> str:
         return str(self.metadata["uid"])
 
@@ -130,8 +134,6 @@ def refusal(application: Application) -> str | None:  # noqa: PLR0911 - a list o
     for role in ("driver", "executor"):
         if why := _malformed(spec[role].get("template") or {}, f"spec.{role}.template"):
             return why
-    if spec.get("suspend"):
-        return "the local engine does not support spec.suspend: create the application when it may run"
     return None
 
 

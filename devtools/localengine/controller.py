@@ -77,7 +77,8 @@ class ApplicationController:
                 return seconds
             case states.DeleteDriver():
                 assert pod is not None  # noqa: S101 - the state machine saw it
-                _log.info("%s/%s is being deleted: deleting its driver pod", *key)
+                why = "deleted" if application.deleted else "suspended"
+                _log.info("%s/%s is being %s: deleting its driver pod", *key, why)
                 await delete(self._kube, PODS, pod)
             case states.DeleteApplication():
                 _log.info("%s/%s outlived its timeToLiveSeconds: deleting it", *key)
@@ -129,6 +130,8 @@ class ApplicationController:
         return await find(self._kube, PODS, application.namespace, application.driver_pod_name)
 
     async def _write(self, application: Application, status: Json) -> float | None:
+        if status["applicationState"]["state"] == states.State.RESUMING:
+            self._ledger.forget(application.uid)  # its earlier submission is over: this one is another
         version = application.metadata["resourceVersion"]
         body = {"metadata": {"resourceVersion": version}, "status": status}
         try:
@@ -143,7 +146,7 @@ class ApplicationController:
         after = status["applicationState"]
         if after["state"] == before:
             return None
-        message = f": {after['errorMessage']}" if "errorMessage" in after else ""
+        message = f": {after['errorMessage']}" if after.get("errorMessage") else ""
         name = f"{application.namespace}/{application.name}"
         _log.info("%s: %s -> %s%s", name, before or "new", after["state"], message)
         return None

@@ -26,7 +26,13 @@ class State(StrEnum):
     FAILING = "FAILING"
     FAILED = "FAILED"
     SUBMISSION_FAILED = "SUBMISSION_FAILED"
+    SUSPENDING = "SUSPENDING"
+    SUSPENDED = "SUSPENDED"
+    RESUMING = "RESUMING"
     UNKNOWN = "UNKNOWN"
+
+
+_NOT_TO_BE_SUSPENDED = frozenset({State.SUSPENDING, State.SUSPENDED, State.COMPLETED, State.FAILED})
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class DeleteDriver:
-    """The application is being deleted: its driver goes first."""
+    """The application is being deleted or suspended: its driver goes first."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,16 @@ def decide(application: Application, pod: Json | None, now: datetime) -> Step:  
     if application.deleted:
         # By name, whoever made it: so does the real one.
         return DeleteDriver() if pod is not None and "deletionTimestamp" not in pod["metadata"] else Rest()
-    match current_state(application):
-        case State.NEW:
+    state = current_state(application)
+    if application.is_to_be_suspended and state not in _NOT_TO_BE_SUSPENDED:
+        return Write(_changed(application, State.SUSPENDING))
+    match state:
+        case State.SUSPENDING:
+            return _suspend(application, pod)
+        case State.SUSPENDED:
+            is_free = pod is None and not application.is_to_be_suspended
+            return Write(_changed(application, State.RESUMING)) if is_free else Rest()
+        case State.NEW | State.RESUMING:
             why = refusal(application)
             return Write(submission_failed(application, "", why, now)) if why else Submit()
         case State.SUBMITTED | State.RUNNING | State.UNKNOWN:
@@ -85,6 +99,15 @@ def decide(application: Application, pod: Json | None, now: datetime) -> Step:  
             return Write(_changed(application, State.FAILED))
         case State.COMPLETED | State.FAILED:
             return _expire(application, now)
+
+
+def _suspend(application: Application, pod: Json | None) -> Step:
+    """It is suspended once its driver's pod was told to go, and resumed once that has gone. It forgets what it knew of its driver."""
+    if pod is not None and "deletionTimestamp" not in pod["metadata"]:
+        return DeleteDriver()
+    state = {"state": State.SUSPENDED.value, "errorMessage": None}
+    forgotten = {"applicationState": state, "sparkApplicationId": None, "driverInfo": {"podName": None}}
+    return Write({**application.status, **forgotten})
 
 
 def current_state(application: Application) -> State:

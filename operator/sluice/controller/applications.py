@@ -22,6 +22,7 @@ from sluice.engines.plan import (
     plan_for,
     plan_variable,
 )
+from sluice.engines.queueing import passed_on
 from sluice.engines.stamp import stamping
 from sluice.kube.client import ApiError, ConflictError, KindMissingError, Kube, NotFoundError
 from sluice.kube.listing import is_undefined
@@ -398,6 +399,8 @@ def attempt_run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int)
             {"name": APPLICATION_VARIABLE, "value": attempt.application},
             *(_secret(index, ref) for index, ref in enumerate(_secret_options(job))),
         ),
+        labels=passed_on(job.body["metadata"].get("labels")),
+        annotations=passed_on(job.annotations),
     )
     own = job.spec.application
     if own is None:

@@ -104,7 +104,10 @@ def _settings(run: AttemptRun) -> dict[str, str]:
         "spark.executor.cores": profile.executor.cores,
         "spark.executor.memory": profile.executor.memory,
     }
-    return {name: str(value) for name, value in given.items() if value is not None}
+    executors = {f"spark.kubernetes.executor.label.{name}": text for name, text in run.labels.items()} | {
+        f"spark.kubernetes.executor.annotation.{name}": text for name, text in run.annotations.items()
+    }
+    return {name: str(value) for name, value in given.items() if value is not None} | executors
 
 
 def _without_account(template: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,10 @@ class AttemptRun:
     """The spec of the user's own application, which runs in place of the runner."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Spark settings for the user's own application, where it doesn't set them itself."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the job that its application and its pods bear, too."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Likewise."""
 
     @property
     def application(self) -> str:

@@ -80,6 +80,10 @@ def _of_profile(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) 
         "arguments": list(run.arguments),
         "sparkConf": profile.spark_conf,
         "restartPolicy": {"type": "Never"},
+        "batchScheduler": profile.batch_scheduler,
+        "batchSchedulerOptions": profile.batch_scheduler_options.model_dump(by_alias=True, exclude_none=True)
+        if profile.batch_scheduler_options is not None
+        else None,
         "driver": {
             "cores": profile.driver.cores,
             "memory": profile.driver.memory,
@@ -94,6 +98,8 @@ def _of_profile(run: AttemptRun, labels: dict[str, str], lease: dict[str, str]) 
             "instances": profile.executor.instances,
             "cores": profile.executor.cores,
             "memory": profile.executor.memory,
+            "labels": dict(run.labels) or None,
+            "annotations": dict(run.annotations) or None,
             "template": _executor_template(profile.executor_pod) if profile.executor_pod else None,
         },
     }

@@ -20,8 +20,20 @@ def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
     return conf
 
 
+Named = Annotated[str, Field(min_length=1, max_length=253)]
 _OLDEST_OF_APACHE = 4
 _EVENT_LOGS = "spark.eventLog.enabled"
+
+
+class BatchSchedulerOptions(Model):
+    """What kubeflow's Spark operator tells a batch scheduler of an application."""
+
+    queue: Named | None = None
+    """The scheduler's queue."""
+    priority_class_name: ObjectName | None = None
+    """The PriorityClass of its group of pods."""
+    resources: dict[Named, Named] | None = None
+    """The least that it is given before any of its pods starts, such as {cpu: "4", memory: 8Gi}; else what its pods ask for."""
 
 
 class RuntimeProfile(Model):
@@ -43,6 +55,10 @@ class RuntimeProfile(Model):
     history_server: HttpUrl | None = None
     """The Spark history server that shows the event logs of its runs."""
     spark_conf: Annotated[dict[str, str], AfterValidator(_none_is_refused)] = Field(default_factory=dict)
+    batch_scheduler: Literal["kube-scheduler", "volcano", "yunikorn"] | None = None
+    """The batch scheduler that places its pods, as kubeflow's Spark operator knows it; that must have it enabled."""
+    batch_scheduler_options: BatchSchedulerOptions | None = None
+    """What that scheduler is told."""
     driver_pod: DriverPod = Field(default_factory=dict)
     """Pod template of the driver, for example with volumes, tolerations or environment variables."""
     executor_pod: ExecutorPod = Field(default_factory=dict)
@@ -85,6 +101,11 @@ class RuntimeProfile(Model):
             return (
                 f"engine apache runs Spark {_OLDEST_OF_APACHE}.0 and later, and sparkVersion is {self.spark_version}: use a later "
                 "one, or engine kubeflow"
+            )
+        if self.batch_scheduler is not None or self.batch_scheduler_options is not None:
+            return (
+                "engine apache knows no batchScheduler: remove it and batchSchedulerOptions, or use engine kubeflow; "
+                "spark.kubernetes.scheduler.name in sparkConf names a scheduler, too"
             )
         if "," in self.main_application_file:
             return "engine apache takes mainApplicationFile for a list where it has a comma: use a path without one"

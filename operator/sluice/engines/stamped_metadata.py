@@ -9,6 +9,7 @@ from sluice.engines.attempt import AttemptRun
 def labels_of(run: AttemptRun) -> dict[str, str]:
     """Of the application and of its driver's pod."""
     return {
+        **run.labels,
         names.LABEL_JOB: run.job[:63].rstrip("-."),
         names.LABEL_JOB_UID: run.job_uid,
         names.LABEL_ATTEMPT: str(run.number),
@@ -16,8 +17,8 @@ def labels_of(run: AttemptRun) -> dict[str, str]:
 
 
 def lease_of(run: AttemptRun) -> dict[str, str]:
-    """The annotations by which the application and its driver's pod tell their leases."""
-    return {names.ANNOTATION_TOKEN: str(run.token), names.ANNOTATION_LEASE: run.lease}
+    """The annotations of the application and of its driver's pod, by which both tell their leases."""
+    return {**run.annotations, names.ANNOTATION_TOKEN: str(run.token), names.ANNOTATION_LEASE: run.lease}
 
 
 def metadata_of(run: AttemptRun) -> dict[str, Any]:

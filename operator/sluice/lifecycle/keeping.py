@@ -15,6 +15,7 @@ from sluice.api.base import Json
 from sluice.engines import DRIVER_CONTAINER, UnknownEngineError, engine_of
 from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
 from sluice.engines.disruption import CONDITION
+from sluice.engines.queueing import passed_on
 
 _OF_METADATA = (
     "namespace",
@@ -41,6 +42,10 @@ def of_job(body: Json) -> Json:
     dropped, and an empty list remains, which tells that names were written and may have to be removed; and a fingerprint of them,
     so that they are not written again."""
     kept = body | {"metadata": metadata(body["metadata"])}
+    for part in ("labels", "annotations"):
+        given = body["metadata"].get(part)
+        if isinstance(given, dict) and (more := passed_on(given)):
+            kept["metadata"][part] |= more
     status = body.get("status")
     if isinstance(status, dict) and isinstance(status.get("blockedBy"), list):
         kept["status"] = status | {"blockedBy": []}

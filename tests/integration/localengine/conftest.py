@@ -149,6 +149,12 @@ class Applications:
     def delete(self, kind: str, name: str, *, grace_seconds: int | None = None) -> None:
         self.objects.delete(kind, name, grace_seconds=grace_seconds)
 
+    def suspend(self, name: str) -> None:
+        self.objects.patch("sparkapplication", name, {"spec": {"suspend": True}})
+
+    def resume(self, name: str) -> None:
+        self.objects.patch("sparkapplication", name, {"spec": {"suspend": False}})
+
     def release(self, kind: str, name: str) -> None:
         self.objects.patch(kind, name, {"metadata": {"finalizers": None}})
 

@@ -221,6 +221,15 @@ def test_what_is_kept_is_kept_whole_when_it_is_seen_again(keep: Any, body: Json)
     assert keep(keep(body)) == keep(body)
 
 
+def test_what_a_job_says_to_queues_is_kept_and_other_labels_are_not() -> None:
+    body = job_body("a")
+    queues = {"kueue.x-k8s.io/queue-name": "etl"}
+    body["metadata"] |= {"labels": {"team": "x"} | queues, "annotations": {"note": "y", "volcano.sh/z": "1"}}
+    kept = keeping.of_job(body)["metadata"]
+    assert kept["labels"] == queues
+    assert kept["annotations"] == {"volcano.sh/z": "1"}
+
+
 def test_what_runs_is_not_kept_of_an_application_nor_of_a_pod() -> None:
     kept = keeping.of_application(
         application("RUNNING") | {"spec": {"suspend": True, "arguments": ["x" * 5000]}}

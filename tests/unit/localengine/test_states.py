@@ -83,7 +83,6 @@ def test_what_the_engine_cannot_do_fails_the_submission_and_then_the_application
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"suspend": True}, "spec.suspend"),
         ({"mode": "client"}, "mode cluster only"),
         ({"type": "R"}, "type R"),
         ({"type": "Scala"}, "needs spec.mainClass"),
@@ -200,3 +199,40 @@ def test_a_submission_is_counted_whether_it_worked_or_not() -> None:
 )
 def test_the_drivers_name_is_found_where_the_real_operator_finds_it(spec: Json, name: str) -> None:
     assert application(spec=spec).driver_pod_name == name
+
+
+SUSPEND = {"suspend": True}
+
+
+@pytest.mark.parametrize(
+    "state", ["", "SUBMITTED", "RUNNING", "SUCCEEDING", "FAILING", "SUBMISSION_FAILED", "RESUMING"]
+)
+def test_an_application_is_suspended_from_every_state_but_its_last_ones(state: str) -> None:
+    step = decide(application(state, spec=SUSPEND), pod("Running"), NOW)
+    assert isinstance(step, Write)
+    assert step.status["applicationState"]["state"] == "SUSPENDING"
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])
+def test_what_is_over_is_not_suspended(state: str) -> None:
+    assert decide(application(state, spec=SUSPEND), pod("Succeeded", 0), NOW) == Rest()
+
+
+def test_a_driver_goes_with_its_suspension_and_is_forgotten() -> None:
+    suspending = application("SUSPENDING", spec=SUSPEND, sparkApplicationId="spark-1")
+    assert decide(suspending, pod("Running"), NOW) == DeleteDriver()
+    for left in (None, pod("Running", deletionTimestamp="2026-11-19T12:00:20Z")):
+        step = decide(suspending, left, NOW)
+        assert isinstance(step, Write)
+        assert step.status["applicationState"] == {"state": "SUSPENDED", "errorMessage": None}
+        assert (step.status["sparkApplicationId"], step.status["driverInfo"]) == (None, {"podName": None})
+
+
+def test_it_is_resumed_once_its_former_driver_is_gone_and_then_submitted_anew() -> None:
+    assert decide(application("SUSPENDED", spec=SUSPEND), None, NOW) == Rest()
+    held = pod("Failed", 143, deletionTimestamp="2026-11-19T12:00:20Z")
+    assert decide(application("SUSPENDED"), held, NOW) == Rest()
+    step = decide(application("SUSPENDED"), None, NOW)
+    assert isinstance(step, Write)
+    assert step.status["applicationState"]["state"] == "RESUMING"
+    assert decide(application("RESUMING"), None, NOW) == Submit()
