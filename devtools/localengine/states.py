@@ -102,7 +102,7 @@ def decide(application: Application, pod: Json | None, now: datetime) -> Step:  
 
 
 def _suspend(application: Application, pod: Json | None) -> Step:
-    """It is suspended once its driver's pod was told to go, and resumed once that has gone. It forgets what it knew of its driver."""
+    """It is suspended once its driver's pod was told to go, and resumed once that has gone. Nothing is kept of its driver."""
     if pod is not None and "deletionTimestamp" not in pod["metadata"]:
         return DeleteDriver()
     state = {"state": State.SUSPENDED.value, "errorMessage": None}
