@@ -76,12 +76,22 @@ def _applications_stay(cluster: Played) -> Iterator[None]:
         )
     )
 
+    probe: Json = {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "SparkApplication",
+        "metadata": {"name": "kept-probe"},
+        "spec": {
+            "type": "Python",
+            "sparkVersion": "4.2.0",
+            "mainApplicationFile": "local:///x.py",
+            "driver": {},
+            "executor": {},
+        },
+    }
+
     def refuses() -> bool:
-        probe = {"metadata": {"name": "kept-probe"}, "spec": {"driver": {}, "executor": {}}}
-        kind = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication"}
-        spark = {"type": "Python", "sparkVersion": "4.2.0", "mainApplicationFile": "local:///x.py"}
         if cluster.application("kept-probe") is None:
-            cluster.apply_application(kind | probe | {"spec": probe["spec"] | spark})
+            cluster.apply_application(probe)
         try:
             cluster.delete_application("kept-probe")
         except client.ApiException as error:
