@@ -19,6 +19,7 @@ from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.finished import seconds_to_live
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.withdrawal import backs_off
 
 logger = logging.getLogger(__name__)
 
@@ -78,11 +79,11 @@ class Leftovers:
             return False
         await self._let_go(job.uid)
         left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]
+        if left and backs_off(job, datetime.now(UTC)):
+            return True  # its status says when it queues again, and what is left may be gone by then
         if left:
             name = left[0].application_name
-            message = (
-                f"SparkApplication {name} of an earlier attempt was created late; it is being ended first"
-            )
+            message = f"SparkApplication {name} of an earlier attempt is still there; it is being ended first"
             await self._statuses.write(job, StatusChange(Phase.PENDING, Reason.EARLIER_ATTEMPT, message))
             return True
         await self._release(job.uid, look_first=True)

@@ -8,17 +8,22 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.job_status import Attempt, Outcome
+from sluice.api.reasons import Reason
 from sluice.controller.applications import Applications
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
 from sluice.engines.attempt import application_name
 from sluice.kube.client import ApiError, NotFoundError
-from sluice.leases import Lease
-from unit.controller.bodies import unfenced
+from sluice.leases import Epochs, Lease
+from sluice.lifecycle.status import StatusChange
+from unit.controller.bodies import job_body, unfenced
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, placeholder, pod
 
 LEASE = Lease("uid-a", 1, "hash", "etl/a", ("file:/lake/orders",))
 NAME = application_name("a", "uid-a", 1)
+TOKEN = Epochs.token(3, 7)
 
 
 class Api:
@@ -328,3 +333,44 @@ async def test_a_placeholder_is_looked_at_again_when_its_hour_is_over() -> None:
     left = applications.seconds_of_placeholders("uid-a")
     assert left is not None
     assert 50 < left <= 60
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_a_job_that_backs_off_goes_on_saying_so_while_its_last_attempt_is_let_go(is_over: bool) -> None:
+    """Else it would queue again at once. When its pause is over, what is left keeps it, and it says that."""
+    world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+    since = datetime.now(UTC) - timedelta(days=1 if is_over else 0)
+    attempt = Attempt(
+        number=1,
+        token=TOKEN,
+        hash="h",
+        application=NAME,
+        granted_at=since,
+        outcome=Outcome.WITHDRAWN,
+        ended_at=since,
+    )
+    known = {"attempts": [attempt.model_dump(mode="json", by_alias=True, exclude_none=True)]}
+    status = known | {"phase": "BackingOff", "since": since.isoformat(), "reason": "WaitingForCompute"}
+    world.job_seen(job_body("a") | {"status": status})
+    world.applications.seen(
+        application(
+            "SUBMITTED", NAME, lease=LEASE, annotations=_record(), deletionTimestamp="2026-11-19T10:30:00Z"
+        )
+    )
+    api, applications, _, _ = made(world=world)
+    written: list[StatusChange] = []
+
+    async def write(_: Any, change: StatusChange) -> None:
+        written.append(change)
+
+    nothing: Any = SimpleNamespace(of=lambda _: ())
+    leases: Any = SimpleNamespace(unsettled={}, unexplained=nothing, held_by=lambda _: [LEASE])
+    statuses: Any = SimpleNamespace(write=write)
+    job = world.jobs["uid-a"]
+    assert await Leftovers(world, leases, applications, statuses).block(job)
+    assert api.made == [f"pods etl/{NAME}-driver"], "its driver's name is taken"
+    assert {change.reason for change in written} == ({Reason.EARLIER_ATTEMPT} if is_over else set())
+
+
+def _record() -> dict[str, str]:
+    return {names.ANNOTATION_LEASE: LEASE.to_json(), names.ANNOTATION_TOKEN: str(TOKEN)}
