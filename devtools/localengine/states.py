@@ -79,7 +79,9 @@ def decide(application: Application, pod: Json | None, now: datetime) -> Step:  
         return DeleteDriver() if pod is not None and "deletionTimestamp" not in pod["metadata"] else Rest()
     state = current_state(application)
     if application.is_to_be_suspended and state not in _NOT_TO_BE_SUSPENDED:
-        return Write(_changed(application, State.SUSPENDING))
+        return Write(
+            {"driverInfo": {}, **_changed(application, State.SUSPENDING)}
+        )  # no status goes without it
     match state:
         case State.SUSPENDING:
             return _suspend(application, pod)

@@ -211,6 +211,7 @@ def test_an_application_is_suspended_from_every_state_but_its_last_ones(state: s
     step = decide(application(state, spec=SUSPEND), pod("Running"), NOW)
     assert isinstance(step, Write)
     assert step.status["applicationState"]["state"] == "SUSPENDING"
+    assert "driverInfo" in step.status, "the resource requires it"
 
 
 @pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])
