@@ -26,7 +26,7 @@ from sluice.engines.queueing import passed_on
 from sluice.engines.stamp import stamping
 from sluice.kube.client import ApiError, ConflictError, KindMissingError, Kube, NotFoundError
 from sluice.kube.listing import is_undefined
-from sluice.kube.mirror import Mirror, uid_of
+from sluice.kube.mirror import Mirror, uid_of, version_of
 from sluice.kube.resources import APPLICATIONS, JOBS, PODS, Resource, applications_like
 from sluice.leases import Lease
 from sluice.lifecycle.deletion import pod_proves_alone
@@ -135,7 +135,8 @@ class Applications:
         """Whether the API server has more of the driver's pod than was known: no watch has shown it yet, or it bore another
         label."""
         before = self._world.pods.get(namespace, driver_pod_name(name))
-        return await self._have(self._world.pods, namespace, driver_pod_name(name)) not in (before, None)
+        now = await self._have(self._world.pods, namespace, driver_pod_name(name))
+        return now is not None and not _is_same(now, before)
 
     async def have_changed(self, namespace: str, name: str) -> bool:
         """Whether the application or its driver's pod is another by now than any watch has shown, which is judged anew then."""
@@ -144,7 +145,7 @@ class Applications:
             before, now = known.get(namespace, name), await self._have(known, namespace, name)
             if now is None and before is not None:
                 known.gone(uid_of(before))
-            has_changed |= now != before
+            has_changed |= not _is_same(now, before)
         return has_changed or await self.find_driver(namespace, name)
 
     async def occupy_driver_name(self, namespace: str, name: str, uid: str, number: int) -> None:
@@ -365,6 +366,13 @@ def _added(field: str, texts: Mapping[str, str]) -> list[Json]:
 
 def _this_one(body: Json) -> Json:
     return {"preconditions": {"uid": uid_of(body)}}
+
+
+def _is_same(now: Json | None, before: Json | None) -> bool:
+    """Whether it is as it was, by its version: what a list shows of a pod has no kind."""
+    if now is None or before is None:
+        return now is before
+    return (uid_of(now), version_of(now)) == (uid_of(before), version_of(before))
 
 
 def _age(metadata: Json) -> float:

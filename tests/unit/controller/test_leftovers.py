@@ -374,3 +374,17 @@ async def test_a_job_that_backs_off_goes_on_saying_so_while_its_last_attempt_is_
 
 def _record() -> dict[str, str]:
     return {names.ANNOTATION_LEASE: LEASE.to_json(), names.ANNOTATION_TOKEN: str(TOKEN)}
+
+
+async def test_a_driver_that_a_list_has_shown_is_no_news_to_whoever_reads_it_anew() -> None:
+    """A list shows pods without their kind. Who took that for a change waited for a watch to show it, for ever."""
+    api, applications, _, _ = made(world=(world := World({})))
+    known = pod(RUNNING, name=NAME, lease=LEASE, annotations=_record())
+    world.pods.seen(known)
+    there = known | {"apiVersion": "v1", "kind": "Pod"}
+    api.there[f"{NAME}-driver"] = there
+    assert not await applications.find_driver("etl", NAME)
+    assert not await applications.have_changed("etl", NAME)
+    api.there[f"{NAME}-driver"] = there | {"metadata": there["metadata"] | {"resourceVersion": "9"}}
+    assert await applications.have_changed("etl", NAME)
+    assert not await applications.have_changed("etl", NAME), "it is known by then"
