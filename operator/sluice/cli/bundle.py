@@ -9,7 +9,7 @@ import typer
 
 from sluice.cli import outputs
 from sluice.cli.cluster import PANEL, cluster_is_needed, run
-from sluice.cli.jobs import NAMESPACE
+from sluice.cli.jobs import NAMESPACE, ONE_JOB
 from sluice.cli.outputs import Exit
 
 _STANDARD_OUTPUT = Path("-")
@@ -20,7 +20,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def bundle(
-    job: Annotated[str, typer.Argument(help="The job, as NAME or NAMESPACE/NAME.")],
+    job: Annotated[str, ONE_JOB],
     *,
     namespace: Annotated[str | None, NAMESPACE] = None,
     file: Annotated[

@@ -6,6 +6,7 @@ import typer
 
 from sluice.cli import outputs
 from sluice.cli.cluster import OUTPUT, PANEL, cluster_is_needed, run
+from sluice.cli.job_completion import jobs_of_the_cluster
 from sluice.cli.jobs import ALL_JOBS, NAMESPACE, TIMEOUT, exit_code, say, seconds, show_outcomes
 from sluice.cli.outputs import Exit, Format
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from sluice.online.job_changes import Told
     from sluice.online.suspension import Chosen
 
-_JOBS = typer.Argument(help="Jobs, as NAME or NAMESPACE/NAME.", show_default=False)
+_JOBS = typer.Argument(
+    help="Jobs, as NAME or NAMESPACE/NAME.", show_default=False, autocompletion=jobs_of_the_cluster
+)
 _SELECTOR = typer.Option(
     "--selector",
     "-l",

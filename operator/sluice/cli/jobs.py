@@ -11,6 +11,7 @@ import typer
 from sluice.api.job_status import Phase
 from sluice.cli import outputs
 from sluice.cli.cluster import OUTPUT, PANEL, cluster_is_needed, run
+from sluice.cli.job_completion import jobs_of_the_cluster
 from sluice.cli.outputs import Format, JobExit
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ TIMEOUT = typer.Option(
 FAIL_ON_SKIP = typer.Option(
     "--fail-on-skip", help=f"End with exit code {JobExit.SKIPPED} if a job was skipped."
 )
-ALL_JOBS = typer.Argument(help="Jobs, as NAME or NAMESPACE/NAME.")
+ALL_JOBS = typer.Argument(help="Jobs, as NAME or NAMESPACE/NAME.", autocompletion=jobs_of_the_cluster)
+ONE_JOB = typer.Argument(help="The job, as NAME or NAMESPACE/NAME.", autocompletion=jobs_of_the_cluster)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -89,7 +91,7 @@ def wait(
 
 
 def logs(
-    job: Annotated[str, typer.Argument(help="The job, as NAME or NAMESPACE/NAME.")],
+    job: Annotated[str, ONE_JOB],
     *,
     namespace: Annotated[str | None, NAMESPACE] = None,
     follow: Annotated[

@@ -268,9 +268,13 @@ def test_a_running_jobs_bundle_has_what_helps_and_no_secret_from_any_place(
         {"name": "DB_PASSWORD", "value": "***"}
     ]
     assert "read 17 rows" in opened.files[f"logs/{POD}.log"]
-    assert [event["reason"] for event in opened.read("events.json")] == ["Queued"]
+    assert "redis://***@h and https://h/?sig=***" in opened.files[f"logs/{POD}.log"]
+    assert "it is ***, and AUTH_TOKEN: ***" in opened.files[f"logs/{POD}.log"], "what its variable holds, too"
+    [event] = opened.read("events.json")
+    assert (event["reason"], event["message"]) == ("Queued", "it waits; password=***")
     assert opened.read("operator/configuration.json")["redisUrl"] == "redis://***@redis:6379/0"
-    assert opened.read("operator/leader.json")["conditions"][0]["reason"] == "RedisRefuses"
+    [condition] = opened.read("operator/leader.json")["conditions"]
+    assert condition["message"] == "redis://***@redis:6379 refuses"
     about = opened.files["operator/logs/sluice-0.operator.about-the-job.log"]
     assert about.splitlines() == [f"2026-11-27T00:00:01Z {APPLICATION} connects with password=***"]
     assert [lease["job"] for lease in opened.read("leases.json")["leases"]] == [

@@ -1,11 +1,16 @@
 """`sluice suspend` and `sluice resume` beside a running operator."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+
+import yaml
 
 from integration.operator.accounts import Rule, kubeconfig_with
 from integration.operator.played import Played, append, rewrite
-from integration.operator.process import sluice
+from integration.operator.process import OPERATOR, sluice
 from integration.waiting import eventually
 from sluice.api import names
 
@@ -91,3 +96,42 @@ def test_jobs_are_chosen_by_labels_and_those_that_are_over_are_not_among_them(
     assert none.stderr == "there is no such job that has not ended: nothing was done\n"
     unclear = sluice(kubeconfig, "suspend", "--all", "held-with-two", "-n", shared.namespace)
     assert unclear.returncode == 2
+
+
+def test_a_shell_is_offered_the_clusters_jobs_and_none_of_a_cluster_that_is_away(
+    shared: Played, kubeconfig: Path, tmp_path: Path
+) -> None:
+    suspended = append("/lake/offered", admission={"suspend": True})
+    for name in ("offered-one", "offered-two"):
+        shared.apply(name, suspended)
+    place = shared.namespace
+    assert completed(kubeconfig, "suspend", "-n", place, "offered-") == ["offered-one", "offered-two"]
+    assert completed(kubeconfig, "retry", "-n", place, "offered-one", "offered-") == ["offered-two"]
+    assert completed(kubeconfig, "logs", f"{place}/offered-t") == [f"{place}/offered-two"]
+    content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    content["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    away = tmp_path / "away"
+    away.write_text(yaml.safe_dump(content), encoding="utf-8")
+    assert completed(away, "wait", "-n", place, "offered-") == []
+
+
+def completed(kubeconfig: Path, *words: str) -> list[str]:
+    """What bash is told to offer, which is all that is said."""
+    asked = ["sluice", *words]
+    done = subprocess.run(
+        [sys.executable, "-c", "from sluice.cli.main import app; app(prog_name='sluice')"],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(OPERATOR),
+            "KUBECONFIG": str(kubeconfig),
+            "_SLUICE_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(asked),
+            "COMP_CWORD": str(len(asked) - 1),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
