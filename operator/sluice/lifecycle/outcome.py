@@ -45,7 +45,7 @@ def must_ask_logs(seen: Observation, *, came_back: bool = False) -> bool:
     if seen.stage is Stage.NEVER_STARTS and not came_back:
         return False
     result = parse(seen.message)
-    return result is None or result.commits_left_out
+    return result is None or result.commits_left_out or _failed_afterwards(seen, result)
 
 
 def footprint_said(seen: Observation, logs: LogsSay | None) -> FootprintSaid | None:
@@ -112,6 +112,8 @@ def _ended_by_itself(
     *,
     deleted: bool,
 ) -> Attempt:
+    if result is not None and logs is not None and logs.of_application and _failed_afterwards(seen, result):
+        return _failed_after_its_report(attempt, ended, seen, result, logs, deleted=deleted)
     if result is not None:
         return _from_result(attempt, ended, result, logs)
     if logs is None:
@@ -123,6 +125,25 @@ def _ended_by_itself(
     return _closed(attempt, ended, outcome, f"{death}; {logs}").model_copy(
         update={"commits": logs.commits[:MAX_COMMITS], **_told(result, logs)}
     )
+
+
+def _failed_afterwards(seen: Observation, result: RunResult) -> bool:
+    return result.exception is None and seen.exit_code not in (None, 0)
+
+
+def _failed_after_its_report(
+    attempt: Attempt, ended: datetime, seen: Observation, result: RunResult, logs: LogsSay, *, deleted: bool
+) -> Attempt:
+    """A program goes on after what it has reported, and may fail at what it does then."""
+    commits = _all_commits(result, logs)
+    by_whom = f"{DELETED}: " if deleted else ""
+    message = (
+        f"{by_whom}it reported success, and ended with exit code {seen.exit_code} after that, so that what it does then "
+        f"may not be done; {replace(logs, commits=commits)}"
+    )
+    failed = _closed(attempt, ended, _outcome_of(seen), message)
+    told = _told(result, logs) | {"commits_known": False}
+    return failed.model_copy(update={"commits": commits[:MAX_COMMITS], **told})
 
 
 def _never_started(attempt: Attempt, ended: datetime, detail: str) -> Attempt:

@@ -195,6 +195,31 @@ def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_jus
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
 
 
+@pytest.mark.parametrize(
+    ("exit_code", "deleted", "outcome", "reason"),
+    [
+        (1, False, Outcome.FAILED, "RunFailed"),
+        (137, False, Outcome.KILLED, "DriverKilled"),
+        (143, True, Outcome.KILLED, "ApplicationDeleted"),
+    ],
+)
+def test_a_program_that_fails_after_it_has_reported_success_has_failed(
+    exit_code: int, deleted: bool, outcome: Outcome, reason: str
+) -> None:
+    seen = _ended(exit_code, outcome="Succeeded", statements=[])
+    commit = Commit(table="file:/t", version=4, operation="WRITE")
+    assert must_ask_logs(seen)
+    ended = closed(ATTEMPT, seen, LogsSay((commit,), of_application=True), BEGUN, deleted=deleted)
+    assert (ended.outcome, ended.commits, ended.commits_known) == (outcome, (commit,), False)
+    assert phase_after(ended)[:2] == (Phase.FAILED, reason)
+    assert f"it reported success, and ended with exit code {exit_code} after that" in (ended.message or "")
+
+
+def test_a_runner_that_has_told_its_result_is_believed_whatever_its_jvm_ends_with() -> None:
+    seen = _ended(134, outcome="Succeeded", statements=[])
+    assert closed(ATTEMPT, seen, LogsSay(), BEGUN).outcome is Outcome.SUCCEEDED
+
+
 EVICTED = Disruption("EvictionByEvictionAPI", "evicting", "it was evicted", at=BEGUN)
 ENDED_BY_SIGTERM = {"class": "Terminated", "message": "ended by SIGTERM", "statement": 1}
 
