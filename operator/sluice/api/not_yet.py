@@ -10,7 +10,7 @@ from typing import Any
 from pydantic.alias_generators import to_snake
 
 from sluice.api.base import Model
-from sluice.api.job import DeltaWriteJobSpec, EngineKind
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.policy import DeltaTablePolicySpec
 
 
@@ -41,17 +41,8 @@ class NotYet:
 
 
 _OTHER_WORK = "this version of Sluice runs no streams"
-_OTHER_ENGINE = "this version of Sluice runs applications of kubeflow's operator alone"
 
-JOBS_REFUSED_FOR = (
-    NotYet("stream", _OTHER_WORK),
-    NotYet(
-        "application.engine",
-        _OTHER_ENGINE,
-        unless="engine: kubeflow",
-        happens_anyway=lambda engine: engine is EngineKind.KUBEFLOW,
-    ),
-)
+JOBS_REFUSED_FOR = (NotYet("stream", _OTHER_WORK),)
 """What a job can say and no run would honour."""
 
 _NOBODY_COMPARES = "the table is not compared with it"

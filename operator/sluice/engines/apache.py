@@ -3,11 +3,13 @@
 from typing import Any
 
 from sluice.api.job import EngineKind
+from sluice.engines import apache_template
+from sluice.engines.apache_settings import TOLERATIONS, identity_of
 from sluice.engines.apache_states import kept_of, progress_in
-from sluice.engines.attempt import AttemptRun, driver_pod_name
+from sluice.engines.attempt import AttemptRun
 from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
-from sluice.engines.pod_template import ACCOUNT_FIELDS, DRIVER_CONTAINER, EXECUTOR_CONTAINER
+from sluice.engines.pod_template import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
 from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
 
 GROUP = "spark.apache.org"
@@ -16,23 +18,6 @@ PLURAL = "sparkapplications"
 
 _PYTHON = "org.apache.spark.deploy.PythonRunner"
 """The class that runs a Python file; the operator takes the first of pyFiles for it."""
-_NEVER = -1
-_NO_LIMIT = 0
-
-TOLERATIONS = {
-    "restartConfig": {"restartPolicy": "Never"},
-    "resourceRetainPolicy": "Always",
-    "resourceRetainDurationMillis": _NEVER,
-    "ttlAfterStopMillis": _NEVER,
-    "applicationTimeoutConfig": {
-        "driverStartTimeoutMillis": _NO_LIMIT,
-        "driverReadyTimeoutMillis": _NO_LIMIT,
-        "executorStartTimeoutMillis": _NO_LIMIT,
-    },
-}
-"""The operator starts no second driver, and leaves the pod of one that has ended: else it would wait for that pod to go before it
-says that it is over, while our finalizer on the pod waits for it to say so. And as it leaves pods, it must not give up a driver
-that only starts slowly."""
 
 
 class Apache:
@@ -50,7 +35,7 @@ class Apache:
             "apiVersion": f"{GROUP}/{VERSION}",
             "kind": "SparkApplication",
             "metadata": metadata_of(run),
-            "spec": _of_profile(run),
+            "spec": _of_profile(run) if run.template is None else apache_template.spec_of(run, run.template),
         }
 
     def progress(self, application: dict[str, Any]) -> Progress:
@@ -89,9 +74,7 @@ def _settings(run: AttemptRun) -> dict[str, str]:
     """What Apache's operator takes as settings of Spark, where others have fields."""
     profile = run.profile
     given = {
-        "spark.app.name": run.application,
-        "spark.kubernetes.driver.pod.name": driver_pod_name(run.application),
-        "spark.kubernetes.driver.podTemplateContainerName": DRIVER_CONTAINER,
+        **identity_of(run),
         "spark.kubernetes.executor.podTemplateContainerName": EXECUTOR_CONTAINER
         if profile.executor_pod
         else None,

@@ -3,7 +3,7 @@ says elsewhere."""
 
 from sluice.api.job import Application, EngineKind
 from sluice.api.runtime import Runtime
-from sluice.engines import kubeflow_template
+from sluice.engines import apache_template, kubeflow_template
 from sluice.engines.profile import RuntimeProfile
 
 
@@ -11,10 +11,12 @@ def why_refused(application: Application) -> str | None:
     """What of it cannot be run, with its place and what to do."""
     if application.engine is EngineKind.KUBEFLOW:
         return kubeflow_template.why_refused(application.template)
-    return "spec.application.engine: this version of Sluice runs applications of kubeflow's operator alone"
+    return apache_template.why_refused(application.template)
 
 
 def profile_of(application: Application, runtime: Runtime | None) -> RuntimeProfile:
     """What an application that isn't refused runs on."""
     delta_version = runtime.delta_version if runtime is not None else None
-    return kubeflow_template.profile_of(application.template, delta_version)
+    if application.engine is EngineKind.KUBEFLOW:
+        return kubeflow_template.profile_of(application.template, delta_version)
+    return apache_template.profile_of(application.template, delta_version)

@@ -113,6 +113,7 @@ async def _with_config(kube: Kube, at: Installation, asked: Asked) -> tuple[Inst
             deployment=config.deployment,
             watch_namespaces=config.watch_namespaces,
             profiles=config.runtimes,
+            engines=config.engines,
             admission_policy=config.admission_policy,
         )
         return known, [ok("configuration", where, "it is understood")]

@@ -11,7 +11,8 @@ from sluice.api import names
 from sluice.engines import AttemptRun
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.kubeflow import Kubeflow
-from sluice.engines.kubeflow_template import LARGEST, profile_of, why_refused
+from sluice.engines.kubeflow_template import profile_of, why_refused
+from sluice.engines.own_template import LARGEST
 from sluice.engines.stamp import USER_METADATA, stamping
 
 PLAIN: dict[str, Any] = {

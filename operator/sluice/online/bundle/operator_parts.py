@@ -112,7 +112,12 @@ async def _collect_configuration(collecting: Collecting, at: Installation) -> In
             where = f"{at.namespace}/{one['metadata']['name']}"
             config = None if text is None else _configuration(text, where)
             if config is not None and config.deployment == at.deployment:
-                known = replace(at, watch_namespaces=config.watch_namespaces, profiles=config.runtimes)
+                known = replace(
+                    at,
+                    watch_namespaces=config.watch_namespaces,
+                    profiles=config.runtimes,
+                    engines=config.engines,
+                )
                 content = yaml.safe_load(str(text))
                 collecting.bundle.add("operator/configuration.json", f"ConfigMap {where}", content)
                 break

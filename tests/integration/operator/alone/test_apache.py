@@ -98,6 +98,28 @@ def test_a_job_goes_all_the_way(cluster: Played, apache: Apache) -> None:
 
 
 @pytest.mark.usefixtures("operator")
+def test_a_users_own_application_runs_as_its_template_says(cluster: Played, apache: Apache) -> None:
+    template = {
+        "mainClass": "example.Main",
+        "jars": "local:///opt/app.jar",
+        "runtimeVersions": {"sparkVersion": "4.0.1"},
+        "sparkConf": {"spark.kubernetes.container.image": "app:1"},
+    }
+    footprint = [{"table": {"path": "/lake/own"}, "operation": "Append"}]
+    spec = {"application": {"engine": "apache", "template": template}, "footprint": footprint}
+    uid = cluster.apply("own", spec)
+    driver = apache.start("own")
+    cluster.reaches("own", "Running")
+    assert f"{uid}/1" in cluster.holders()
+    body = apache.application(driver.application)
+    assert body is not None
+    assert (body["spec"]["mainClass"], body["spec"]["jars"]) == ("example.Main", "local:///opt/app.jar")
+    driver.ends(0)
+    cluster.reaches("own", "Succeeded")
+    apache.let_go(uid, driver.application)
+
+
+@pytest.mark.usefixtures("operator")
 def test_a_driver_that_fails_fails_its_job(cluster: Played, apache: Apache) -> None:
     uid = cluster.apply("fails", on_apache("/lake/fails", retry={"limit": 0}))
     driver = apache.start("fails")

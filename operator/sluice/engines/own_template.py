@@ -1,0 +1,136 @@
+"""What the templates of users' own applications have in common, whichever Spark operator runs them: what would hide the end of a
+driver is refused."""
+
+from collections.abc import Iterator, Mapping
+from json import dumps
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from sluice.api.base import Json
+from sluice.engines.pod_template import (
+    DRIVER_CONTAINER,
+    DriverPod,
+    Keyed,
+    Part,
+    Place,
+    all_well,
+    problems_at,
+)
+from sluice.footprint import refused_settings
+
+PLACE = "spec.application.template"
+LARGEST = 256 * 1024
+"""Bytes of a template as JSON. The API server keeps objects of up to 1.5 MB, and the application has the lease and the plan beside
+it."""
+OWN_VARIABLES = "SLUICE_"
+"""How the names of the environment variables begin that Sluice sets."""
+
+CLUSTER = "Sluice sees the end of a driver only if that is a pod of its own: remove it, or write {}"
+RETRIES = "Sluice itself retries, under fresh leases: remove it, or write Never, and set spec.retry"
+_VARIABLE = "Sluice sets it: give yours another name"
+_WHICH = (
+    f"none of the containers is called {DRIVER_CONTAINER}: give this name to the one that Spark is to run in, or add one that has "
+    "no more than this name"
+)
+
+NOT_OURS_TO_REFUSE = frozenset(
+    {
+        "spark.databricks.delta.write.txnAppId",
+        "spark.databricks.delta.write.txnVersion",
+        "spark.driver.defaultJavaOptions",
+        "spark.driver.extraJavaOptions",
+        "spark.kubernetes.authenticate.driver.serviceAccountName",
+        "spark.kubernetes.container.image",
+        "spark.kubernetes.driver.container.image",
+        "spark.kubernetes.driver.resourceNamePrefix",
+        "spark.kubernetes.driver.secretKeyRef.JAVA_TOOL_OPTIONS",
+        "spark.kubernetes.driver.secretKeyRef.JDK_JAVA_OPTIONS",
+        "spark.kubernetes.driver.secretKeyRef._JAVA_OPTIONS",
+        "spark.kubernetes.driverEnv.HADOOP_CONF_DIR",
+        "spark.kubernetes.driverEnv.JAVA_TOOL_OPTIONS",
+        "spark.kubernetes.driverEnv.JDK_JAVA_OPTIONS",
+        "spark.kubernetes.driverEnv.SPARK_CONF_DIR",
+        "spark.kubernetes.driverEnv._JAVA_OPTIONS",
+        "spark.kubernetes.executor.podNamePrefix",
+        "spark.kubernetes.executor.podTemplateContainerName",
+        "spark.kubernetes.executor.podTemplateFile",
+        "spark.kubernetes.file.upload.path",
+        "spark.kubernetes.hadoop.configMapName",
+        "spark.kubernetes.kerberos.krb5.path",
+        "spark.kubernetes.submission.waitAppCompletion",
+        "spark.sql.ansi.doubleQuotedIdentifiers",
+        "spark.sql.parser.escapedStringLiterals",
+        "spark.sql.parser.quotedRegexColumnNames",
+    }
+)
+"""Settings that Sluice refuses where it makes the application and reads the SQL itself, and that neither move the driver nor
+lead a location elsewhere."""
+_ENVIRONMENTS = ("spark.kubernetes.driverEnv.", "spark.kubernetes.driver.secretKeyRef.")
+
+
+def refused_in(conf: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield from ((name, why) for name, why in refused_settings(conf) if name not in NOT_OURS_TO_REFUSE)
+    for name in conf:
+        if any(name.startswith(f"{prefix}{OWN_VARIABLES}") for prefix in _ENVIRONMENTS):
+            yield name, _VARIABLE
+
+
+def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
+    found = [((name,), why, conf[name]) for name, why in refused_in(conf)]
+    if found:
+        raise problems_at("sparkConf", found)
+    return conf
+
+
+def own_names(given: Mapping[str, Any]) -> Iterator[tuple[Place, str, Any]]:
+    return (((name,), _VARIABLE, value) for name, value in given.items() if name.startswith(OWN_VARIABLES))
+
+
+def own_variables(given: list[Json]) -> Iterator[tuple[Place, str, Any]]:
+    for at, variable in enumerate(given):
+        if str(variable.get("name", "")).startswith(OWN_VARIABLES):
+            yield (at, "name"), _VARIABLE, variable
+
+
+def _wrong_in_pod(pod: Json) -> Iterator[tuple[Place, str, Any]]:
+    containers = (pod.get("spec") or {}).get("containers") or []
+    if containers and all(container.get("name") != DRIVER_CONTAINER for container in containers):
+        yield ("spec", "containers"), _WHICH, containers
+    for at, container in enumerate(containers):
+        for place, why, given in own_variables(container.get("env") or []):
+            yield ("spec", "containers", at, "env", *place), why, given
+
+
+SparkConf = Annotated[dict[str, str], AfterValidator(_none_is_refused)]
+OwnDriverPod = Annotated[DriverPod, all_well("template", _wrong_in_pod)]
+
+
+def only(allowed: str, why: str) -> BeforeValidator:
+    def check(given: Any) -> Any:
+        if given not in (None, "", allowed):
+            raise PydanticCustomError("rule", "{why}", {"why": why})
+        return given
+
+    return BeforeValidator(check)
+
+
+class _ExecutorMetadata(Part):
+    labels: Keyed | None = None
+    annotations: Keyed | None = None
+
+
+class ExecutorTemplate(Part):
+    metadata: _ExecutorMetadata | None = None
+
+
+def why_too_large(template: Mapping[str, Any]) -> str | None:
+    size = len(dumps(template, ensure_ascii=False).encode("utf-8", "replace"))
+    if size > LARGEST:
+        return f"{PLACE}: has {size} bytes as JSON, and takes at most {LARGEST}: put what is large into a ConfigMap or the image"
+    return None
+
+
+def count_in(given: Any) -> int:
+    return given if type(given) is int and given > 0 else 1
