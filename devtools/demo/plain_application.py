@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "spark-images" / "r
 from pyspark.sql import SparkSession
 
 from sluice_runner import session, write
+from sluice_runner.ending import TERMINATION_LOG
 from sluice_runner.failures import classify
-from sluice_runner.main import TERMINATION_LOG
-from sluice_runner.plan import Plan, Sql, decode
+from sluice_runner.plan import Plan, Sql, Write, decode
 from sluice_runner.result import Result, encode
 
 
@@ -37,11 +37,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _execute(spark: SparkSession, plan: Plan) -> None:
-    if not isinstance(plan.work, Sql):
+    if isinstance(plan.work, Write):
         write.run(spark, plan.work)
-        return
-    for statement in plan.work.statements:
-        spark.sql(statement.text)
+    elif isinstance(plan.work, Sql):
+        for statement in plan.work.statements:
+            spark.sql(statement.text)
+    else:
+        raise TypeError("the demo makes plain applications of sql and write jobs alone")
 
 
 if __name__ == "__main__":
