@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Image
 from sluice.controller.config import OperatorConfig
 from sluice.engines.profile import Profiles, RuntimeProfile

@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 from sluice.api.base import Model, exactly_one
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, WITHIN_64_BITS, Int32, Int64, bounded_int
 from sluice.api.durations import Duration, Interval, Limit
+from sluice.api.engine_kind import EngineKind
 from sluice.api.identifiers import ObjectName, RunKey, TxnAppId
 from sluice.api.job_status import DeltaWriteJobStatus
 from sluice.api.parameters import Parameters
@@ -125,11 +126,6 @@ class Stream(Model):
             lambda stream: stream.query is None or stream.table is not None,
         ),
     )
-
-
-class EngineKind(StrEnum):
-    KUBEFLOW = "kubeflow"
-    APACHE = "apache"
 
 
 _NOT_IN_A_SPEC: dict[str, JsonValue] = {

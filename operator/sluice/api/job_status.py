@@ -10,6 +10,7 @@ from pydantic import Field, StrictBool
 from sluice.api.base import Model
 from sluice.api.bounds import Int32, Int64, ShortText, Text, cut_to
 from sluice.api.conditions import ConditionList
+from sluice.api.engine_kind import EngineKind
 from sluice.api.sql import ONE_LINE
 
 ShownPredicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
@@ -246,6 +247,8 @@ class Attempt(Model):
     """Hash of the spec and footprint that the lease was granted for."""
     application: Annotated[str, Field(max_length=63)]
     """Name of the SparkApplication, fixed before it is created."""
+    engine: EngineKind = EngineKind.KUBEFLOW
+    """The Spark operator for which it is made. Absent: kubeflow."""
     granted_at: datetime
     """When the leases were granted."""
     started_at: datetime | None = None

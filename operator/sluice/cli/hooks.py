@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.cli import outputs
 from sluice.cli.cluster import cluster_is_needed, run
 

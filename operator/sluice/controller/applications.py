@@ -76,8 +76,8 @@ class Applications:
 
     async def create(self, job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int) -> None:
         place = job.namespace, attempt.application
-        body = engine_for(job.engine).manifest(attempt_run(job, attempt, lease, writer_epoch))
-        kind = APPLICATIONS[job.engine]
+        body = engine_for(attempt.engine).manifest(attempt_run(job, attempt, lease, writer_epoch))
+        kind = APPLICATIONS[attempt.engine]
         self.creates.sends(*place)
         before = False
         try:

@@ -63,7 +63,7 @@ class Attempts:
         evidence = self.world.evidence(job.uid).of(attempt)
         if evidence.asks_for_its_namespace and await self.applications.find_namespace_ending(job.namespace):
             return  # it is looked at again with that
-        if evidence.seen.stage is Stage.NOT_CREATED and (why := self._not_followed(job)) is not None:
+        if evidence.seen.stage is Stage.NOT_CREATED and (why := self._not_followed(attempt)) is not None:
             await self.statuses.write(job, StatusChange(Phase.STARTING, Reason.SPARK_OPERATOR_MISSING, why))
             return
         creates = self.applications.creates.of(job.namespace, attempt.application)
@@ -75,18 +75,14 @@ class Attempts:
         )
         await self._take(job, attempt, evidence, step)
 
-    def _not_followed(self, job: JobView) -> str | None:
+    def _not_followed(self, attempt: Attempt) -> str | None:
         """Why nothing may be concluded from an application that is not seen: an operator that was configured otherwise may have
         made it, for a Spark operator that this one does not follow."""
-        try:
-            engine = job.engine
-        except NotUnderstoodError:
-            return None
-        if engine in self.world.applications.kinds:
+        if attempt.engine in self.world.applications.kinds:
             return None
         return (
-            f"whether its application is there is not known, because this operator does not follow those of {engine}: its leases "
-            "are held until engines of the operator's configuration names it again"
+            f"whether its application is there is not known, because this operator does not follow those of {attempt.engine}: its "
+            "leases are held until engines of the operator's configuration names it again"
         )
 
     def _cover(self, job: JobView, attempt: Attempt) -> way.Cover:

@@ -12,7 +12,7 @@ from sluice.api import names
 from sluice.api.base import Model
 from sluice.api.bounds import EACH_ONCE
 from sluice.api.durations import Duration
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.api.policy import AGE_AFTER
 from sluice.api.problems import problems_of
 from sluice.api.validation import Checked

@@ -127,6 +127,7 @@ class Granting:
             token=grant.token,
             hash=lease.hash,
             application=application_name(job.name, job.uid, lease.attempt),
+            engine=job.engine,
             granted_at=clock.now(),
         )
         self.applications.creates.begins(job.namespace, attempt.application)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.kube.mirror import Keep, Mirror
 from sluice.kube.resources import APPLICATIONS, Resource, applications_like
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import Reason
 from sluice.controller.conditions import Conditions

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.objects import Owned, OwnedApplications

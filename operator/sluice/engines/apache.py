@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines import apache_template
 from sluice.engines.apache_settings import TOLERATIONS, identity_of
 from sluice.engines.apache_states import kept_of, progress_in

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines.apache import Apache
 from sluice.engines.engine import Engine
 from sluice.engines.kubeflow import Kubeflow

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines import kubeflow_template
 from sluice.engines.attempt import AttemptRun, driver_pod_name
 from sluice.engines.driver_pod import containers, with_proof

@@ -1,7 +1,8 @@
 """What is read of a user's own application: whether it can be run at all, and what its template says that a job's runtime profile
 says elsewhere."""
 
-from sluice.api.job import Application, EngineKind
+from sluice.api.engine_kind import EngineKind
+from sluice.api.job import Application
 from sluice.api.runtime import Runtime
 from sluice.engines import apache_template, kubeflow_template
 from sluice.engines.profile import RuntimeProfile

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from sluice.api.base import Model
+from sluice.api.engine_kind import EngineKind
 from sluice.api.identifiers import HttpUrl, ObjectName, SemanticVersion
-from sluice.api.job import EngineKind
 from sluice.api.runtime import Driver, Executor, Image, Runtime
 from sluice.engines.pod_template import ACCOUNT_FIELDS, DriverPod, ExecutorPod, problems_at
 from sluice.footprint import refused_settings

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines import ENGINES, engine_of
 
 

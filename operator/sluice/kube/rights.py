@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.kube.client import Kube
 from sluice.kube.resources import (
     ACCESS,

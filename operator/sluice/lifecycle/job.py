@@ -6,7 +6,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sluice.api.job import DeltaWriteJobSpec, EngineKind
+from sluice.api.engine_kind import EngineKind
+from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all

@@ -8,8 +8,10 @@ the job would never end either.
 from collections.abc import Collection
 from datetime import datetime
 
+from sluice.api.engine_kind import EngineKind
 from sluice.api.job_status import Attempt, Phase
 from sluice.api.reasons import Reason
+from sluice.engines import engine_of
 from sluice.engines.attempt import application_name
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Grant, Lease
@@ -35,6 +37,7 @@ def restored(job: JobView, evidence: JobEvidence, held: Collection[Lease]) -> St
                 token=grant.token,
                 hash=grant.lease.hash,
                 application=one.application_name,
+                engine=_engine_of(one),
                 granted_at=_created_at(one),
             )
             first = grant.token if one.number == 1 else 0
@@ -47,6 +50,11 @@ def restored(job: JobView, evidence: JobEvidence, held: Collection[Lease]) -> St
                 run=shown_run(job.status.run, grant.lease.run, first),
             )
     return None
+
+
+def _engine_of(one: Evidence) -> EngineKind:
+    """Where only its driver's pod is left, nothing is created for it any more, for whichever Spark operator it was made."""
+    return engine_of(one.application).kind if one.application is not None else EngineKind.KUBEFLOW
 
 
 def _granted(one: Evidence) -> Grant | None:

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from sluice.api import names
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.controller.config import ConfigError, OperatorConfig, load, with_password_of_environment
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import UNAUTHORIZED, ApiError, Kube

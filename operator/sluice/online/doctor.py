@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sluice.api import names
 from sluice.api.conditions import ConditionStatus
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.api.operator_status import OperatorCondition, OperatorConditionType, read
 from sluice.controller.config import ConfigError, understood
 from sluice.engines import engine_for

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.installations.claims import Identity, claim_key, other_claims
 from sluice.kube.client import KindMissingError, Kube
 from sluice.kube.resources import APPLICATIONS, PODS, Resource

@@ -93,6 +93,7 @@ def _first(job: JobView) -> Attempt:
         token=_UNKNOWN_TOKEN,
         hash=job.spec_hash,
         application=application_name(job.name, job.uid, 1),
+        engine=job.engine,
         granted_at=datetime.now(UTC),
     )
 

@@ -19,7 +19,7 @@ from integration.chart.switches import EVERYTHING, OTHER_REDIS, SWITCHES, WATCHE
 from integration.conftest import Kubectl
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.controller.config import load
 from sluice.engines import placeholder
 from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from sluice.api import names
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Runtime
 from sluice.engines import RuntimeProfile, engine_for, placeholder
 from unit.engines.test_manifest import run

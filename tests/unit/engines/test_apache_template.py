@@ -6,7 +6,8 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import Application, EngineKind
+from sluice.api.engine_kind import EngineKind
+from sluice.api.job import Application
 from sluice.api.runtime import Runtime
 from sluice.engines import engine_for
 from sluice.engines.own_application import profile_of, why_refused

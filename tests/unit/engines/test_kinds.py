@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines import ENGINES, UnknownEngineError, engine_of, observe
 
 

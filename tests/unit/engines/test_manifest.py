@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kubeflow_spark_api.models import SparkV1beta2SparkApplication
 
 from sluice.api import names
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Runtime
 from sluice.engines import AttemptRun, RuntimeProfile, engine_for, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines import RuntimeProfile, engine_for
 from sluice.engines.queueing import passed_on
 from unit.engines.test_manifest import run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.kube.resources import CONFIG_MAPS, DEFINITIONS, EVENTS, JOBS
 from sluice.kube.rights import Ask, Right, Where, asks, may_account, may_i, rights_of
 from unit.kube.served import served, told

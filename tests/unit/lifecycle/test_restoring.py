@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
+from sluice.api.engine_kind import EngineKind
 from sluice.api.job_status import Attempt, Phase
 from sluice.engines import RuntimeProfile
 from sluice.engines.attempt import application_name
@@ -47,6 +48,14 @@ def test_any_witness_of_the_attempt_brings_it_back(objects: list[dict[str, Any]]
     )
     assert found.phase is Phase.STARTING
     assert found.understood is not None
+
+
+def test_it_was_made_for_the_spark_operator_of_its_kind() -> None:
+    body = application("RUNNING", NAME, lease=GRANTED) | {"apiVersion": "spark.apache.org/v1"}
+    found = change(body)
+    assert found is not None
+    assert found.attempt is not None
+    assert found.attempt.engine is EngineKind.APACHE
 
 
 def test_what_no_lease_covers_was_not_granted() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.engines import DRIVER_CONTAINER, ENGINES
 from sluice.engines.attempt import EXECUTOR_ROLE, LABEL_ROLE, LABEL_SPARK
 from sluice.kube.client import ApiError, KindMissingError, NotFoundError

@@ -19,7 +19,7 @@ from integration.operator.process import OperatorProcess, configuration
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job import EngineKind
+from sluice.api.engine_kind import EngineKind
 from sluice.kube.rights import rights_of
 
 RUNTIMES = {
@@ -208,6 +208,33 @@ def test_a_new_leader_takes_over_what_runs(cluster: Played, operators: StartOper
     apache.start("waits").ends(0, committed("file:/lake/outlives", 2))
     cluster.reaches("waits", "Succeeded")
     assert len(apache.applications()) == 2
+
+
+def test_an_operator_that_no_longer_follows_an_engine_holds_what_was_created_for_it(
+    cluster: Played, operators: StartOperator, apache: Apache
+) -> None:
+    """It doesn't see that application, and its profile is another one's by now."""
+    both = operators("both", **BOTH)
+    both.says("the lease table was rebuilt")
+    uid = cluster.apply("unseen", on_apache("/lake/unseen"))
+    name = apache.application_of("unseen")["metadata"]["name"]
+    both.kill()
+    moved = RUNTIMES | {"apache": RUNTIMES["default"]}
+    alone = operators("alone", engines=["kubeflow"], runtimes=moved)
+    status = eventually(
+        lambda: (said := cluster.status("unseen")).get("reason") == "SparkOperatorMissing" and said,
+        "it says that its engine isn't followed",
+        show=lambda: cluster.status("unseen"),
+    )
+    assert "does not follow those of apache" in status["message"]
+    assert f"{uid}/1" in cluster.holders()
+    assert cluster.applications() == [], "it was not created once more"
+    assert apache.application(name) is not None
+    alone.kill()
+    again = operators("again", **BOTH)
+    again.says("the lease table was rebuilt")
+    apache.start("unseen")
+    cluster.reaches("unseen", "Running")
 
 
 def test_the_listed_rights_are_enough(
