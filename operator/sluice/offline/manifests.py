@@ -228,7 +228,8 @@ def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tup
 
 
 class _StrictLoader(_Loader):
-    """YAML lets a repeated key win silently; kubectl does not, and neither does this loader."""
+    """YAML lets a repeated key win silently, and makes a boolean of the bare word `on`; kubectl refuses the one, and takes the
+    other for the name "true", and so does this loader."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
@@ -237,4 +238,7 @@ class _StrictLoader(_Loader):
                 raise yaml.constructor.ConstructorError(
                     None, None, f"{key.value} is given twice: remove one", key.start_mark
                 )
-        return super().construct_mapping(node, deep)
+        return {
+            str(key).lower() if isinstance(key, bool) else key: value
+            for key, value in super().construct_mapping(node, deep).items()
+        }

@@ -74,6 +74,13 @@ def test_a_spec_is_found_fault_with_in_plain_words(tmp_path: Path) -> None:
     assert "b: spec: must be a mapping of fields" in told
 
 
+def test_the_bare_word_on_is_told_in_the_words_of_the_api_server(tmp_path: Path) -> None:
+    text = "kind: DeltaWriteJob\nmetadata: {name: a}\nspec:\n  sql: DELETE FROM t\n  retry: {limit: 3, on: [Conflict]}\n"
+    (tmp_path / "a.yaml").write_text(text)
+    told = complaints(sluice("plan", tmp_path))
+    assert 'a: spec.retry (line 5): write "on" in quotes: YAML reads the bare word as true' in told
+
+
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
