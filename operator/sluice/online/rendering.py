@@ -55,8 +55,7 @@ async def rendered(given: str, config: Path | None, namespace: str | None) -> li
     bodies = [_as_created(work.manifest) for work in works_in([Path(given)], namespace, _usual(namespace))]
     profiles = _profiles_of(config)
     if profiles is None and any(_needs_profile(body) for body in bodies):
-        async with cluster() as kube:
-            profiles = await _profiles_in(kube)
+        profiles = await _profiles_of_cluster()
     return [application_of(body, profiles or {}) for body in bodies]
 
 
@@ -140,6 +139,17 @@ async def _of_cluster(kube: Kube, given: str, config: Path | None, namespace: st
 def _profiles_of(config: Path | None) -> Profiles | None:
     """As the file says, or in an operator's pod its own."""
     return installation(config).profiles
+
+
+async def _profiles_of_cluster() -> Profiles:
+    """For jobs of a file, which may be looked at where there is no cluster."""
+    try:
+        async with cluster() as kube:
+            return await _profiles_in(kube)
+    except CalledWronglyError:
+        raise
+    except OnlineError as error:
+        raise OnlineError(f"{error}; or name the file with the runtime profiles by --config") from error
 
 
 async def _profiles_in(kube: Kube) -> Profiles:

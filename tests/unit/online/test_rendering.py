@@ -80,7 +80,9 @@ async def test_an_application_needs_no_runtime_profile_and_so_neither_cluster_no
 
 
 async def test_where_no_profile_is_known_the_cluster_is_asked_and_its_trouble_told(tmp_path: Path) -> None:
-    with pytest.raises(OnlineError, match="KUBECONFIG"):
+    with pytest.raises(
+        OnlineError, match=r"KUBECONFIG.*; or name the file with the runtime profiles by --config"
+    ):
         await rendered(write(tmp_path / "sql.yaml", SQL), None, "etl")
 
 
