@@ -61,7 +61,6 @@ JOBS = Resource(f"/apis/{names.API_VERSION}", names.JOB_PLURAL)
 POLICIES = Resource(f"/apis/{names.API_VERSION}", names.POLICY_PLURAL)
 APPLICATIONS = {kind: Resource(engine.api, engine.plural) for kind, engine in ENGINES.items()}
 KUBEFLOW_APPLICATIONS = APPLICATIONS[EngineKind.KUBEFLOW]
-APACHE_APPLICATIONS = APPLICATIONS[EngineKind.APACHE]
 PODS = Resource("/api/v1", "pods")
 EVENTS = Resource("/api/v1", "events")
 LEASES = Resource("/apis/coordination.k8s.io/v1", "leases")
