@@ -15,9 +15,10 @@ from sluice.api.json_text import as_json
 from sluice.online.bundle.secrets_in_text import STARS, is_called_secret, without_secrets
 
 RULES = (
-    "values of variables, but for a list of Spark's own; variables that come from Secrets are named, and no Secret is read",
+    "values of variables, also in settings, but for a list of Spark's own; those from Secrets are named, and no Secret is read",
     "values of the options of sources, but for a list of those that say how files are read",
-    "values of annotations, but for those of Sluice, Kubernetes and the Spark operators; managedFields; last-applied-configuration",
+    "values of annotations, also in settings, but for those of Sluice, Kubernetes and the Spark operators",
+    "managedFields and last-applied-configuration",
     "values of settings and fields whose names say that they are secrets (password, secret, token, access key and the like)",
     "the runner's --plan argument, which is the job's own spec again, encoded",
     "in all texts: users and passwords in addresses, signed queries, values assigned to such names, bearer tokens, private keys",
@@ -91,6 +92,10 @@ _KEPT_OPTIONS = frozenset(
 _KEPT_ANNOTATIONS = re.compile(
     rf"^({re.escape(names.GROUP)}|spark\.apache\.org|(.*\.)?k8s\.io|(.*\.)?kubernetes\.io|(.*\.)?x-k8s\.io|checksum)/|^meta\.helm\.sh/"
 )
+_SETS_A_VARIABLE = re.compile(r"^spark\.(kubernetes\.driverEnv|executorEnv)\.(?P<name>.+)")
+_SETS_AN_ANNOTATION = re.compile(
+    r"^spark\.kubernetes\.(driver|executor|driver\.service)\.annotation\.(?P<name>.+)"
+)
 _DROPPED = frozenset(("managedFields", "kubectl.kubernetes.io/last-applied-configuration"))
 _ARGUMENTS = frozenset(("args", "arguments", "command", "driverArgs"))
 _PLAN = "--plan="
@@ -132,10 +137,7 @@ class Masking:
     def _masked_fields(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         kept = {str(name): value for name, value in body.items() if name not in _DROPPED}
         if key == "annotations":
-            return {
-                name: self.masked(value) if _KEPT_ANNOTATIONS.search(name) else self._hidden(name, value)
-                for name, value in kept.items()
-            }
+            return {name: self._annotation(name, value) for name, value in kept.items()}
         if key == "envVars":
             return {name: self._variable(name, value) for name, value in kept.items()}
         if key == "options":
@@ -150,6 +152,10 @@ class Masking:
             return self.masked(value, name)
         if isinstance(value, bool) or value is None or (name == "token" and isinstance(value, int)):
             return value
+        if (variable := _SETS_A_VARIABLE.match(name)) is not None:
+            return self._variable(variable["name"], value)
+        if (annotation := _SETS_AN_ANNOTATION.match(name)) is not None:
+            return self._annotation(annotation["name"], value)
         return self._hidden(name, value) if is_called_secret(name) else self.masked(value)
 
     def _masked_list(self, body: list[Any], key: str) -> list[Any]:
@@ -167,6 +173,9 @@ class Masking:
 
     def _variable(self, name: str, value: Any) -> Any:
         return self.masked(value) if name in _KEPT_VARIABLES else self._hidden(name, value)
+
+    def _annotation(self, name: str, value: Any) -> Any:
+        return self.masked(value) if _KEPT_ANNOTATIONS.search(name) else self._hidden(name, value)
 
     def _masked_arguments(self, given: list[Any]) -> list[Any]:
         found: list[Any] = []

@@ -49,6 +49,23 @@ def test_settings_and_fields_that_are_called_secret_lose_their_values_whatever_t
     }
 
 
+def test_variables_and_annotations_of_pods_are_left_out_where_settings_set_them() -> None:
+    kept = {
+        "spark.executorEnv.TZ": "UTC",
+        "spark.kubernetes.driver.annotation.sluice.dev/token": "1",
+        "spark.kubernetes.executor.label.team": "sales",
+    }
+    left_out = (
+        "spark.kubernetes.driverEnv.DBPASS",
+        "spark.executorEnv.GREETING",
+        "spark.kubernetes.driver.annotation.team.example/contact",
+        "spark.kubernetes.executor.annotation.team.example/contact",
+        "spark.kubernetes.driver.service.annotation.team.example/contact",
+    )
+    given = {"sparkConf": kept | dict.fromkeys(left_out, "hello")}
+    assert masked(given) == {"sparkConf": kept | dict.fromkeys(left_out, "***")}
+
+
 def test_options_of_a_source_are_kept_only_where_they_say_how_to_read() -> None:
     given = {"source": {"options": {"Header": "true", "url": "jdbc:x", "dbtable": "orders"}}}
     assert masked(given) == {"source": {"options": {"Header": "true", "url": "***", "dbtable": "***"}}}
