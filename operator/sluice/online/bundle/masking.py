@@ -136,7 +136,7 @@ class Masking:
 
     def _masked_fields(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         kept = {str(name): value for name, value in body.items() if name not in _DROPPED}
-        if key == "annotations":
+        if key.lower().endswith("annotations"):
             return {name: self._annotation(name, value) for name, value in kept.items()}
         if key == "envVars":
             return {name: self._variable(name, value) for name, value in kept.items()}

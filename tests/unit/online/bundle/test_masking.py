@@ -88,6 +88,11 @@ def test_annotations_of_others_and_copies_of_whole_manifests_are_left_out() -> N
     }
 
 
+def test_annotations_of_a_drivers_service_are_annotations() -> None:
+    given = {"serviceAnnotations": {"team.example/contact": "hello"}}
+    assert masked(given) == {"serviceAnnotations": {"team.example/contact": "***"}}
+
+
 def test_of_arguments_the_plan_and_what_follows_the_name_of_a_secret_are_left_out() -> None:
     given = {"args": ["--plan=eJwVz", "--password", "hunter2", "--api-key=hunter2", "--rows", "1000"]}
     assert masked(given) == {"args": ["--plan=***", "--password", "***", "--api-key=***", "--rows", "1000"]}
