@@ -28,9 +28,9 @@ _METADATA = {
 }
 
 
-def declared_footprint(declared: DeclaredFootprint, around: Surroundings) -> TableFootprint:
+def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place: str) -> TableFootprint:
     statement = Statement(number=1, text="", line=1, tokens=())
-    reading = Reading(statement, key_of(declared.table), around, field="spec.footprint")
+    reading = Reading(statement, key_of(declared.table), around, field=place)
     operation = declared.operation
     if operation is Operation.VACUUM:
         return vacuumed(reading, table_retention(reading))

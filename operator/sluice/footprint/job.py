@@ -161,7 +161,13 @@ def texts_of(spec: DeltaWriteJobSpec) -> Texts:
 
 def _read(spec: DeltaWriteJobSpec, texts: Texts, around: Surroundings) -> Script:
     if spec.footprint is not None:
-        return Script(around, tuple(declared_footprint(declared, around) for declared in spec.footprint))
+        return Script(
+            around,
+            tuple(
+                declared_footprint(declared, around, f"spec.footprint.{position}")
+                for position, declared in enumerate(spec.footprint)
+            ),
+        )
     script = Script(around)
     if spec.sql is not None:
         for statement in texts["spec.sql"]:

@@ -190,14 +190,17 @@ def test_what_takes_files_away_is_never_blind_whatever_is_declared(operation: Op
         (
             {
                 "sql": "CALL procedure()",
-                "footprint": [{"table": {"path": "/t"}, "operation": "Update", "reads": "a ="}],
+                "footprint": [
+                    {"table": {"path": "/s"}, "operation": "Append"},
+                    {"table": {"path": "/t"}, "operation": "Update", "reads": "a ="},
+                ],
             },
-            "spec.footprint",
+            "spec.footprint.1",
         ),
     ],
 )
 def test_a_broken_condition_is_refused_with_its_place_though_nothing_is_known_of_the_table(
     spec: dict[str, Any], place: str
 ) -> None:
-    with pytest.raises(NotUnderstoodError, match=rf"{place}, line 1, column \d+: this is not a condition"):
+    with pytest.raises(NotUnderstoodError, match=rf"^{place}, line 1, column \d+: this is not a condition"):
         footprint(spec)

@@ -45,7 +45,9 @@ def footprint_of_touched(
             writes=_condition(one.writes),
             metadata=one.metadata,
         )
-        tables.append(replace(declared_footprint(declared, around), statement=number, certain=True))
+        tables.append(
+            replace(declared_footprint(declared, around, f"touches.{number}"), statement=number, certain=True)
+        )
     dialects = {facts[one.table].dialect for one in tables if one.table in facts}
     return JobFootprint(tuple(tables), dialects.pop() if len(dialects) == 1 else None)
 
