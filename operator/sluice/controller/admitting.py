@@ -198,6 +198,8 @@ class Admitting:
                 return None, left > 0 or job.phase is not None
             if self.refusing.by_policy(job) is not None:
                 return None, False
+            if (own := self.surroundings.obstacle_of_its_own(job)) is not None:
+                return None, _says(job, own)  # it must not be in the way of those who can start
             waiter = self._as_waiter(job)
         except NotUnderstoodError:
             return None, False
@@ -273,6 +275,8 @@ class Admitting:
             return
         elif (refused := self.refusing.by_policy(job)) is not None:
             await self.refusing.refuse(job, refused)
+        elif self.surroundings.obstacle_of_its_own(job) is not None:
+            await self.tell_obstacle(job.uid)
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
             message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
             change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, message, understood)

@@ -79,7 +79,7 @@ class Surroundings:
         self._lacking: tuple[Ask, ...] = ()
         self._asked_at: float | None = None
         """When all rights were last asked for."""
-        self._told: Obstacle | None = None
+        self._told: tuple[Obstacle | None, tuple[EngineKind, ...]] = (None, ())
 
     async def begin(self) -> None:
         """Looks for the first time; raises TooOldError if Kubernetes is too old."""
@@ -175,8 +175,12 @@ class Surroundings:
 
     def obstacle_for(self, job: JobView) -> Obstacle | None:
         """What keeps this job from being started."""
+        return self.obstacle or self.obstacle_of_its_own(job)
+
+    def obstacle_of_its_own(self, job: JobView) -> Obstacle | None:
+        """What keeps it from being started while others may be."""
         if self.obstacle is not None:
-            return self.obstacle
+            return None
         try:
             engine = job.engine
         except NotUnderstoodError:
@@ -198,7 +202,7 @@ class Surroundings:
         self._tell_of_the_engine(conditions)
         self._tell_of_definitions(conditions)
         self._tell_of_rights(conditions)
-        before, self._told = self._told, self.obstacle
+        before, self._told = self._told, (self.obstacle, self._world.applications.missing)
         return before != self._told
 
     def _tell_of_the_engine(self, conditions: Conditions) -> None:

@@ -176,10 +176,10 @@ def test_of_a_folder_that_only_drivers_have_nothing_is_said(shared: Played) -> N
         (append("/lake/x", runtimeRef="nowhere"), "spec.runtimeRef"),
         (
             {
-                "application": {"engine": "apache", "template": {"any": "thing"}},
+                "application": {"engine": "kubeflow", "template": {"mode": "client"}},
                 "footprint": [{"table": {"path": "/lake/x"}, "operation": "Append"}],
             },
-            "spec.application",
+            "spec.application.template.mode",
         ),
         (
             {"sql": "SELECT " + "(" * 20_000 + "1" + ")" * 20_000},

@@ -51,9 +51,6 @@ def test_a_spark_operator_that_is_missing_holds_up_its_own_jobs_alone(
 ) -> None:
     operator = operators(**BOTH)
     operator.says("the lease table was rebuilt")
-    cluster.apply("beside", append("/lake/beside"))
-    cluster.start("beside").succeeds("file:/lake/beside")
-    cluster.reaches("beside", "Succeeded")
     cluster.apply("early", on_apache("/lake/early"))
     status = eventually(
         lambda: (said := cluster.status("early")).get("reason") == "SparkOperatorMissing" and said,
@@ -64,6 +61,10 @@ def test_a_spark_operator_that_is_missing_holds_up_its_own_jobs_alone(
     told = cluster.operator_tells("SparkOperatorInstalled", "False")
     assert "until then nothing is granted that runs on it" in told["message"]
     eventually(lambda: operator.get("/readyz")[0] == 200, "it is ready", show=lambda: operator.get("/readyz"))
+
+    cluster.apply("beside", rewrite("/lake/early"))
+    cluster.start("beside").succeeds("file:/lake/early")
+    cluster.reaches("beside", "Succeeded")
 
     install_crds(own_stack.api.call, [DEFINITION])
     apache = Apache(cluster)
