@@ -241,9 +241,11 @@ class Loop:
             await self.guard.tell_unreadable(job, job.unreadable)
         elif job is not None and job.open_attempt is not None:
             await self.attempts.drive(job, job.open_attempt)
-        elif job is not None and job.is_finished and not job.is_deleted and (asked := retry_asked(job.body)):
+        elif job is None or job.is_deleted:
+            await self.leftovers.retire(uid)
+        elif job.is_finished and (asked := retry_asked(job.body)) is not None:
             await self.by_hand.heed(job, asked)
-        elif job is None or job.is_finished or job.is_deleted:
+        elif job.is_finished:
             await self.leftovers.retire(uid)
         elif not await self.attempts.restore(job) and not await self.leftovers.block(job):
             await self.admitting.prepare(job)
