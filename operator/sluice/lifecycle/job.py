@@ -82,7 +82,11 @@ class JobView:
         return read.any_table or not names.isdisjoint((*self.footprint_from_spec.keys, *read.tables))
 
     def _keeping(self, other: "JobView", *names: str) -> "JobView":
-        self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
+        """What was not understood is not kept: of a job that was over perhaps no spec was there to be read."""
+        known = {name: other.__dict__[name] for name in names if name in other.__dict__}
+        self.__dict__.update(
+            {name: found for name, found in known.items() if not isinstance(found, NotUnderstoodError)}
+        )
         return self
 
     @property

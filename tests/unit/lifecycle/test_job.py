@@ -362,3 +362,15 @@ def test_where_it_may_read_any_table_every_name_that_leads_elsewhere_counts() ->
         view = job(f"INSERT INTO delta.`/lake/orders` SELECT id, date FROM {source}")
         before = view.footprint
         assert (view.renamed(Names(), elsewhere).footprint is before) == kept
+
+
+def test_a_job_that_was_over_when_somebody_read_it_is_understood_once_its_spec_is_there_again() -> None:
+    """Of a job that is over a mirror keeps no spec; a retry by hand brings the whole object, of the same generation."""
+    whole = job().body
+    without = whole | {"spec": {}, "status": {"phase": "Failed", "observedGeneration": 1}}
+    seen = world()
+    seen.job_seen(without)
+    with pytest.raises(NotUnderstoodError):
+        _ = seen.jobs["uid-a"].tables
+    now = seen.jobs["uid-a"].now(whole, Names())
+    assert now.tables == (ORDERS,)
