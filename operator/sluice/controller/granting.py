@@ -86,6 +86,8 @@ class Granting:
         try:
             number = (job.status.attempts[-1].number if job.status.attempts else 0) + 1
             slot = self._slot(job)
+            if slot is not None and self._has_another(slot, job):
+                return  # somebody wrote it into a status: it is refused when it is looked at next
             if slot is not None:
                 slots.granted[job.uid] = slot  # others are granted theirs beside it
             lease = lease_for(job, number, job.spec_hash, slot)
@@ -112,6 +114,13 @@ class Granting:
         taken = {*slots.kept, *slots.granted.values()}
         free = (n for n in count(1) if n not in taken and self.leases.holder_of_run(slot_named(n)) is None)
         return next(free)
+
+    def _has_another(self, slot: int, job: JobView) -> bool:
+        """Whether another job has the slot since this one was decided on, or is just being granted it."""
+        holder = self.leases.holder_of_run(slot_named(slot))
+        if holder is not None and not holder.startswith(f"{job.uid}/"):
+            return True
+        return slot in self.world.slots.granted.values()
 
     async def _tell_no_room(self, uid: str) -> None:
         job, why = self.world.jobs.get(uid), self.leases.no_room

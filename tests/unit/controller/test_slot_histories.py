@@ -45,7 +45,7 @@ class History:
         self.made = 0
         self.leases = AnswersLater()
         _, self.leader = admitting({})
-        _follow(self.leader, self.leases)
+        follow(self.leader, self.leases)
         self.first_slots: dict[str, str] = {}
         self.specs: dict[str, Json] = {}
         for name in JOBS:
@@ -123,7 +123,7 @@ class History:
         self.leases = AnswersLater()
         self.leases.held = [grant.lease for grant in found]
         self.leases.asked = ["earlier"] * self.made * 1000
-        _follow(self.leader, self.leases)
+        follow(self.leader, self.leases)
 
     def none_is_shared(self) -> None:
         users: dict[int, set[str]] = {}
@@ -143,7 +143,7 @@ class History:
         assert max(users, default=0) <= 2 * len(JOBS), "the lowest that is free"
 
 
-def _follow(leader: Admitting, leases: Leases) -> None:
+def follow(leader: Admitting, leases: Leases) -> None:
     leader.leases = leader.granting.leases = leader.refusing.leases = leases  # type: ignore[assignment]
     leader.holders._leases = leader.figures._leases = leases  # type: ignore[assignment]
 

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluice.api.base import Json
 from sluice.controller.slots import Slots
 from unit.controller.bodies import job_body
+from unit.controller.test_admitting import Leases, admitting, turn
+from unit.controller.test_slot_histories import AnswersLater, follow
 
 
 def kept(name: str, phase: str, slot: object) -> Json:
@@ -78,3 +81,21 @@ def test_what_is_followed_is_what_a_list_would_tell(history: list[tuple[str, str
     for body in there.values():
         listed.follow(None, body)
     assert followed.kept == listed.kept
+
+
+@pytest.mark.parametrize("leases", [Leases, AnswersLater])
+async def test_of_two_statuses_that_name_one_slot_only_one_asks_for_it(leases: type[Leases]) -> None:
+    """Redis would refuse the second; and where it refuses what the leader thought free, the whole lease table is rebuilt."""
+    _, asked = admitting({})
+    held = leases()
+    follow(asked, held)
+    for name in ("c", "d"):
+        run = {"appId": "sluice/slot/4", "firstToken": 1}
+        body = job_body(name, sql=f"INSERT INTO delta.`/lake/{name}` VALUES (1)", retry={"limit": 1})
+        asked.world.job_seen(body | {"status": {"phase": "Pending", "observedGeneration": 1, "run": run}})
+    await turn(asked)
+    assert [lease.run for lease in held.held if lease.run is not None] == ["slot 4"]
+    assert [uid for uid in held.asked if uid in ("uid-c", "uid-d")] == ["uid-c"]
+    asked.granting.pauses.forget("uid-d")
+    await turn(asked, "uid-d")
+    assert [asked.world.jobs[uid].phase for uid in ("uid-c", "uid-d")] == ["Starting", "Failed"]
