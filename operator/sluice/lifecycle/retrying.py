@@ -225,7 +225,8 @@ def _again(
 ) -> Again:
     retry = (job.status.retries or 0) + 1
     since = min(ended.ended_at or now, now)
-    at = since + pause(rules, retry, job.uid, ended.number)
+    # Its patience counts from there: what passed before anybody could tell that it failed is none of its wait.
+    at = max(since + pause(rules, retry, job.uid, ended.number), now)
     exception = ended.exception
     advice = f"; what to change: {exception.advice}" if exception is not None and exception.advice else ""
     told = (

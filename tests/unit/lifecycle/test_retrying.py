@@ -230,9 +230,9 @@ def test_after_a_long_outage_of_the_operator_the_pause_is_over_already() -> None
     before = job({"limit": 3}, RUN)
     again = followed(before, conflict(), Declarations(), "", late)
     assert isinstance(again, Again)
-    assert not withdrawal.backs_off(
-        job({"limit": 3}, as_body(status_after(before, again.change, late))), late
-    )
+    queues = job({"limit": 3}, as_body(status_after(before, again.change, late)))
+    assert not withdrawal.backs_off(queues, late)
+    assert queues.waited(late) == 0, "nobody waited meanwhile"
 
 
 def test_a_node_whose_clock_is_ahead_keeps_nobody_out_for_longer() -> None:
