@@ -252,8 +252,8 @@ class Admission(Model):
     that runs by then is left alone. Absent: no limit of its own."""
     when_blocked: WhenBlocked = WhenBlocked.WAIT
     """What the job does when another one is in its way: Wait in the queue (the default), Skip (ends at once as
-    Skipped: for upkeep that the next run makes up for) or Fail (ends at once as Failed). status.blockedBy names the
-    jobs that were in the way."""
+    Skipped: for upkeep that the next run makes up for; as Failed if an attempt of it has failed before) or Fail (ends at
+    once as Failed). status.blockedBy names the jobs that were in the way."""
     risk: Risk | None = None
     """Strict: runs only beside jobs that it cannot conflict with. Optimistic: also runs beside jobs that it may
     conflict with, if they accept that, too; the policy of each of its tables must say Optimistic, or the job is refused.

@@ -468,7 +468,7 @@ class Admitting:
         self.retelling.told(uid, (*(one.by.uid for one in named), *waiting))
         waited = job.waited(clock.now())
         told = self.neighbours.as_told(decision)
-        again = bool(job.status.attempts)
+        again = job.status.retry_at is not None
         phase, reason, message = outcome_of_waiting(
             job.spec.admission.when_blocked, self._patience(job), told, waited, again=again
         )

@@ -16,19 +16,23 @@ def outcome_of_waiting(
     *,
     again: bool = False,
 ) -> tuple[Phase, Reason, str]:
-    """Returns phase, reason and message of a job that has been blocked for so many seconds. `again`: it has had an
-    attempt."""
+    """Returns phase, reason and message of a job that has been blocked for so many seconds. `again`: an attempt of it has failed,
+    so that what it was to do is not done, or half done."""
     whom, once_more = _whom(decision), " again" if again else ""
-    if when_blocked is WhenBlocked.SKIP:
+    if when_blocked is WhenBlocked.SKIP and not again:
         return Phase.SKIPPED, Reason.BLOCKED, f"skipped, because it would have to wait for {whom}"
-    if when_blocked is WhenBlocked.FAIL:
+    if when_blocked is not WhenBlocked.WAIT:
         return Phase.FAILED, Reason.BLOCKED, f"not run{once_more}, because it would have to wait for {whom}"
     if patience is not None and waited >= patience.seconds:
+        what_now = (
+            "what its earlier attempts committed stays: see status.attempts before you create it again"
+            if again
+            else "create it again, with a longer admission.timeout if it is to wait longer"
+        )
         return (
             Phase.FAILED,
             Reason.TIMED_OUT,
-            f"not run{once_more}, because after {patience} it still waited for {whom}; create it again, with a longer "
-            "admission.timeout if it is to wait longer",
+            f"not run{once_more}, because after {patience} it still waited for {whom}; {what_now}",
         )
     starts = "there is a place for it" if _is_for_a_place(decision) else "nothing conflicts with it"
     return Phase.WAITING, Reason.BLOCKED, f"waits for {whom}; this job starts once {starts}"

@@ -27,11 +27,12 @@ def told(
     patience: Patience | None = None,
     waited: float = 0.0,
     holds: bool = True,
+    again: bool = False,
     **counted: Any,
 ) -> tuple[str, str, str]:
     blocking = Blocking(Holder("h", "etl/h", NOTHING), CONFLICT, holds=holds)
     decision = Decision(WAITER, (blocking,), **({"count": 1} | counted))
-    return outcome_of_waiting(when_blocked, patience, decision, waited)
+    return outcome_of_waiting(when_blocked, patience, decision, waited, again=again)
 
 
 def test_who_waits_for_a_job_that_runs_is_told_which_and_when_it_goes_on() -> None:
@@ -96,3 +97,23 @@ def test_who_does_not_wait_any_longer_is_told_why(
     found = told(**given)
     assert found[:2] == (phase, reason)
     assert found[2].startswith(f"{begins}, which runs on ")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"when_blocked": WhenBlocked.SKIP}, "not run again, because it would have to wait for etl/h"),
+        ({"when_blocked": WhenBlocked.FAIL}, "not run again, because it would have to wait for etl/h"),
+        (
+            {"patience": Patience("2h"), "waited": 7201},
+            "what its earlier attempts committed stays: see status.attempts before you create it again",
+        ),
+    ],
+)
+def test_a_job_that_failed_and_does_not_wait_for_its_next_attempt_has_failed(
+    given: dict[str, Any], says: str
+) -> None:
+    """Whoever calls it skipped says that it ended well, and that nothing was done."""
+    phase, _, message = told(again=True, **given)
+    assert phase == "Failed"
+    assert says in message
