@@ -154,8 +154,11 @@ class Attempts:
         return change is not None
 
     async def _tell(self, job: JobView, attempt: Attempt, evidence: Evidence, step: way.Tell) -> None:
-        if step.deadline is not None:
-            self.timers.within((step.deadline.at - clock.now()).total_seconds(), job.uid)
+        left = 0.0 if step.deadline is None else (step.deadline.at - clock.now()).total_seconds()
+        if (
+            left > 0
+        ):  # one that is over already is heeded once it is certain who holds what, and then all are looked at
+            self.timers.within(left, job.uid)
         if step.seconds_until_worth_it > 0:
             self.timers.within(step.seconds_until_worth_it, job.uid)
             return
