@@ -167,7 +167,7 @@ def followed(
         return Final(f"{after}{message}{_offered(job, ended, attempts) if cause is not None else ''}")
     why = _why_not(job, ended, cause, rules, attempts)
     if why is not None:
-        return Final(f"{after}{message}; it is not retried, because {why}")
+        return Final(f"{after}{message[:_LONGEST_QUOTE]}; it is not retried, because {why}")
     if cause is None or used >= rules.limit:
         return Final(f"{after}{message}")
     return _again(job, ended, rules, cause, message, now=now)
@@ -231,7 +231,12 @@ def _again(
     advice = f"; what to change: {exception.advice}" if exception is not None and exception.advice else ""
     told = (
         f"attempt {ended.number} ended as {cause.value}: {message[:_LONGEST_QUOTE]}; it queues again, keeping its age, at "
-        f"{at:%H:%M:%S} UTC, for retry {retry} of {rules.limit}{advice}"
+        f"{_told(at, now)} UTC, for retry {retry} of {rules.limit}{advice}"
     )
     change = StatusChange(Phase.BACKING_OFF, Reason.RETRYING, told, attempt=ended, retries=retry, retry_at=at)
     return Again(cause, change)
+
+
+def _told(at: datetime, now: datetime) -> str:
+    """With its day, where it is another one than today."""
+    return f"{at:%H:%M:%S}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M:%S}"

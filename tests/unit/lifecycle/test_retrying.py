@@ -354,3 +354,16 @@ def test_a_job_that_is_not_understood_any_more_is_not_retried() -> None:
     told = followed(job({"limit": 1}, sql=SQL, runtimeRef="gone"), conflict(), Declarations(), "failed", NOW)
     assert isinstance(told, Final)
     assert "no runtime profile 'gone'" in told.message
+
+
+def test_why_it_is_not_retried_is_told_however_long_the_failure_s_own_words_are() -> None:
+    told = followed(job({"limit": 3, "on": ["NotStarted"]}, RUN), conflict(), Declarations(), "x" * 2048, NOW)
+    assert isinstance(told, Final)
+    assert "it is not retried, because retry.on doesn't name Conflict" in told.message[:2048]
+
+
+def test_a_retry_on_another_day_says_which() -> None:
+    again = followed(job({"limit": 3, "backoff": "240h"}, RUN), conflict(), Declarations(), "it lost", NOW)
+    assert isinstance(again, Again)
+    assert again.change.retry_at is not None
+    assert f"at {again.change.retry_at:%Y-%m-%d %H:%M:%S} UTC" in again.change.message
