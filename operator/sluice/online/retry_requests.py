@@ -58,7 +58,8 @@ def _why_not(job: JobName, body: Json, number: int | None) -> str | None:
     if status_in(body).get("retryAsked") == str(number):
         return (
             f"somebody has asked for another attempt after number {number}, and the operator has answered; it heeds each number "
-            f"once. See its Events: kubectl describe deltawritejob {job.name} -n {job.namespace}; then {again}"
+            f"once. See its Events: kubectl describe deltawritejob {job.name} -n {job.namespace}. What its attempts "
+            f"committed stays, and another job would do it again: look at its status.attempts and its tables first; then {again}"
         )
     return None
 

@@ -68,6 +68,10 @@ async def test_another_attempt_is_asked_for_by_the_number_of_the_last_one() -> N
         (job("Skipped", None), "has ended well (Skipped)"),
         (job(number=None), "has failed without an attempt"),
         (job(retryAsked="2"), "the operator has answered"),
+        (
+            job(retryAsked="2"),
+            "another job would do it again: look at its status.attempts and its tables first",
+        ),
     ],
 )
 async def test_what_has_not_failed_or_cannot_be_repeated_is_refused_and_it_is_told_what_to_do(
