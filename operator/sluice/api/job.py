@@ -244,8 +244,8 @@ class Admission(Model):
     quota_timeout: Limit | None = None
     """Longest wait for compute once the job is admitted, such as 15m: while the API server refuses its SparkApplication (a
     quota, a webhook), while that is suspended (as by Kueue), and while its driver's pod has no node. Meanwhile it keeps
-    others off its tables without using them. After that it gives its leases back, pauses for the same time (at most
-    10m) and queues again, keeping its age. Absent: 10m."""
+    others off its tables without using them. After that it gives its leases back, pauses for the same time (twice as
+    long with each further wait in vain, at most 10m) and queues again, keeping its age. Absent: 10m."""
     start_timeout: Limit | None = None
     """Longest wait for the driver to start once the job is admitted, such as 10m: it counts the wait for compute, and what
     comes after it, such as pulling the image. After that the attempt is ended and counts as NotStarted for retry. A driver

@@ -7,6 +7,7 @@ refusal, its driver's name is taken, or its driver's pod has ended.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.api.reasons import Reason
@@ -105,7 +106,11 @@ def _ends(job: JobView, attempt: Attempt) -> datetime:
 
 
 def _pause(job: JobView) -> timedelta:
-    return timedelta(seconds=min(quota_patience(job), LONGEST_BACK_OFF))
+    """It doubles with each attempt in a row that was taken back, so that a short patience doesn't make applications for ever. One
+    that is open is being taken back."""
+    was_taken_back = (one.outcome in (None, Outcome.WITHDRAWN) for one in reversed(job.status.attempts))
+    in_a_row = sum(1 for _ in takewhile(bool, was_taken_back))
+    return timedelta(seconds=min(quota_patience(job) << max(0, in_a_row - 1), LONGEST_BACK_OFF))
 
 
 def _closed(attempt: Attempt, message: str, now: datetime) -> Attempt:

@@ -63,6 +63,33 @@ def test_it_stays_out_of_the_queue_as_long_but_no_longer_than_ten_minutes(
     assert not withdrawal.backs_off(backing_off, NOW + timedelta(seconds=pause))
 
 
+def test_a_job_that_waits_in_vain_again_and_again_comes_back_ever_more_rarely() -> None:
+    """One whose patience is a second would otherwise have applications made and deleted for ever, as fast as that goes."""
+    told: dict[str, Any] = {}
+    pauses, after = [], job("1s")
+    for number in range(1, 16):
+        opened = INTENT.model_copy(update={"number": number})
+        before = job("1s", told)
+        before = job(
+            "1s",
+            as_body(before.status.model_copy(update={"attempts": (*before.status.attempts[-9:], opened)})),
+        )
+        change = withdrawal.given_up(before, opened, "quota", NOW)
+        told = as_body(status_after(before, change, NOW))
+        after = job("1s", told)
+        left = withdrawal.back_off_left(after, NOW)
+        assert f"at {NOW + timedelta(seconds=left):%H:%M:%S} UTC" in change.message, (
+            "what is said is what is done"
+        )
+        pauses.append(left)
+    assert pauses == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 512, 512, 512, 512, 512]
+    ran = after.status.attempts[-1].model_copy(update={"outcome": Outcome.FAILED})
+    failed = job(
+        "1s", as_body(after.status.model_copy(update={"attempts": (*after.status.attempts[-9:-1], ran)}))
+    )
+    assert withdrawal.back_off_left(failed, NOW) == 1
+
+
 @pytest.mark.parametrize(("ahead", "backs_off"), [(-1, True), (0, True), (1, False)])
 def test_who_began_to_back_off_at_a_time_that_is_yet_to_come_is_not_kept_out(
     ahead: int, *, backs_off: bool
