@@ -62,8 +62,8 @@ class FoundCommit:
 
 
 def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> list[StampedCommit]:
-    """The commits of one attempt among the latest of a table; none if the table does not exist. If others have
-    committed so often since it began that the latest do not reach back to it, nothing is known."""
+    """The commits of one attempt among the latest of a table; none if the table does not exist. If the latest do not reach back to
+    when it began, because others have committed so often since or the log was cleaned up, nothing is known."""
     opened = _opened(table)
     if opened is None:
         return []
@@ -128,9 +128,12 @@ def _history(table: TableKey, opened: DeltaTable, begun: datetime) -> list[dict[
         history = opened.history(_LOOK_BACK)
     except READ_ERRORS as error:
         raise LogUnreadableError(why_unread(table, error)) from error
-    if len(history) == _LOOK_BACK and history[-1].get("timestamp", 0) > begun.timestamp() * 1000:
+    oldest = history[-1] if history else {}
+    if oldest.get("version", 0) > 0 and oldest.get("timestamp", 0) > begun.timestamp() * 1000:
         raise LogUnreadableError(
             f"{table}: there were more than {_LOOK_BACK} commits since then, and only as many are read"
+            if len(history) == _LOOK_BACK
+            else f"{table}: its log was cleaned up, and begins after that at version {oldest['version']}"
         )
     return history
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from sluice.api.base import Json
 from sluice.tables import key_of_path
@@ -25,6 +26,25 @@ def test_nothing_is_said_of_a_log_that_was_not_read_back_to_the_attempts_start(
     monkeypatch.setattr("sluice.tables.log._LOOK_BACK", 2)
     with pytest.raises(LogUnreadableError, match="more than 2 commits since"):
         commits_of_run(key_of_path(str(tmp_path)), "a", 1, begun)
+
+
+def test_nothing_is_said_of_a_log_that_was_cleaned_up_since_the_attempts_start(tmp_path: Path) -> None:
+    lake.orders(tmp_path)
+    begun = datetime.now(UTC)
+    log = tmp_path / "_delta_log"
+    own = json.dumps({"sluice": {"uid": "a", "attempt": 1, "statement": 1}})
+    for version in (1, 2, 3):
+        at = begun + timedelta(seconds=version)
+        write(tmp_path, version, [], at=at, metadata=own if version == 1 else None)
+    key = key_of_path(str(tmp_path))
+    assert [commit.version for commit in commits_of_run(key, "a", 1, begun)] == [1]
+    DeltaTable(str(tmp_path), version=2).create_checkpoint()
+    for version in (0, 1):
+        (log / f"{version:020}.json").unlink()
+    for asked in (commits_of_run, commits_of_application):
+        with pytest.raises(LogUnreadableError, match="was cleaned up, and begins after that at version 2"):
+            asked(key, "a", 1, begun)
+    assert commits_of_run(key, "a", 1, begun + timedelta(seconds=2)) == []
 
 
 def test_a_folder_that_the_operator_does_not_have_tells_nothing(tmp_path: Path) -> None:
