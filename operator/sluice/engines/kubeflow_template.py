@@ -34,6 +34,10 @@ OLDEST_SPARK = 3
 
 _NAMED = "Sluice proves the end of a run by its driver's pod, whose name it fixes itself: remove it"
 _TOO_OLD = "Spark has pod templates, without which Sluice cannot prove the end of a driver, since version 3.0.0: use a later one"
+_AN_OPTION = (
+    "spark-submit would take it, and then the arguments, for options of its own, by which they could give the driver's pod another "
+    "name: write the file that Spark is to run"
+)
 _HADOOP = "spark.hadoop."
 
 
@@ -50,6 +54,12 @@ def _not_too_old(version: str) -> str:
     if major.isdecimal() and int(major) < OLDEST_SPARK:
         raise PydanticCustomError("rule", "{why}", {"why": _TOO_OLD})
     return version
+
+
+def _no_option(file: str) -> str:
+    if file.startswith("-"):
+        raise PydanticCustomError("rule", "{why}", {"why": _AN_OPTION})
+    return file
 
 
 _Variables = Annotated[dict[str, Any], all_well("variables", own_names)]
@@ -78,6 +88,7 @@ class _Executor(Part):
 class _Spec(Part):
     mode: Annotated[str, only("cluster", CLUSTER.format("cluster"))] | None = None
     spark_version: Annotated[str, AfterValidator(_not_too_old)] | None = None
+    main_application_file: Annotated[str, AfterValidator(_no_option)] | None = None
     restart_policy: _RestartPolicy | None = None
     spark_conf: SparkConf = Field(default_factory=dict)
     hadoop_conf: Annotated[dict[str, str], AfterValidator(_none_of_hadoop_is_refused)] = Field(

@@ -304,6 +304,14 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         "hadoopConf.fs.s3a.bucket.lake.accesspoint.arn",
         "remove it",
     ),
+    (
+        {
+            "mainApplicationFile": "--conf",
+            "arguments": ["spark.kubernetes.driver.pod.name=mine", "local:///app/settle.jar"],
+        },
+        "mainApplicationFile",
+        "write the file",
+    ),
     (driver(template=[]), "driver.template", "mapping"),
     ({"driver": "big"}, "driver", "mapping"),
     ({"sparkConf": {"spark.x": 1}}, "sparkConf.spark.x", "in quotes"),
