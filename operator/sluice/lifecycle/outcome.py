@@ -25,6 +25,7 @@ from sluice.engines.result import RunResult, parse
 from sluice.lifecycle.logs import LogsSay, versions
 from sluice.lifecycle.neighbours import ANOTHER
 from sluice.lifecycle.strayed import FootprintSaid
+from sluice.tables import key_of_path
 
 _FAILURE = 1600
 """Characters for what went wrong, so that what was committed has room in the message, too."""
@@ -50,10 +51,13 @@ def must_ask_logs(seen: Observation, *, came_back: bool = False) -> bool:
 
 def footprint_said(seen: Observation, logs: LogsSay | None) -> FootprintSaid | None:
     """What the runner's look at its commits says, or else the logs of an application's tables; None where nobody has looked at all
-    of them."""
+    of them. A program goes on after its own look: what strayed by the logs has strayed."""
     result = parse(seen.message)
+    by_logs = logs.footprint if logs is not None else None
+    if by_logs is not None and by_logs.is_held is False:
+        return by_logs
     if result is None or result.has_kept_to_footprint is None:
-        return logs.footprint if logs is not None else None
+        return by_logs
     if result.has_kept_to_footprint:
         return FootprintSaid(
             is_held=True, message="its commits touched only what the job was judged to touch"
@@ -194,8 +198,9 @@ def _did_nothing(
 
 def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
     held = result.has_kept_to_footprint if result is not None else None
-    if held is None and logs is not None and logs.footprint is not None:
-        held = logs.footprint.is_held
+    by_logs = logs.footprint.is_held if logs is not None and logs.footprint is not None else None
+    if held is None or by_logs is False:
+        held = by_logs
     return {
         "commits_known": _tells_all(result, logs),
         "report": result.report if result is not None else None,
@@ -244,10 +249,15 @@ def _tells_all(result: RunResult | None, logs: LogsSay | None) -> bool:
 def _all_commits(result: RunResult | None, logs: LogsSay | None) -> tuple[Commit, ...]:
     """The commits that the driver told, and those of the tables' logs that it left out."""
     own = result.commits if result is not None else ()
-    told = {(commit.statement, commit.version) for commit in own}
+    told = {_place_in_log(commit) for commit in own}
     found = logs.commits if logs is not None else ()
-    left_out = (commit for commit in found if (commit.statement, commit.version) not in told)
+    left_out = (commit for commit in found if _place_in_log(commit) not in told)
     return tuple(sorted((*own, *left_out), key=lambda commit: commit.statement or 0))
+
+
+def _place_in_log(commit: Commit) -> tuple[str, int]:
+    """One statement of an application may write several tables, and of one table several versions."""
+    return key_of_path(commit.table).text, commit.version
 
 
 def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:

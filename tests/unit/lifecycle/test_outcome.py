@@ -19,7 +19,8 @@ from sluice.engines.disruption import Disruption
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.logs import LogsSay
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
+from sluice.lifecycle.strayed import FootprintSaid
 from unit.controller.bodies import job_body
 from unit.tables import lake
 
@@ -183,6 +184,37 @@ def test_a_commit_that_runner_and_log_both_tell_counts_once(tmp_path: Path) -> N
     )
     found = closed(ATTEMPT, seen, logs, BEGUN)
     assert [(one.statement, one.version) for one in found.commits] == [(1, 3), (2, 4)]
+
+
+def test_commits_of_several_tables_with_one_version_are_all_told() -> None:
+    """A program's own writes are one statement, whatever tables they go to."""
+    commit = {"table": "s3a://lake/orders", "version": 4, "operation": "WRITE"}
+    statements = [{"number": 1, "state": "Committed", "commits": [commit]}, {"number": 2, "state": "Failed"}]
+    seen = _ended(0, outcome="Succeeded", statements=statements)
+    logs = LogsSay(
+        tuple(
+            Commit(table=table, version=4, statement=1, operation="WRITE")
+            for table in ("s3://lake/orders", "s3://lake/days")
+        ),
+        of_application=True,
+    )
+    found = closed(ATTEMPT, seen, logs, BEGUN)
+    assert [(one.table, one.version) for one in found.commits] == [
+        ("s3a://lake/orders", 4),
+        ("s3://lake/days", 4),
+    ]
+
+
+def test_what_a_program_did_after_its_own_look_has_strayed_by_the_logs() -> None:
+    looked = {"strayed": [], "unlooked": None}
+    statements = [{"number": 1, "state": "NoCommit"}]
+    seen = _ended(1, outcome="Succeeded", statements=statements, footprint=looked)
+    strayed = FootprintSaid(is_held=False, message="it touched more")
+    logs = LogsSay(of_application=True, footprint=strayed)
+    assert closed(ATTEMPT, seen, logs, BEGUN).footprint_held is False
+    assert footprint_said(seen, logs) == strayed
+    doubtful = replace(logs, footprint=FootprintSaid(is_held=None, message="not known"))
+    assert closed(ATTEMPT, seen, doubtful, BEGUN).footprint_held is True
 
 
 @pytest.mark.parametrize(("deleted", "reason"), [(True, "ApplicationDeleted"), (False, "DriverKilled")])
