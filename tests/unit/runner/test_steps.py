@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from sluice_runner.steps import StepError, Unmanaged
+from sluice_runner.assumptions import NOTHING_ASSUMED
+from sluice_runner.commits import Commit
+from sluice_runner.declared import Found
+from sluice_runner.plan import Application, Job, Plan
+from sluice_runner.stamp import stamp, step_stamp
+from sluice_runner.steps import PROGRAM, StepError, Unmanaged, refuse_unmarked
+
+PLAN = Plan(Job("sales", "daily", "1d3f"), "daily", "abc", 1, 100, Application(), NOTHING_ASSUMED)
 
 
 def nothing() -> None:
@@ -52,3 +60,26 @@ def test_no_step_comes_after_one_that_failed() -> None:
         steps.once("load", lambda: 1 / 0)
     with pytest.raises(StepError, match="step clean was not begun, because step load has failed"):
         steps.once("clean", nothing)
+
+
+BY_THE_SETTING = json.dumps({"sluice": {"uid": "1d3f", "attempt": 1, "token": 100}})
+"""The stamp that the operator sets for all sessions of the driver."""
+
+
+@pytest.mark.parametrize("metadata", [BY_THE_SETTING, stamp(PLAN, PROGRAM)])
+def test_a_step_that_wrote_by_another_session_is_refused_because_a_retry_would_write_again(
+    metadata: str,
+) -> None:
+    found = Found([Commit("/t", 7, "WRITE", {}, None), Commit("/t", 8, "WRITE", {}, metadata)])
+    lost = ValueError("a later write failed")
+    with pytest.raises(StepError, match=r"step load has left no mark, .* version 8 of /t: ") as refused:
+        refuse_unmarked("load", PLAN, found, (), lost)
+    assert refused.value.__cause__ is lost
+
+
+def test_a_step_that_left_its_mark_or_nothing_of_its_own_is_none_of_another_sessions() -> None:
+    own = Commit("/t", 8, "WRITE", {}, step_stamp(PLAN, 2, "load"))
+    beside = Commit("/t", 9, "WRITE", {}, stamp(PLAN, PROGRAM))
+    refuse_unmarked("load", PLAN, Found([own, beside]), [own])
+    others = [None, "nightly", BY_THE_SETTING.replace("1d3f", "2e4a"), BY_THE_SETTING.replace("100", "101")]
+    refuse_unmarked("load", PLAN, Found([Commit("/t", 8, "WRITE", {}, one) for one in others]), ())

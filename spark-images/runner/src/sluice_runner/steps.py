@@ -17,7 +17,7 @@ from sluice_runner.fencing import Unfenced
 from sluice_runner.past import Done, HistoryLost
 from sluice_runner.plan import Plan
 from sluice_runner.result import ALREADY_COMMITTED, COMMITTED, FAILED, NO_COMMIT, StatementResult
-from sluice_runner.stamp import read_stamp, stamped, step_stamp
+from sluice_runner.stamp import is_of_attempt, read_stamp, stamped, step_stamp
 from sluice_runner.winners import Winner
 
 if TYPE_CHECKING:
@@ -186,6 +186,8 @@ class Managed:
         # A later attempt's fence explains whatever came of the step: Delta aborts what was under way, and skips, without a word,
         # what comes later.
         self._fencing.look(self._declared.names)
+        if self._plan.run is not None:
+            refuse_unmarked(name, self._plan, found, own, failed)
         if failed is not None:
             self._raise(name, failed, found, own)
         self._tell(f"step {name} committed {_told(found, own)} ({time.monotonic() - began:.1f} s)")
@@ -199,6 +201,22 @@ class Managed:
                 f"step {name} writes a second time, of which nothing was committed: give each write a step of its own"
             ) from error
         raise error
+
+
+def refuse_unmarked(
+    name: str, plan: Plan, found: Found, own: Sequence[Commit], failed: Exception | None = None
+) -> None:
+    """A step that wrote by another session has left no mark of its own: another attempt would write again."""
+    if own:
+        return
+    others = [commit for commit in found.commits if is_of_attempt(plan, commit.user_metadata)]
+    if others:
+        where = ", ".join(f"version {commit.version} of {commit.table}" for commit in others)
+        raise StepError(
+            f"step {name} has left no mark, and meanwhile the program committed {where}: if that was the step, another attempt "
+            "would do it again. Let it write by the session that attempt was given (not by newSession, nor by a batch's own in "
+            "foreachBatch), and let nothing else of the program write to the declared tables while a step runs"
+        ) from failed
 
 
 def _told(found: Found, own: Sequence[Commit]) -> str:
