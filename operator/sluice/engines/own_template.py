@@ -24,6 +24,8 @@ PLACE = "spec.application.template"
 LARGEST = 256 * 1024
 """Bytes of a template as JSON. The API server keeps objects of up to 1.5 MB, and the application has the lease and the plan beside
 it."""
+DEEPEST = 64
+"""Levels of objects and lists in a template. A pod's own fields have some 15."""
 OWN_VARIABLES = "SLUICE_"
 """How the names of the environment variables begin that Sluice sets."""
 
@@ -126,10 +128,24 @@ class ExecutorTemplate(Part):
 
 
 def why_too_large(template: Mapping[str, Any]) -> str | None:
+    if _is_deeper(template, DEEPEST):
+        return f"{PLACE}: is nested more than {DEEPEST} levels deep, and no Spark operator has such fields: correct it"
     size = len(dumps(template, ensure_ascii=False).encode("utf-8", "replace"))
     if size > LARGEST:
         return f"{PLACE}: has {size} bytes as JSON, and takes at most {LARGEST}: put what is large into a ConfigMap or the image"
     return None
+
+
+def _is_deeper(given: Any, most: int) -> bool:
+    level = [given]
+    for _ in range(most):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return any(isinstance(one, dict | list) for one in level)
 
 
 def count_in(given: Any) -> int:

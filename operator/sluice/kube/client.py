@@ -14,6 +14,7 @@ import aiohttp
 from sluice.api.base import Json
 from sluice.kube.connection import Connection
 from sluice.kube.kubeconfig import connection_by
+from sluice.kube.nesting import cut
 from sluice.kube.pace import Pace
 from sluice.kube.resources import LEASES, PODS, Resource, kind_in, plural_in
 
@@ -321,9 +322,16 @@ def _parsed(text: bytes) -> Json:
     and again while a page of a list is parsed, took half of the CPU of a list."""
     gc.disable()
     try:
-        told: Json = json.loads(text)
+        return _read(text)
     finally:
         gc.enable()
+
+
+def _read(text: bytes) -> Json:
+    try:
+        told: Json = json.loads(text)
+    except RecursionError:
+        told = json.loads(cut(text))
     return told
 
 
@@ -367,7 +375,7 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
 
 def _event_in(line: bytes, path: str) -> Json:
     try:
-        event: Json = json.loads(line)
+        event = _read(line)
         if event["type"] == "ERROR":
             raise _error_of(event["object"].get("code", 500), event["object"])
         metadata = event["object"]["metadata"]

@@ -15,6 +15,7 @@ from sluice.api.base import Json
 from sluice.engines import DRIVER_CONTAINER, UnknownEngineError, engine_of
 from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
 from sluice.engines.disruption import CONDITION
+from sluice.engines.own_template import DEEPEST
 from sluice.engines.queueing import passed_on
 
 _OF_METADATA = (
@@ -33,6 +34,8 @@ _OURS = f"{names.GROUP}/"
 """The prefix of our own labels and annotations."""
 _OF_SPARK = frozenset({LABEL_ROLE, LABEL_SPARK})
 """Labels that tell executors apart, and where to read more of a run. Nothing else that others note means anything."""
+_DEEPEST_KEPT = DEEPEST + 16
+"""Levels: what is nested deeper is left empty. Only a job's own template can be, and such a one is refused."""
 _CONDITIONS = ("PodScheduled", "Ready", "ContainersReady", CONDITION)
 _OF_CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
 
@@ -114,15 +117,21 @@ def _status_of_pod(status: Any) -> Any:
 
 def sharing_texts(body: Json) -> Json:
     """Shares texts: each object comes with texts of its own, most of which also stand in others, or elsewhere in it."""
-    return {intern(name): _shared(inner) for name, inner in body.items()}
+    return _shared_object(body, _DEEPEST_KEPT)
 
 
-def _shared(value: Any) -> Any:
+def _shared_object(given: Json, levels: int) -> Json:
+    return {intern(name): _shared(inner, levels - 1) for name, inner in given.items()} if levels else {}
+
+
+def _shared(value: Any, levels: int) -> Any:
     if isinstance(value, str):
         return intern(value)
     if isinstance(value, dict):
-        return sharing_texts(value)
-    return [_shared(inner) for inner in value] if isinstance(value, list) else value
+        return _shared_object(value, levels)
+    if isinstance(value, list):
+        return [_shared(inner, levels - 1) for inner in value] if levels else []
+    return value
 
 
 def metadata(given: Json) -> Json:

@@ -12,7 +12,7 @@ from sluice.engines import AttemptRun
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.kubeflow import Kubeflow
 from sluice.engines.kubeflow_template import profile_of, why_refused
-from sluice.engines.own_template import LARGEST
+from sluice.engines.own_template import DEEPEST, LARGEST
 from sluice.engines.stamp import USER_METADATA, stamping
 
 PLAIN: dict[str, Any] = {
@@ -334,6 +334,17 @@ def test_a_template_that_is_too_large_is_refused_with_its_size() -> None:
     why = why_refused(PLAIN | {"arguments": ["x" * (room + 1)]})
     assert why is not None
     assert f"has {LARGEST + 1} bytes as JSON" in why
+
+
+@pytest.mark.parametrize("levels", [DEEPEST, 400, 5000])
+def test_a_template_that_is_nested_too_deeply_is_refused(levels: int) -> None:
+    deep: Any = "x"
+    for at in range(levels - 1):
+        deep = [deep] if at % 2 else {"a": deep}
+    assert (why_refused(PLAIN | {"later": deep}) is None) == (levels == DEEPEST)
+    why = why_refused(PLAIN | {"later": {"a": deep}})
+    assert why is not None
+    assert f"is nested more than {DEEPEST} levels deep" in why
 
 
 def test_nulls_are_what_the_api_server_drops() -> None:

@@ -204,6 +204,22 @@ async def test_an_event_that_cannot_be_read_ends_the_watch_with_an_error(line: s
             await watched(api, [])
 
 
+async def test_an_object_that_is_nested_too_deeply_hides_no_other() -> None:
+    """Python's parser gives up where the API server doesn't."""
+    deep = '{"a]\\"{":[' * 4000 + '{"b": 1}' + "]}" * 4000
+    metadata = '{"resourceVersion": "7", "uid": "u", "name": "n"}'
+    odd = f'{{"metadata": {metadata}, "spec": {{"deep": {deep}, "after": [{{"c": 2}}]}}}}'
+    listed = f'{{"items": [{odd}, {{"metadata": {metadata}}}]}}'
+    async with served((200, {}, listed)) as api:
+        found = await api.kube.get(POLICIES, "etl", "a")
+    first, second = found["items"]
+    assert (first["spec"]["after"], second["metadata"]["name"]) == ([{"c": 2}], "n")
+    seen: list[str] = []
+    async with served((200, {}, f'{{"type": "ADDED", "object": {odd}}}\n')) as api:
+        await watched(api, seen)
+    assert seen == ["ADDED"]
+
+
 async def test_a_watch_gives_its_events_and_what_the_server_says_of_a_forgotten_version() -> None:
     body = {"metadata": {"resourceVersion": "7", "uid": "u", "name": "n"}}
     events = [

@@ -12,7 +12,9 @@ from integration.operator import hostile
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Attempt
+from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
+from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle import keeping
 from sluice.lifecycle.deletion import leaving
 from sluice.lifecycle.evidence import annotations_of, evidence_of, labels_of, words
@@ -183,6 +185,22 @@ def test_of_a_job_spec_and_status_are_kept_and_of_its_metadata_what_is_read() ->
     assert kept == body | {"metadata": read, "status": "text"}
     nothing = {"metadata": {"annotations": None, "labels": "none"}}
     assert keeping.of_job(nothing) == nothing
+
+
+@pytest.mark.parametrize("levels", [100, 480, 5000])
+def test_a_job_whose_template_is_nested_too_deeply_is_kept_and_refused(levels: int) -> None:
+    deep: Any = "x"
+    for at in range(levels):
+        deep = [deep] if at % 2 else {"a": deep}
+    template = {"type": "Python", "sparkVersion": "4.2.0", "later": deep}
+    footprint = [{"table": {"path": "/lake/orders"}, "operation": "Append"}]
+    spec = {"application": {"engine": "kubeflow", "template": template}, "footprint": footprint}
+    world = World({})
+    world.job_seen(job_body("a") | {"spec": spec})
+    job = world.jobs["uid-a"]
+    assert job.work_hash
+    with pytest.raises(NotUnderstoodError, match="nested more than"):
+        assert job.spec_hash
 
 
 @pytest.mark.parametrize(
