@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from sluice.api.base import Json
 from sluice.api.problems import problems_of
 from sluice.api.runtime import Driver, Executor
 from sluice.engines.apache_settings import OLDEST_SPARK, TOLERATIONS, identity_of
@@ -51,6 +52,7 @@ class _RestartConfig(Part):
 
 class _Tolerations(Part):
     restart_config: _RestartConfig | None = None
+    application_timeout_config: Json | None = None
 
 
 class _DriverSpec(Part):

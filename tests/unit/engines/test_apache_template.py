@@ -93,6 +93,10 @@ def test_tolerations_that_would_hide_the_drivers_end_are_replaced_and_others_kep
             "applicationTolerations.restartConfig.restartPolicy",
         ),
         (
+            {"applicationTolerations": {"applicationTimeoutConfig": "none"}},
+            "applicationTolerations.applicationTimeoutConfig",
+        ),
+        (
             {"sparkConf": {"spark.kubernetes.driver.pod.name": "x"}},
             "sparkConf.spark.kubernetes.driver.pod.name",
         ),
