@@ -75,10 +75,11 @@ class Work:
     @cached_property
     def spec_hash(self) -> str:
         """A hash that changes with everything that decides what a run does, and with nothing else."""
+        touched = (
+            self.footprint_from_spec.identity
+        )  # of what is refused, such as what is nested too deeply, there is none
         work = self.spec.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_MAY_CHANGE_LATER)  # type: ignore[arg-type]
-        return sha256(dumps([work, self.footprint_from_spec.identity], sort_keys=True).encode()).hexdigest()[
-            :16
-        ]
+        return sha256(dumps([work, touched], sort_keys=True).encode()).hexdigest()[:16]
 
     @cached_property
     def work_hash(self) -> str:

@@ -187,20 +187,29 @@ def test_of_a_job_spec_and_status_are_kept_and_of_its_metadata_what_is_read() ->
     assert keeping.of_job(nothing) == nothing
 
 
-@pytest.mark.parametrize("levels", [100, 480, 5000])
-def test_a_job_whose_template_is_nested_too_deeply_is_kept_and_refused(levels: int) -> None:
+def _nested(levels: int) -> Json:
     deep: Any = "x"
     for at in range(levels):
         deep = [deep] if at % 2 else {"a": deep}
     template = {"type": "Python", "sparkVersion": "4.2.0", "later": deep}
     footprint = [{"table": {"path": "/lake/orders"}, "operation": "Append"}]
     spec = {"application": {"engine": "kubeflow", "template": template}, "footprint": footprint}
+    return job_body("a") | {"spec": spec}
+
+
+@pytest.mark.parametrize("levels", [100, 480, 5000])
+def test_a_job_whose_template_is_nested_too_deeply_is_kept_and_refused(levels: int) -> None:
     world = World({})
-    world.job_seen(job_body("a") | {"spec": spec})
+    world.job_seen(_nested(levels))
     job = world.jobs["uid-a"]
     assert job.work_hash
     with pytest.raises(NotUnderstoodError, match="nested more than"):
         assert job.spec_hash
+
+
+def test_a_job_that_is_nested_too_deeply_is_refused_where_all_of_it_is_read() -> None:
+    with pytest.raises(NotUnderstoodError, match="nested more than"):
+        assert JobView(_nested(300), {}, NOW).spec_hash
 
 
 @pytest.mark.parametrize(
