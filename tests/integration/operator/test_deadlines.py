@@ -252,8 +252,7 @@ def test_an_application_that_is_suspended_while_it_runs_is_removed_once_its_driv
 
 def test_limits_that_are_shorter_than_a_start_end_it_once_and_cleanly(shared: Played) -> None:
     limits = {"activeDeadlineSeconds": 1, "admission": {"startTimeout": "1s", "quotaTimeout": "1h"}}
-    [anything] = shared.objects.every("deltawritejob")[:1] or [{"metadata": {"resourceVersion": "0"}}]
-    before = anything["metadata"]["resourceVersion"]
+    before = shared.objects.version()
     uid = shared.apply("d-short", rewrite("/lake/d-short", **limits))
     status = shared.reaches("d-short", "Failed")
     attempt = status["attempts"][0]

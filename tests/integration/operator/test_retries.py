@@ -55,14 +55,14 @@ def _asks(cluster: Played, job: str, word: str) -> None:
 
 
 def test_a_lost_race_is_followed_by_another_attempt_that_succeeds(shared: Played) -> None:
-    uid = shared.apply("again", rewrite("/lake/again", retry=SOON))
-    first = _started(shared, "again", 1)
+    uid = shared.apply("lost-race", rewrite("/lake/lost-race", retry=SOON))
+    first = _started(shared, "lost-race", 1)
     told = _planned(shared, first)
-    queued = shared.status("again")["queuedAt"]
+    queued = shared.status("lost-race")["queuedAt"]
     first.ends(1, lost_a_race())
-    second = _started(shared, "again", 2)
+    second = _started(shared, "lost-race", 2)
     again = _planned(shared, second)
-    status = shared.status("again")
+    status = shared.status("lost-race")
     assert (status["queuedAt"], status["retries"]) == (queued, 1)
     assert f"{uid}/2" in shared.holders()
     assert f"{uid}/1" not in shared.holders()
@@ -72,15 +72,15 @@ def test_a_lost_race_is_followed_by_another_attempt_that_succeeds(shared: Played
     assert again["run"] == run
     assert (again["attempt"], again["runKey"]) == (2, uid)
     assert again["token"] > told["token"]
-    second.succeeds("file:/lake/again", 6)
-    status = shared.reaches("again", "Succeeded")
+    second.succeeds("file:/lake/lost-race", 6)
+    status = shared.reaches("lost-race", "Succeeded")
     assert [(one["number"], one["outcome"]) for one in status["attempts"]] == [
         (1, "Failed"),
         (2, "Succeeded"),
     ]
     assert status["attempts"][0]["exception"]["class"] == "ConcurrentAppendException"
     assert status["attempts"][1]["commits"][0]["version"] == 6
-    told_events = shared.events_of("again")
+    told_events = shared.events_of("lost-race")
     assert "Retrying" in told_events
     assert "Failed" not in told_events
     _holds_nothing(shared, uid)

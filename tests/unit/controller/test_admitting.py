@@ -134,7 +134,9 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     guard = Guard(world, no, statuses, no)
     workers = Workers(guard.on)
     workers.serve(nothing, lambda _: None)
-    surroundings: Any = SimpleNamespace(obstacle=None, obstacle_for=lambda _: None)
+    surroundings: Any = SimpleNamespace(
+        obstacle=None, obstacle_for=lambda _: None, obstacle_of_its_own=lambda _: None
+    )
     return leases, Admitting(
         world=world,
         leases=leases,

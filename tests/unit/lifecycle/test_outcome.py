@@ -206,7 +206,7 @@ def test_commits_of_several_tables_with_one_version_are_all_told() -> None:
 
 
 def test_what_a_program_did_after_its_own_look_has_strayed_by_the_logs() -> None:
-    looked = {"strayed": [], "unlooked": None}
+    looked: Json = {"strayed": [], "unlooked": None}
     statements = [{"number": 1, "state": "NoCommit"}]
     seen = _ended(1, outcome="Succeeded", statements=statements, footprint=looked)
     strayed = FootprintSaid(is_held=False, message="it touched more")

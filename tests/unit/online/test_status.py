@@ -118,7 +118,9 @@ def test_how_far_a_run_has_come_is_told_from_its_pod_or_else_from_its_status() -
 def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
     lost = _job("lost", phase="Ending", reason="DriverLost", message="once you know that it is dead, say so")
     found = told(AT, _lease(), [lost], NOW)
-    over = _job("over", phase="Failed", reason="DriverLost", message="Create the job again")
+    over = _job(
+        "over", phase="Failed", reason="DriverLost", message="Look at its tables before you create it again"
+    )
     assert told(AT, _lease(), [over], NOW).stuck == ()
     assert found.problems == ("etl/lost: DriverLost: once you know that it is dead, say so",)
     assert status_json(found)["stuck"] == [
