@@ -21,21 +21,30 @@ def run_of(
 ) -> str | None:
     """The run to which the job belongs, if it may have other jobs; refuses what could not be kept from taking effect twice."""
     texts = tuple(texts)
-    if spec.retry is not None and spec.retry.limit and (why := unrepeatable(texts)) is not None:
-        raise NotUnderstoodError(f"spec.retry: {why}, or remove retry")
+    if spec.retry is not None and spec.retry.limit and spec.application is None:
+        why = unrepeatable(texts) or forgetful(facts)
+        if why is not None:
+            raise NotUnderstoodError(f"spec.retry: {why}, or remove retry")
     if spec.run_key is None:
         return None
     if any(len(statements) > MOST_STATEMENTS for statements in texts):
         raise NotUnderstoodError(
             f"spec.runKey: a run has at most {MOST_STATEMENTS} statements: write them as several jobs, each with a run key"
         )
+    if (why := forgetful(facts)) is not None:
+        raise NotUnderstoodError(f"spec.runKey: {why}, or remove runKey")
+    return run_named(spec, namespace)
+
+
+def forgetful(facts: Mapping[TableKey, TableFacts]) -> str | None:
+    """Which table wouldn't tell for good what was done, and what to do."""
     for key, known in facts.items():
         if any(name.lower() == _FORGETS for name in known.properties):
-            raise NotUnderstoodError(
-                f"spec.runKey: {key} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so "
-                "that this one could take effect twice: unset that property of the table, or remove runKey"
+            return (
+                f"{key} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so that this one "
+                "could take effect twice: unset that property of the table"
             )
-    return run_named(spec, namespace)
+    return None
 
 
 def unrepeatable(texts: Iterable[tuple[Statement, ...]]) -> str | None:

@@ -11,6 +11,7 @@ from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
+from sluice.footprint.run_keys import forgetful
 from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.strayed import Strayed
@@ -291,8 +292,10 @@ class JobView:
 
     @property
     def unrepeatable(self) -> str | None:
-        """Why no other attempt of it could tell what is done; None if it is known of no statement."""
-        return self._work.unrepeatable
+        """Why no other attempt of it could tell what is done; None if it is known of no statement, and of no table."""
+        return self._work.unrepeatable or forgetful(
+            {key: self.facts[key] for key in self.tables if key in self.facts}
+        )
 
     @property
     def run_key(self) -> str:

@@ -309,7 +309,9 @@ def test_a_table_that_is_not_deltas_is_not_written_because_it_could_not_tell_tha
         spark.sql("DROP TABLE sheets")
 
 
-def test_a_table_that_forgets_its_runs_takes_none_that_has_a_key(spark: SparkSession, table: Path) -> None:
+def test_a_table_that_forgets_its_runs_takes_none_that_has_a_key_and_no_retry(
+    spark: SparkSession, table: Path
+) -> None:
     spark.sql(
         f"ALTER TABLE {at(table)} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 1 day')"
     )
@@ -318,6 +320,8 @@ def test_a_table_that_forgets_its_runs_takes_none_that_has_a_key(spark: SparkSes
     assert (result["outcome"], result["exception"]["class"]) == ("Failed", "RunsForgottenError"), result
     assert len(rows(spark, table)) == 2
     assert run_here(spark, on_slot(1, work, "remembered", table))["outcome"] == "Succeeded"
+    again = run_here(spark, on_slot(2, work, "remembered", table))
+    assert (again["outcome"], again["exception"]["class"]) == ("Failed", "RunsForgottenError"), again
 
 
 def test_inserts_that_share_a_from_are_refused_where_delta_would_skip_the_second(

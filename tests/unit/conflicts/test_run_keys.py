@@ -2,6 +2,7 @@
 
 import pytest
 
+from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.conflicts import conflict_between, conflict_where_met
 from sluice.conflicts.oracle import SAME_RUN
@@ -57,8 +58,9 @@ def test_a_run_has_as_many_statements_as_delta_can_tell_apart() -> None:
         footprint_of(DeltaWriteJobSpec.model_validate(spec | {"runKey": "daily"}), {})
 
 
-def test_a_table_that_forgets_runs_takes_none_that_has_a_key() -> None:
-    spec = {"sql": "DELETE FROM delta.`/lake/a`", "runKey": "daily"}
+@pytest.mark.parametrize("asked", [{"runKey": "daily"}, {"retry": {"limit": 1}}])
+def test_a_table_that_forgets_runs_takes_none_that_has_a_key_or_may_be_retried(asked: Json) -> None:
+    spec = {"sql": "DELETE FROM delta.`/lake/a`", **asked}
     properties = {"delta.SetTransactionRetentionDuration": "interval 1 day"}
     facts = {key_of_path("/lake/a"): TableFacts(columns=Table.of([]), properties=properties)}
     with pytest.raises(

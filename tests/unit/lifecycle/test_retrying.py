@@ -1,5 +1,6 @@
 """Which failures are followed by another attempt, whose word counts for that, and when it queues."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,7 +31,8 @@ from sluice.lifecycle.retrying import (
     rules_of,
 )
 from sluice.lifecycle.status import as_body, status_after
-from sluice.tables import Declarations
+from sluice.predicates import Table
+from sluice.tables import Declarations, TableFacts
 from sluice_runner.retriable import CONFLICT_NAMES, TABLE
 from unit.controller.bodies import job_body, policy_body
 
@@ -79,6 +81,16 @@ def job(retry: dict[str, Any] | None = None, status: dict[str, Any] | None = Non
     body = job_body("a", **given)
     told = {"phase": "Running", "queuedAt": QUEUED.isoformat(), **(status or {})}
     return JobView(body | {"status": told}, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
+
+
+def test_a_policy_has_no_job_run_again_on_a_table_that_would_forget_what_is_done() -> None:
+    once = job()
+    policies = declared({"limit": 3})
+    assert rules_for(once, policies).limit == 3
+    facts = TableFacts(
+        columns=Table.of([]), properties={"delta.setTransactionRetentionDuration": "interval 1 day"}
+    )
+    assert rules_for(replace(once, facts={once.tables[0]: facts}), policies).limit == 0
 
 
 @pytest.mark.parametrize("outcome", list(Outcome))

@@ -244,11 +244,12 @@ class Fencing(Unfenced):
         )
 
     def _refuse_forgetting(self, table: Table) -> None:
-        """A run with a key must be known for as long as somebody may create its job again."""
-        if self._run.closes and table.property_of(_FORGETS) is not None:
+        """A run with a key must be known for as long as somebody may create its job again, and any for as long as it is retried."""
+        if (self._run.closes or self._plan.attempt > 1) and table.property_of(_FORGETS) is not None:
             raise RunsForgottenError(
                 f"{table.location} forgets after a while which runs it has had (delta.setTransactionRetentionDuration), so that "
-                f"run {self._plan.run_key} could take effect twice: unset that property of the table, or run this without a run key"
+                f"run {self._plan.run_key} could take effect twice: unset that property of the table, or run this without a run "
+                "key and without retry"
             )
 
     def _is_of_run(self, txn_version: int) -> bool:
