@@ -32,8 +32,8 @@ def heeded(job: JobView, asked: str, now: datetime) -> OneMore | NoMore:
     if why is not None:
         return NoMore(f"{names.ANNOTATION_RETRY}={asked}: there is no other attempt, because {why}")
     message = (
-        f"attempt {asked} failed, and somebody asked for another one ({names.ANNOTATION_RETRY}={asked}); it queues again, keeping "
-        "its age"
+        f"attempt {job.status.attempts[-1].number} failed, and somebody asked for another one ({names.ANNOTATION_RETRY}={asked}); "
+        "it queues again, keeping its age"
     )
     return OneMore(StatusChange(Phase.PENDING, Reason.RETRYING, message, retry_at=now, retry_asked=asked))
 
@@ -44,7 +44,7 @@ def _why_not(job: JobView, asked: str) -> str | None:
         return f"the job ended as {job.phase}, so that nothing is left to do"
     if not attempts:
         return "it has had none: create the job again"
-    if asked != str(attempts[-1].number):
+    if asked.partition(".")[0] != str(attempts[-1].number):  # what follows tells one word from another
         return f"its last attempt is {attempts[-1].number}: say that number"
     try:
         why = why_it_cannot_run_again(job, attempts)

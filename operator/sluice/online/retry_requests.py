@@ -10,6 +10,7 @@ from sluice.online.job_names import JobName
 from sluice.online.job_objects import OVER, attempts_of, object_in, phase_of, status_in, whole_number
 
 MANAGER = "sluice-retry"
+_MOST_DIGITS = 10
 
 
 async def ask_for_another(kube: Kube, job: JobName) -> Told:
@@ -24,7 +25,7 @@ def course_of(told: Told) -> Course | None:
     course = Course(
         told.job,
         told.body["metadata"]["uid"],
-        old_end=OldEnd(status_in(told.body).get("finishedAt"), str(number)),
+        old_end=OldEnd(status_in(told.body).get("finishedAt"), _word(told.body, number)),
     )
     course.sees(told.body)
     return course
@@ -35,13 +36,11 @@ def _decide(job: JobName, body: Json) -> Decision:
     why = _why_not(job, body, number)
     if why is not None:
         return Decision(Result.REFUSED, why)
-    asked = f"another attempt after number {number} is asked for"
-    if object_in(body["metadata"].get("annotations")).get(names.ANNOTATION_RETRY) == str(number):
+    asked, word = f"another attempt after number {number} is asked for", _word(body, number)
+    if object_in(body["metadata"].get("annotations")).get(names.ANNOTATION_RETRY) == word:
         return Decision(Result.UNCHANGED, f"{asked} already; the operator has not answered yet")
     message = f"{asked}: it queues again, with its age, or an Event (NotRetried) says why not"
-    return Decision(
-        Result.CHANGED, message, {"metadata": {"annotations": {names.ANNOTATION_RETRY: str(number)}}}
-    )
+    return Decision(Result.CHANGED, message, {"metadata": {"annotations": {names.ANNOTATION_RETRY: word}}})
 
 
 def _why_not(job: JobName, body: Json, number: int | None) -> str | None:
@@ -55,13 +54,16 @@ def _why_not(job: JobName, body: Json, number: int | None) -> str | None:
         return f"has ended well ({phase}): for another run {again}"
     if number is None:
         return f"has failed without an attempt, so that there is none to repeat: {again}"
-    if status_in(body).get("retryAsked") == str(number):
-        return (
-            f"somebody has asked for another attempt after number {number}, and the operator has answered; it heeds each number "
-            f"once. See its Events: kubectl describe deltawritejob {job.name} -n {job.namespace}. What its attempts "
-            f"committed stays, and another job would do it again: look at its status.attempts and its tables first; then {again}"
-        )
     return None
+
+
+def _word(body: Json, number: int | None) -> str:
+    """The word that the operator hasn't heeded yet: it heeds each once, and what it was asked for may have failed before there was
+    another attempt."""
+    heeded, _, count = str(status_in(body).get("retryAsked")).partition(".")
+    if heeded != str(number):
+        return str(number)
+    return f"{number}.{int(count) + 1 if count.isascii() and count.isdecimal() and len(count) < _MOST_DIGITS else 2}"
 
 
 def _last_attempt(body: Json) -> int | None:

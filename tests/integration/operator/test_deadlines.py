@@ -123,7 +123,7 @@ def test_a_run_that_takes_too_long_is_ended_and_holds_its_leases_until_its_drive
     assert (status["reason"], attempt["outcome"]) == ("DeadlineExceeded", "DeadlineExceeded")
     assert "it had committed nothing, according to the tables' logs" in status["message"]
     assert len(status["attempts"]) == 1, "it is not retried"
-    assert "DeadlineExceeded" in shared.events_of("d-long")
+    eventually(lambda: "DeadlineExceeded" in shared.events_of("d-long"), "an Event tells it")
     shared.delete_pod(driver.pod)
     _is_gone(shared, driver.application)
     shared.start("d-long-next").succeeds(f"file:{table}")
@@ -190,7 +190,7 @@ def test_a_driver_that_gets_no_node_gives_its_leases_back_and_its_job_queues_aga
     queued = status["queuedAt"]
     assert (status["reason"], status["attempts"][0]["outcome"]) == ("WaitingForCompute", "Withdrawn")
     assert "it queues again, keeping its age" in status["message"]
-    assert "WaitingForCompute" in shared.events_of(name)
+    eventually(lambda: "WaitingForCompute" in shared.events_of(name), "an Event tells it")
     _is_gone(shared, driver.application)
     shared.start(f"{name}-next").succeeds(f"file:{table}")
     shared.reaches(f"{name}-next", "Succeeded")

@@ -52,6 +52,7 @@ def test_what_cannot_be_tried_again_is_refused_and_an_operator_that_refuses_ends
     done = sluice(kubeconfig, "retry", job, "--wait", "--timeout", "1m")
     assert done.returncode == 1, done.stderr
     assert "the operator starts no other attempt; an Event (NotRetried) says why" in done.stderr
-    again = sluice(kubeconfig, "retry", job)
-    assert again.returncode == 1
-    assert "the operator has answered; it heeds each number once" in again.stderr
+    again = sluice(kubeconfig, "retry", job, "--wait", "--timeout", "1m")
+    assert again.returncode == 1, again.stderr
+    assert "the operator starts no other attempt" in again.stderr
+    assert shared.status("may-have-written")["retryAsked"] == "1.2"

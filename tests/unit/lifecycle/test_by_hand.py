@@ -49,6 +49,15 @@ def test_it_is_no_longer_over_until_the_word_is_heeded_and_each_word_counts_once
     assert retry_asked(asks(failed(conflict(), retryAsked="1"), "2")) == "2"
 
 
+def test_what_failed_before_it_had_another_attempt_is_asked_for_by_a_new_word() -> None:
+    before = failed(conflict(), **RUN, retryAsked="1")
+    word = retry_asked(asks(before, "1.2"))
+    assert word == "1.2"
+    found = heeded(before, word, NOW)
+    assert isinstance(found, OneMore)
+    assert found.change.message.startswith("attempt 1 failed")
+
+
 @pytest.mark.parametrize("word", ["", "x" * 100_000, "1\n", "\u0661"])
 def test_a_word_that_means_nothing_is_heeded_once(word: str) -> None:
     before = failed(conflict(), **RUN)

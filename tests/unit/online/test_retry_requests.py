@@ -67,11 +67,6 @@ async def test_another_attempt_is_asked_for_by_the_number_of_the_last_one() -> N
         (job("Succeeded"), "has ended well (Succeeded)"),
         (job("Skipped", None), "has ended well (Skipped)"),
         (job(number=None), "has failed without an attempt"),
-        (job(retryAsked="2"), "the operator has answered"),
-        (
-            job(retryAsked="2"),
-            "another job would do it again: look at its status.attempts and its tables first",
-        ),
     ],
 )
 async def test_what_has_not_failed_or_cannot_be_repeated_is_refused_and_it_is_told_what_to_do(
@@ -90,6 +85,23 @@ async def test_what_is_asked_for_already_is_not_asked_for_twice() -> None:
     assert ((await asked(server)).result, server.patches) == (Result.UNCHANGED, [])
     later = Server(job(annotations={names.ANNOTATION_RETRY: "1"}, retryAsked="1"))
     assert (await asked(later)).result is Result.CHANGED, "an earlier attempt's request is another one"
+
+
+@pytest.mark.parametrize(
+    ("heeded", "word"),
+    [("1", "2"), ("1.7", "2"), ("2", "2.2"), ("2.2", "2.3"), ("2.x", "2.2"), ("2.", "2.2")],
+)
+async def test_what_the_operator_has_answered_is_asked_for_by_another_word(heeded: str, word: str) -> None:
+    server = Server(job(annotations={names.ANNOTATION_RETRY: heeded}, retryAsked=heeded))
+    told = await asked(server)
+    assert told.result is Result.CHANGED
+    assert server.patches[0]["metadata"]["annotations"] == {names.ANNOTATION_RETRY: word}
+    course = course_of(told)
+    assert course is not None
+    course.sees(job(retryAsked=heeded))
+    assert course.ending is None
+    course.sees(job(retryAsked=word))
+    assert course.ending is Ending.FAILED
 
 
 async def test_a_job_has_not_ended_before_the_operator_has_answered() -> None:
