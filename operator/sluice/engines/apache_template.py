@@ -4,26 +4,24 @@ protocol needs is added. All else passes through as it is, known here or not."""
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from sluice.api.base import Json
-from sluice.api.problems import problems_of
 from sluice.api.runtime import Driver, Executor
+from sluice.engines import own_template
 from sluice.engines.apache_settings import OLDEST_SPARK, TOLERATIONS, identity_of
 from sluice.engines.attempt import AttemptRun
 from sluice.engines.driver_pod import with_proof
 from sluice.engines.own_template import (
     CLUSTER,
     NOT_OURS_TO_REFUSE,
-    PLACE,
     RETRIES,
     ExecutorTemplate,
     OwnDriverPod,
     SparkConf,
     count_in,
     only,
-    why_too_large,
 )
 from sluice.engines.pod_template import Part
 from sluice.engines.profile import RuntimeProfile
@@ -74,14 +72,7 @@ class _Spec(Part):
 
 def why_refused(template: Mapping[str, Any]) -> str | None:
     """What of the template cannot be run, with its place and what to do."""
-    too_large = why_too_large(template)
-    if too_large is not None:
-        return too_large
-    try:
-        _Spec.as_stored(template)
-    except ValidationError as error:
-        return problems_of(error, PLACE, most=1)
-    return None
+    return own_template.why_refused(template, _Spec)
 
 
 def profile_of(template: Mapping[str, Any], delta_version: str | None) -> RuntimeProfile:

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from json import dumps
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from sluice.api.base import Json
+from sluice.api.problems import problems_of
 from sluice.engines.pod_template import (
     DRIVER_CONTAINER,
     DriverPod,
@@ -127,7 +128,19 @@ class ExecutorTemplate(Part):
     metadata: _ExecutorMetadata | None = None
 
 
-def why_too_large(template: Mapping[str, Any]) -> str | None:
+def why_refused(template: Mapping[str, Any], fields: type[Part]) -> str | None:
+    """What of the template cannot be run, with its place and what to do. `fields`: what is checked of it."""
+    too_large = _why_too_large(template)
+    if too_large is not None:
+        return too_large
+    try:
+        fields.as_stored(template)
+    except ValidationError as error:
+        return problems_of(error, PLACE, most=1)
+    return None
+
+
+def _why_too_large(template: Mapping[str, Any]) -> str | None:
     if _is_deeper(template, DEEPEST):
         return f"{PLACE}: is nested more than {DEEPEST} levels deep, and no Spark operator has such fields: correct it"
     size = len(dumps(template, ensure_ascii=False).encode("utf-8", "replace"))
