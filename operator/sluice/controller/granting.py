@@ -117,10 +117,8 @@ class Granting:
 
     def _has_another(self, slot: int, job: JobView) -> bool:
         """Whether another job has the slot since this one was decided on, or is just being granted it."""
-        holder = self.leases.holder_of_run(slot_named(slot))
-        if holder is not None and not holder.startswith(f"{job.uid}/"):
-            return True
-        return slot in self.world.slots.granted.values()
+        is_being_granted = slot in self.world.slots.granted.values()
+        return is_being_granted or self.leases.is_run_of_another(slot_named(slot), job.uid)
 
     async def _tell_no_room(self, uid: str) -> None:
         job, why = self.world.jobs.get(uid), self.leases.no_room

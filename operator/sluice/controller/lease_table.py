@@ -146,6 +146,11 @@ class LeaseTable:
         """Who commits under the id of this run, if anybody does."""
         return self._store.holder_of_run(run)
 
+    def is_run_of_another(self, run: str, uid: str) -> bool:
+        """Whether another job than the one with this uid commits under the id of this run."""
+        holder = self.holder_of_run(run)
+        return holder is not None and not holder.startswith(f"{uid}/")
+
     def lease_of(self, uid: str, attempt: int) -> Lease | None:
         return self._store.lease_of(uid, attempt)
 

@@ -49,10 +49,8 @@ class Refusing:
         """Why it isn't run again: by what its earlier attempts are known is lost, or another's by now, as somebody may have written
         into a status."""
         why, slot = why_it_cannot_run_again(job, job.status.attempts), kept_slot(job.status.run)
-        if why is None and slot is not None:
-            holder = self.leases.holder_of_run(slot_named(slot))
-            if holder is not None and not holder.startswith(f"{job.uid}/"):
-                why = f"another job commits under its id {app_id_of(slot_named(slot))}, which its status says is its own"
+        if why is None and slot is not None and self.leases.is_run_of_another(slot_named(slot), job.uid):
+            why = f"another job commits under its id {app_id_of(slot_named(slot))}, which its status says is its own"
         if why is None:
             return None
         return Refused(

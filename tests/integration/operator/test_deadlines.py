@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from kubernetes import client
 
+from integration.operator.forbidden import forbidden
 from integration.operator.played import Driver, Played, append, rewrite, told_to_end
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
@@ -49,33 +50,6 @@ def _released(cluster: Played, *uids: str) -> None:
 @contextmanager
 def _applications_stay(cluster: Played) -> Iterator[None]:
     """No SparkApplication can be deleted meanwhile, as where somebody's policy forbids it."""
-    admission = client.AdmissionregistrationV1Api(cluster.api)
-    name = f"kept-{cluster.namespace}"
-    metadata = client.V1ObjectMeta(name=name)
-    rule = client.V1NamedRuleWithOperations(
-        api_groups=["sparkoperator.k8s.io"],
-        api_versions=["*"],
-        operations=["DELETE"],
-        resources=["sparkapplications"],
-    )
-    here = client.V1LabelSelector(match_labels={"kubernetes.io/metadata.name": cluster.namespace})
-    admission.create_validating_admission_policy(
-        client.V1ValidatingAdmissionPolicy(
-            metadata=metadata,
-            spec=client.V1ValidatingAdmissionPolicySpec(
-                failure_policy="Fail",
-                match_constraints=client.V1MatchResources(resource_rules=[rule], namespace_selector=here),
-                validations=[client.V1Validation(expression="false", message="nothing is deleted here")],
-            ),
-        )
-    )
-    admission.create_validating_admission_policy_binding(
-        client.V1ValidatingAdmissionPolicyBinding(
-            metadata=metadata,
-            spec=client.V1ValidatingAdmissionPolicyBindingSpec(policy_name=name, validation_actions=["Deny"]),
-        )
-    )
-
     probe: Json = {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",
@@ -98,10 +72,9 @@ def _applications_stay(cluster: Played) -> Iterator[None]:
             return error.status in (403, 422)
         return False
 
-    eventually(refuses, "no application can be deleted")
-    yield
-    admission.delete_validating_admission_policy_binding(name)
-    admission.delete_validating_admission_policy(name)
+    with forbidden(cluster, "DELETE", "nothing is deleted here"):
+        eventually(refuses, "no application can be deleted")
+        yield
 
 
 def test_a_run_that_takes_too_long_is_ended_and_holds_its_leases_until_its_driver_has_ended(

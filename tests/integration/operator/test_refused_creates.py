@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 from kubernetes import client
 
+from integration.operator.forbidden import forbidden
 from integration.operator.played import Played, rewrite
 from integration.operator.process import OperatorProcess
 from integration.waiting import eventually
@@ -39,35 +40,8 @@ def _quota(cluster: Played) -> Iterator[None]:
 @contextmanager
 def _policy(cluster: Played) -> Iterator[None]:
     """Refuses every create of a SparkApplication, as somebody's webhook would."""
-    admission = client.AdmissionregistrationV1Api(cluster.api)
-    name = f"no-{cluster.namespace}"
-    metadata = client.V1ObjectMeta(name=name)
-    rule = client.V1NamedRuleWithOperations(
-        api_groups=["sparkoperator.k8s.io"],
-        api_versions=["*"],
-        operations=["CREATE"],
-        resources=["sparkapplications"],
-    )
-    here = client.V1LabelSelector(match_labels={"kubernetes.io/metadata.name": cluster.namespace})
-    admission.create_validating_admission_policy(
-        client.V1ValidatingAdmissionPolicy(
-            metadata=metadata,
-            spec=client.V1ValidatingAdmissionPolicySpec(
-                failure_policy="Fail",
-                match_constraints=client.V1MatchResources(resource_rules=[rule], namespace_selector=here),
-                validations=[client.V1Validation(expression="false", message="no Spark on Mondays")],
-            ),
-        )
-    )
-    admission.create_validating_admission_policy_binding(
-        client.V1ValidatingAdmissionPolicyBinding(
-            metadata=metadata,
-            spec=client.V1ValidatingAdmissionPolicyBindingSpec(policy_name=name, validation_actions=["Deny"]),
-        )
-    )
-    yield
-    admission.delete_validating_admission_policy_binding(name)
-    admission.delete_validating_admission_policy(name)
+    with forbidden(cluster, "CREATE", "no Spark on Mondays"):
+        yield
 
 
 def _refuses(cluster: Played) -> bool:

@@ -58,6 +58,9 @@ class Leases:
     def holder_of_run(self, run: str) -> str | None:
         return next((lease.holder for lease in self.held if lease.run == run), None)
 
+    def is_run_of_another(self, run: str, uid: str) -> bool:
+        return any(lease.run == run and lease.uid != uid for lease in self.held)
+
     def remembered_of(self, uid: str) -> list[Lease]:
         return self.held_by(uid)
 
