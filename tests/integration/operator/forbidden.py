@@ -12,7 +12,7 @@ from integration.operator.played import Played
 def forbidden(cluster: Played, operation: str, message: str) -> Iterator[None]:
     """It counts a moment after this has begun: wait for it."""
     admission = client.AdmissionregistrationV1Api(cluster.api)
-    name = f"no-{operation.lower()}-{cluster.namespace}"
+    name = f"no-{cluster.namespace}"
     metadata = client.V1ObjectMeta(name=name)
     rule = client.V1NamedRuleWithOperations(
         api_groups=["sparkoperator.k8s.io"],
