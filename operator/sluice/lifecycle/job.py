@@ -83,11 +83,11 @@ class JobView:
         return read.any_table or not names.isdisjoint((*self.footprint_from_spec.keys, *read.tables))
 
     def _keeping(self, other: "JobView", *names: str) -> "JobView":
-        """What was not understood is not kept: of a job that was over perhaps no spec was there to be read."""
+        """A spec that was not understood is read again: of a job that was over perhaps none was there to be read."""
         known = {name: other.__dict__[name] for name in names if name in other.__dict__}
-        self.__dict__.update(
-            {name: found for name, found in known.items() if not isinstance(found, NotUnderstoodError)}
-        )
+        if isinstance(known.get("_footprint_from_spec"), NotUnderstoodError):
+            del known["_footprint_from_spec"]
+        self.__dict__.update(known)
         return self
 
     @property

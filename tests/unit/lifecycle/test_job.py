@@ -312,6 +312,17 @@ def test_it_depends_on_what_it_selects_from_and_on_its_own_tables_once_it_was_co
     assert seen.jobs["uid-a"] is not view
 
 
+def test_what_its_tables_refused_is_judged_anew_once_they_change() -> None:
+    seen = world()
+    body = job_body("a", sql="UPDATE delta.`/lake/orders` SET note = 1 WHERE date = DATE '2026-11-19'")
+    seen.job_seen(body)
+    assert "there is no column note" in (seen.jobs["uid-a"].refusal or "")
+    assert seen.jobs["uid-a"].footprint.tables[0].reads_text == "true"
+    later = body["metadata"] | {"resourceVersion": "6"}
+    seen.job_seen(body | {"metadata": later, "status": {"phase": "Waiting"}})
+    assert seen.jobs["uid-a"].depends_on(ORDERS)
+
+
 def test_what_a_holder_reads_and_was_granted_for_counts_though_names_lead_elsewhere_by_now() -> None:
     seen = world()
     lease = replace(
