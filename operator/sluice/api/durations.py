@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sluice.api.validation import Checked, matching, never_matching
+from sluice.api.validation import Checked, Validation, matching, never_matching
 
 DURATION = matching(
     r"^([0-9]{1,7}[hms])+$",
@@ -22,6 +22,27 @@ Limit = Annotated[
     Checked(
         DURATION,
         never_matching(_NO_TIME, "must be longer than 0: leave the field out for no limit"),
+    ),
+]
+
+LONGEST_PAUSE = 24 * 3600
+"""Seconds."""
+
+Pause = Annotated[
+    str,
+    Field(max_length=32),
+    Checked(
+        DURATION,
+        never_matching(
+            _NO_TIME,
+            "must be longer than 0, or jobs that failed together would come back together, and fail again: leave the field out "
+            "for 30s",
+        ),
+        Validation(
+            "duration(self) <= duration('24h')",
+            "must be at most 24h: a job that may wait for longer is better created again",
+            lambda text: seconds(text) <= LONGEST_PAUSE,
+        ),
     ),
 ]
 

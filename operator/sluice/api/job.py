@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from sluice.api.base import Model, exactly_one
 from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, WITHIN_64_BITS, Int32, Int64, bounded_int
-from sluice.api.durations import Duration, Interval, Limit
+from sluice.api.durations import Interval, Limit, Pause
 from sluice.api.engine_kind import EngineKind
 from sluice.api.identifiers import ObjectName, RunKey, TxnAppId
 from sluice.api.job_status import DeltaWriteJobStatus
@@ -282,10 +282,11 @@ class Retry(Model):
     not count, because Sluice cannot know whether running it twice does harm. A job with statements that another attempt
     could neither find in a table's log nor do again (CACHE TABLE, several INSERTs after one FROM, DROP FEATURE) is refused
     if it sets this, and is not retried if a policy does."""
-    backoff: Duration | None = None
-    """Wait from the end of the failed attempt, such as 30s. It doubles with each further retry, up to 10m (a longer one
-    stays as it is), and is then half of that to one and a half times as long, differently for each job. Meanwhile the job
-    holds nothing and blocks nobody; then it queues with its old age. Absent: as the policies say, otherwise 30s."""
+    backoff: Pause | None = None
+    """Wait from the end of the failed attempt, such as 30s; at most 24h, and never 0. It doubles with each further retry, up to
+    10m (a longer one stays as it is), and is then half of that to one and a half times as long, differently for each job.
+    Meanwhile the job holds nothing and blocks nobody; then it queues with its old age. Absent: as the policies say, otherwise
+    30s."""
     on: (
         Annotated[
             tuple[RetryCause, ...],

@@ -2,10 +2,11 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from sluice.api.durations import LONGEST_PAUSE
 from sluice.api.engine_kind import EngineKind
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
@@ -20,6 +21,8 @@ from sluice.tables import Names, TableFacts, TableKey
 
 _BY_SPEC = ("spec", "profile", "_footprint_from_spec", "spec_hash")
 _STRAYED = "a run of this very spec has touched more than was understood of it"
+_LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
+"""A pause may be half as long again as the job says."""
 _BY_FACTS = ("_footprint_with_facts", "footprint", "recorded")
 
 
@@ -134,8 +137,17 @@ class JobView:
     @property
     def waits_since(self) -> datetime:
         """When it last joined the queue: its age counts from the first time, its patience from the last."""
-        again = (self.status.resumed_at, self.status.retry_at)
+        again = (self.status.resumed_at, self.retry_at)
         return max([self.queued_at, *(at for at in again if at is not None)])
+
+    @property
+    def retry_at(self) -> datetime | None:
+        """When its latest retry queues, or queued: no later than any pause may last, whatever somebody wrote there."""
+        at, since = self.status.retry_at, self.status.since
+        if at is None or since is None:
+            return at
+        longest = _LONGEST_BACK_OFF if self.phase is Phase.BACKING_OFF else timedelta(0)
+        return at if at - since <= longest else since + longest
 
     @property
     def is_deleted(self) -> bool:

@@ -163,6 +163,10 @@ def followed(
     attempts = (*(one for one in job.status.attempts if one.number != ended.number), ended)
     after = _counted(attempts, used)
     cause = cause_of(ended)
+    if rules.limit == 0 and cause is not None and _lacks_a_limit(job, declarations):
+        return Final(
+            f"{after}{message[:_LONGEST_QUOTE]}; it is not retried, because its retry sets no limit, and nobody else does"
+        )
     if rules.limit == 0:
         return Final(f"{after}{message}{_offered(job, ended, attempts) if cause is not None else ''}")
     why = _why_not(job, ended, cause, rules, attempts)
@@ -171,6 +175,15 @@ def followed(
     if cause is None or used >= rules.limit:
         return Final(f"{after}{message}")
     return _again(job, ended, rules, cause, message, now=now)
+
+
+def _lacks_a_limit(job: JobView, declarations: Declarations) -> bool:
+    """Whether it says which failures are retried, or when, and was left without a word of how often."""
+    spec = job.spec
+    if spec.retry is None or spec.retry.limit is not None:
+        return False
+    said = [] if spec.application is not None else list(retries_said(job.tables, declarations))
+    return all(one.limit is None for one in said)
 
 
 def _why_not(

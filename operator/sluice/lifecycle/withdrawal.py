@@ -91,7 +91,7 @@ def back_off_left(job: JobView, now: datetime) -> float:
 
 def _back_off_ends(job: JobView, since: datetime) -> datetime:
     """When it queues again: after a failed attempt as its status says, after one that was taken back when its pause is over."""
-    attempts, at = job.status.attempts, job.status.retry_at
+    attempts, at = job.status.attempts, job.retry_at
     if attempts and attempts[-1].outcome is not Outcome.WITHDRAWN and at is not None:
         return at
     return since + _pause(job)

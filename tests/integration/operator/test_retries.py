@@ -120,7 +120,7 @@ def test_a_job_that_may_not_be_retried_is_no_run_and_fails_as_ever(shared: Playe
 
 
 def test_after_the_last_one_it_fails_with_that_one_s_exception(shared: Played) -> None:
-    shared.apply("hopeless", rewrite("/lake/hopeless", retry={"limit": 2, "backoff": "0s"}))
+    shared.apply("hopeless", rewrite("/lake/hopeless", retry={"limit": 2, "backoff": "1s"}))
     for attempt in (1, 2, 3):
         _started(shared, "hopeless", attempt).ends(1, lost_a_race())
     status = shared.reaches("hopeless", "Failed")
@@ -131,7 +131,7 @@ def test_after_the_last_one_it_fails_with_that_one_s_exception(shared: Played) -
 
 
 def test_a_driver_that_was_evicted_and_one_that_never_started_are_followed_by_others(shared: Played) -> None:
-    uid = shared.apply("moved", rewrite("/lake/moved", retry={"limit": 2, "backoff": "0s"}))
+    uid = shared.apply("moved", rewrite("/lake/moved", retry={"limit": 2, "backoff": "1s"}))
     first = _started(shared, "moved", 1)
     evicted = {
         "type": "DisruptionTarget",
@@ -168,7 +168,7 @@ def test_only_what_on_names_is_followed_by_another_attempt(
 ) -> None:
     name = f"on-{'-'.join(on).lower()}"
     table = f"{tmp_path}/{name}"
-    shared.apply(name, append(table, retry={"limit": 1, "backoff": "0s", "on": on}))
+    shared.apply(name, append(table, retry={"limit": 1, "backoff": "1s", "on": on}))
     _started(shared, name, 1).ends(*ends)
     if retried:
         _started(shared, name, 2).succeeds(f"file:{table}")
@@ -191,7 +191,7 @@ def test_what_a_person_has_to_look_at_is_not_retried(shared: Played) -> None:
 
 
 def test_a_policy_s_retry_counts_where_the_job_says_nothing(shared: Played) -> None:
-    retry = {"limit": 1, "backoff": "0s", "on": ["Conflict"]}
+    retry = {"limit": 1, "backoff": "1s", "on": ["Conflict"]}
     shared.declare("retried", {"table": {"path": "/lake/retried"}, "retry": retry})
     shared.policy_is("retried", "Counts")
     shared.apply("by-policy", rewrite("/lake/retried"))
@@ -203,7 +203,7 @@ def test_a_policy_s_retry_counts_where_the_job_says_nothing(shared: Played) -> N
 
 
 def test_a_run_key_needs_no_slot(shared: Played) -> None:
-    shared.apply("keyed", rewrite("/lake/keyed", runKey="the-day", retry={"limit": 1, "backoff": "0s"}))
+    shared.apply("keyed", rewrite("/lake/keyed", runKey="the-day", retry={"limit": 1, "backoff": "1s"}))
     first = _started(shared, "keyed", 1)
     assert _planned(shared, first)["run"]["appId"] == f"sluice/run/{shared.namespace}/the-day"
     first.ends(1, lost_a_race())
@@ -263,7 +263,7 @@ def test_a_leader_that_is_killed_while_a_job_backs_off_changes_nothing_of_it(
 def test_a_leader_that_is_killed_as_an_attempt_ends_has_it_followed_all_the_same(
     cluster: Played, operator: OperatorProcess
 ) -> None:
-    cluster.apply("cut-off", rewrite("/lake/cut-off", retry={"limit": 1, "backoff": "0s"}))
+    cluster.apply("cut-off", rewrite("/lake/cut-off", retry={"limit": 1, "backoff": "1s"}))
     first = _started(cluster, "cut-off", 1)
     cluster.reaches("cut-off", "Running")
     operator.kill()
@@ -318,7 +318,7 @@ def test_of_many_that_failed_at_once_each_comes_back_at_its_own_time_and_others_
 
 def test_a_person_asks_for_one_more_and_gets_it_once(shared: Played) -> None:
     uid = shared.apply(
-        "asked", rewrite("/lake/asked", retry={"limit": 1, "backoff": "0s", "on": ["DriverLost"]})
+        "asked", rewrite("/lake/asked", retry={"limit": 1, "backoff": "1s", "on": ["DriverLost"]})
     )
     first = _started(shared, "asked", 1)
     run = _planned(shared, first)["run"]

@@ -3,7 +3,7 @@ attempts all have the same."""
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
@@ -54,7 +54,7 @@ class History:
     def create(self, name: str) -> None:
         self.made += 1
         sql = f"INSERT INTO delta.`/lake/{name}` VALUES (1)"
-        body = job_body(name, version=self.made * 1000, sql=sql, retry={"limit": 20, "backoff": "0s"})
+        body = job_body(name, version=self.made * 1000, sql=sql, retry={"limit": 20, "backoff": "1s"})
         body["metadata"]["uid"] = f"uid-{name}-{self.made}"
         self.specs[uid_of(body)] = body["spec"]
         self.leader.world.job_seen(body)
@@ -94,8 +94,9 @@ class History:
     async def ends(self, job: JobView, attempt: Attempt) -> None:
         outcome = self.chance.choice((Outcome.SUCCEEDED, Outcome.FAILED, Outcome.FAILED, Outcome.NOT_STARTED))
         failed = outcome is Outcome.FAILED
+        pause_ago = datetime.now(UTC) - timedelta(minutes=1)
         ended = attempt.model_copy(
-            update={"outcome": outcome, "exception": LOST if failed else None, "ended_at": datetime.now(UTC)}
+            update={"outcome": outcome, "exception": LOST if failed else None, "ended_at": pause_ago}
         )
         change = StatusChange(Phase.SUCCEEDED, Reason.COMMITTED, "", attempt=ended)
         if outcome is not Outcome.SUCCEEDED:

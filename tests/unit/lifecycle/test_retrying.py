@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.api.durations import LONGEST_PAUSE
 from sluice.api.job import DeltaWriteJobSpec, RetryCause
 from sluice.api.job_status import Attempt, AttemptException, Commit, ConflictingCommit, Outcome, Phase
 from sluice.api.reasons import CONFLICTS
@@ -197,12 +198,11 @@ def test_what_another_attempt_could_not_leave_out_is_refused_with_retry_and_not_
     assert job({"limit": 0}, sql=sql).footprint_from_spec.keys
 
 
-@given(retry=st.integers(1, 10_000), backoff=st.integers(0, 4 * 9_999_999 * 3600), uid=st.text())
+@given(retry=st.integers(1, 10_000), backoff=st.integers(1, LONGEST_PAUSE), uid=st.text())
 def test_a_pause_doubles_up_to_ten_minutes_and_varies_by_half(retry: int, backoff: int, uid: str) -> None:
     found = pause(Rules(3, backoff), retry, uid, retry).total_seconds()
     doubled = min(backoff * 2 ** (retry - 1), max(600, backoff))
     assert doubled * 0.5 - 1e-3 <= found <= doubled * 1.5 + 1e-3
-    assert (NOW + pause(Rules(3, backoff), retry, uid, retry)).year < 9999
     assert pause(Rules(3, backoff), retry, uid, retry).total_seconds() == found
 
 
@@ -245,6 +245,24 @@ def test_after_a_long_outage_of_the_operator_the_pause_is_over_already() -> None
     queues = job({"limit": 3}, as_body(status_after(before, again.change, late)))
     assert not withdrawal.backs_off(queues, late)
     assert queues.waited(late) == 0, "nobody waited meanwhile"
+
+
+@pytest.mark.parametrize("written", ["2026-11-21T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_what_somebody_writes_as_the_time_of_a_retry_keeps_no_job_for_longer_than_any_pause(
+    written: str,
+) -> None:
+    spec = {"limit": 20, "backoff": "24h"}
+    latest = NOW + max(pause(Rules(20, LONGEST_PAUSE), retry, f"uid-{retry}", 1) for retry in range(1, 21))
+    again = followed(job(spec, RUN), conflict(), Declarations(), "", NOW)
+    assert isinstance(again, Again)
+    told = as_body(status_after(job(spec, RUN), again.change, NOW)) | {"retryAt": written}
+    backing_off = job(spec, told)
+    assert withdrawal.backs_off(backing_off, latest)
+    assert not withdrawal.backs_off(backing_off, NOW + timedelta(hours=36))
+    waiting = job(spec, told | {"phase": "Waiting", "since": "2026-11-20T12:00:00Z"})
+    assert waiting.waited(datetime(2026, 11, 20, 12, 0, 9, tzinfo=UTC)) == 9, "its patience counts as ever"
+    at_the_end = job(spec, told | {"since": "9999-12-31T23:00:00Z"})
+    assert at_the_end.retry_at == datetime.fromisoformat(written)
 
 
 def test_a_node_whose_clock_is_ahead_keeps_nobody_out_for_longer() -> None:
@@ -298,6 +316,18 @@ def test_only_what_on_names_is_retried(on: list[str] | None, attempt: Attempt, a
     assert isinstance(found, Again) == again
     if isinstance(found, Final):
         assert "retry.on doesn't name" in found.message
+
+
+def test_a_retry_without_a_limit_is_told_to_be_none() -> None:
+    because = "it lost; it is not retried, because its retry sets no limit, and nobody else does"
+    for retry in ({"on": ["Error"]}, {"backoff": "1m"}):
+        assert followed(job(retry, RUN), conflict(), Declarations(), "it lost", NOW) == Final(because)
+    waits_longer = declared({"backoff": "5m"})
+    assert followed(job({"backoff": "1m"}, RUN), conflict(), waits_longer, "it lost", NOW) == Final(because)
+    allows_none = declared({"limit": 0})
+    assert followed(job({"backoff": "1m"}, RUN), conflict(), allows_none, "it lost", NOW) == Final("it lost")
+    judged = conflict().model_copy(update={"exception": AttemptException(class_="HistoryLost", message="")})
+    assert followed(job({"backoff": "1m"}, RUN), judged, Declarations(), "it lost", NOW) == Final("it lost")
 
 
 @pytest.mark.parametrize(
@@ -375,7 +405,7 @@ def test_why_it_is_not_retried_is_told_however_long_the_failure_s_own_words_are(
 
 
 def test_a_retry_on_another_day_says_which() -> None:
-    again = followed(job({"limit": 3, "backoff": "240h"}, RUN), conflict(), Declarations(), "it lost", NOW)
+    again = followed(job({"limit": 3, "backoff": "24h"}, RUN), conflict(), Declarations(), "it lost", NOW)
     assert isinstance(again, Again)
     assert again.change.retry_at is not None
     assert f"at {again.change.retry_at:%Y-%m-%d %H:%M:%S} UTC" in again.change.message
