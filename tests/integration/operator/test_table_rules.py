@@ -61,13 +61,13 @@ def test_a_policy_bounds_the_wait_of_jobs_that_set_no_timeout_themselves(shared:
     shared.policy_is("hasty", "Counts")
     shared.apply("hasty-holder", rewrite(table))
     driver = shared.start("hasty-holder")
-    shared.apply("patient", append(table, admission={"timeout": "1h"}))
-    shared.reaches("patient", "Waiting")
+    shared.apply("bounded", append(table, admission={"timeout": "1h"}))
+    shared.reaches("bounded", "Waiting")
     shared.apply("hasty-waits", append(table))
     status = shared.reaches("hasty-waits", "Failed")
     assert status["reason"] == "TimedOut"
     assert f"1s (admission.defaultTimeout of DeltaTablePolicy {shared.namespace}/hasty)" in status["message"]
-    assert shared.status("patient")["phase"] == "Waiting"
+    assert shared.status("bounded")["phase"] == "Waiting"
     driver.succeeds(f"file:{table}")
-    shared.start("patient").succeeds(f"file:{table}", 2)
-    shared.reaches("patient", "Succeeded")
+    shared.start("bounded").succeeds(f"file:{table}", 2)
+    shared.reaches("bounded", "Succeeded")

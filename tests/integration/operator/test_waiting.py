@@ -103,16 +103,16 @@ def test_a_wait_that_takes_too_long_ends_without_a_run(shared: Played) -> None:
 
 
 def test_a_suspended_job_blocks_nobody_and_goes_on_when_let(shared: Played) -> None:
-    held_back = shared.apply("held-back", rewrite("/lake/suspended", admission={"suspend": True}))
-    shared.reaches("held-back", "Suspended")
-    shared.apply("passes", rewrite("/lake/suspended"))
-    driver = shared.start("passes")
-    shared.change("held-back", {"spec": {"admission": {"suspend": False}}})
-    shared.reaches("held-back", "Waiting")
+    held_back = shared.apply("let-go", rewrite("/lake/suspended", admission={"suspend": True}))
+    shared.reaches("let-go", "Suspended")
+    shared.apply("passes-it", rewrite("/lake/suspended"))
+    driver = shared.start("passes-it")
+    shared.change("let-go", {"spec": {"admission": {"suspend": False}}})
+    shared.reaches("let-go", "Waiting")
     assert shared.applications_of(held_back) == []
     driver.succeeds("file:/lake/suspended")
-    shared.start("held-back").succeeds("file:/lake/suspended", 2)
-    shared.reaches("held-back", "Succeeded")
+    shared.start("let-go").succeeds("file:/lake/suspended", 2)
+    shared.reaches("let-go", "Succeeded")
 
 
 def test_suspending_does_not_stop_what_runs(shared: Played) -> None:
