@@ -33,7 +33,7 @@ from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
+from sluice.lifecycle.outcome import closed, footprint_said, looked_at, must_ask_logs, phase_after
 from sluice.lifecycle.restoring import restored
 from sluice.lifecycle.retrying import Again, followed
 from sluice.lifecycle.status import StatusChange
@@ -204,8 +204,8 @@ class Attempts:
     async def _end(self, job: JobView, attempt: Attempt, end: way.End) -> None:
         seen, logs = end.seen, None
         deleted = end.application_deleted and attempt.ending is None
-        if must_ask_logs(seen, came_back=end.came_back):
-            logs = self.logs.ask(job, attempt)
+        if must_ask_logs(seen, is_application=job.spec.application is not None, came_back=end.came_back):
+            logs = self.logs.ask(job, attempt, looked_at(seen))
             if logs is None:
                 return
         if seen.stage is Stage.NEVER_STARTS:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.kept import LoggedCommit, kept
 from sluice.lifecycle.logs import LogsSay
+from sluice.lifecycle.strayed import FootprintSaid
 from sluice.tables import TableKey
 from sluice.tables.log import OF_APPLICATION, OF_RUN, READING, LogUnreadableError, StampedCommit
 
@@ -40,19 +41,23 @@ class RunLogs:
         self._asked: dict[tuple[str, int], asyncio.Task[LogsSay]] = {}
         self._places = asyncio.Semaphore(MOST)
 
-    def ask(self, job: JobView, attempt: Attempt) -> LogsSay | None:
-        """Returns the answer, or None as long as there is none; the job is marked when it comes."""
+    def ask(
+        self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]] = ()
+    ) -> LogsSay | None:
+        """Returns the answer, or None as long as there is none; the job is marked when it comes. `looked_at`: see `kept`."""
         key = job.uid, attempt.number
         if key not in self._asked:
-            task = asyncio.create_task(self._in_its_turn(job, attempt), name=f"logs of {job.key}")
+            task = asyncio.create_task(self._in_its_turn(job, attempt, looked_at), name=f"logs of {job.key}")
             task.add_done_callback(lambda _: self._answered(job.uid))
             self._asked[key] = task
         task = self._asked[key]
         return task.result() if task.done() else None
 
-    async def _in_its_turn(self, job: JobView, attempt: Attempt) -> LogsSay:
+    async def _in_its_turn(
+        self, job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
+    ) -> LogsSay:
         async with self._places:
-            return await what_logs_say(job, attempt)
+            return await what_logs_say(job, attempt, looked_at)
 
     def forget(self, job: JobView, attempt: Attempt) -> None:
         """Forgets a job whose outcome is written."""
@@ -63,16 +68,20 @@ class RunLogs:
             task.cancel()
 
 
-async def what_logs_say(job: JobView, attempt: Attempt) -> LogsSay:
+async def what_logs_say(
+    job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]] = ()
+) -> LogsSay:
     """Returns what the logs say. Whatever a log holds, the attempt has ended: a log must not keep it open, and its leases
     held."""
     if job.spec.application is not None:
-        return await _what_logs_say_of_application(job, attempt)
+        return await _what_logs_say_of_application(job, attempt, looked_at)
     commits, unread = await _of_each(job, partial(_commits_of_job, job, attempt))
     return LogsSay(tuple(commits), unread)
 
 
-async def _what_logs_say_of_application(job: JobView, attempt: Attempt) -> LogsSay:
+async def _what_logs_say_of_application(
+    job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
+) -> LogsSay:
     logged, unread = await _of_each(
         job,
         lambda table: commits_of_application(table, job.uid, attempt.number, attempt.granted_at),
@@ -84,9 +93,10 @@ async def _what_logs_say_of_application(job: JobView, attempt: Attempt) -> LogsS
     ]
     unstamped = tuple(one.name for one in logged if not one.is_own)
     try:
-        footprint = kept(job.footprint, logged, unread)
-    except NotUnderstoodError:
-        footprint = None
+        footprint = kept(job.footprint, logged, unread, looked_at=looked_at)
+    except NotUnderstoodError as error:
+        why = f"it is not known whether it kept to its footprint, because that is not understood any more: {error}"
+        footprint = FootprintSaid(is_held=None, message=why)
     return LogsSay(tuple(own), unread, of_application=True, unstamped=unstamped, footprint=footprint)
 
 

@@ -4,7 +4,7 @@ What it did to other tables, no declared table's log tells. A commit is its own 
 stamp may be its own, too, where the application sets the commits' metadata itself, or somebody else's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -28,6 +28,8 @@ class LoggedCommit:
     """Whether it bears the attempt's stamp. Else it bears nobody's."""
     statement: int | None = None
     """The statement that its stamp names."""
+    engine: str | None = None
+    """The writer, in its own words."""
     adds: Sequence[Partition] = ()
     removes: Sequence[Partition] = ()
     changes_metadata: bool = False
@@ -38,6 +40,14 @@ class LoggedCommit:
     def name(self) -> str:
         return f"version {self.version} of {self.table}"
 
+    @property
+    def named_with_engine(self) -> str:
+        return f"{self.name} (by {self.engine})" if self.engine else self.name
+
+    @property
+    def place_in_log(self) -> tuple[str, int]:
+        return self.table.text, self.version
+
 
 class _Place(Enum):
     INSIDE = "inside"
@@ -46,11 +56,18 @@ class _Place(Enum):
 
 
 def kept(
-    footprint: JobFootprint, commits: Sequence[LoggedCommit], unread: Sequence[str] = ()
+    footprint: JobFootprint,
+    commits: Sequence[LoggedCommit],
+    unread: Sequence[str] = (),
+    *,
+    looked_at: Collection[tuple[str, int]] = (),
 ) -> FootprintSaid:
-    """What the logs say of it. `unread`: why the log of a table says nothing."""
+    """What the logs say of it. `unread`: why the log of a table says nothing. `looked_at`: the tables and versions of its commits
+    that are known to keep to it."""
     strayed, doubtful = list[str](), list(unread)
     for commit in commits:
+        if commit.place_in_log in looked_at:
+            continue
         if commit.unlooked is not None:
             doubtful.append(f"{commit.name}: {commit.unlooked}")
             continue
@@ -61,7 +78,7 @@ def kept(
                 strayed.append(f"{commit.name} {what}")
             elif place is _Place.OUTSIDE:
                 doubtful.append(
-                    f"{commit.name} {what}, which is not declared, and whose commit it is, no stamp says"
+                    f"{commit.named_with_engine} {what}, which is not declared, and whose commit it is, no stamp says"
                 )
             else:
                 doubtful.append(f"{commit.name} {what}, of which it can't be said whether that is declared")

@@ -38,6 +38,18 @@ class LogsSay:
         return "it had committed nothing, according to the tables' logs"
 
     @property
+    def beside_the_report(self) -> str:
+        """What they tell beside what the driver has reported; `commits` are those that it hasn't."""
+        found = ""
+        if self.commits:
+            found += f"; beside that it had committed {versions(self.commits)}, according to the tables' logs"
+        if self.unread:
+            found += f"; what it committed outside of its report is not known: {'; '.join(self.unread)}"
+        if self.unstamped:
+            found += f"; {self._unstamped}"
+        return found
+
+    @property
     def _unstamped(self) -> str:
         more = len(self.unstamped) - _MOST_NAMED
         named = ", ".join(self.unstamped[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

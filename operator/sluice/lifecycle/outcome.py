@@ -40,26 +40,40 @@ _RAISED = re.compile(
 _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
 
 
-def must_ask_logs(seen: Observation, *, came_back: bool = False) -> bool:
-    """Whether the driver's end doesn't tell by itself what the attempt committed. `came_back`: its application came back with an
-    earlier state of the API server, so that it may have had a driver of which nothing else tells."""
+def must_ask_logs(seen: Observation, *, is_application: bool, came_back: bool = False) -> bool:
+    """Whether the driver's end doesn't tell by itself what the attempt committed: a user's own program tells at
+    most of a part of what it does. `came_back`: its application came back with an earlier state of the API server, so that it may
+    have had a driver of which nothing else tells."""
     if seen.stage is Stage.NEVER_STARTS and not came_back:
         return False
     result = parse(seen.message)
-    return result is None or result.commits_left_out or _failed_afterwards(seen, result)
+    return is_application or result is None or result.commits_left_out or _failed_afterwards(seen, result)
+
+
+def looked_at(seen: Observation) -> frozenset[tuple[str, int]]:
+    """The commits, as tables and versions, of which the driver itself has seen by Spark's own expressions that they keep to what
+    the job was judged to touch."""
+    result = parse(seen.message)
+    if result is None or not result.has_kept_to_footprint:
+        return frozenset()
+    return frozenset(map(_place_in_log, result.commits))
 
 
 def footprint_said(seen: Observation, logs: LogsSay | None) -> FootprintSaid | None:
-    """What the runner's look at its commits says, or else the logs of an application's tables; None where nobody has looked at all
-    of them. A program goes on after its own look: what strayed by the logs has strayed."""
-    result = parse(seen.message)
+    """What the look of the driver at its commits says, and the logs of an application's tables; None where nobody has looked at all
+    of them."""
+    return _footprint_said(parse(seen.message), logs)
+
+
+def _footprint_said(result: RunResult | None, logs: LogsSay | None) -> FootprintSaid | None:
     by_logs = logs.footprint if logs is not None else None
-    if by_logs is not None and by_logs.is_held is False:
-        return by_logs
     if result is None or result.has_kept_to_footprint is None:
         return by_logs
+    if by_logs is not None and by_logs.is_held is False:
+        return by_logs
     if result.has_kept_to_footprint:
-        return FootprintSaid(
+        # The logs tell of what a program does outside of its own look, too.
+        return by_logs or FootprintSaid(
             is_held=True, message="its commits touched only what the job was judged to touch"
         )
     return FootprintSaid(
@@ -197,14 +211,11 @@ def _did_nothing(
 
 
 def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
-    held = result.has_kept_to_footprint if result is not None else None
-    by_logs = logs.footprint.is_held if logs is not None and logs.footprint is not None else None
-    if held is None or by_logs is False:
-        held = by_logs
+    said = _footprint_said(result, logs)
     return {
         "commits_known": _tells_all(result, logs),
         "report": result.report if result is not None else None,
-        "footprint_held": held,
+        "footprint_held": said.is_held if said is not None else None,
     }
 
 
@@ -241,7 +252,9 @@ _MAY_HAVE_LANDED = ("CommitCompletionUnknownException", "UnknownOutcomeException
 
 def _tells_all(result: RunResult | None, logs: LogsSay | None) -> bool:
     """Whether there are no other commits than those that are known. Of a driver that was killed a last one may still land."""
-    if result is None or result.was_ended_from_outside or (logs is not None and logs.unread):
+    if result is None or result.was_ended_from_outside:
+        return False
+    if logs is not None and (logs.unread or logs.unstamped):
         return False
     return result.exception is None or result.exception.class_ not in _MAY_HAVE_LANDED
 
@@ -262,11 +275,13 @@ def _place_in_log(commit: Commit) -> tuple[str, int]:
 
 def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: LogsSay | None) -> Attempt:
     commits = _all_commits(result, logs)
-    message = (
-        _summary(result)
-        if logs is None
-        else f"{_failure(result) or 'done'}; {replace(logs, commits=commits)}"
-    )
+    if logs is None:
+        message = _summary(result)
+    elif result.commits_left_out:
+        message = f"{_failure(result) or 'done'}; {replace(logs, commits=commits)}"
+    else:
+        untold = tuple(commit for commit in commits if commit not in result.commits)
+        message = f"{_summary(result)}{replace(logs, commits=untold).beside_the_report}"
     update = {
         "commits": commits[:MAX_COMMITS],
         "commits_known": _tells_all(result, logs),

@@ -33,6 +33,7 @@ _LOOK_BACK = 1000
 _CLOCKS_DIFFER_BY = 5.0
 """Seconds between the clocks of whoever commits and of the operator: of commits without a stamp one too many is looked at rather
 than one too few."""
+_LONGEST_ENGINE = 80
 OF_RUN, OF_APPLICATION = "run", "application"
 """What the program is asked for."""
 READING = "reading"
@@ -54,6 +55,7 @@ class FoundCommit:
     operation: str
     is_own: bool
     statement: int | None = None
+    engine: str | None = None
     adds: list[Partition] = field(default_factory=list)
     removes: list[Partition] = field(default_factory=list)
     changes_metadata: bool = False
@@ -102,6 +104,7 @@ def _of_application(
             entry["operation"],
             is_own,
             statement if isinstance(statement, int) and statement > 0 else None,
+            _engine(entry),
         )
         try:
             yield replace(found, **asdict(files.touched(found.version)))
@@ -136,6 +139,12 @@ def _history(table: TableKey, opened: DeltaTable, begun: datetime) -> list[dict[
             else f"{table}: its log was cleaned up, and begins after that at version {oldest['version']}"
         )
     return history
+
+
+def _engine(entry: dict[str, Any]) -> str | None:
+    """delta-rs calls itself a client where Spark calls itself an engine."""
+    told = entry.get("engineInfo") or entry.get("clientVersion")
+    return str(told)[:_LONGEST_ENGINE] if told else None
 
 
 def _is_of(stamp: dict[str, Any], uid: str, attempt: int) -> bool:

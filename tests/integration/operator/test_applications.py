@@ -166,6 +166,52 @@ def test_whose_a_commit_without_a_stamp_is_stays_open(shared: Played, tmp_path: 
     assert (told["status"], told["reason"]) == ("Unknown", "FootprintDoubtful")
 
 
+def reported(table: Path, *versions: int) -> str:
+    """What `sluice_runner.attempt` leaves at the end of its block."""
+    commits = [{"table": f"file:{table}", "version": v, "operation": "WRITE"} for v in versions]
+    statement = {"number": 1, "state": "Committed", "operation": "APPLICATION", "commits": commits}
+    result = {"version": 1, "attempt": 1, "outcome": "Succeeded", "statements": [statement]}
+    return json.dumps(result | {"footprint": {"strayed": [], "unlooked": None}})
+
+
+def test_what_a_program_commits_after_its_report_is_told_and_judged_by_the_logs(
+    shared: Played, tmp_path: Path
+) -> None:
+    long_there(tmp_path)
+    plain = TEMPLATE | {"driver": {"cores": 1}}
+    shared.apply("own-goes-on", application(tmp_path, plain))
+    driver = shared.start("own-goes-on")
+    commits(tmp_path, "2026-11-19", stamp_of(driver))
+    commits(tmp_path, "2026-11-20", stamp_of(driver))
+    driver.ends(0, reported(tmp_path, 1))
+    status = shared.reaches("own-goes-on", "Succeeded")
+    assert sorted(one["version"] for one in status["attempts"][0]["commits"]) == [1, 2]
+    assert f"beside that it had committed version 2 of file:{tmp_path}" in status["message"]
+    assert status["attempts"][0]["footprintHeld"] is False
+    told = shared.condition("own-goes-on", "FootprintHeld")
+    assert (told["status"], told["reason"]) == ("False", "FootprintStrayed")
+    assert f"version 2 of file:{tmp_path} adds to date=2026-11-20" in told["message"]
+
+
+def test_a_foreign_writers_commit_is_not_blamed_on_a_program_that_reports(
+    shared: Played, tmp_path: Path
+) -> None:
+    """Nor is it said to be another's: no stamp tells."""
+    long_there(tmp_path)
+    plain = TEMPLATE | {"driver": {"cores": 1}}
+    shared.apply("own-beside", application(tmp_path, plain, priority=1))
+    driver = shared.start("own-beside")
+    commits(tmp_path, "2026-11-19", stamp_of(driver))
+    commits(tmp_path, "2026-11-20", None)
+    driver.ends(0, reported(tmp_path, 1))
+    status = shared.reaches("own-beside", "Succeeded")
+    assert [one["version"] for one in status["attempts"][0]["commits"]] == [1]
+    assert f"without any stamp somebody committed version 2 of file:{tmp_path}" in status["message"]
+    assert "footprintHeld" not in status["attempts"][0]
+    told = shared.condition("own-beside", "FootprintHeld")
+    assert (told["status"], told["reason"]) == ("Unknown", "FootprintDoubtful")
+
+
 def test_an_application_waits_for_whom_its_footprint_meets_and_runs_beside_others(
     shared: Played, tmp_path: Path
 ) -> None:

@@ -52,6 +52,20 @@ def test_whose_a_commit_elsewhere_is_that_bears_no_stamp_is_not_known() -> None:
     assert "version 4 of file:/lake/orders adds to date=2026-11-20" in found.message
 
 
+def test_who_wrote_a_commit_of_nobody_is_told_in_its_own_words() -> None:
+    delta_rs = commit(4, is_own=False, engine="delta-rs.0.30.2", adds=[TOMORROW])
+    assert (
+        "version 4 of file:/lake/orders (by delta-rs.0.30.2) adds to" in kept(declared(), [delta_rs]).message
+    )
+
+
+def test_of_commits_that_were_looked_at_no_more_is_asked() -> None:
+    commits = [commit(unlooked="its file is no longer in the log"), commit(4, adds=[TOMORROW])]
+    assert kept(declared(), commits, looked_at={("file:/lake/orders", 3)}).is_held is False
+    assert kept(declared(), commits[:1], looked_at={("file:/lake/orders", 3)}).is_held is True
+    assert kept(declared(), commits[:1], looked_at={("file:/lake/other", 3)}).is_held is None
+
+
 def test_what_has_strayed_counts_more_than_what_is_not_known() -> None:
     commits = [commit(adds=[TOMORROW]), commit(4, is_own=False, adds=[TOMORROW])]
     assert kept(declared(), commits, ["file:/lake/other: no answer"]).is_held is False

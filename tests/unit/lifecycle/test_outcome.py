@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,16 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
 from sluice.controller import run_commits
-from sluice.controller.run_commits import what_logs_say
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
 from sluice.engines.disruption import Disruption
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.logs import LogsSay
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.lifecycle.outcome import closed, footprint_said, must_ask_logs, phase_after
-from sluice.lifecycle.strayed import FootprintSaid
+from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
 from unit.controller.bodies import job_body
+from unit.lifecycle.endings import ATTEMPT, BEGUN, closed_by_logs, ended_with, stamped
 from unit.tables import lake
-
-BEGUN = datetime(2026, 11, 19, 10, tzinfo=UTC)
-ATTEMPT = Attempt(number=1, token=1, hash="x", application="a-1", granted_at=BEGUN)
 
 
 @pytest.fixture
@@ -33,14 +29,8 @@ def table(tmp_path: Path) -> Path:
     """Made by somebody else; then statement 1 of the attempt committed version 1."""
     lake.orders(tmp_path)
     stamp = {"sluice": {"uid": "uid-a", "attempt": 1, "statement": 1}}
-    _commit(tmp_path, 1, json.dumps(stamp))
+    stamped(tmp_path, 1, json.dumps(stamp))
     return tmp_path
-
-
-def _commit(path: Path, version: int, user_metadata: str) -> None:
-    now = int(datetime.now(UTC).timestamp() * 1000)
-    info = {"timestamp": now, "operation": "WRITE", "userMetadata": user_metadata}
-    (path / "_delta_log" / f"{version:020}.json").write_text(json.dumps({"commitInfo": info}) + "\n")
 
 
 def _job(path: Path) -> JobView:
@@ -51,25 +41,15 @@ def _job(path: Path) -> JobView:
     return seen.jobs["uid-a"]
 
 
-def _ended(exit_code: int, **result: Any) -> Observation:
-    message = json.dumps({"version": 1, "attempt": 1} | result) if result else None
-    return Observation(Stage.ENDED, exit_code=exit_code, message=message)
-
-
-async def _closed(job: JobView, attempt: Attempt, seen: Observation) -> Attempt:
-    logs = await what_logs_say(job, attempt) if must_ask_logs(seen, came_back=False) else None
-    return closed(attempt, seen, logs, datetime.now(UTC))
-
-
 async def test_a_driver_that_was_told_to_end_is_looked_up_in_the_tables_logs(table: Path) -> None:
     """It cannot know whether the statement that ran has committed; when it has ended, the log does."""
-    ended = _ended(
+    ended = ended_with(
         1,
         outcome="Failed",
         statements=[],
         exception={"class": "Terminated", "message": "ended by SIGTERM", "statement": 1},
     )
-    found = await _closed(_job(table), ATTEMPT, ended)
+    found = await closed_by_logs(_job(table), ATTEMPT, ended)
     assert [(commit.statement, commit.version) for commit in found.commits] == [(1, 1)]
     assert found.message is not None
     assert "it had committed version 1 of" in found.message
@@ -79,7 +59,9 @@ async def test_a_driver_that_was_told_to_end_is_looked_up_in_the_tables_logs(tab
 async def test_a_run_of_which_nothing_was_left_has_succeeded_and_tells_its_versions(table: Path) -> None:
     commit = {"table": f"file:{table}", "version": 2, "operation": "WRITE"}
     statements = [{"number": 1, "state": "AlreadyCommitted", "operation": "WRITE", "commits": [commit]}]
-    found = await _closed(_job(table), ATTEMPT, _ended(0, outcome="AlreadyCommitted", statements=statements))
+    found = await closed_by_logs(
+        _job(table), ATTEMPT, ended_with(0, outcome="AlreadyCommitted", statements=statements)
+    )
     phase, reason, message = phase_after(found)
     assert (phase, reason) == (Phase.SUCCEEDED, "AlreadyCommitted")
     assert (
@@ -89,7 +71,7 @@ async def test_a_run_of_which_nothing_was_left_has_succeeded_and_tells_its_versi
 
 
 async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(table: Path) -> None:
-    ended = _ended(
+    ended = ended_with(
         0,
         outcome="Succeeded",
         truncated=True,
@@ -103,7 +85,7 @@ async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(tab
             },
         ],
     )
-    found = await _closed(_job(table), ATTEMPT, ended)
+    found = await closed_by_logs(_job(table), ATTEMPT, ended)
     assert [(commit.statement, commit.version) for commit in found.commits] == [(1, 1), (2, 2)]
     assert found.outcome is Outcome.SUCCEEDED
     assert found.message is not None
@@ -112,7 +94,7 @@ async def test_commits_that_had_no_room_in_the_result_are_told_from_the_logs(tab
 
 async def test_a_failure_tells_what_the_statements_before_it_had_committed(table: Path) -> None:
     commit = {"table": f"file:{table}", "version": 1, "operation": "WRITE"}
-    ended = _ended(
+    ended = ended_with(
         1,
         outcome="Failed",
         statements=[
@@ -121,7 +103,7 @@ async def test_a_failure_tells_what_the_statements_before_it_had_committed(table
         ],
         exception={"class": "AnalysisException", "message": "no such column" * 200, "statement": 2},
     )
-    found = await _closed(_job(table), ATTEMPT, ended)
+    found = await closed_by_logs(_job(table), ATTEMPT, ended)
     assert found.message is not None
     assert found.message.startswith("statement 2: AnalysisException: no such column")
     assert found.message.endswith(f"it had committed version 1 of file:{table}")
@@ -129,8 +111,8 @@ async def test_a_failure_tells_what_the_statements_before_it_had_committed(table
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "not JSON", "[]", '{"sluice": 1}'])
 async def test_what_others_write_into_their_commits_holds_nobody_up(table: Path, text: str) -> None:
-    _commit(table, 2, text)
-    found = await _closed(_job(table), ATTEMPT, _ended(137))
+    stamped(table, 2, text)
+    found = await closed_by_logs(_job(table), ATTEMPT, ended_with(137))
     assert [commit.version for commit in found.commits] == [1]
     assert found.outcome is Outcome.KILLED
 
@@ -142,30 +124,31 @@ async def test_an_attempt_ends_even_if_the_operator_fails_on_a_log(
         raise KeyError("version")
 
     monkeypatch.setattr(run_commits, "commits_of_run", fails)
-    found = await _closed(_job(table), ATTEMPT, _ended(137))
+    found = await closed_by_logs(_job(table), ATTEMPT, ended_with(137))
     assert found.outcome is Outcome.KILLED
     assert found.message is not None
     assert "is not known" in found.message
 
 
 def test_an_attempt_tells_where_its_report_is() -> None:
-    seen = _ended(0, outcome="Succeeded", statements=[], report={"configMap": "a-1-report"})
+    seen = ended_with(0, outcome="Succeeded", statements=[], report={"configMap": "a-1-report"})
     found = closed(ATTEMPT, seen, None, BEGUN).report
     assert found is not None
     assert found.config_map == "a-1-report"
-    assert closed(ATTEMPT, _ended(0, outcome="Succeeded", statements=[]), None, BEGUN).report is None
+    assert closed(ATTEMPT, ended_with(0, outcome="Succeeded", statements=[]), None, BEGUN).report is None
 
 
 def test_what_never_started_committed_nothing(tmp_path: Path) -> None:
-    assert not must_ask_logs(Observation(Stage.NEVER_STARTS), came_back=False)
-    assert must_ask_logs(Observation(Stage.ENDED, exit_code=137), came_back=False)
+    for is_application in (True, False):
+        assert not must_ask_logs(Observation(Stage.NEVER_STARTS), is_application=is_application)
+        assert must_ask_logs(Observation(Stage.ENDED, exit_code=137), is_application=is_application)
 
 
 def test_what_an_application_had_committed_that_came_back_from_a_backup_and_was_deleted_the_logs_tell(
     tmp_path: Path,
 ) -> None:
     never = Observation(Stage.NEVER_STARTS, detail="the application was deleted")
-    assert must_ask_logs(never, came_back=True)
+    assert must_ask_logs(never, is_application=False, came_back=True)
     commit = Commit(table="file:/lake/orders", version=5, statement=1, operation="WRITE")
     ended = closed(ATTEMPT, never, LogsSay((commit,)), BEGUN, came_back=True)
     assert (ended.outcome, ended.commits) == (Outcome.UNKNOWN, (commit,))
@@ -178,7 +161,7 @@ def test_a_commit_that_runner_and_log_both_tell_counts_once(tmp_path: Path) -> N
     table = f"file:{tmp_path}"
     commit = {"table": table, "version": 4, "operation": "WRITE"}
     statements = [{"number": 2, "state": "Committed", "commits": [commit]}]
-    seen = _ended(0, outcome="Succeeded", statements=statements, statementsLeftOut=1)
+    seen = ended_with(0, outcome="Succeeded", statements=statements, statementsLeftOut=1)
     logs = LogsSay(
         tuple(Commit(table=table, version=v, statement=s, operation="WRITE") for s, v in ((2, 4), (1, 3)))
     )
@@ -190,7 +173,7 @@ def test_commits_of_several_tables_with_one_version_are_all_told() -> None:
     """A program's own writes are one statement, whatever tables they go to."""
     commit = {"table": "s3a://lake/orders", "version": 4, "operation": "WRITE"}
     statements = [{"number": 1, "state": "Committed", "commits": [commit]}, {"number": 2, "state": "Failed"}]
-    seen = _ended(0, outcome="Succeeded", statements=statements)
+    seen = ended_with(0, outcome="Succeeded", statements=statements)
     logs = LogsSay(
         tuple(
             Commit(table=table, version=4, statement=1, operation="WRITE")
@@ -205,50 +188,18 @@ def test_commits_of_several_tables_with_one_version_are_all_told() -> None:
     ]
 
 
-def test_what_a_program_did_after_its_own_look_has_strayed_by_the_logs() -> None:
-    looked: Json = {"strayed": [], "unlooked": None}
-    statements = [{"number": 1, "state": "NoCommit"}]
-    seen = _ended(1, outcome="Succeeded", statements=statements, footprint=looked)
-    strayed = FootprintSaid(is_held=False, message="it touched more")
-    logs = LogsSay(of_application=True, footprint=strayed)
-    assert closed(ATTEMPT, seen, logs, BEGUN).footprint_held is False
-    assert footprint_said(seen, logs) == strayed
-    doubtful = replace(logs, footprint=FootprintSaid(is_held=None, message="not known"))
-    assert closed(ATTEMPT, seen, doubtful, BEGUN).footprint_held is True
-
-
 @pytest.mark.parametrize(("deleted", "reason"), [(True, "ApplicationDeleted"), (False, "DriverKilled")])
 def test_a_driver_that_died_because_somebody_deleted_its_application_was_not_just_killed(
     deleted: bool, reason: str
 ) -> None:
-    ended = closed(ATTEMPT, _ended(143), LogsSay(), BEGUN, deleted=deleted)
+    ended = closed(ATTEMPT, ended_with(143), LogsSay(), BEGUN, deleted=deleted)
     assert ended.outcome is Outcome.KILLED
     assert ("its SparkApplication was deleted" in (ended.message or "")) == deleted
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
 
 
-@pytest.mark.parametrize(
-    ("exit_code", "deleted", "outcome", "reason"),
-    [
-        (1, False, Outcome.FAILED, "RunFailed"),
-        (137, False, Outcome.KILLED, "DriverKilled"),
-        (143, True, Outcome.KILLED, "ApplicationDeleted"),
-    ],
-)
-def test_a_program_that_fails_after_it_has_reported_success_has_failed(
-    exit_code: int, deleted: bool, outcome: Outcome, reason: str
-) -> None:
-    seen = _ended(exit_code, outcome="Succeeded", statements=[])
-    commit = Commit(table="file:/t", version=4, operation="WRITE")
-    assert must_ask_logs(seen)
-    ended = closed(ATTEMPT, seen, LogsSay((commit,), of_application=True), BEGUN, deleted=deleted)
-    assert (ended.outcome, ended.commits, ended.commits_known) == (outcome, (commit,), False)
-    assert phase_after(ended)[:2] == (Phase.FAILED, reason)
-    assert f"it reported success, and ended with exit code {exit_code} after that" in (ended.message or "")
-
-
 def test_a_runner_that_has_told_its_result_is_believed_whatever_its_jvm_ends_with() -> None:
-    seen = _ended(134, outcome="Succeeded", statements=[])
+    seen = ended_with(134, outcome="Succeeded", statements=[])
     assert closed(ATTEMPT, seen, LogsSay(), BEGUN).outcome is Outcome.SUCCEEDED
 
 
@@ -260,7 +211,7 @@ ENDED_BY_SIGTERM = {"class": "Terminated", "message": "ended by SIGTERM", "state
     "result", [{}, {"outcome": "Failed", "statements": [], "exception": ENDED_BY_SIGTERM}]
 )
 def test_a_driver_that_was_ended_from_outside_is_lost_and_has_not_failed(result: Json) -> None:
-    seen = replace(_ended(143, **result), disruption=EVICTED, node="node-1", ended_at=BEGUN)
+    seen = replace(ended_with(143, **result), disruption=EVICTED, node="node-1", ended_at=BEGUN)
     commit = Commit(table="file:/t", version=4, statement=1, operation="WRITE")
     ended = closed(ATTEMPT, seen, LogsSay((commit,)), BEGUN)
     assert (ended.outcome, ended.exception, ended.commits) == (Outcome.DRIVER_LOST, None, (commit,))
@@ -275,13 +226,13 @@ def test_a_driver_that_was_ended_from_outside_is_lost_and_has_not_failed(result:
 @pytest.mark.parametrize(
     ("seen", "outcome"),
     [
-        (_ended(0, outcome="Succeeded", statements=[]), Outcome.SUCCEEDED),
+        (ended_with(0, outcome="Succeeded", statements=[]), Outcome.SUCCEEDED),
         (
-            _ended(1, outcome="Failed", exception={"class": "ConcurrentAppendException", "message": "m"}),
+            ended_with(1, outcome="Failed", exception={"class": "ConcurrentAppendException", "message": "m"}),
             Outcome.FAILED,
         ),
-        (replace(_ended(1), ended_at=BEGUN - timedelta(minutes=1)), Outcome.FAILED),
-        (_ended(0), Outcome.UNKNOWN),
+        (replace(ended_with(1), ended_at=BEGUN - timedelta(minutes=1)), Outcome.FAILED),
+        (ended_with(0), Outcome.UNKNOWN),
     ],
 )
 def test_a_driver_that_ended_by_itself_is_not_lost_because_its_pod_was_evicted(
@@ -291,7 +242,7 @@ def test_a_driver_that_ended_by_itself_is_not_lost_because_its_pod_was_evicted(
 
 
 def test_of_a_reason_that_is_not_known_the_containers_end_alone_counts() -> None:
-    seen = replace(_ended(137), disruption=Disruption("Unheard", "of", None))
+    seen = replace(ended_with(137), disruption=Disruption("Unheard", "of", None))
     ended = closed(ATTEMPT, seen, LogsSay(), BEGUN)
     assert ended.outcome is Outcome.KILLED
     assert "without a result; its pod says Unheard: of" in (ended.message or "")
@@ -316,7 +267,7 @@ def test_a_driver_that_was_declared_dead_was_lost() -> None:
 )
 def test_an_exceptions_name_is_the_reason_where_it_can_be_one(name: str, reason: str) -> None:
     ended = closed(
-        ATTEMPT, _ended(1, outcome="Failed", exception={"class": name, "message": "m"}), None, BEGUN
+        ATTEMPT, ended_with(1, outcome="Failed", exception={"class": name, "message": "m"}), None, BEGUN
     )
     assert phase_after(ended)[:2] == (Phase.FAILED, reason)
 
@@ -331,7 +282,9 @@ def _lost(commit: dict[str, Any] | None, **more: Any) -> Attempt:
     exception = {"class": "ConcurrentAppendException", "message": "Delta's words", "statement": 1}
     statements = [{"number": 1, "state": "Failed", "operation": "DELETE", "commits": []}]
     told = exception | {"conflictingCommit": commit} | more
-    return closed(ATTEMPT, _ended(1, outcome="Failed", statements=statements, exception=told), None, BEGUN)
+    return closed(
+        ATTEMPT, ended_with(1, outcome="Failed", statements=statements, exception=told), None, BEGUN
+    )
 
 
 @pytest.mark.parametrize(
@@ -417,7 +370,7 @@ def test_of_a_death_only_what_says_something_is_told() -> None:
 def test_a_status_has_room_for_so_many_commits_alone() -> None:
     commits = [{"table": "file:/t", "version": number, "operation": "WRITE"} for number in range(100)]
     statements = [{"number": 1, "state": "Committed", "commits": commits}]
-    ended = closed(ATTEMPT, _ended(0, outcome="Succeeded", statements=statements), None, BEGUN)
+    ended = closed(ATTEMPT, ended_with(0, outcome="Succeeded", statements=statements), None, BEGUN)
     assert len(ended.commits) == MAX_COMMITS
 
 
@@ -455,7 +408,7 @@ def test_a_winner_that_may_not_be_named_is_told_of_without_its_name() -> None:
         "statement": 1,
         "conflictingCommit": {"version": 12, "operation": "MERGE", "stamp": STAMP, "foreign": False},
     }
-    seen = _ended(1, outcome="Failed", statements=statements, exception=exception)
+    seen = ended_with(1, outcome="Failed", statements=statements, exception=exception)
     ended = closed(ATTEMPT, seen, None, BEGUN, as_told=partial(Neighbours().exception, by="etl"))
     assert ended.message == f"{LOST}: version 12 (MERGE) of a job in another namespace was committed first"
     assert "sales" not in ended.model_dump_json()
@@ -476,46 +429,10 @@ def test_a_winner_that_may_not_be_named_is_told_of_without_its_name() -> None:
 )
 def test_a_failure_is_told_on_one_line_and_the_exception_keeps_all_of_it(words: str, told: str) -> None:
     exception = {"class": "AnalysisException", "message": words, "statement": 1}
-    ended = closed(ATTEMPT, _ended(1, outcome="Failed", statements=[], exception=exception), None, BEGUN)
+    ended = closed(ATTEMPT, ended_with(1, outcome="Failed", statements=[], exception=exception), None, BEGUN)
     assert ended.message == f"statement 1: AnalysisException: {told}"
     assert ended.exception is not None
     assert ended.exception.message == words
-
-
-def _application(path: Path, **declared: Any) -> JobView:
-    seen = World({"default": RuntimeProfile(spark_version="4.2.0")})
-    footprint = {"table": {"path": str(path)}, "operation": "Append", **declared}
-    spec = {"application": {"engine": "kubeflow", "template": {"type": "Python"}}, "footprint": [footprint]}
-    body = job_body("a") | {"spec": spec}
-    touched = {"table": f"file:{path}", "statement": 1, "operation": "Append", "reads": "", "writes": ""}
-    seen.job_seen(body | {"status": {"footprint": [touched]}})
-    return seen.jobs["uid-a"]
-
-
-async def test_an_application_is_judged_by_its_exit_code_and_told_of_by_its_tables_logs(
-    tmp_path: Path,
-) -> None:
-    lake.orders(tmp_path)
-    _commit(tmp_path, 1, json.dumps({"sluice": {"uid": "uid-a", "attempt": 1}}))
-    done = await _closed(_application(tmp_path), ATTEMPT, _ended(0))
-    assert done.outcome is Outcome.SUCCEEDED
-    assert [(commit.version, commit.statement) for commit in done.commits] == [(1, None)]
-    assert done.footprint_held is True
-    assert "the application ended with exit code 0; it had committed version 1 of" in (done.message or "")
-    failed = await _closed(_application(tmp_path), ATTEMPT, _ended(1))
-    assert failed.outcome is Outcome.FAILED
-    assert "it had committed version 1 of" in (failed.message or "")
-
-
-async def test_what_an_application_without_stamps_committed_is_said_not_to_be_known(tmp_path: Path) -> None:
-    lake.orders(tmp_path)
-    _commit(tmp_path, 1, "nightly")
-    begun = ATTEMPT.model_copy(update={"granted_at": datetime.now(UTC)})
-    done = await _closed(_application(tmp_path), begun, _ended(0))
-    assert (done.outcome, done.commits) == (Outcome.SUCCEEDED, ())
-    assert "what it committed is not known: no commit bears its stamp" in (done.message or "")
-    assert f"version 1 of file:{tmp_path}" in (done.message or "")
-    assert "sluice_runner.attempt" in (done.message or "")
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,15 @@ def test_only_stamps_of_the_attempts_statements_count(tmp_path: Path) -> None:
 
 
 def write(
-    path: Path, version: int, actions: list[Json], *, at: datetime | None, metadata: str | None
+    path: Path,
+    version: int,
+    actions: list[Json],
+    *,
+    at: datetime | None,
+    metadata: str | None,
+    engine: str | None = None,
 ) -> None:
-    info: Json = {"operation": "WRITE"}
+    info: Json = {"operation": "WRITE"} | ({"engineInfo": engine} if engine is not None else {})
     info |= {"timestamp": int(at.timestamp() * 1000)} if at is not None else {}
     info |= {"userMetadata": metadata} if metadata is not None else {}
     lines = [json.dumps(action) for action in ({"commitInfo": info}, *actions)]
@@ -114,16 +120,17 @@ def test_an_applications_commits_are_told_with_the_partitions_that_they_touched(
         metadata=own,
     )
     write(tmp_path, 2, [file("add", date=day)], at=begun, metadata=others)
-    write(tmp_path, 3, [file("add", date=day)], at=begun, metadata="nightly")
+    write(tmp_path, 3, [file("add", date=day)], at=begun, metadata="nightly", engine="Apache-Spark/4.2.0")
     write(tmp_path, 4, [file("add", date=day)], at=begun - timedelta(hours=1), metadata=None)
     write(tmp_path, 5, [file("add", date=day)], at=begun, metadata=fence)
     write(tmp_path, 6, [{"remove": {"path": "x", "dataChange": True}}], at=begun, metadata=library)
     found = commits_of_application(key_of_path(str(tmp_path)), "a", 2, begun)
     created, *since = found
     assert (created.version, created.is_own, created.changes_metadata) == (0, False, True)
+    assert (created.engine or "").startswith("delta-rs")
     assert since == [
         FoundCommit(1, "WRITE", is_own=True, adds=[{"date": day}], removes=[{"date": None}]),
-        FoundCommit(3, "WRITE", is_own=False, adds=[{"date": day}]),
+        FoundCommit(3, "WRITE", is_own=False, engine="Apache-Spark/4.2.0", adds=[{"date": day}]),
         FoundCommit(
             6,
             "WRITE",
