@@ -24,12 +24,27 @@ def problems_of(
 ) -> str:
     """Lists the first few problems, each with its place. `of` is the model of the manifest; `line_of` finds a field's
     line in its file."""
-    found = [
+    return listed(each_problem(error, within, of=of, line_of=line_of), most)
+
+
+def each_problem(
+    error: ValidationError,
+    within: str = "spec",
+    *,
+    of: type[BaseModel] | None = None,
+    line_of: Callable[[Place], int | None] = lambda _: None,
+) -> list[str]:
+    found = (
         f"{_place(within, problem['loc'], line_of)}{_why(problem, of)}"
         for problem in error.errors(include_url=False)
-    ]
-    more = f"; and {len(found) - most} more" if len(found) > most else ""
-    return "; ".join(dict.fromkeys(found[:most])) + more
+    )
+    return list(dict.fromkeys(found))
+
+
+def listed(problems: Sequence[str], most: int) -> str:
+    """The first of them on one line, and how many more there are."""
+    more = f"; and {len(problems) - most} more" if len(problems) > most else ""
+    return "; ".join(problems[:most]) + more
 
 
 def _place(within: str, loc: Place, line_of: Callable[[Place], int | None]) -> str:

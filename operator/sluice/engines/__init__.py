@@ -5,8 +5,8 @@ from sluice.engines.engine import Engine
 from sluice.engines.kinds import ENGINES, UnknownEngineError, engine_for, engine_of
 from sluice.engines.observation import Observation, Stage, observe
 from sluice.engines.placeholder import is_placeholder, placeholder
-from sluice.engines.pod_template import DRIVER_CONTAINER
 from sluice.engines.profile import RuntimeProfile
+from sluice.templates.pod import DRIVER_CONTAINER
 
 __all__ = [
     "DRIVER_CONTAINER",

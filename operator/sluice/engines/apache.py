@@ -1,5 +1,6 @@
 """SparkApplication manifests for Apache's own Spark operator (spark.apache.org/v1)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sluice.api.engine_kind import EngineKind
@@ -9,8 +10,9 @@ from sluice.engines.apache_states import kept_of, progress_in
 from sluice.engines.attempt import AttemptRun
 from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
-from sluice.engines.pod_template import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
+from sluice.engines.profile import RuntimeProfile
 from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
+from sluice.templates.pod import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
 
 GROUP = "spark.apache.org"
 VERSION = "v1"
@@ -29,6 +31,9 @@ class Apache:
         "install Apache's Spark operator (https://github.com/apache/spark-kubernetes-operator) with its custom resource "
         "definitions; jobs go on by themselves once it is there"
     )
+
+    def profile_of(self, template: Mapping[str, Any], delta_version: str | None) -> RuntimeProfile:
+        return apache_template.profile_of(template, delta_version)
 
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         return {

@@ -1,9 +1,8 @@
 """What an application of Apache's Spark operator must say, so that the end of its one driver can be proved."""
 
 from sluice.engines.attempt import AttemptRun, driver_pod_name
-from sluice.engines.pod_template import DRIVER_CONTAINER
+from sluice.templates.pod import DRIVER_CONTAINER
 
-OLDEST_SPARK = 4
 _NEVER = -1
 _NO_LIMIT = 0
 

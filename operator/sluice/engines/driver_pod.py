@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluice.api import names
-from sluice.engines.pod_template import DRIVER_CONTAINER
+from sluice.templates.pod import DRIVER_CONTAINER
 
 
 def with_proof(

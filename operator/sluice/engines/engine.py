@@ -1,10 +1,12 @@
 """The differences between the Spark operators that an application may be made for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sluice.api.engine_kind import EngineKind
 from sluice.engines.attempt import AttemptRun
+from sluice.engines.profile import RuntimeProfile
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class Engine(Protocol):
     @property
     def cure(self) -> str:
         """What to do where the API server does not serve its API."""
+
+    def profile_of(self, template: Mapping[str, Any], delta_version: str | None) -> RuntimeProfile:
+        """What a user's own application runs on, of whose template no problem is known."""
 
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         """The body of the create request. It carries the lease and our finalizer from its first moment, so that

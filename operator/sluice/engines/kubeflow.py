@@ -1,5 +1,6 @@
 """SparkApplication manifests for kubeflow's spark-operator (sparkoperator.k8s.io/v1beta2)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sluice.api.engine_kind import EngineKind
@@ -7,8 +8,9 @@ from sluice.engines import kubeflow_template
 from sluice.engines.attempt import AttemptRun, driver_pod_name
 from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
-from sluice.engines.pod_template import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
+from sluice.engines.profile import RuntimeProfile
 from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
+from sluice.templates.pod import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
 
 GROUP = "sparkoperator.k8s.io"
 VERSION = "v1beta2"
@@ -32,6 +34,9 @@ class Kubeflow:
         "install kubeflow's Spark operator (https://github.com/kubeflow/spark-operator) with its custom resource definitions; "
         "jobs go on by themselves once it is there"
     )
+
+    def profile_of(self, template: Mapping[str, Any], delta_version: str | None) -> RuntimeProfile:
+        return kubeflow_template.profile_of(template, delta_version)
 
     def manifest(self, run: AttemptRun) -> dict[str, Any]:
         return _application(run)

@@ -14,7 +14,7 @@ from sluice.engines.disruption import Disruption, disruption_of, silent_since
 from sluice.engines.engine import Progress
 from sluice.engines.kinds import engine_of
 from sluice.engines.placeholder import is_placeholder
-from sluice.engines.pod_template import DRIVER_CONTAINER
+from sluice.templates.pod import DRIVER_CONTAINER
 
 _UNDER_WAY = "its driver is being started"
 _SUSPENDED = "it is suspended (spec.suspend), by a queue such as Kueue or by hand, and starts no driver until it is resumed"

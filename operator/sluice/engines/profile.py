@@ -8,8 +8,9 @@ from sluice.api.base import Model
 from sluice.api.engine_kind import EngineKind
 from sluice.api.identifiers import HttpUrl, ObjectName, SemanticVersion
 from sluice.api.runtime import Driver, Executor, Image, Runtime
-from sluice.engines.pod_template import ACCOUNT_FIELDS, DriverPod, ExecutorPod, problems_at
 from sluice.footprint import refused_settings
+from sluice.templates.apache import OLDEST_SPARK
+from sluice.templates.pod import ACCOUNT_FIELDS, DriverPod, ExecutorPod, problems_at
 
 
 def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
@@ -21,7 +22,6 @@ def _none_is_refused(conf: dict[str, str]) -> dict[str, str]:
 
 
 Named = Annotated[str, Field(min_length=1, max_length=253)]
-_OLDEST_OF_APACHE = 4
 _EVENT_LOGS = "spark.eventLog.enabled"
 
 
@@ -97,9 +97,9 @@ class RuntimeProfile(Model):
         """Why its engine cannot run it, also once a job has set fields of its own over it."""
         if self.engine is not EngineKind.APACHE:
             return None
-        if int(self.spark_version.partition(".")[0]) < _OLDEST_OF_APACHE:
+        if int(self.spark_version.partition(".")[0]) < OLDEST_SPARK:
             return (
-                f"engine apache runs Spark {_OLDEST_OF_APACHE}.0 and later, and sparkVersion is {self.spark_version}: use a later "
+                f"engine apache runs Spark {OLDEST_SPARK}.0 and later, and sparkVersion is {self.spark_version}: use a later "
                 "one, or engine kubeflow"
             )
         if self.batch_scheduler is not None or self.batch_scheduler_options is not None:

@@ -2,6 +2,7 @@
 
 import re
 
+from sluice.api.problems import listed
 from sluice.predicates import PredicateError
 
 IF_SPARK_DOES = "If Spark understands it, declare what it touches in spec.footprint"
@@ -10,7 +11,14 @@ _FIRST_LINE = re.compile(r", line \d+$")
 
 
 class NotUnderstoodError(Exception):
-    """Says what is not understood, where and why."""
+    """Says what is not understood, where and why. As text it is one line, with the first of several problems."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return listed(self.problems, most=1)
 
 
 def at(place: str, error: PredicateError) -> NotUnderstoodError:

@@ -15,8 +15,8 @@ from sluice.api.base import Json
 from sluice.engines import DRIVER_CONTAINER, UnknownEngineError, engine_of
 from sluice.engines.attempt import LABEL_ROLE, LABEL_SPARK
 from sluice.engines.disruption import CONDITION
-from sluice.engines.own_template import DEEPEST
 from sluice.engines.queueing import passed_on
+from sluice.templates.own import DEEPEST
 
 _OF_METADATA = (
     "namespace",

@@ -14,11 +14,12 @@ from pydantic import ValidationError
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_LOCATION
 from sluice.api.not_yet import why_a_job_is_refused
-from sluice.api.problems import problems_of
-from sluice.engines import RuntimeProfile, own_application
+from sluice.api.problems import each_problem
+from sluice.engines import RuntimeProfile, engine_for
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
 from sluice.footprint.run_keys import unrepeatable
 from sluice.tables import Names, TableFacts, TableKey
+from sluice.templates import problems_in
 
 _T = TypeVar("_T")
 
@@ -97,18 +98,17 @@ class Work:
         try:
             return DeltaWriteJobSpec.as_stored(self._given)
         except ValidationError as error:
-            return NotUnderstoodError(problems_of(error, most=1))
+            return NotUnderstoodError(*each_problem(error))
 
     @cached_property
     def _profile(self) -> RuntimeProfile | NotUnderstoodError:
         application = self.spec.application
         if application is not None:
-            why = own_application.why_refused(application)
-            return (
-                own_application.profile_of(application, self.spec.runtime)
-                if why is None
-                else NotUnderstoodError(why)
-            )
+            problems = problems_in(application)
+            if problems:
+                return NotUnderstoodError(*problems)
+            delta_version = self.spec.runtime.delta_version if self.spec.runtime is not None else None
+            return engine_for(application.engine).profile_of(application.template, delta_version)
         name = self.spec.runtime_ref or "default"
         if name not in self.profiles:
             return NotUnderstoodError(

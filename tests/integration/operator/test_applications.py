@@ -11,9 +11,9 @@ from deltalake.transaction import AddAction
 from integration.operator.played import Driver, Played, rewrite
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.engines.own_template import LARGEST
 from sluice.engines.plan import unpacked
 from sluice.engines.stamp import USER_METADATA
+from sluice.templates.own import LARGEST
 from unit.tables import lake
 
 TEMPLATE: Json = {

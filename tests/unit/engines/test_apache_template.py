@@ -2,37 +2,18 @@
 
 from typing import Any
 
-import pytest
-
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
-from sluice.api.job import Application
-from sluice.api.runtime import Runtime
 from sluice.engines import engine_for
-from sluice.engines.own_application import profile_of, why_refused
 from unit.engines.test_manifest import run
+from unit.templates.test_apache import PLAIN, problems_of
 
 APACHE = engine_for(EngineKind.APACHE)
-PLAIN: Json = {
-    "mainClass": "example.Main",
-    "jars": "local:///opt/app.jar",
-    "runtimeVersions": {"sparkVersion": "4.0.1", "scalaVersion": "2.13"},
-    "sparkConf": {
-        "spark.executor.instances": "3",
-        "spark.executor.cores": "2",
-        "spark.kubernetes.container.image": "registry.example/app:1",
-        "spark.kubernetes.authenticate.driver.serviceAccountName": "writer",
-    },
-}
-
-
-def given(template: Json) -> Application:
-    return Application.model_validate({"engine": "apache", "template": template})
 
 
 def made(template: Json, **more: Any) -> Json:
-    assert why_refused(given(template)) is None
+    assert problems_of(template) == []
     body: Json = APACHE.manifest(run(arguments=(), template=template, **more))["spec"]
     return body
 
@@ -83,46 +64,8 @@ def test_tolerations_that_would_hide_the_drivers_end_are_replaced_and_others_kep
     assert tolerations["instanceConfig"] == {"initExecutors": 1}
 
 
-@pytest.mark.parametrize(
-    ("changed", "place"),
-    [
-        ({"deploymentMode": "ClientMode"}, "deploymentMode"),
-        ({"runtimeVersions": {"sparkVersion": "3.5.7"}}, "runtimeVersions.sparkVersion"),
-        (
-            {"applicationTolerations": {"restartConfig": {"restartPolicy": "Always"}}},
-            "applicationTolerations.restartConfig.restartPolicy",
-        ),
-        (
-            {"applicationTolerations": {"applicationTimeoutConfig": "none"}},
-            "applicationTolerations.applicationTimeoutConfig",
-        ),
-        (
-            {"sparkConf": {"spark.kubernetes.driver.pod.name": "x"}},
-            "sparkConf.spark.kubernetes.driver.pod.name",
-        ),
-        ({"sparkConf": {"spark.app.id": "x"}}, "sparkConf.spark.app.id"),
-        (
-            {"driverSpec": {"podTemplateSpec": {"metadata": {"name": "x"}}}},
-            "driverSpec.podTemplateSpec.metadata.name",
-        ),
-        (
-            {"driverSpec": {"podTemplateSpec": {"spec": {"containers": [{"name": "main", "image": "x"}]}}}},
-            "driverSpec.podTemplateSpec.spec.containers",
-        ),
-        (
-            {"executorSpec": {"podTemplateSpec": {"metadata": {"labels": {"sluice.dev/job-uid": "x"}}}}},
-            "executorSpec.podTemplateSpec.metadata.labels",
-        ),
-    ],
-)
-def test_what_would_hide_the_drivers_end_is_refused_with_its_place(changed: Json, place: str) -> None:
-    why = why_refused(given(PLAIN | changed))
-    assert why is not None
-    assert why.startswith(f"spec.application.template.{place}")
-
-
 def test_what_it_runs_on_is_read_from_its_settings() -> None:
-    profile = profile_of(given(PLAIN), Runtime.model_validate({"deltaVersion": "4.0.0"}))
+    profile = APACHE.profile_of(PLAIN, "4.0.0")
     assert (profile.spark_version, profile.delta_version, profile.service_account) == (
         "4.0.1",
         "4.0.0",

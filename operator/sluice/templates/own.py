@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from json import dumps
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from sluice.api.base import Json
-from sluice.api.problems import problems_of
-from sluice.engines.pod_template import (
+from sluice.footprint import refused_settings
+from sluice.templates.pod import (
     DRIVER_CONTAINER,
     DriverPod,
     Keyed,
@@ -19,7 +19,6 @@ from sluice.engines.pod_template import (
     all_well,
     problems_at,
 )
-from sluice.footprint import refused_settings
 
 PLACE = "spec.application.template"
 LARGEST = 256 * 1024
@@ -128,22 +127,21 @@ class ExecutorTemplate(Part):
     metadata: _ExecutorMetadata | None = None
 
 
-def why_refused(template: Mapping[str, Any], fields: type[Part]) -> str | None:
-    """What of the template cannot be run, with its place and what to do. `fields`: what is checked of it."""
-    too_large = _why_too_large(template)
-    if too_large is not None:
-        return too_large
-    try:
-        fields.as_stored(template)
-    except ValidationError as error:
-        return problems_of(error, PLACE, most=1)
-    return None
+class OwnTemplate(Part):
+    """What is checked of a template; of each Spark operator's there is more."""
+
+    spark_conf: SparkConf = Field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Spark's settings by which its writes are judged."""
+        return {name: value for name, value in self.spark_conf.items() if name not in NOT_OURS_TO_REFUSE}
 
 
-def _why_too_large(template: Mapping[str, Any]) -> str | None:
+def why_too_large(template: Mapping[str, Any]) -> str | None:
     if _is_deeper(template, DEEPEST):
         return f"{PLACE}: is nested more than {DEEPEST} levels deep, and no Spark operator has such fields: correct it"
-    size = len(dumps(template, ensure_ascii=False).encode("utf-8", "replace"))
+    size = len(dumps(template, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     if size > LARGEST:
         return f"{PLACE}: has {size} bytes as JSON, and takes at most {LARGEST}: put what is large into a ConfigMap or the image"
     return None
@@ -159,7 +157,3 @@ def _is_deeper(given: Any, most: int) -> bool:
             for inner in (one.values() if isinstance(one, dict) else one)
         ]
     return any(isinstance(one, dict | list) for one in level)
-
-
-def count_in(given: Any) -> int:
-    return given if type(given) is int and given > 0 else 1
