@@ -72,7 +72,9 @@ class Oracle:
             return Understood(job, self._knowledge.footprint(job))
         except ValidationError as error:
             raise ValueError(f"{name}: {problems_of(error, of=DeltaWriteJobSpec)}") from error
-        except (NotUnderstoodError, PredicateError) as error:
+        except NotUnderstoodError as error:
+            raise ValueError(f"{name}: {'; '.join(error.problems)}") from error
+        except PredicateError as error:
             raise ValueError(f"{name}: {error}") from error
 
     def pair(self, first: Understood, second: Understood) -> Explanation:

@@ -14,6 +14,7 @@ from sluice.conflicts import Level, pair_of
 from sluice.footprint import JobFootprint, NotUnderstoodError, footprint_of
 from sluice.offline.answers import pair_json
 from sluice.offline.given_facts import UnusableError, facts_of, object_in
+from sluice.offline.jobs import settings_of
 from sluice.predicates import PredicateError
 from sluice.tables import TableFacts, TableKey
 
@@ -76,8 +77,7 @@ def _understood(spec: str, table: str, known: TableKey | None) -> JobFootprint:
     """Understands a job by the table's facts, under whatever name it asks for them or under the known one; cached, because in
     pairs of a few jobs each comes again and again."""
     job, facts = DeltaWriteJobSpec.model_validate(json.loads(spec)), _facts(table)
-    conf = dict(job.runtime.spark_conf or {}) if job.runtime is not None else {}
-    return footprint_of(job, conf, facts=_AnyTable(facts) if known is None else {known: facts})
+    return footprint_of(job, settings_of(job), facts=_AnyTable(facts) if known is None else {known: facts})
 
 
 @lru_cache(maxsize=256)

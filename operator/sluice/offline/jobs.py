@@ -1,8 +1,9 @@
 """Reads what documents say: jobs, policies and facts about tables, each checked as the API server would."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,11 +12,12 @@ from sluice.api import names
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.api.problems import problems_of
-from sluice.footprint import refused_settings
+from sluice.api.problems import Place, problems_of
+from sluice.footprint import NotUnderstoodError
 from sluice.offline.given_names import why_no_name
 from sluice.offline.manifests import Document, Documents, Trouble
 from sluice.tables import Policy
+from sluice.templates import problems_in, settings_in
 
 _KINDS = (names.JOB_KIND, names.POLICY_KIND)
 
@@ -31,11 +33,13 @@ class Job:
     def namespace(self) -> str:
         return self.name.rpartition("/")[0]
 
-    @property
+    line_of: Callable[[Place], int | None] = field(default=lambda _: None, compare=False)
+    """Finds the line of its file in which a field of the spec stands."""
+
+    @cached_property
     def conf(self) -> dict[str, str]:
-        if self.spec.application is not None:
-            return _settings_in(self.spec.application.template)
-        return dict(self.spec.runtime.spark_conf or {}) if self.spec.runtime is not None else {}
+        """Spark's settings that it says itself. Raises NotUnderstoodError if its application's template is refused."""
+        return settings_of(self.spec, self.line_of)
 
     @property
     def not_yet(self) -> tuple[str, ...]:
@@ -43,17 +47,15 @@ class Job:
         return tuple(why_a_job_is_refused(self.spec))
 
 
-def _settings_in(template: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of an application's template that say how its writes are to be judged. Which of the others the operator refuses,
-    sluice render tells."""
-    given = template.get("sparkConf")
-    conf = {
-        name: value
-        for name, value in (given if isinstance(given, dict) else {}).items()
-        if isinstance(value, str)
-    }
-    refused = {name for name, _ in refused_settings(conf)}
-    return {name: value for name, value in conf.items() if name not in refused}
+def settings_of(
+    spec: DeltaWriteJobSpec, line_of: Callable[[Place], int | None] = lambda _: None
+) -> dict[str, str]:
+    if spec.application is None:
+        return dict(spec.runtime.spark_conf or {}) if spec.runtime is not None else {}
+    problems = problems_in(spec.application, lambda place: line_of(("application", "template", *place)))
+    if problems:
+        raise NotUnderstoodError(*problems)
+    return settings_in(spec.application)
 
 
 @dataclass
@@ -107,14 +109,18 @@ def _keep(document: Document, kind: str, places: dict[tuple[str, str], str], fou
     if (why := why_no_name(document)) is not None:  # it is answered all the same
         found.troubles.append(Trouble(document.place, why))
     spec = document.body.get("spec")
+
+    def line_of(place: Place) -> int | None:
+        return document.line_of(("spec", *place))
+
     try:
         if kind == names.JOB_KIND:
-            found.jobs.append(Job(name, document.place, DeltaWriteJobSpec.model_validate(spec)))
+            found.jobs.append(Job(name, document.place, DeltaWriteJobSpec.model_validate(spec), line_of))
         else:
             found.policies.append((_policy(document, spec), document.place))
     except ValidationError as error:
         model = DeltaWriteJobSpec if kind == names.JOB_KIND else DeltaTablePolicySpec
-        why = problems_of(error, of=model, line_of=lambda place: document.line_of(("spec", *place)))
+        why = problems_of(error, of=model, line_of=line_of)
         found.troubles.append(Trouble(document.place, f"{name}: {why}"))
 
 

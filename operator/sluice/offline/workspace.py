@@ -43,7 +43,9 @@ def workspace_of(documents: Documents, facts: Documents, table_paths: Iterable[s
     for job in found.jobs:
         try:
             understood.append(Understood(job, knowledge.footprint(job)))
-        except (NotUnderstoodError, PredicateError) as error:
+        except NotUnderstoodError as error:
+            troubles += [Trouble(job.place, f"{job.name}: {problem}") for problem in error.problems]
+        except PredicateError as error:
             troubles.append(Trouble(job.place, f"{job.name}: {error}"))
     return Workspace(understood, knowledge, found, troubles)
 

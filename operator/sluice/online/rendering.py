@@ -1,6 +1,6 @@
 """What the operator would create for a job: its SparkApplication, with what only a grant tells put in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,7 +56,20 @@ async def rendered(given: str, config: Path | None, namespace: str | None) -> li
     profiles = _profiles_of(config)
     if profiles is None and any(_needs_profile(body) for body in bodies):
         profiles = await _profiles_of_cluster()
-    return [application_of(body, profiles or {}) for body in bodies]
+    return _all_of(bodies, profiles or {})
+
+
+def _all_of(bodies: Sequence[Json], profiles: Profiles) -> list[Json]:
+    """Their applications. Of a file with several jobs that are refused, each is told."""
+    found, refused = [], []
+    for body in bodies:
+        try:
+            found.append(application_of(body, profiles))
+        except NotRenderedError as error:
+            refused.append(str(error))
+    if refused:
+        raise NotRenderedError("\n".join(refused))
+    return found
 
 
 def application_of(body: Json, profiles: Profiles) -> Json:
@@ -66,8 +79,10 @@ def application_of(body: Json, profiles: Profiles) -> Json:
         attempt = job.open_attempt or (job.status.attempts[-1] if job.status.attempts else _first(job))
         run = attempt_run(job, attempt, lease_for(job, attempt.number, job.spec_hash), Epochs.END - 1)
         kind = job.engine
-    except (NotUnderstoodError, UnknownEngineError) as error:
-        raise NotRenderedError(f"{job.key}: the operator would refuse it: {error}") from error
+    except NotUnderstoodError as error:
+        raise _refused(job, *error.problems) from error
+    except UnknownEngineError as error:
+        raise _refused(job, str(error)) from error
     told = replace(
         run,
         lease=LEASE,
@@ -84,6 +99,10 @@ def application_of(body: Json, profiles: Profiles) -> Json:
     manifest["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] = EPOCH
     found: Json = _in_words(manifest, words)
     return found
+
+
+def _refused(job: JobView, *problems: str) -> NotRenderedError:
+    return NotRenderedError("\n".join(f"{job.key}: the operator would refuse it: {why}" for why in problems))
 
 
 def _first(job: JobView) -> Attempt:

@@ -193,12 +193,17 @@ def test_an_application_is_judged_by_the_settings_of_its_template() -> None:
         "sparkConf": {
             "spark.databricks.delta.schema.autoMerge.enabled": "true",
             "spark.kubernetes.container.image": "registry.example/etl:7",
-            "spark.executor.cores": 2,
-        }
+            "spark.executor.cores": "2",
+        },
+        "hadoopConf": {"fs.s3a.endpoint": "http://minio:9000"},
     }
     spec = {
         "application": {"engine": "kubeflow", "template": template},
         "footprint": [{"table": {"path": "/lake/orders"}, "operation": "Append"}],
     }
     one = Job("settle", "settle.yaml", DeltaWriteJobSpec.model_validate(spec))
-    assert one.conf == {"spark.databricks.delta.schema.autoMerge.enabled": "true"}
+    assert one.conf == {
+        "spark.hadoop.fs.s3a.endpoint": "http://minio:9000",
+        "spark.databricks.delta.schema.autoMerge.enabled": "true",
+        "spark.executor.cores": "2",
+    }

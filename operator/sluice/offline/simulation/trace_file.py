@@ -262,7 +262,10 @@ def _traced(
     for given, place in jobs:
         try:
             footprint = footprints.of(given, place)
-        except (NotUnderstoodError, PredicateError) as error:
+        except NotUnderstoodError as error:
+            troubles += [Trouble(place, f"{given.name}: {problem}") for problem in error.problems]
+            continue
+        except PredicateError as error:
             troubles.append(Trouble(place, f"{given.name}: {error}"))
             continue
         priority = given.priority or (given.spec.priority if given.spec is not None else 0)
