@@ -97,6 +97,13 @@ class Kubernetes:
     def delete(self, kind: str, name: str) -> None:
         self.objects.delete(kind, name)
 
+    def evict(self, pod: str) -> None:
+        """As a drained node does."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        path = f"/api/v1/namespaces/default/pods/{pod}/eviction"
+        done = self.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+        assert done.returncode == 0, done.stderr
+
     def evidence(self) -> Iterator[evidence.Part]:
         yield from evidence.resources(self.objects)
         yield from ((log.name, evidence.end_of(log)) for log in sorted(self.cluster.logs.iterdir()))

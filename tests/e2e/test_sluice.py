@@ -5,12 +5,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from deltalake import DeltaTable
+from deltalake import DeltaTable, QueryBuilder
 
 from cluster.layout import NODE
 from devenv.images import Image
@@ -21,6 +22,30 @@ from sluice.api.base import Json
 pytestmark = pytest.mark.timeout(2400)
 
 REDIS_URL = "redis://127.0.0.1:6379/0"
+TWO_STEPS = """
+import pathlib
+import sys
+import time
+
+from pyspark.sql import SparkSession
+
+from sluice_runner import attempt
+
+folder, goes_on = sys.argv[1], pathlib.Path(sys.argv[2])
+spark = SparkSession.builder.getOrCreate()
+
+
+def append(number):
+    rows = spark.sql(f"SELECT {number}L AS id, DATE '2026-11-19' AS day")
+    rows.write.format("delta").mode("append").save(folder)
+
+
+with attempt(spark) as run:
+    run.once("first", lambda: append(1))
+    while not goes_on.exists():
+        time.sleep(0.1)
+    run.once("second", lambda: append(2))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +133,94 @@ def test_three_jobs_succeed_with_the_versions_that_they_committed(
     with capsys.disabled():
         for name, job in ended.items():
             sys.stdout.write(f"\n{name}: {_times(job)}")
+
+
+@pytest.fixture
+def template(image: Image, volumes: Callable[[str], Json], spark_conf: dict[str, str]) -> Json:
+    """A SparkApplication's spec, as somebody writes it who has this image."""
+
+    def pod(role: str) -> Json:
+        return {"cores": 1, "memory": "1g", "template": {"spec": volumes(f"spark-kubernetes-{role}")}}
+
+    return {
+        "type": "Python",
+        "mode": "cluster",
+        "sparkVersion": "4.2.0",
+        "image": image.name,
+        "imagePullPolicy": "IfNotPresent",
+        "sparkConf": spark_conf,
+        "driver": {**pod("driver"), "serviceAccount": "spark"},
+        "executor": {**pod("executor"), "instances": 1},
+    }
+
+
+def test_an_application_whose_driver_is_evicted_does_the_rest_in_its_next_attempt(
+    sluice: Any,
+    kubernetes: Any,
+    table: Callable[[str], Path],
+    template: Json,
+    comes_true: Callable[..., None],
+) -> None:
+    """Beside a job whose image is nowhere: its attempt is ended in time, and says why."""
+    events = table("events")
+    program, goes_on = events.with_name("program.py"), events.with_name("goes-on")
+    program.write_text(TWO_STEPS, encoding="utf-8")
+    template |= {"mainApplicationFile": f"local://{program}", "arguments": [str(events), str(goes_on)]}
+    retry = {"limit": 1, "backoff": "1s", "on": ["DriverLost"]}
+    kubernetes.apply(_application("steps", template, events, retry=retry))
+    nowhere = template | {"image": "sluice.test/nowhere:1", "imagePullPolicy": "Never"}
+    others = table("others")
+    admission = {"startTimeout": "60s"}
+    kubernetes.apply(_application("no-image", nowhere, others, admission=admission))
+
+    told = partial(_told, kubernetes, "steps", sluice)
+    comes_true(lambda: DeltaTable(events).version() == 1, "the first step has committed", told)
+    driver = kubernetes.get("deltawritejob", "steps")["status"]["attempts"][0]["driver"]["pod"]
+    kubernetes.evict(driver)
+    comes_true(
+        lambda: len(kubernetes.get("deltawritejob", "steps")["status"]["attempts"]) == 2,
+        "there is another attempt",
+        told,
+    )
+    goes_on.touch()
+    ended = _follow(kubernetes, ["steps", "no-image"], {"steps": set(), "no-image": set()}, sluice)
+
+    status = ended["steps"]["status"]
+    assert status["phase"] == "Succeeded", told()
+    first, second = status["attempts"]
+    assert (first["outcome"], second["outcome"]) == ("DriverLost", "Succeeded")
+    assert len(first["commits"]) == len(second["commits"]) == 1
+    rows = QueryBuilder().register("t", DeltaTable(events)).execute("SELECT id FROM t ORDER BY id").read_all()
+    assert rows.column("id").to_pylist() == [1, 2]
+    assert second["footprintHeld"] is True
+
+    status = ended["no-image"]["status"]
+    assert status["phase"] == "Failed"
+    [attempt] = status["attempts"]
+    assert attempt["outcome"] == "NotStarted"
+    assert attempt["ending"]["reason"] == "StartTimedOut"
+    assert "ErrImageNeverPull" in status["message"]
+    assert kubernetes.get("sparkapplication", attempt["application"]) is None
+
+
+def _application(name: str, template: Json, writes: Path, **spec: Any) -> Json:
+    """A job that runs this template, which appends to this table."""
+    declared = {"table": {"path": str(writes)}, "operation": "Append", "reads": "false"}
+    return {
+        "apiVersion": "sluice.dev/v1alpha1",
+        "kind": "DeltaWriteJob",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "application": {"engine": "kubeflow", "template": template},
+            "runtime": {"deltaVersion": "4.4.0"},
+            "footprint": [declared | {"writes": "day = DATE '2026-11-19'"}],
+            **spec,
+        },
+    }
+
+
+def _told(kubernetes: Any, name: str, sluice: Any) -> str:
+    return f"{json.dumps(kubernetes.get('deltawritejob', name), indent=2)}\n{sluice.told()}"
 
 
 def _has_its_report(kubernetes: Any, job: Json) -> None:
