@@ -106,6 +106,8 @@ class Commit(Model):
 class ConflictingCommit(Model):
     """The commit that made this job's attempt abort."""
 
+    table: Location | None = None
+    """The table that both wrote to. Absent: the commit was not found in a log."""
     version: Count | None = None
     """Its version."""
     operation: ShortText | None = None

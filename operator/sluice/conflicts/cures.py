@@ -13,3 +13,7 @@ PAUSE_STREAM = "let the stream pause for it: set spec.stream.yield: Metadata"
 OWN_CHECKPOINT = "give each stream a checkpoint of its own"
 LET_IT_WAIT = "let what made that commit run as a DeltaWriteJob, too, or at another time: Sluice keeps only its own jobs apart"
 OWN_TXN_APP_ID = "give each job a txnAppId of its own"
+OTHERS_OWN_TXN_APP_ID = (
+    "let what made that commit use another txnAppId: what is committed under this job's counts as this job's, and those that begin "
+    "with sluice/ are Sluice's"
+)

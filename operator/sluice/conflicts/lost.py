@@ -9,7 +9,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sluice.conflicts import oss, stores_and_runs
-from sluice.conflicts.cures import CHANGES_APART, CREATE_FIRST, OWN_CHECKPOINT, OWN_TXN_APP_ID, run_alone
+from sluice.conflicts.cures import (
+    CHANGES_APART,
+    CREATE_FIRST,
+    LET_IT_WAIT,
+    OTHERS_OWN_TXN_APP_ID,
+    OWN_CHECKPOINT,
+    OWN_TXN_APP_ID,
+    run_alone,
+)
 from sluice.conflicts.rule import Rule
 
 _STREAM = "STREAMING UPDATE"
@@ -46,6 +54,15 @@ def explained(lost: Lost) -> Explained | None:
         return _by(oss.feature_dropped_under_writers, run_alone("DROP FEATURE"))
     decide = _DECIDING.get(lost.exception)
     return None if decide is None else decide(lost)
+
+
+def advice_on_others(lost: Lost) -> str:
+    """Returns what to change if no Sluice job made the commit that won."""
+    if lost.exception == "ProtocolChangedException" and lost.winners_version == 0:
+        return CREATE_FIRST
+    if lost.exception == "ConcurrentTransactionException" and not lost.message.startswith(_OTHER_DOMAIN):
+        return OTHERS_OWN_TXN_APP_ID
+    return LET_IT_WAIT
 
 
 def _by(rule: Rule, advice: str | None = None) -> Explained:

@@ -218,6 +218,7 @@ class Attempts:
             deleted=deleted,
             came_back=end.came_back,
             as_told=partial(self.neighbours.exception, by=job.namespace),
+            job=job.key,
         )
         self.tables.changed(changed_tables(job, attempt))
         said = footprint_said(seen, logs)

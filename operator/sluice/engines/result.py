@@ -33,6 +33,8 @@ class RunResult(Model):
     exception: AttemptException | None = None
     failed_operation: str | None = None
     """The operation of the statement that failed."""
+    of_job: str | None = None
+    """The job whose run it was, as namespace/name, where the reader knows it."""
     report: AttemptReport | None = None
     strayed: tuple[str, ...] = ()
     """What of its commits lies elsewhere than the job was judged to touch, for people."""
@@ -163,6 +165,7 @@ def _conflicting(content: dict[str, Any] | None) -> ConflictingCommit | None:
     stamp = stamp.get(names.STAMP, stamp)
     job = _short(stamp.get("job"), 320)
     return ConflictingCommit(
+        table=content.get("table"),
         version=_whole(content.get("version")),
         operation=_short(content.get("operation"), 256),
         engine=_short(content.get("engine"), 256),

@@ -17,13 +17,11 @@ from sluice.api.job_status import (
     Phase,
 )
 from sluice.api.reasons import Reason, reason_of
-from sluice.conflicts.cures import LET_IT_WAIT
-from sluice.conflicts.lost import Lost, explained
 from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
 from sluice.engines.result import RunResult, parse
+from sluice.lifecycle import lost_commits
 from sluice.lifecycle.logs import LogsSay, versions
-from sluice.lifecycle.neighbours import ANOTHER
 from sluice.lifecycle.strayed import FootprintSaid
 from sluice.tables import key_of_path
 
@@ -93,10 +91,12 @@ def closed(
     deleted: bool = False,
     came_back: bool = False,
     as_told: Callable[[AttemptException | None], AttemptException | None] = lambda exception: exception,
+    job: str | None = None,
 ) -> Attempt:
     """Returns the attempt with its outcome, once the end of its driver is proved. `logs`: None where they need not be asked.
     `deleted`: somebody deleted its application, and so its driver. `came_back`: its application came back with an earlier state of
-    the API server, so that it may have run before. `as_told`: the exception without what the job may not be told."""
+    the API server, so that it may have run before. `as_told`: the exception without what the job may not be told. `job`: its
+    name, as namespace/name."""
     ended = seen.ended_at or now
     if seen.stage is Stage.NEVER_STARTS and came_back:
         said = str(logs) if logs is not None else "nothing tells what it committed"
@@ -113,7 +113,7 @@ def closed(
     )
     result = parse(seen.message)
     if result is not None:
-        result = result.model_copy(update={"exception": as_told(result.exception)})
+        result = result.model_copy(update={"exception": as_told(result.exception), "of_job": job})
     if attempt.ending is not None and _was_told_to_end(seen, result):
         return _ended_by_us(attempt, ended, seen, result, logs)
     if not deleted and (why := _why_lost(seen, result)) is not None:
@@ -285,7 +285,7 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
     update = {
         "commits": commits[:MAX_COMMITS],
         "commits_known": _tells_all(result, logs),
-        "exception": _explained(result),
+        "exception": lost_commits.with_advice(result),
         **_told(result, logs),
     }
     return _closed(attempt, ended, result.outcome, message).model_copy(update=update)
@@ -313,10 +313,9 @@ def _failure(result: RunResult) -> str | None:
     if result.exception is None:
         return None
     statement = f"statement {result.exception.statement}: " if result.exception.statement else ""
-    winner = _winner(result.exception)
-    if winner is None:
-        return f"{statement}{result.exception.class_}: {_in_short(result.exception.message)}"[:_FAILURE]
-    return f"{statement}{result.exception.class_}{_place(result.exception.partition)}: {winner} was committed first"
+    lost = lost_commits.what_happened(result.exception, result.of_job)
+    what = lost or f"{result.exception.class_}: {_in_short(result.exception.message)}"
+    return f"{statement}{what}"[:_FAILURE]
 
 
 def _in_short(message: str) -> str:
@@ -329,54 +328,6 @@ def _in_short(message: str) -> str:
         if not line.endswith(":"):
             break
     return " ".join(told).rstrip(" ;")
-
-
-def _place(partition: str | None) -> str:
-    """Delta names a partition by its values; its other words speak for themselves."""
-    if partition is None:
-        return ""
-    return f" on partition {partition}" if "=" in partition and "/" not in partition else f" on {partition}"
-
-
-def _winner(exception: AttemptException) -> str | None:
-    """Who won, if it is known which commit that was."""
-    won = exception.conflicting_commit
-    if won is None or won.version is None:
-        return None
-    operation = f" ({won.operation})" if won.operation else ""
-    if won.job is not None:
-        whose = won.job if won.job == ANOTHER else f"job {won.job}"
-        return f"version {won.version}{operation} of {whose}"
-    if not won.foreign:
-        return f"version {won.version}{operation}"
-    engine = f" ({won.engine})" if won.engine else ""
-    return f"version {won.version}{operation} by no Sluice job{engine}"
-
-
-def _explained(result: RunResult) -> AttemptException | None:
-    """Returns the exception with the rule that it went by and with advice, where these can be told for sure."""
-    exception = result.exception
-    if exception is None or exception.conflicting_commit is None:
-        return exception
-    won = exception.conflicting_commit
-    found = None
-    if won.operation is not None:
-        message = exception.message
-        found = explained(
-            Lost(
-                exception.class_,
-                exception.error_class,
-                message,
-                result.failed_operation,
-                won.operation,
-                won.version,
-            )
-        )
-    advice = LET_IT_WAIT if won.foreign else None
-    if found is not None:
-        exception = exception.model_copy(update={"rule": found.rule})
-        advice = advice or found.advice
-    return exception.model_copy(update={"advice": advice})
 
 
 def _outcome_of(seen: Observation) -> Outcome:

@@ -5,8 +5,14 @@ from typing import Any
 import pytest
 
 from sluice.conflicts import oss, stores_and_runs
-from sluice.conflicts.cures import CREATE_FIRST, OWN_CHECKPOINT, OWN_TXN_APP_ID
-from sluice.conflicts.lost import Lost, explained
+from sluice.conflicts.cures import (
+    CREATE_FIRST,
+    LET_IT_WAIT,
+    OTHERS_OWN_TXN_APP_ID,
+    OWN_CHECKPOINT,
+    OWN_TXN_APP_ID,
+)
+from sluice.conflicts.lost import EXCEPTIONS, Lost, advice_on_others, explained
 from sluice.conflicts.rule import Rule
 
 PROTOCOL, TRANSACTION = "ProtocolChangedException", "ConcurrentTransactionException"
@@ -105,6 +111,27 @@ def test_one_rule_is_left(commit: Lost, rule: Rule, advice: str | None) -> None:
 )
 def test_nothing_is_said_where_there_may_be_several(commit: Lost) -> None:
     assert explained(commit) is None
+
+
+@pytest.mark.parametrize("exception", EXCEPTIONS)
+def test_what_no_job_made_is_to_run_as_one_whatever_it_did(exception: str) -> None:
+    expected = OTHERS_OWN_TXN_APP_ID if exception == TRANSACTION else LET_IT_WAIT
+    assert advice_on_others(lost(exception, "WRITE", "WRITE")) == expected
+
+
+@pytest.mark.parametrize(
+    ("commit", "advice"),
+    [
+        (lost(PROTOCOL, "WRITE", "CREATE TABLE", 0), CREATE_FIRST),
+        (lost(TRANSACTION, "WRITE", "STREAMING UPDATE"), OTHERS_OWN_TXN_APP_ID),
+        (
+            lost(TRANSACTION, None, "CLUSTER BY", message="A conflicting metadata domain x is added."),
+            LET_IT_WAIT,
+        ),
+    ],
+)
+def test_where_another_cure_helps_against_a_foreign_writer_that_is_told(commit: Lost, advice: str) -> None:
+    assert advice_on_others(commit) == advice
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from sluice.api.base import Json
 from sluice.api.job_status import MAX_COMMITS, Attempt, Commit, Outcome, Phase
+from sluice.conflicts.cures import OWN_TXN_APP_ID
 from sluice.controller import run_commits
 from sluice.controller.world import World
 from sluice.engines import Observation, RuntimeProfile, Stage
@@ -278,13 +279,12 @@ LOST = "statement 1: ConcurrentAppendException"
 LET_IT_WAIT = "let what made that commit run as a DeltaWriteJob, too, or at another time: Sluice keeps only its own jobs apart"
 
 
-def _lost(commit: dict[str, Any] | None, **more: Any) -> Attempt:
+def _lost(commit: dict[str, Any] | None, job: str | None = None, **more: Any) -> Attempt:
     exception = {"class": "ConcurrentAppendException", "message": "Delta's words", "statement": 1}
     statements = [{"number": 1, "state": "Failed", "operation": "DELETE", "commits": []}]
     told = exception | {"conflictingCommit": commit} | more
-    return closed(
-        ATTEMPT, ended_with(1, outcome="Failed", statements=statements, exception=told), None, BEGUN
-    )
+    seen = ended_with(1, outcome="Failed", statements=statements, exception=told)
+    return closed(ATTEMPT, seen, None, BEGUN, job=job)
 
 
 @pytest.mark.parametrize(
@@ -299,6 +299,23 @@ def _lost(commit: dict[str, Any] | None, **more: Any) -> Attempt:
             {"version": 12, "operation": "WRITE", "stamp": None, "foreign": True, "engine": ENGINE},
             "the root of the table",
             f"{LOST} on the root of the table: version 12 (WRITE) by no Sluice job ({ENGINE}) was committed first",
+        ),
+        (
+            {
+                "table": "file:/lake/orders",
+                "version": 12,
+                "operation": "WRITE",
+                "foreign": True,
+                "engine": ENGINE,
+            },
+            "date=2026-11-19",
+            f"{LOST} on file:/lake/orders, partition date=2026-11-19: version 12 (WRITE) by no Sluice job ({ENGINE}) was "
+            "committed first",
+        ),
+        (
+            {"table": "file:/lake/orders", "version": 12, "operation": "ADD COLUMNS", "stamp": STAMP},
+            None,
+            f"{LOST} on file:/lake/orders: version 12 (ADD COLUMNS) of job sales/hourly was committed first",
         ),
         (
             {"version": 12, "operation": None, "stamp": None, "foreign": None, "engine": ENGINE},
@@ -358,6 +375,20 @@ def test_rule_and_advice_are_told_where_they_are_certain(
     exception = _lost(commit, **{"class": name}).exception
     assert exception is not None
     assert (exception.rule, exception.advice) == (rule, advice)
+
+
+def test_a_run_that_lost_to_another_driver_of_its_own_is_told_that_no_other_writer_was_in_the_way() -> None:
+    commit = {"table": "file:/t", "version": 5, "operation": "WRITE", "stamp": STAMP, "foreign": False}
+    ended = _lost(commit, job="sales/hourly", **{"class": "ConcurrentTransactionException"})
+    assert ended.message == (
+        "statement 1: ConcurrentTransactionException on file:/t: version 5 (WRITE) of this job itself, by another driver of it, "
+        "was committed first"
+    )
+    assert ended.exception is not None
+    assert (ended.exception.rule, ended.exception.advice) == ("same-transaction-id", None)
+    other = _lost(commit, job="sales/daily", **{"class": "ConcurrentTransactionException"}).exception
+    assert other is not None
+    assert other.advice == OWN_TXN_APP_ID
 
 
 def test_of_a_death_only_what_says_something_is_told() -> None:

@@ -65,7 +65,9 @@ def test_success_reads_as_agreed() -> None:
 
 def test_a_lost_conflict_reads_as_agreed() -> None:
     engine = "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
-    winner = Winner(5, "WRITE", '{"sluice":{"runKey":"other"}}', engine, 4, in_log=True)
+    winner = Winner(
+        5, "WRITE", '{"sluice":{"runKey":"other"}}', engine, 4, in_log=True, table="file:/lake/orders"
+    )
     content = document(
         Result(1, [StatementResult(1, FAILED, "DELETE")], failure("text"), failed_statement=1, winner=winner)
     )
@@ -80,6 +82,7 @@ def test_a_lost_conflict_reads_as_agreed() -> None:
         "partition": "date=2026-11-19",
         "retriable": True,
         "conflictingCommit": {
+            "table": "file:/lake/orders",
             "version": 5,
             "operation": "WRITE",
             "engine": engine,
@@ -101,9 +104,10 @@ def test_whatever_others_wrote_leaves_room_for_the_rest(character: str) -> None:
     long = character * 5000
     stamp = json.dumps({"sluice": {"runKey": "k" * 1000}})
     lost = Failure(long, long, long, long, sql_state=long, partition=long)
-    winner = Winner(2**63, long, stamp, long, in_log=True)
+    winner = Winner(2**63, long, stamp, long, in_log=True, table=long)
     content = document(Result(1, [committed(n) for n in range(1, 100)], lost, 99, winner))
     assert content["truncated"] is True
+    assert content["exception"]["conflictingCommit"]["table"] is None
     assert content["exception"]["conflictingCommit"]["version"] == 2**63
     assert content["exception"]["partition"].endswith("…")
 

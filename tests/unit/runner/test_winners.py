@@ -117,6 +117,7 @@ def test_a_version_is_looked_up_in_the_log() -> None:
     found = completed(Winner(4, "WRITE", None), [commit(3), commit(4), commit(5)])
     assert found is not None
     assert (found.version, found.stamp, found.foreign) == (4, {"runKey": "W"}, False)
+    assert found.table == "file:/t"
     assert found.engine == "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
 
 

@@ -192,7 +192,9 @@ class Fencing(Unfenced):
         else:
             what = f"a later attempt of {run} has begun and fenced this one off (token {txn.token(highest)} on {table.location})"
         raise Superseded(
-            f"{what}: what this attempt wrote before that counts, and the other one did the rest"
+            f"{what}: what this attempt wrote before that counts, and the other one did the rest. If there is none, another "
+            f"writer has committed txn version {highest} under the run's id {self._run.app_id}, which is Sluice's alone: it has to "
+            "use another one"
         )
 
     def _must_read(self, found: Sequence[Table]) -> bool:

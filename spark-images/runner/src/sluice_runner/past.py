@@ -148,7 +148,10 @@ def _gaps(plan: Plan, history: TableHistory) -> Iterator[str]:
     while version is not None and (plan.run.closes or txn.token(version) >= plan.run.first_token):
         stamp = stamps.get(version)
         if stamp is None:
-            yield f"the commit with txn version {version} is no longer in the log of {history.location}"
+            yield (
+                f"the commit with txn version {version} under the run's id {plan.run.app_id} is no longer in the log of "
+                f"{history.location}, or another writer made it under that id, which is Sluice's alone"
+            )
             return
         if stamp.look is None:
             return

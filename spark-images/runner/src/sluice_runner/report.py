@@ -224,5 +224,10 @@ def _exception(result: Result, failure: Failure, mask: Callable[[str], str]) -> 
         "statement": result.failed_statement,
         "conflictingCommit": None
         if winner is None
-        else {"version": winner.version, "operation": winner.operation, "stamp": winner.stamp},
+        else {
+            "table": winner.table,
+            "version": winner.version,
+            "operation": winner.operation,
+            "stamp": winner.stamp,
+        },
     }

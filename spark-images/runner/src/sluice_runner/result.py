@@ -19,6 +19,7 @@ VERSION = 1
 MAX_BYTES = 4096
 _MESSAGE_BYTES = (1500, 600, 200)
 _REPORT_BYTES = 400
+_LOCATION_BYTES = 512
 _STRAYED = 2
 _STRAYED_BYTES = 300
 _LEAST_OF_FOOTPRINT = 60
@@ -210,6 +211,7 @@ def _winner(winner: Winner) -> dict[str, Any]:
     fits = stamp is not None and len(_json(stamp)) <= 1024
     return {
         "version": winner.version,
+        "table": winner.table if len(_json(winner.table or "")) <= _LOCATION_BYTES else None,
         "operation": _fitting(winner.operation, 128),
         "engine": _fitting(winner.engine, 128),
         "stamp": stamp if fits else None,

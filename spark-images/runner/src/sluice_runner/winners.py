@@ -52,6 +52,8 @@ class Winner:
     read_version: int | None = None
     in_log: bool = False
     """Whether it was found in the table's log: only then does it tell anything that it carries no stamp."""
+    table: str | None = None
+    """Where that table is."""
 
     @property
     def stamp(self) -> Mapping[str, Any] | None:
@@ -128,6 +130,7 @@ def completed(winner: Winner | None, found: Sequence[Commit]) -> Winner | None:
         commit.engine,
         commit.read_version,
         in_log=True,
+        table=commit.table,
     )
 
 
