@@ -16,6 +16,7 @@ from integration.operator.apache import DEFINITION, OWN_FINALIZER, Apache
 from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, append, committed, rewrite
 from integration.operator.process import OperatorProcess, configuration
+from integration.operator.rendered import in_words, rendered
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
@@ -118,6 +119,47 @@ def test_a_users_own_application_runs_as_its_template_says(cluster: Played, apac
     driver.ends(0)
     cluster.reaches("own", "Succeeded")
     apache.let_go(uid, driver.application)
+
+
+@pytest.mark.usefixtures("operator")
+def test_what_sluice_render_prints_of_a_job_is_what_is_created_for_it(
+    cluster: Played, apache: Apache, kubeconfig: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / "sluice.yaml"
+    config.write_text(
+        yaml.safe_dump(configuration([cluster.namespace], cluster.redis_url, **BOTH)), encoding="utf-8"
+    )
+    cluster.apply("ahead", rewrite("/lake/rendered"))
+    ahead = cluster.start("ahead")
+    write = {"table": {"path": "/lake/rendered"}, "mode": "Overwrite", "source": {"sql": "SELECT 1 AS id"}}
+    footprint = [{"table": {"path": "/lake/rendered"}, "operation": "Overwrite"}]
+    template = {
+        "mainClass": "example.Main",
+        "runtimeVersions": {"sparkVersion": "4.0.1"},
+        "sparkConf": {"spark.kubernetes.container.image": "app:1"},
+        "applicationTolerations": {"ttlAfterStopMillis": 5},
+    }
+    jobs: dict[str, Json] = {
+        "rendered-sql": {**rewrite("/lake/rendered"), "runtimeRef": "apache"},
+        "rendered-write": {"write": write, "runtimeRef": "apache"},
+        "rendered-own": {
+            "application": {"engine": "apache", "template": template},
+            "footprint": footprint,
+        },
+    }
+    for name, spec in jobs.items():
+        cluster.apply(name, spec, {"labels": {"kueue.x-k8s.io/queue-name": "etl"}})
+        cluster.reaches(name, "Waiting")
+    options = ("-n", cluster.namespace, "--config", str(config))
+    waiting = {name: rendered(kubeconfig, name, *options) for name in jobs}
+    ahead.succeeds("file:/lake/rendered")
+    for version, name in enumerate(jobs, start=2):
+        created = apache.application_of(name)
+        driver = apache.start(name)
+        running = rendered(kubeconfig, name, "-o", "json", *options)
+        driver.ends(0, committed("file:/lake/rendered", version))
+        assert waiting[name] == in_words(created, token=True)
+        assert running == in_words(created)
 
 
 @pytest.mark.usefixtures("operator")
