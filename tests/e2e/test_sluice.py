@@ -95,7 +95,10 @@ def configuration(image: Image, spark_conf: dict[str, str], volumes: Callable[[s
         "watchNamespaces": ["default"],
         "redisUrl": REDIS_URL,
         "httpAddress": "off",
-        "runtimes": {"default": profile},
+        "runtimes": {
+            "default": profile,
+            "no-image": profile | {"image": "sluice.test/nowhere:1", "imagePullPolicy": "Never"},
+        },
     }
 
 
@@ -110,14 +113,7 @@ def test_three_jobs_succeed_with_the_versions_that_they_committed(
         "forget-five": f"DELETE FROM {t} WHERE id = 5",
     }
     for name, sql in jobs.items():
-        kubernetes.apply(
-            {
-                "apiVersion": "sluice.dev/v1alpha1",
-                "kind": "DeltaWriteJob",
-                "metadata": {"name": name, "namespace": "default"},
-                "spec": {"sql": sql},
-            }
-        )
+        kubernetes.apply(_job(name, sql=sql))
     roles: dict[str, set[str]] = {name: set() for name in jobs}
     ended = _follow(kubernetes, list(jobs), roles, sluice)
     assert {name: job["status"]["phase"] for name, job in ended.items()} == dict.fromkeys(
@@ -168,10 +164,8 @@ def test_an_application_whose_driver_is_evicted_does_the_rest_in_its_next_attemp
     template |= {"mainApplicationFile": f"local://{program}", "arguments": [str(events), str(goes_on)]}
     retry = {"limit": 1, "backoff": "1s", "on": ["DriverLost"]}
     kubernetes.apply(_application("steps", template, events, retry=retry))
-    nowhere = template | {"image": "sluice.test/nowhere:1", "imagePullPolicy": "Never"}
-    others = table("others")
-    admission = {"startTimeout": "60s"}
-    kubernetes.apply(_application("no-image", nowhere, others, admission=admission))
+    insert = f"INSERT INTO delta.`{table('others')}` VALUES (1, DATE '2026-11-19')"
+    kubernetes.apply(_job("no-image", sql=insert, runtimeRef="no-image", admission={"startTimeout": "60s"}))
 
     told = partial(_told, kubernetes, "steps", sluice)
     comes_true(lambda: DeltaTable(events).version() == 1, "the first step has committed", told)
@@ -203,20 +197,25 @@ def test_an_application_whose_driver_is_evicted_does_the_rest_in_its_next_attemp
     assert kubernetes.get("sparkapplication", attempt["application"]) is None
 
 
-def _application(name: str, template: Json, writes: Path, **spec: Any) -> Json:
-    """A job that runs this template, which appends to this table."""
-    declared = {"table": {"path": str(writes)}, "operation": "Append", "reads": "false"}
+def _job(name: str, **spec: Any) -> Json:
     return {
         "apiVersion": "sluice.dev/v1alpha1",
         "kind": "DeltaWriteJob",
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "application": {"engine": "kubeflow", "template": template},
-            "runtime": {"deltaVersion": "4.4.0"},
-            "footprint": [declared | {"writes": "day = DATE '2026-11-19'"}],
-            **spec,
-        },
+        "spec": spec,
     }
+
+
+def _application(name: str, template: Json, writes: Path, **spec: Any) -> Json:
+    """A job that runs this template, which appends to this table."""
+    declared = {"table": {"path": str(writes)}, "operation": "Append", "reads": "false"}
+    return _job(
+        name,
+        application={"engine": "kubeflow", "template": template},
+        runtime={"deltaVersion": "4.4.0"},
+        footprint=[declared | {"writes": "day = DATE '2026-11-19'"}],
+        **spec,
+    )
 
 
 def _told(kubernetes: Any, name: str, sluice: Any) -> str:
