@@ -11,6 +11,7 @@ from sluice.footprint.operations import (
     REPLACES,
     TRIES_ONCE,
 )
+from sluice.footprint.sql.advice import TOLD_APART_BY_PARTITIONS
 from sluice.footprint.sql.naming import key_of
 from sluice.footprint.sql.reading import Reading, Surroundings
 from sluice.footprint.sql.statement import Statement
@@ -60,7 +61,30 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         retries_itself=operation is Operation.OPTIMIZE,
         checkpoint=None if declared.checkpoint is None else key_of_path(declared.checkpoint).text,
         txn_app_id=declared.txn_app_id,
+        **_advice(declared, reading, reads=reads, writes=writes),
     )
+
+
+def _advice(
+    declared: DeclaredFootprint, reading: Reading, *, reads: Region, writes: Region
+) -> dict[str, str | None]:
+    """How to declare less, where jobs could be told apart by that."""
+    columns = () if reading.facts is None else reading.facts.columns.partition_columns
+    if declared.operation not in TOLD_APART_BY_PARTITIONS or not columns:
+        return {}
+    names = " and ".join(column.name for column in columns)
+
+    def bound(what: str, name: str) -> str:
+        return f"declare {what}, if that is less than all of the table: {reading.field}.{name}, a condition on {names}"
+
+    if declared.operation is Operation.OVERWRITE_PARTITIONS:
+        return {
+            "reads_advice": bound("which partitions it replaces", "writes") if writes.is_everything else None
+        }
+    return {
+        "reads_advice": bound("what it reads", "reads") if reads.is_everything else None,
+        "writes_advice": bound("where it writes", "writes") if writes.is_everything else None,
+    }
 
 
 def _region(reading: Reading, text: str | None, absent: Region) -> Region:

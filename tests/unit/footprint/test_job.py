@@ -8,7 +8,8 @@ import pytest
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
 from sluice.footprint import EVERYTHING, JobFootprint, NotUnderstoodError, TableFootprint, footprint_of
-from sluice.tables import key_of_path
+from sluice.predicates import Table
+from sluice.tables import TableFacts, key_of_path
 
 
 def footprint(spec: dict[str, Any], **conf: str) -> JobFootprint:
@@ -172,6 +173,37 @@ def test_a_declaration_replaces_what_is_read() -> None:
         Operation.DELETE,
         EVERYTHING,
     )
+
+
+def declared(partition_by: list[str], **entry: Any) -> TableFootprint:
+    given = {"table": {"path": "/lake/u"}, "operation": "Merge"} | entry
+    spec = DeltaWriteJobSpec.model_validate(write() | {"footprint": [given]})
+    columns = Table.of({"id": "long", "date": "date", "region": "string"}, partition_by)
+    (found,) = footprint_of(spec, {}, facts={key_of_path("/lake/u"): TableFacts(columns=columns)}).tables
+    return found
+
+
+def test_who_declares_no_bound_is_told_where_one_would_help() -> None:
+    if_less, on = "if that is less than all of the table: spec.footprint.0", "a condition on date and region"
+    found = declared(["date", "region"])
+    assert found.reads_advice == f"declare what it reads, {if_less}.reads, {on}"
+    assert found.writes_advice == f"declare where it writes, {if_less}.writes, {on}"
+    replacing = declared(["date", "region"], operation="OverwritePartitions")
+    assert replacing.reads_advice == f"declare which partitions it replaces, {if_less}.writes, {on}"
+    assert replacing.writes_advice is None
+
+
+def test_no_bound_is_advised_that_is_there_or_would_not_help() -> None:
+    bounded = declared(["date"], reads="date = DATE '2026-11-19'", writes="date = DATE '2026-11-19'")
+    assert (bounded.reads_advice, bounded.writes_advice) == (None, None)
+    for found in (declared([]), declared(["date"], operation="Restore")):
+        assert (found.reads_advice, found.writes_advice) == (None, None)
+    assert declared(["date"], operation="Append").reads_advice is None
+
+
+def test_that_nobody_reads_its_log_is_advised_before_a_bound() -> None:
+    spec = write() | {"footprint": [{"table": {"path": "/lake/u"}, "operation": "Merge"}]}
+    assert "let the operator read the log" in (footprint(spec).tables[0].reads_advice or "")
 
 
 @pytest.mark.parametrize("operation", [o for o in Operation if o not in (Operation.APPEND, Operation.STREAM)])
