@@ -297,9 +297,9 @@ class Retry(Model):
     ) = None
     """Which failures are retried: Conflict (Delta aborted it because of another commit), DriverLost (its driver was ended
     from outside: evicted, node gone), NotStarted (no driver was started), Error (its driver was killed, such as out of
-    memory, or left no result, or its exception says that another attempt may end better). Any other exception is never
-    retried. Absent: as the policies say, otherwise all but Error. Write the name in quotes, as "on", because YAML reads the
-    bare word as true."""
+    memory, or left no result, or its exception says that another attempt may end better; of an application any failure of
+    its own). Any other exception is never retried. Absent: as the policies say, otherwise all but Error. Write the name in
+    quotes, as "on", because YAML reads the bare word as true."""
     bare_on: Annotated[Annotated[tuple[RetryCause, ...], Field(max_length=4)] | None, Field(alias="true")] = (
         None
     )

@@ -138,7 +138,8 @@ class AttemptException(Model):
     """Where the two commits met, as Delta says it: a partition, such as date=2026-11-19, or the root of the table, or a
     file. Absent: Delta does not say."""
     retriable: StrictBool | None = None
-    """Whether another attempt may end better, by the table in docs/runner.md. Absent: the runner did not say."""
+    """Whether another attempt may end better, by the table in docs/runner.md. Absent: the runner did not say, or an
+    application failed of what isn't in that table."""
     conflicting_commit: ConflictingCommit | None = None
     """Who was in the way."""
     rule: ShortText | None = None

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from sluice_runner import targets, work
 from sluice_runner.assumptions import Assumed
 from sluice_runner.chains import Link
-from sluice_runner.failures import Failure, Terminated, classify, judge, terminated
+from sluice_runner.failures import Failure, Terminated, classify, classify_of_program, judge, terminated
 from sluice_runner.masking import Mask
 from sluice_runner.plan import Job, Plan, Sql, Statement
 from sluice_runner.retriable import CONFLICTS
+from sluice_runner.steps import StepError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +75,12 @@ def test_what_only_looks_like_a_conflict_is_none(chain: list[Link]) -> None:
     assert failure.java_class not in CONFLICTS
     assert not failure.retriable
     assert not failure.has_winner
+
+
+def test_only_the_author_of_a_program_can_say_whether_what_it_raises_is_worth_another_attempt() -> None:
+    assert classify_of_program(ConnectionError("the service does not answer")).retriable is None
+    assert classify_of_program(StepError("two steps are called load")).retriable is False
+    assert classify(ConnectionError("the service does not answer")).retriable is False
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from sluice_runner.assumptions import another_connector, other_versions
 from sluice_runner.cluster import Cluster
 from sluice_runner.declared import Declared
 from sluice_runner.ending import leave, now, on_sigterm
-from sluice_runner.failures import Failure, Terminated, classify, terminated
+from sluice_runner.failures import Failure, Terminated, classify, classify_of_program, terminated
 from sluice_runner.fencing import fencing_of
 from sluice_runner.masking import Mask, secret_by_name, secrets
 from sluice_runner.past import Done
@@ -172,7 +172,7 @@ class Attempt:
     def _failed(self, error: BaseException) -> Result:
         if isinstance(error, Terminated):
             return self._progress.failed(terminated(str(error)))
-        failure = classify(error)
+        failure = classify_of_program(error)
         winner: Winner | None = None
         if self._progress.running is not None:
             is_programs = self._progress.running == PROGRAM

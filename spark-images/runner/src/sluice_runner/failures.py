@@ -33,7 +33,8 @@ class Failure:
     sql_state: str | None = None
     partition: str | None = None
     """Where the two of a conflict met, in Delta's words."""
-    retriable: bool = False
+    retriable: bool | None = False
+    """None: only who wrote the program can say."""
 
     @property
     def has_winner(self) -> bool:
@@ -61,9 +62,15 @@ def classify(error: BaseException) -> Failure:
     return judge(list(chain_of(error)))
 
 
-def judge(chain: Sequence[Link]) -> Failure:
+def classify_of_program(error: BaseException) -> Failure:
+    """The same of what ends a user's own program: of exceptions that no table knows, Sluice can say nothing but of its own."""
+    is_ours = type(error).__module__.partition(".")[0] == __package__
+    return judge(list(chain_of(error)), unknown=False if is_ours else None)
+
+
+def judge(chain: Sequence[Link], *, unknown: bool | None = False) -> Failure:
     """The failure that a chain of exceptions means: one that the table knows, anywhere in it, or else the outermost
-    exception with its root cause."""
+    exception with its root cause. `unknown`: whether one that the table doesn't know is worth another attempt."""
     for depth, link in enumerate(chain):
         known = retriable.find(link.class_name, link.error_class) if link.is_java else None
         if known is not None:
@@ -78,6 +85,7 @@ def judge(chain: Sequence[Link]) -> Failure:
         coded.error_class if coded is not None else None,
         _told(outermost.message, chain),
         sql_state=coded.sql_state if coded is not None else None,
+        retriable=unknown,
     )
 
 
