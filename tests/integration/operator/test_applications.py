@@ -9,6 +9,7 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.transaction import AddAction
 
 from integration.operator.played import Driver, Played, rewrite
+from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.engines.plan import unpacked
@@ -210,6 +211,37 @@ def test_a_foreign_writers_commit_is_not_blamed_on_a_program_that_reports(
     assert "footprintHeld" not in status["attempts"][0]
     told = shared.condition("own-beside", "FootprintHeld")
     assert (told["status"], told["reason"]) == ("Unknown", "FootprintDoubtful")
+
+
+def test_a_program_without_steps_runs_again_as_a_whole_only_where_its_job_says_so(
+    shared: Played, tmp_path: Path
+) -> None:
+    long_there(tmp_path)
+    plain = TEMPLATE | {"driver": {"cores": 1}}
+    shared.apply("own-once", application(tmp_path, plain))
+    shared.start("own-once").ends(1, "ConnectionError: no answer")
+    status = shared.reaches("own-once", "Failed")
+    assert (len(status["attempts"]), "retries" in status) == (1, False)
+
+    retry = {"limit": 1, "backoff": "1s", "on": ["Error"]}
+    shared.apply("own-twice", application(tmp_path, plain, retry=retry))
+    driver = shared.start("own-twice")
+    commits(tmp_path, "2026-11-19", stamp_of(driver))
+    first = shared.application(driver.application)
+    driver.ends(1, "ConnectionError: no answer")
+    eventually(lambda: len(shared.status("own-twice")["attempts"]) == 2, "the second attempt")
+    driver = shared.start("own-twice")
+    second = shared.application(driver.application)
+    assert first is not None
+    assert second is not None
+    assert second["spec"]["arguments"] == first["spec"]["arguments"]
+    assert stamp_of(driver) != first["spec"]["sparkConf"][USER_METADATA]
+    commits(tmp_path, "2026-11-19", stamp_of(driver))
+    driver.ends(0)
+    status = shared.reaches("own-twice", "Succeeded")
+    told = [(one["outcome"], [c["version"] for c in one["commits"]]) for one in status["attempts"]]
+    assert told == [("Failed", [1]), ("Succeeded", [2])]
+    assert status["retries"] == 1
 
 
 def test_an_application_waits_for_whom_its_footprint_meets_and_runs_beside_others(
