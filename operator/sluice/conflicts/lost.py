@@ -22,8 +22,8 @@ from sluice.conflicts.rule import Rule
 
 _STREAM = "STREAMING UPDATE"
 _OTHER_DOMAIN = "A conflicting metadata domain"
-_ADDS_FEATURES = frozenset({"SET TBLPROPERTIES", "UPGRADE PROTOCOL", "SetTableProperties"})
-"""Delta's and Spark's names for statements that can add features to the protocol but remove none."""
+_ADDS_FEATURES = frozenset({"ADD FEATURE", "SET TBLPROPERTIES", "UPGRADE PROTOCOL", "SetTableProperties"})
+"""What delta-rs, Delta and Spark call that which can add features to the protocol but removes none."""
 _PROPERTIES = "TBLPROPERTIES"
 _REVALIDATED = "DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL"
 _AN_OPERATION = re.compile(r"[A-Za-z]+( [A-Za-z]+)*")

@@ -20,6 +20,7 @@ class Freeze:
     def __init__(self, folder: Path, tag: str) -> None:
         self._freeze = folder / f"{tag}.freeze"
         self._frozen = folder / f"{tag}.frozen"
+        self._frozen.unlink(missing_ok=True)  # of an earlier freeze
         self._freeze.touch()
 
     def is_reached(self) -> bool:

@@ -57,6 +57,11 @@ def lost(exception: str, loser: str | None, winner: str, version: int | None = 5
             "put several changes of properties into one ALTER TABLE",
         ),
         (
+            lost(PROTOCOL, "SetTableProperties", "ADD FEATURE"),
+            oss.two_protocols,
+            "put several changes of properties into one ALTER TABLE",
+        ),
+        (
             lost(
                 TRANSACTION,
                 "AlterTableClusterBy",
