@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from integration.runner import append_race
@@ -24,7 +25,6 @@ from integration.runner.freezing import Freeze, wait_for
 from integration.runner.jobs import at
 
 DRIVERS = 4
-ROUNDS = 8
 ANSWER_SECONDS = 240
 
 
@@ -53,8 +53,9 @@ class Driver:
         return self.stderr.read_text()[-2000:]
 
 
+@pytest.mark.parametrize("rounds", [3, pytest.param(8, marks=pytest.mark.long)])
 def test_appends_of_drivers_that_want_the_same_version_are_all_there(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, rounds: int
 ) -> None:
     table, freezes = tmp_path / "table", tmp_path / "freezes"
     freezes.mkdir()
@@ -64,10 +65,10 @@ def test_appends_of_drivers_that_want_the_same_version_are_all_there(
             f"CREATE TABLE {at(table)} (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '100')"
         )
         assert {driver.answer()["logStore"] for driver in running} == {"dev.sluice.delta.LinkLogStore"}
-        appended = [tag for number in range(ROUNDS) for tag in race(running, table, freezes, number)]
+        appended = [tag for number in range(rounds) for tag in race(running, table, freezes, number)]
     assert sorted(stamps(table)) == sorted(appended)
-    assert len(appended) == DRIVERS * ROUNDS
-    assert spark.table(at(table)).count() == DRIVERS * ROUNDS
+    assert len(appended) == DRIVERS * rounds
+    assert spark.table(at(table)).count() == DRIVERS * rounds
 
 
 def race(running: list[Driver], table: Path, freezes: Path, number: int) -> list[str]:

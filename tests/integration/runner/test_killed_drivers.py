@@ -24,7 +24,8 @@ SETTINGS = {
     "spark.driver.extraClassPath": class_path(),
     "spark.driver.memory": "512m",
 }
-MOMENTS = 6
+MOMENTS = 4
+"""So many commits has the driver made when it is killed: none to all, once each; --long draws more moments of each."""
 HALF_WAY = re.compile(r"\.{1,2}(?P<version>\d{20})\.(?:json|crc)\.[0-9a-f-]{36}\.tmp(?:\.crc)?")
 IN_A_POD = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """The driver is the first process there: it gets no signal that it doesn't handle, and its end is that of all others."""
@@ -105,10 +106,7 @@ def killed(driver: Driver, first: int, grace: float) -> None:
 
 @pytest.mark.parametrize(
     "moment",
-    [
-        pytest.param(number, marks=() if number < MOMENTS else pytest.mark.long)
-        for number in range(MOMENTS + 44)
-    ],
+    [pytest.param(number, marks=() if number < MOMENTS else pytest.mark.long) for number in range(50)],
 )
 def test_what_a_killed_driver_left_is_done_once_by_its_retry(
     spark: SparkSession, table: Path, tmp_path: Path, moment: int

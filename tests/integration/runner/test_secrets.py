@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.runner.jobs import Document, plan, spark_jars, submit
+from integration.runner.jobs import Document, class_path, plan, submit
 
 AWKWARD = "s3cr3t \"pass'wörd/\\ 7"
 SECRETS = {
@@ -77,7 +77,7 @@ def test_no_secret_of_an_option_is_written_anywhere(
     driver = submit(
         tmp_path,
         plan(work),
-        {**SETTINGS, "spark.jars": spark_jars(), "spark.eventLog.dir": str(events)},
+        {**SETTINGS, "spark.driver.extraClassPath": class_path(), "spark.eventLog.dir": str(events)},
     )
     stdout, _ = driver.process.communicate(timeout=500)
     (tmp_path / "stdout").write_text(stdout)
