@@ -36,6 +36,10 @@ def python_variables(cache: Cache) -> Variables:
     values["PATH"] = os.pathsep.join([str(PROGRAMS), values["PATH"]])
     values["PYTHONPATH"] = os.pathsep.join(map(str, (*IMPORT_ROOTS, TESTS)))
     values["SLUICE_CACHE"] = str(cache.folder)
+    # Hundreds of Pythons that tests start would each compile our modules anew if none kept what it compiled; the checkout
+    # stays as it is.
+    values.pop("PYTHONDONTWRITEBYTECODE", None)
+    values["PYTHONPYCACHEPREFIX"] = str(cache.folder / "bytecode")
     # What a stack of `./dev up` says about itself is for people, not for tests: those bring their own.
     for name in ("KUBECONFIG", "SLUICE_REDIS_URL"):
         values.pop(name, None)
