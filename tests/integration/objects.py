@@ -29,6 +29,7 @@ KINDS = {
     "deltatablepolicy": ("apis/sluice.dev/v1alpha1", "deltatablepolicies"),
     "deltawritejob": ("apis/sluice.dev/v1alpha1", "deltawritejobs"),
     "event": ("api/v1", "events"),
+    "deployment": ("apis/apps/v1", "deployments"),
     "lease": ("apis/coordination.k8s.io/v1", "leases"),
     "pod": ("api/v1", "pods"),
     "secret": ("api/v1", "secrets"),

@@ -27,6 +27,9 @@ class Apache:
     api = f"/apis/{GROUP}/{VERSION}"
     plural = PLURAL
     named = f"sparkapplication.{GROUP}"
+    operators_labels = (
+        "app.kubernetes.io/name=spark-kubernetes-operator,app.kubernetes.io/component=operator-deployment"
+    )
     cure = (
         "install Apache's Spark operator (https://github.com/apache/spark-kubernetes-operator) with its custom resource "
         "definitions; jobs go on by themselves once it is there"

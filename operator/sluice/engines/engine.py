@@ -40,6 +40,10 @@ class Engine(Protocol):
         """What kubectl calls one: several Spark operators have applications of the same short name."""
 
     @property
+    def operators_labels(self) -> str:
+        """A selector of the Deployment that its operator's chart makes."""
+
+    @property
     def cure(self) -> str:
         """What to do where the API server does not serve its API."""
 

@@ -9,6 +9,7 @@ from sluice.engines.attempt import AttemptRun, driver_pod_name
 from sluice.engines.driver_pod import containers, with_proof
 from sluice.engines.engine import Progress
 from sluice.engines.profile import RuntimeProfile
+from sluice.engines.served_namespaces import LABELS
 from sluice.engines.stamped_metadata import labels_of, lease_of, metadata_of
 from sluice.templates.pod import ACCOUNT_FIELDS, EXECUTOR_CONTAINER
 
@@ -30,6 +31,7 @@ class Kubeflow:
     api = f"/apis/{GROUP}/{VERSION}"
     plural = PLURAL
     named = f"sparkapplication.{GROUP}"
+    operators_labels = LABELS
     cure = (
         "install kubeflow's Spark operator (https://github.com/kubeflow/spark-operator) with its custom resource definitions; "
         "jobs go on by themselves once it is there"

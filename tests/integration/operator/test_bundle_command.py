@@ -52,6 +52,8 @@ PLACES = (
     "OperatorVariable",
     "KubernetesSecret",
     "Policy",
+    "ProfileConf",
+    "ArgumentOfSparkOperator",
 )
 
 
@@ -210,7 +212,13 @@ def an_operator(objects: Objects, node: str) -> None:
         "namespace": objects.namespace,
         "watchNamespaces": [objects.namespace],
         "redisUrl": f"redis://:{secret('Redis')}@redis:6379/0",
-        "runtimes": {"default": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0"}},
+        "runtimes": {
+            "default": {
+                "sparkVersion": "4.2.0",
+                "deltaVersion": "4.4.0",
+                "sparkConf": {"spark.executor.extraJavaOptions": f"-Dlake.pass={secret('ProfileConf')}"},
+            }
+        },
     }
     objects.create(
         "configmap",
@@ -222,6 +230,29 @@ def an_operator(objects: Objects, node: str) -> None:
     labels = {key: value, "app.kubernetes.io/component": "operator"}
     variables = {"AUTH_TOKEN": secret("OperatorVariable")}
     pod(objects, node, "sluice-0", "operator", labels=labels, variables=variables)
+
+
+def apaches_spark_operator(objects: Objects) -> None:
+    """As its chart labels it."""
+    labels = {
+        "app.kubernetes.io/name": "spark-kubernetes-operator",
+        "app.kubernetes.io/component": "operator-deployment",
+    }
+    container = {
+        "name": "spark-kubernetes-operator",
+        "image": "apache/spark-kubernetes-operator:0.9.0",
+        "args": [f"-Doperator.license={secret('ArgumentOfSparkOperator')}"],
+    }
+    objects.create(
+        "deployment",
+        {
+            "metadata": {"name": "spark-kubernetes-operator", "labels": labels},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            },
+        },
+    )
 
 
 def collected(kubeconfig: Path, file: Path, *arguments: str) -> tuple[Opened, str]:
@@ -242,6 +273,7 @@ def test_a_running_jobs_bundle_has_what_helps_and_no_secret_from_any_place(
     pod(objects, name, POD, "spark-kubernetes-driver", labels=labels_of(uid), variables=variables)
     around_the_job(objects, uid)
     an_operator(objects, name)
+    apaches_spark_operator(objects)
     log.write(
         f"2026-11-27T00:00:01Z {APPLICATION} connects with password={secret('LogAssigned')}",
         f"2026-11-27T00:00:02Z redis://:{secret('LogAddress')}@h and https://h/?sig={secret('Query')}",
@@ -285,6 +317,10 @@ def test_a_running_jobs_bundle_has_what_helps_and_no_secret_from_any_place(
     report = opened.read(f"reports/{APPLICATION}-report.json")["data"]["report.json"]
     assert json.loads(report) == {"settings": {"db.password": "***"}, "sparkVersion": "4.2.0"}
     assert opened.read("versions.json")["kubernetes"]["gitVersion"].startswith("v1.")
+    images = {one["deployment"]: one["images"] for one in opened.read("versions.json")["sparkOperators"]}
+    assert images[f"{objects.namespace}/spark-kubernetes-operator"] == {
+        "spark-kubernetes-operator": "apache/spark-kubernetes-operator:0.9.0"
+    }
     assert any(check["check"] == "operator" for check in opened.read("operator/doctor.json")["checks"])
     listed = {row["file"] for row in opened.read("manifest.json")["files"]}
     assert listed | {"manifest.json"} == set(opened.files)

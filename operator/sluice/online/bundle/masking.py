@@ -20,6 +20,7 @@ RULES = (
     "values of annotations, also in settings, but for those of Sluice, Kubernetes and the Spark operators",
     "managedFields and last-applied-configuration",
     "values of settings and fields whose names say that they are secrets (password, secret, token, access key and the like)",
+    "values of Java's properties (-Dname=value), but for those of Java, of its logging and of Spark",
     "the runner's --plan argument, which is the job's own spec again, encoded",
     "in all texts: users and passwords in addresses, signed queries, values assigned to such names, bearer tokens, private keys",
     "wherever else they stand: the values that were left out by these rules, if they look like secrets",
@@ -27,7 +28,7 @@ RULES = (
 """What is left out, in words."""
 STILL_IN_IT = (
     "names of tables, columns, jobs, pods, nodes and people; paths; the job's SQL with its literals and comments; its "
-    "parameters: a secret in plain words there, or in a line of a log, is not known to be one"
+    "parameters; arguments: a secret in plain words there, or in a line of a log, is not known to be one"
 )
 
 _KEPT_VARIABLES = frozenset(
@@ -99,6 +100,11 @@ _SETS_AN_ANNOTATION = re.compile(
 _DROPPED = frozenset(("managedFields", "kubectl.kubernetes.io/last-applied-configuration"))
 _ARGUMENTS = frozenset(("args", "arguments", "command", "driverArgs"))
 _PLAN = "--plan="
+_PROPERTY = re.compile(
+    r"(?P<name>(?<![^\s\"'=])-D[^\s=\"']{1,256})=(?P<quote>[\"']?)(?P<value>(?<=\")[^\"]*|(?<=')[^']*|[^\s\"']+)"
+)
+_KEPT_PROPERTIES = re.compile(r"^-D(file|java|jdk|log4j\d?|spark|sun|user)\.")
+_VALUE = re.compile(r"(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.\-]*)=(?P<value>.+)", re.DOTALL)
 
 _SHORTEST_CALLED, _SHORTEST_RANDOM = 6, 12
 
@@ -123,8 +129,17 @@ class Masking:
             try:
                 return as_json(self.masked(json.loads(text)))
             except (ValueError, RecursionError):
-                return without_secrets(text)
-        return without_secrets(text)
+                return self._masked_words(text)
+        return self._masked_words(text)
+
+    def _masked_words(self, text: str) -> str:
+        return without_secrets(_PROPERTY.sub(self._property, text) if "-D" in text else text)
+
+    def _property(self, found: re.Match[str]) -> str:
+        name, quote = found["name"], found["quote"]
+        if _KEPT_PROPERTIES.match(name) and not is_called_secret(name):
+            return found[0]
+        return f"{name}={quote}{self._hidden(name, found['value'])}"
 
     def without_found(self, text: str) -> str:
         """To be asked once everything is there."""
@@ -185,6 +200,8 @@ class Masking:
                 found.append(_PLAN + STARS)
             elif before.startswith("-") and "=" not in before and is_called_secret(before):
                 found.append(self._hidden(before, one))
+            elif isinstance(one, str) and (set_ := _VALUE.fullmatch(one)) and is_called_secret(set_["name"]):
+                found.append(f"{set_['name']}={self._hidden(set_['name'], set_['value'])}")
             else:
                 found.append(self.masked(one))
             before = one if isinstance(one, str) else ""

@@ -11,7 +11,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.operator_status import read
 from sluice.controller.config import ConfigError, OperatorConfig, understood
-from sluice.engines.served_namespaces import LABELS as LABELS_OF_SPARK_OPERATOR
+from sluice.engines import ENGINES
 from sluice.installations.claims import Claim
 from sluice.installations.register import Register
 from sluice.kube.client import ApiError
@@ -89,8 +89,11 @@ async def collect_versions(collecting: Collecting, at: Installation | None) -> N
         async with collecting.part("the operator's Deployment"):
             told["operator"] = _images(await collecting.kube.get(DEPLOYMENTS, at.namespace, at.deployment))
     async with collecting.part("the Spark operator's Deployments"):
-        deployments = await collecting.some(DEPLOYMENTS, None, LABELS_OF_SPARK_OPERATOR)
-        told["sparkOperators"] = [_images(one) for one in deployments]
+        told["sparkOperators"] = [
+            _images(one)
+            for engine in ENGINES.values()
+            for one in await collecting.some(DEPLOYMENTS, None, engine.operators_labels)
+        ]
     collecting.bundle.add("versions.json", "versions", told)
 
 

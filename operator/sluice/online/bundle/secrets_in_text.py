@@ -10,9 +10,11 @@ STARS = "***"
 
 _NAME = r"[A-Za-z0-9_.\-]"
 _CALLED = (
-    r"(?:password|passwd|passphrase|pwd|secret|credential|signature|jaas[._-]?config"
-    r"|(?:access|account|api|auth|encryption|private|shared|signing)[._-]?key|token)"
+    r"(?:password|passwd|passphrase|passcode|pwd|secret|credential|signature|jaas[._-]?config|creds?(?![a-z])"
+    r"|(?<![a-z])pw(?![a-z])|(?<!by)(?<!com)(?<!tres)(?<!sur)pass(?![a-z])"
+    r"|(?:access|account|api|auth|client|encryption|master|pass|private|shared|signing|storage)[._-]?key|token)"
 )
+"""All of it whatever its case: a letter is [a-z]."""
 _SAYS_ONLY_WHERE = re.compile(
     r"(?i)(provider|endpoint|file|path|dir|url|class|type|enabled|name|ref|count|size|seconds|expiry|expiration|version)s?$"
 )

@@ -1,6 +1,7 @@
 """What is left of an object in a bundle."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -126,3 +127,107 @@ def test_ordinary_words_are_not_looked_for_elsewhere() -> None:
     assert masking.without_found(" ".join(values)) == " ".join(values)
     masking.masked({"env": [{"name": "OPAQUE", "value": "x9Kq2LmP0aZ7"}]})
     assert masking.without_found("it is x9Kq2LmP0aZ7") == "it is ***", "what nobody would write by hand is"
+
+
+def test_of_javas_properties_those_of_java_its_logging_and_spark_are_kept() -> None:
+    options = "-Dfile.encoding=UTF-8 -Dlake.license={0} -Ddb.note='{0} x' -Dsun.pw={0} -Dlog4j2.level=INFO -Dspark.ui.port=1"
+    given = {
+        "sparkConf": {"spark.driver.extraJavaOptions": options.format("hunter2")},
+        "driver": {"javaOptions": options.format("hunter2")},
+        "args": [options.format("hunter2"), "-Dlake.license=hunter2"],
+    }
+    left = "-Dfile.encoding=UTF-8 -Dlake.license=*** -Ddb.note='***' -Dsun.pw=*** -Dlog4j2.level=INFO -Dspark.ui.port=1"
+    assert masked(given) == {
+        "sparkConf": {"spark.driver.extraJavaOptions": left},
+        "driver": {"javaOptions": left},
+        "args": [left, "-Dlake.license=***"],
+    }
+
+
+CALLED = ("password", "dbPass", "PGPASS", "pwd", "lake.credential", "accountkey", "apiKey", "client.secret")
+SECRET = "S3cretx9Kq2Lm"
+POD_PLACES: tuple[str, ...] = ("env", "args", "command", "annotation")
+
+
+def _pod(place: str, name: str) -> Any:
+    container: dict[str, Any] = {"name": "main"}
+    if place == "env":
+        container["env"] = [{"name": name, "value": SECRET}]
+    if place in ("args", "command"):
+        container[place] = [
+            f"--{name}",
+            SECRET,
+            f"--{name}={SECRET}",
+            f"{name}={SECRET}",
+            f"-D{name}={SECRET}",
+        ]
+    annotations = {f"team.example/{name}": SECRET} if place == "annotation" else {}
+    return {"metadata": {"annotations": annotations}, "spec": {"containers": [container]}}
+
+
+def _kubeflow(place: str, name: str) -> Any:
+    template = {
+        "conf": {"sparkConf": {f"spark.lake.{name}": SECRET}},
+        "hadoop": {"hadoopConf": {f"fs.lake.{name}": SECRET}},
+        "environment": {"sparkConf": {f"spark.executorEnv.{name}": SECRET}},
+        "java": {"driver": {"javaOptions": f"-Xmx1g -D{name}={SECRET}"}},
+        "java-conf": {"sparkConf": {"spark.executor.extraJavaOptions": f"-Dx.{name}='{SECRET}'"}},
+        "arguments": {"arguments": [f"--{name}", SECRET, f"{name}={SECRET}", f"-D{name}={SECRET}"]},
+        "envVars": {"driver": {"envVars": {name: SECRET}}},
+        "sidecar": {"driver": {"sidecars": [_pod("args", name)["spec"]["containers"][0]]}},
+        "address": {"deps": {"repositories": [f"https://me:{SECRET}@repo.example/maven"]}},
+    }
+    return {"application": {"engine": "kubeflow", "template": template[place]}}
+
+
+def _apache(place: str, name: str) -> Any:
+    template = {
+        "conf": {"sparkConf": {f"spark.lake.{name}": SECRET}},
+        "arguments": {"driverArgs": [f"--{name}", SECRET, f"--{name}={SECRET}"]},
+        "driver": {"driverSpec": {"podTemplateSpec": _pod("env", name)}},
+        "executor": {"executorSpec": {"podTemplateSpec": _pod("command", name)}},
+    }
+    return {"application": {"engine": "apache", "template": template[place]}}
+
+
+def _profile(place: str, name: str) -> Any:
+    profile = {
+        "conf": {"sparkConf": {f"spark.lake.{name}": SECRET}},
+        "java": {"sparkConf": {"spark.driver.extraJavaOptions": f"-Dx.{name}={SECRET}"}},
+        "driver": {"driverPod": _pod("env", name)},
+        "executor": {"executorPod": _pod("args", name)},
+    }
+    return {"runtimes": {"default": profile[place]}}
+
+
+def _job(place: str, name: str) -> Any:
+    spec = {
+        "conf": {"runtime": {"sparkConf": {f"spark.lake.{name}": SECRET}}},
+        "options": {"write": {"source": {"options": {name: SECRET}}}},
+        "sql": {"sql": f"CREATE TABLE t USING jdbc OPTIONS ({name} '{SECRET}')"},
+        "parameters": {"parameters": {name: SECRET}},
+    }
+    return {"metadata": {"annotations": {f"x/{name}": SECRET}}, "spec": spec[place]}
+
+
+PLANTED = [
+    *((_pod, place) for place in POD_PLACES),
+    *((_kubeflow, place) for place in ("conf", "hadoop", "environment", "java", "java-conf", "arguments")),
+    *((_kubeflow, place) for place in ("envVars", "sidecar", "address")),
+    *((_apache, place) for place in ("conf", "arguments", "driver", "executor")),
+    *((_profile, place) for place in ("conf", "java", "driver", "executor")),
+    *((_job, place) for place in ("conf", "options", "sql", "parameters")),
+]
+
+
+@pytest.mark.parametrize("name", CALLED)
+@pytest.mark.parametrize(("body", "place"), PLANTED)
+def test_a_secret_is_left_out_wherever_a_manifest_may_hold_it_and_of_what_is_printed_of_it(
+    body: Callable[[str, str], Any], place: str, name: str
+) -> None:
+    given = body(place, name)
+    assert SECRET in json.dumps(given)
+    masking = Masking("nightly")
+    assert SECRET not in json.dumps(masking.masked(given))
+    if (body, place) not in ((_kubeflow, "address"), (_job, "sql")):
+        assert masking.without_found(f"a log prints {SECRET}") == "a log prints ***"

@@ -29,6 +29,9 @@ from sluice.online.bundle.secrets_in_text import is_called_secret, without_secre
         ("-----BEGIN PRIVATE KEY-----\nabc\nand it was cut", "***"),
         ("password: hunter2\nuser: bob", "password: ***\nuser: bob"),
         ("password=12345678", "password=***"),
+        ("PGPASS=hunter2 db.pass: hunter2 keyStorePass=hunter2", "PGPASS=*** db.pass: *** keyStorePass=***"),
+        ("--db-pass hunter2 --pw hunter2", "--db-pass *** --pw ***"),
+        ("accountkey=abc== storageKey=abc== creds=abc", "accountkey=*** storageKey=*** creds=***"),
     ],
 )  # fmt: skip
 def test_a_secret_is_left_out_of_a_text(text: str, left: str) -> None:
@@ -45,6 +48,7 @@ def test_a_secret_is_left_out_of_a_text(text: str, left: str) -> None:
         "fs.s3a.aws.credentials.provider=org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
         "secretKeyRef: {name: lake, key: password}",
         "the password was wrong",
+        "bypass=true compass=north passed=3 passthrough: yes swap=1 kpws=2 pass 2 of 3",
         "--conf spark.executor.memory=4g",
         "waits for etl/other, which runs on s3://lake/orders",
     ],
