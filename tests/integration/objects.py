@@ -180,14 +180,19 @@ class Objects:
         events: list[Json] = []
         if latest <= int(since):
             return events
-        query = urlencode({"watch": "1", "resourceVersion": since, "timeoutSeconds": WATCH_SECONDS})
-        for event in self.server.events(f"{self._path(kind)}?{query}"):
-            if event["type"] == "ERROR":
-                raise RefusedRequestError(f"watch {kind} since {since}", event["object"]["code"], str(event))
+        for event in self.changes(kind, since, WATCH_SECONDS):
             events.append(event)
             if _version(event["object"]) >= latest:
                 return events
         raise AssertionError(f"a watch of {kind} did not come to version {latest} in {WATCH_SECONDS} s")
+
+    def changes(self, kind: str, since: str, seconds: int) -> Iterator[Json]:
+        """Yields what becomes of the objects of this kind after that version, for so many seconds."""
+        query = urlencode({"watch": "1", "resourceVersion": since, "timeoutSeconds": seconds})
+        for event in self.server.events(f"{self._path(kind)}?{query}"):
+            if event["type"] == "ERROR":
+                raise RefusedRequestError(f"watch {kind} since {since}", event["object"]["code"], str(event))
+            yield event
 
     def patch(self, kind: str, name: str, body: object, *, content: str = MERGE, sub: str = "") -> None:
         path = self._path(kind, name) + (f"/{sub}" if sub else "")

@@ -252,7 +252,7 @@ class Played:
 
     def driver_for(self, application: Json) -> "Driver":
         name = application["metadata"]["name"]
-        self.apply_pod(_driver_pod(application))
+        self.apply_pod(driver_pod(application))
         self.application_is(name, "SUBMITTED")
         return self.driver_named(name)
 
@@ -320,7 +320,7 @@ class Driver:
         self.cluster.application_is(self.application, "RUNNING", driver=f"spark-{self.application}")
 
     def container_runs(self, since: str | None = None) -> None:
-        self._container("Running", {"running": {"startedAt": since or _now()}})
+        self._container("Running", {"running": {"startedAt": since or now()}})
 
     def has_no_node(self, reason: str, message: str) -> None:
         """Its scheduler says why."""
@@ -355,8 +355,8 @@ class Driver:
             "exitCode": exit_code,
             "reason": reason or ("Completed" if exit_code == 0 else "Error"),
             "message": message,
-            "startedAt": _now(),
-            "finishedAt": _now(),
+            "startedAt": now(),
+            "finishedAt": now(),
         }
         self._container("Succeeded" if exit_code == 0 else "Failed", {"terminated": terminated})
 
@@ -450,7 +450,7 @@ def rewrite(table: str, **more: Any) -> Json:
     return {"sql": f"DELETE FROM delta.`{table}` WHERE id = 1", **more}
 
 
-def _driver_pod(application: Json) -> Json:
+def driver_pod(application: Json) -> Json:
     metadata, driver = application["metadata"], application["spec"]["driver"]
     template = driver.get("template", {})
     given = template.get("metadata", {})
@@ -495,5 +495,5 @@ def _if_there(read: Callable[[], Seen]) -> Seen | None:
         return None
 
 
-def _now() -> str:
+def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
