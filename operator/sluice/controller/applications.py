@@ -15,6 +15,7 @@ from sluice.controller.pauses import Pauses
 from sluice.controller.world import World
 from sluice.engines import AttemptRun, engine_for, is_placeholder, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
+from sluice.engines.placeholder import asking_for_nothing
 from sluice.engines.plan import (
     APPLICATION_VARIABLE,
     option_variable,
@@ -49,6 +50,9 @@ CONFLICT = 409
 FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 60.0
 """Seconds between two questions whether a namespace is being deleted: what is lost may be so for days."""
+
+QUOTA = ("failed quota", "exceeded quota")
+"""What the API server says of a pod that a quota of its namespace refuses."""
 
 NO_ACCOUNT = "error looking up service account"
 """What the API server says of a pod whose account is not there."""
@@ -152,7 +156,7 @@ class Applications:
         """Proves that no driver of this attempt of the job with this uid can start any more, or finds the one that did."""
         labels = {names.LABEL_JOB_UID: uid, names.LABEL_ATTEMPT: str(number)}
         try:
-            pod = await self._kube.create(PODS, namespace, self._placeholder(namespace, name, labels))
+            pod = await self._create_placeholder(self._placeholder(namespace, name, labels))
         except ConflictError:
             pod = await self._kube.get(PODS, namespace, driver_pod_name(name))
         except ApiError as error:
@@ -163,6 +167,15 @@ class Applications:
                 self._world.namespace_ends(namespace)
             return
         await self._with_its_label(self._world.pods, pod)
+
+    async def _create_placeholder(self, pod: Json) -> Json:
+        namespace = pod["metadata"]["namespace"]
+        try:
+            return await self._kube.create(PODS, namespace, pod)
+        except ApiError as error:
+            if not any(word in str(error) for word in QUOTA):
+                raise
+        return await self._kube.create(PODS, namespace, asking_for_nothing(pod))
 
     async def find_namespace_ending(self, namespace: str) -> bool:
         """Whether the namespace is being deleted, as the API server says of a pod that is not created."""

@@ -5,6 +5,8 @@ from typing import Any
 from sluice.api import names
 from sluice.engines.attempt import driver_pod_name
 
+_NOTHING = {"cpu": "0", "memory": "0", "ephemeral-storage": "0"}
+
 
 def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dict[str, Any]:
     """While it is there, no driver of this application can start. It has no owner: a submission that is under way outlives its
@@ -34,6 +36,14 @@ def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dic
             ],
         },
     }
+
+
+def asking_for_nothing(pod: dict[str, Any]) -> dict[str, Any]:
+    """Returns the placeholder with amounts of nothing: a quota of compute refuses a pod that names none. Elsewhere it names none,
+    because the least that a namespace asks of each container may be more."""
+    resources = {"requests": _NOTHING, "limits": _NOTHING}
+    containers = [container | {"resources": resources} for container in pod["spec"]["containers"]]
+    return pod | {"spec": pod["spec"] | {"containers": containers}}
 
 
 def is_placeholder(pod: dict[str, Any]) -> bool:

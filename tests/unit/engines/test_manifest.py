@@ -14,6 +14,7 @@ from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Runtime
 from sluice.engines import AttemptRun, RuntimeProfile, engine_for, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
+from sluice.engines.placeholder import asking_for_nothing, is_placeholder
 
 KUBEFLOW = engine_for(EngineKind.KUBEFLOW)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -185,6 +186,17 @@ def test_the_placeholder_can_never_start() -> None:
     assert pod["spec"]["schedulingGates"]
     assert "finalizers" not in pod["metadata"]
     assert "ownerReferences" not in pod["metadata"]  # it outlives its application
+    assert all("resources" not in container for container in pod["spec"]["containers"])
+
+
+def test_a_placeholder_says_that_it_needs_nothing_where_a_quota_wants_to_know() -> None:
+    pod = placeholder("etl", "a-1", {})
+    asked = asking_for_nothing(pod)
+    nothing = {"cpu": "0", "memory": "0", "ephemeral-storage": "0"}
+    [container] = asked["spec"]["containers"]
+    assert container["resources"] == {"requests": nothing, "limits": nothing}
+    assert is_placeholder(asked)
+    assert asked["metadata"] == pod["metadata"]
 
 
 def _named(value: Any, name: str) -> Iterator[Any]:
