@@ -35,7 +35,15 @@ _RAISED = re.compile(
 )
 """A line by which Python or Java names an exception, with or without its message. Lines of a trace are indented."""
 
+_OUT_OF_MEMORY = "OOMKilled"
+"""A kubelet's word."""
+
 _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
+
+_MORE_MEMORY = (
+    "it needed more memory than its pod may have, and another attempt has no more: create the job with a higher "
+    "runtime.driver.memory, or spec.driver.memory in an application's template"
+)
 
 
 def must_ask_logs(seen: Observation, *, is_application: bool, came_back: bool = False) -> bool:
@@ -342,8 +350,9 @@ def _death(seen: Observation) -> str:
     signal = _SIGNALS.get(seen.exit_code)
     how = f"was {signal}" if signal else "ended"
     reason = f", {seen.detail}" if seen.detail and seen.detail not in ("Error", "Completed") else ""
+    memory = f": {_MORE_MEMORY}" if seen.detail == _OUT_OF_MEMORY else ""
     beside = f"; {seen.disruption}" if seen.disruption is not None else ""
-    return f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{beside}{_last_words(seen.message)}"
+    return f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{memory}{beside}{_last_words(seen.message)}"
 
 
 def _last_words(log: str | None) -> str:
