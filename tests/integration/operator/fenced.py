@@ -44,8 +44,11 @@ class Fenced:
         )
         return [body for body in rendered if body["kind"] in _PATHS]
 
-    def install(self) -> None:
+    def install(self, prefix: str = "") -> None:
+        """Those whose names begin so."""
         for body in self.bodies:
+            if not body["metadata"]["name"].startswith(prefix):
+                continue
             self.objects.server.ask("POST", _PATHS[body["kind"]], body)
 
     def remove(self) -> None:
