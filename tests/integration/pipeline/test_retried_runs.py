@@ -53,6 +53,7 @@ def _rows(table: Path, column: str) -> list[int]:
     return sorted(found.column(column).to_pylist())
 
 
+@pytest.mark.long
 def test_who_loses_to_a_foreign_writer_does_what_is_left_and_nothing_twice(
     pipeline: Pipeline, freezes: Path
 ) -> None:
