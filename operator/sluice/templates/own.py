@@ -1,7 +1,7 @@
 """What the templates of users' own applications have in common, whichever Spark operator runs them: what would hide the end of a
 driver is refused."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from json import dumps
 from typing import Annotated, Any
 
@@ -24,6 +24,8 @@ PLACE = "spec.application.template"
 LARGEST = 256 * 1024
 """Bytes of a template as JSON. The API server keeps objects of up to 1.5 MB, and the application has the lease and the plan beside
 it."""
+_NO_OBJECT = 16 * LARGEST
+"""Bytes: more than the API server takes of any object."""
 DEEPEST = 64
 """Levels of objects and lists in a template. A pod's own fields have some 15."""
 OWN_VARIABLES = "SLUICE_"
@@ -139,21 +141,25 @@ class OwnTemplate(Part):
 
 
 def why_too_large(template: Mapping[str, Any]) -> str | None:
-    if _is_deeper(template, DEEPEST):
+    """A file may hold more than any object: by YAML's aliases a few lines are billions of values, which nobody may write out."""
+    least = 0
+    level: list[Any] = [template]
+    for _ in range(DEEPEST):
+        level = [inner for one in level for inner in _within(one)]
+        least += len(level) + sum(len(one) for one in level if isinstance(one, str))
+        if least > _NO_OBJECT:
+            return _is_larger(f"more than {_NO_OBJECT}")
+    if any(isinstance(one, dict | list) for one in level):
         return f"{PLACE}: is nested more than {DEEPEST} levels deep, and no Spark operator has such fields: correct it"
     size = len(dumps(template, ensure_ascii=False, default=str).encode("utf-8", "replace"))
-    if size > LARGEST:
-        return f"{PLACE}: has {size} bytes as JSON, and takes at most {LARGEST}: put what is large into a ConfigMap or the image"
-    return None
+    return _is_larger(str(size)) if size > LARGEST else None
 
 
-def _is_deeper(given: Any, most: int) -> bool:
-    level = [given]
-    for _ in range(most):
-        level = [
-            inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-    return any(isinstance(one, dict | list) for one in level)
+def _within(given: Any) -> Iterable[Any]:
+    if isinstance(given, dict):
+        return given.values()
+    return given if isinstance(given, list) else ()
+
+
+def _is_larger(size: str) -> str:
+    return f"{PLACE}: has {size} bytes as JSON, and takes at most {LARGEST}: put what is large into a ConfigMap or the image"

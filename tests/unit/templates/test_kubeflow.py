@@ -182,3 +182,11 @@ def test_a_template_that_is_nested_too_deeply_is_refused(levels: int) -> None:
     assert (problems_of(PLAIN | {"later": deep}) == []) == (levels == DEEPEST)
     (why,) = problems_of(PLAIN | {"later": {"a": deep}})
     assert f"is nested more than {DEEPEST} levels deep" in why
+
+
+def test_billions_of_values_that_are_a_few_in_a_file_are_too_large_and_not_written_out() -> None:
+    shared: Any = ["x"] * 9
+    for _ in range(20):
+        shared = [shared] * 9
+    (why,) = problems_of(PLAIN | {"arguments": shared})
+    assert "has more than 4194304 bytes as JSON" in why
