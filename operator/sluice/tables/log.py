@@ -5,6 +5,7 @@ runs.
 """
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -18,6 +19,7 @@ from sluice.api import names
 from sluice.tables.address import LogUnreadableError, address_of, must_be_around
 from sluice.tables.commit_files import CommitFiles, FilesUnknownError, Partition
 from sluice.tables.identity import TableKey
+from sluice.tables.latest_commits import Told, latest_commits
 from sluice.tables.opening import READ_ERRORS, open_table, why_unread
 
 __all__ = [
@@ -34,6 +36,8 @@ _CLOCKS_DIFFER_BY = 5.0
 """Seconds between the clocks of whoever commits and of the operator: of commits without a stamp one too many is looked at rather
 than one too few."""
 _LONGEST_ENGINE = 80
+_UNNAMED = "UNKNOWN"
+"""The operation of a commit that says nothing of itself."""
 OF_RUN, OF_APPLICATION = "run", "application"
 """What the program is asked for."""
 READING = "reading"
@@ -70,7 +74,7 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
     if opened is None:
         return []
     found = []
-    for entry in _history(table, opened, begun):
+    for entry in _history(table, opened, CommitFiles(opened), uid, begun):
         stamp = _stamp(entry.get("userMetadata"))
         statement = stamp.get("statement")
         # Statement 0 is a fence or the end of a run: a commit without rows.
@@ -92,8 +96,8 @@ def _of_application(
     table: TableKey, opened: DeltaTable, uid: str, attempt: int, begun: datetime
 ) -> Iterator[FoundCommit]:
     files = CommitFiles(opened)
-    earliest = (begun.timestamp() - _CLOCKS_DIFFER_BY) * 1000
-    for entry in _history(table, opened, begun):
+    earliest = _earliest(begun)
+    for entry in _history(table, opened, files, uid, begun):
         stamp = _stamp(entry.get("userMetadata"))
         is_own = _is_of(stamp, uid, attempt) and stamp.get("statement") != 0
         if not is_own and (stamp or entry.get("timestamp", earliest) < earliest):
@@ -101,7 +105,7 @@ def _of_application(
         statement = stamp.get("statement")
         found = FoundCommit(
             entry["version"],
-            entry["operation"],
+            entry.get("operation", _UNNAMED),
             is_own,
             statement if isinstance(statement, int) and statement > 0 else None,
             _engine(entry),
@@ -126,16 +130,34 @@ def _opened(table: TableKey) -> DeltaTable | None:
         raise LogUnreadableError(why_unread(table, error)) from error
 
 
-def _history(table: TableKey, opened: DeltaTable, begun: datetime) -> list[dict[str, Any]]:
+def _earliest(begun: datetime) -> float:
+    return (begun.timestamp() - _CLOCKS_DIFFER_BY) * 1000
+
+
+def _history(
+    table: TableKey, opened: DeltaTable, files: CommitFiles, uid: str, begun: datetime
+) -> list[Told]:
+    earliest = _earliest(begun)
+
+    def matters(entry: Told) -> bool:
+        return (
+            entry.get("timestamp", earliest) >= earliest
+            or _stamp(entry.get("userMetadata")).get("uid") == uid
+        )
+
     try:
-        history = opened.history(_LOOK_BACK)
+        history = latest_commits(opened, files, _LOOK_BACK, matters)
+    except FilesUnknownError as error:
+        raise LogUnreadableError(
+            f"{table}: the versions of its latest commits are not known: of one of them {error}"
+        ) from error
     except READ_ERRORS as error:
         raise LogUnreadableError(why_unread(table, error)) from error
-    oldest = history[-1] if history else {}
-    if oldest.get("version", 0) > 0 and oldest.get("timestamp", 0) > begun.timestamp() * 1000:
+    oldest = history[-1]
+    if oldest["version"] > 0 and oldest.get("timestamp", math.inf) > begun.timestamp() * 1000:
         raise LogUnreadableError(
             f"{table}: there were more than {_LOOK_BACK} commits since then, and only as many are read"
-            if len(history) == _LOOK_BACK
+            if len(history) >= _LOOK_BACK
             else f"{table}: its log was cleaned up, and begins after that at version {oldest['version']}"
         )
     return history
