@@ -82,20 +82,19 @@ async def what_logs_say(
 async def _what_logs_say_of_application(
     job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
 ) -> LogsSay:
-    logged, unread = await _of_each(
-        job,
-        lambda table: commits_of_application(table, job.uid, attempt.number, attempt.granted_at),
-    )
-    own = [
-        Commit(table=one.table.text, version=one.version, statement=one.statement, operation=one.operation)
-        for one in logged
-        if one.is_own
-    ]
+    found, unread = await _of_each(job, partial(_commits_of_application, job, attempt))
+    logged = [one for one, _ in found]
+    own = [commit for _, commit in found if commit is not None]
     unstamped = tuple(one.name for one in logged if not one.is_own)
     try:
-        footprint = kept(job.footprint, logged, unread, looked_at=looked_at)
+        # Each partition is read as a condition, of which there may be thousands: nobody else waits for that.
+        footprint = await asyncio.to_thread(kept, job.footprint, logged, unread, looked_at=looked_at)
     except NotUnderstoodError as error:
         why = f"it is not known whether it kept to its footprint, because that is not understood any more: {error}"
+        footprint = FootprintSaid(is_held=None, message=why)
+    except Exception as error:
+        logger.exception("%s: the operator failed on whether it kept to its footprint", job.key)
+        why = f"it is not known whether it kept to its footprint: the operator failed on that: {error!r}"
         footprint = FootprintSaid(is_held=None, message=why)
     return LogsSay(tuple(own), unread, of_application=True, unstamped=unstamped, footprint=footprint)
 
@@ -115,6 +114,18 @@ async def _of_each(
             logger.exception("%s: the operator failed on the log of %s", job.key, table)
             unread.append(f"{table}: the operator failed on its log: {error!r}")
     return found, tuple(unread)
+
+
+async def _commits_of_application(
+    job: JobView, attempt: Attempt, table: TableKey
+) -> list[tuple[LoggedCommit, Commit | None]]:
+    """Each with what the job's status tells of it, if it is the attempt's own."""
+    found = await commits_of_application(table, job.uid, attempt.number, attempt.granted_at)
+    return [(one, _told(one) if one.is_own else None) for one in found]
+
+
+def _told(one: LoggedCommit) -> Commit:
+    return Commit(table=one.table.text, version=one.version, statement=one.statement, operation=one.operation)
 
 
 async def _commits_of_job(job: JobView, attempt: Attempt, table: TableKey) -> list[Commit]:

@@ -71,6 +71,8 @@ class CommitFiles:
 
     def _partition(self, file: dict[str, object], kind: str) -> Partition:
         values = file.get("partitionValues")
-        if not isinstance(values, dict):
+        if not isinstance(values, dict) or not all(
+            value is None or isinstance(value, str) for value in values.values()
+        ):
             raise FilesUnknownError(f"it doesn't tell of which partition a file is that it {kind}s")
         return {self._names.get(str(name), str(name)): value for name, value in values.items()}

@@ -36,6 +36,10 @@ _CLOCKS_DIFFER_BY = 5.0
 """Seconds between the clocks of whoever commits and of the operator: of commits without a stamp one too many is looked at rather
 than one too few."""
 _LONGEST_ENGINE = 80
+_LAST_STATEMENT = 2**31 - 1
+"""No status takes more, and what a user's own program writes into its stamps may be anything."""
+_MOST_PARTITIONS = 20_000
+"""Of all commits of a table that are looked at, so that whoever holds them against a footprint comes to an end."""
 _UNNAMED = "UNKNOWN"
 """The operation of a commit that says nothing of itself."""
 OF_RUN, OF_APPLICATION = "run", "application"
@@ -76,10 +80,9 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
     found = []
     for entry in _history(table, opened, CommitFiles(opened), uid, begun):
         stamp = _stamp(entry.get("userMetadata"))
-        statement = stamp.get("statement")
-        # Statement 0 is a fence or the end of a run: a commit without rows.
-        if _is_of(stamp, uid, attempt) and isinstance(statement, int) and statement:
-            found.append(StampedCommit(entry["version"], entry["operation"], statement))
+        statement = _statement(stamp)
+        if _is_of(stamp, uid, attempt) and statement is not None:
+            found.append(StampedCommit(entry["version"], _operation(entry), statement))
     return sorted(found, key=lambda commit: commit.version)
 
 
@@ -95,23 +98,28 @@ def commits_of_application(table: TableKey, uid: str, attempt: int, begun: datet
 def _of_application(
     table: TableKey, opened: DeltaTable, uid: str, attempt: int, begun: datetime
 ) -> Iterator[FoundCommit]:
-    files = CommitFiles(opened)
+    files, partitions = CommitFiles(opened), 0
     earliest = _earliest(begun)
     for entry in _history(table, opened, files, uid, begun):
         stamp = _stamp(entry.get("userMetadata"))
         is_own = _is_of(stamp, uid, attempt) and stamp.get("statement") != 0
         if not is_own and (stamp or entry.get("timestamp", earliest) < earliest):
             continue
-        statement = stamp.get("statement")
         found = FoundCommit(
             entry["version"],
-            entry.get("operation", _UNNAMED),
+            _operation(entry),
             is_own,
-            statement if isinstance(statement, int) and statement > 0 else None,
+            _statement(stamp),
             _engine(entry),
         )
+        if partitions > _MOST_PARTITIONS:
+            many = f"the commits after it touched more than {_MOST_PARTITIONS} partitions"
+            yield replace(found, unlooked=many)
+            continue
         try:
-            yield replace(found, **asdict(files.touched(found.version)))
+            touched = files.touched(found.version)
+            partitions += len(touched.adds) + len(touched.removes)
+            yield replace(found, **asdict(touched))
         except FilesUnknownError as error:
             yield replace(found, unlooked=str(error))
         except READ_ERRORS as error:
@@ -163,6 +171,10 @@ def _history(
     return history
 
 
+def _operation(entry: Told) -> str:
+    return str(entry.get("operation", _UNNAMED))
+
+
 def _engine(entry: dict[str, Any]) -> str | None:
     """delta-rs calls itself a client where Spark calls itself an engine."""
     told = entry.get("engineInfo") or entry.get("clientVersion")
@@ -171,6 +183,12 @@ def _engine(entry: dict[str, Any]) -> str | None:
 
 def _is_of(stamp: dict[str, Any], uid: str, attempt: int) -> bool:
     return (stamp.get("uid"), stamp.get("attempt")) == (uid, attempt)
+
+
+def _statement(stamp: dict[str, Any]) -> int | None:
+    """0 is a fence or the end of a run: a commit without rows."""
+    number = stamp.get("statement")
+    return number if type(number) is int and 0 < number <= _LAST_STATEMENT else None
 
 
 def _stamp(text: str | None) -> dict[str, Any]:

@@ -155,6 +155,31 @@ async def test_no_commit_of_another_job_or_attempt_and_no_fence_is_taken_for_a_p
     assert done.message == f"committed version 1 of file:{tmp_path}"
 
 
+@pytest.mark.parametrize("number", [True, 2**31, 10**40])
+async def test_an_attempt_comes_to_its_end_whatever_a_program_numbers_its_commits(
+    tmp_path: Path, begun: Attempt, number: int
+) -> None:
+    lake.orders(tmp_path)
+    _adds(tmp_path, 1, "2026-11-19", json.dumps({"sluice": OWN | {"statement": number}}))
+    done = await closed_by_logs(_declares_a_day(tmp_path), begun, ended_with(0))
+    assert (done.outcome, done.footprint_held) == (Outcome.SUCCEEDED, True)
+    assert [(one.version, one.statement) for one in done.commits] == [(1, None)]
+
+
+async def test_an_attempt_comes_to_its_end_where_what_it_kept_to_cannot_be_worked_out(
+    tmp_path: Path, begun: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise TypeError("expected string, got 'int'")
+
+    monkeypatch.setattr("sluice.controller.run_commits.kept", fails)
+    lake.orders(tmp_path)
+    _adds(tmp_path, 1, "2026-11-19", json.dumps({"sluice": OWN}))
+    done = await closed_by_logs(_declares_a_day(tmp_path), begun, ended_with(0))
+    assert (done.outcome, done.footprint_held) == (Outcome.SUCCEEDED, None)
+    assert [one.version for one in done.commits] == [1]
+
+
 async def test_what_spark_has_looked_at_needs_no_other_look(tmp_path: Path, begun: Attempt) -> None:
     """Of some commits the operator can't tell whether they are declared; Spark can."""
     lake.orders(tmp_path)

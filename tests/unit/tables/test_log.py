@@ -157,3 +157,41 @@ def test_partitions_are_told_by_their_columns_names_whatever_the_log_calls_them(
     write(tmp_path, 0, actions, at=begun, metadata=own)
     (found,) = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
     assert (found.adds, found.unlooked) == ([{"date": "2026-11-19"}], None)
+
+
+@pytest.mark.parametrize("number", [True, 2**31, 10**40, -1, 1.5, "1"])
+def test_a_number_that_no_statement_has_is_none(tmp_path: Path, number: object) -> None:
+    lake.orders(tmp_path)
+    begun = datetime.now(UTC)
+    forged = json.dumps({"sluice": {"uid": "a", "attempt": 1, "statement": number}})
+    write(tmp_path, 1, [file("add", date="2026-11-19")], at=begun, metadata=forged)
+    key = key_of_path(str(tmp_path))
+    assert commits_of_run(key, "a", 1, begun) == []
+    *_, found = commits_of_application(key, "a", 1, begun)
+    assert (found.version, found.is_own, found.statement) == (1, True, None)
+
+
+def test_a_partition_whose_value_is_no_text_leaves_its_commit_unlooked(tmp_path: Path) -> None:
+    lake.orders(tmp_path, partition_by=("region",))
+    begun = datetime.now(UTC)
+    odd = {"path": "x", "partitionValues": {"region": 5}, "size": 1, "modificationTime": 1, "dataChange": True}
+    write(tmp_path, 1, [{"add": odd}], at=begun, metadata=None)
+    *_, found = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
+    assert found.unlooked == "it doesn't tell of which partition a file is that it adds"
+
+
+def test_of_more_partitions_than_anybody_can_judge_the_earlier_commits_are_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.orders(tmp_path)
+    begun = datetime.now(UTC)
+    days = [file("add", date=f"2026-11-{day}") for day in (17, 18, 19)]
+    for version in (1, 2, 3):
+        write(tmp_path, version, days, at=begun + timedelta(seconds=version), metadata=None)
+    monkeypatch.setattr("sluice.tables.log._MOST_PARTITIONS", 5)
+    _, *found = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
+    assert [(one.version, len(one.adds), one.unlooked) for one in found] == [
+        (1, 0, "the commits after it touched more than 5 partitions"),
+        (2, 3, None),
+        (3, 3, None),
+    ]
