@@ -145,6 +145,8 @@ def why_too_large(template: Mapping[str, Any]) -> str | None:
     least = 0
     level: list[Any] = [template]
     for _ in range(DEEPEST):
+        names = (name for one in level if isinstance(one, dict) for name in one)
+        least += sum(len(name) for name in names if isinstance(name, str))
         level = [inner for one in level for inner in _within(one)]
         least += len(level) + sum(len(one) for one in level if isinstance(one, str))
         if least > _NO_OBJECT:

@@ -188,5 +188,7 @@ def test_billions_of_values_that_are_a_few_in_a_file_are_too_large_and_not_writt
     shared: Any = ["x"] * 9
     for _ in range(20):
         shared = [shared] * 9
-    (why,) = problems_of(PLAIN | {"arguments": shared})
-    assert "has more than 4194304 bytes as JSON" in why
+    many_names = [{"x" * 100_000: None}] * 100_000
+    for given in (shared, many_names):
+        (why,) = problems_of(PLAIN | {"arguments": given})
+        assert "has more than 4194304 bytes as JSON" in why
