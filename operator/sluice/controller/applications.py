@@ -51,8 +51,8 @@ FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 60.0
 """Seconds between two questions whether a namespace is being deleted: what is lost may be so for days."""
 
-QUOTA = ("failed quota", "exceeded quota")
-"""What the API server says of a pod that a quota of its namespace refuses."""
+WANTS_AMOUNTS = ("failed quota", "exceeded quota", "No limit is specified")
+"""What the API server says of a pod that a quota of its namespace refuses, or a LimitRange with a maximum for each pod."""
 
 NO_ACCOUNT = "error looking up service account"
 """What the API server says of a pod whose account is not there."""
@@ -173,7 +173,7 @@ class Applications:
         try:
             return await self._kube.create(PODS, namespace, pod)
         except ApiError as error:
-            if not any(word in str(error) for word in QUOTA):
+            if not any(word in str(error) for word in WANTS_AMOUNTS):
                 raise
         return await self._kube.create(PODS, namespace, asking_for_nothing(pod))
 

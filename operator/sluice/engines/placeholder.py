@@ -39,8 +39,8 @@ def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dic
 
 
 def asking_for_nothing(pod: dict[str, Any]) -> dict[str, Any]:
-    """Returns the placeholder with amounts of nothing: a quota of compute refuses a pod that names none. Elsewhere it names none,
-    because the least that a namespace asks of each container may be more."""
+    """Returns the placeholder with amounts of nothing: a quota of compute refuses a pod that names none, and so does a maximum for
+    each pod. Elsewhere it names none, because the least that a namespace asks of each container may be more."""
     resources = {"requests": _NOTHING, "limits": _NOTHING}
     containers = [container | {"resources": resources} for container in pod["spec"]["containers"]]
     return pod | {"spec": pod["spec"] | {"containers": containers}}

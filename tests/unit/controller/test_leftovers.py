@@ -33,6 +33,7 @@ class Api:
         self.made: list[str] = []
         self.there: dict[str, Any] = {}
         self.namespace_ends = False
+        self.wants_amounts = ""
 
     async def get(self, _: Any, __: str, name: str) -> Any:
         if name not in self.there:
@@ -52,6 +53,8 @@ class Api:
             raise ApiError(403, "Forbidden", "it ends", frozenset({"NamespaceTerminating"}))
         if only_try:
             return body
+        if self.wants_amounts and "resources" not in body["spec"]["containers"][0]:
+            raise ApiError(403, "Forbidden", self.wants_amounts)
         self.made.append(f"{resource.plural} {namespace}/{body['metadata']['name']}")
         seen = {"uid": "pod-uid", "resourceVersion": "7", "creationTimestamp": "2999-01-01T00:00:00Z"}
         return body | {"metadata": body["metadata"] | seen}
@@ -109,6 +112,21 @@ async def test_a_lease_that_nothing_explains_stays_though_nothing_is_left_of_it(
     _, _, leftovers, released = made(unexplained=True)
     await leftovers.retire("uid-a")
     assert released == []
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        "failed quota: small: must specify limits.memory for: never-starts",
+        "exceeded quota: small, requested: limits.cpu=1, used: limits.cpu=4, limited: limits.cpu=4",
+        "maximum memory usage per Pod is 8Gi.  No limit is specified",
+    ],
+)
+async def test_the_drivers_name_is_taken_where_each_pod_has_to_say_what_it_needs(refusal: str) -> None:
+    api, applications, _, _ = made()
+    api.wants_amounts = f'pods "{NAME}-driver" is forbidden: {refusal}'
+    await applications.occupy_driver_name("etl", NAME, "uid-a", 1)
+    assert api.made == [f"pods etl/{NAME}-driver"]
 
 
 async def test_where_a_create_was_not_answered_the_drivers_name_is_taken_before_the_lease_goes() -> None:
