@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from sluice.api.job_status import Attempt, Commit
+from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, Commit
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.kept import LoggedCommit, kept
@@ -21,6 +21,8 @@ from sluice.tables.log import OF_APPLICATION, OF_RUN, READING, LogUnreadableErro
 PATIENCE = 15.0
 START_PATIENCE = 120.0
 """Seconds for a reader to start: that depends on how busy the operator's machine is, and says nothing about the log."""
+
+_MORE_TABLES = f"its status has room for {MAX_FOOTPRINTS} footprints, and the tables of the others are not known any more"
 
 MOST = 8
 """Processes at once: each is a Python of its own."""
@@ -75,14 +77,14 @@ async def what_logs_say(
     held."""
     if job.spec.application is not None:
         return await _what_logs_say_of_application(job, attempt, looked_at)
-    commits, unread = await _of_each(job, partial(_commits_of_job, job, attempt))
+    commits, unread = await _of_each(job, attempt, partial(_commits_of_job, job, attempt))
     return LogsSay(tuple(commits), unread)
 
 
 async def _what_logs_say_of_application(
     job: JobView, attempt: Attempt, looked_at: Collection[tuple[str, int]]
 ) -> LogsSay:
-    found, unread = await _of_each(job, partial(_commits_of_application, job, attempt))
+    found, unread = await _of_each(job, attempt, partial(_commits_of_application, job, attempt))
     logged = [one for one, _ in found]
     own = [commit for _, commit in found if commit is not None]
     unstamped = tuple(one.name for one in logged if not one.is_own)
@@ -100,12 +102,13 @@ async def _what_logs_say_of_application(
 
 
 async def _of_each(
-    job: JobView, asked: Callable[[TableKey], Awaitable[list[_T]]]
+    job: JobView, attempt: Attempt, asked: Callable[[TableKey], Awaitable[list[_T]]]
 ) -> tuple[list[_T], tuple[str, ...]]:
     """What is found of each table, and why nothing is of the others."""
+    tables, unknown = _tables(job, attempt)
     found: list[_T] = []
-    unread: list[str] = []
-    for table in _tables(job):
+    unread = [unknown] if unknown is not None else []
+    for table in tables:
         try:
             found += await asked(table)
         except LogUnreadableError as error:
@@ -136,9 +139,19 @@ async def _commits_of_job(job: JobView, attempt: Attempt, table: TableKey) -> li
     ]
 
 
-def _tables(job: JobView) -> list[TableKey]:
-    """The tables as they were understood when the job was admitted: the configuration may have changed since."""
-    return [TableKey.parse(text) for text in dict.fromkeys(table.table for table in job.status.footprint)]
+def _tables(job: JobView, attempt: Attempt) -> tuple[list[TableKey], str | None]:
+    """The tables as they were understood when the job was admitted: the configuration may have changed since. Its status may
+    have no room for all; then also those of its statements, or why these aren't known."""
+    shown = [TableKey.parse(table.table) for table in job.status.footprint]
+    more: list[TableKey] = []
+    unknown = None
+    if len(job.status.footprint) >= MAX_FOOTPRINTS:
+        try:
+            more = [table.table for table in job.footprint.tables]
+            unknown = None if job.spec_hash == attempt.hash else f"{_MORE_TABLES}: its spec has changed"
+        except NotUnderstoodError as error:
+            unknown = f"{_MORE_TABLES}: {error}"
+    return list(dict.fromkeys((*shown, *more))), unknown
 
 
 async def commits_of_run(

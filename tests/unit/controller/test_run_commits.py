@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from sluice.api.job_status import Attempt
+from sluice.api.job_status import MAX_FOOTPRINTS, Attempt
 from sluice.controller import run_commits
-from sluice.controller.run_commits import RunLogs, commits_of_run
+from sluice.controller.run_commits import RunLogs, commits_of_run, what_logs_say
+from sluice.engines import RuntimeProfile
 from sluice.lifecycle.job import JobView
 from sluice.tables import TableKey, key_of_path
 from sluice.tables.log import LogUnreadableError, StampedCommit
@@ -106,3 +107,27 @@ async def test_a_log_that_hangs_holds_up_nobody_who_asks_another(
     logs.forget(well, attempt)
     assert logs.ask(well, attempt) is None, "it is asked anew"
     logs.close()
+
+
+async def test_the_logs_of_all_tables_are_asked_though_a_status_has_no_room_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A killed driver's commits to the tables of its last statements were "nothing"."""
+    many = MAX_FOOTPRINTS + 6
+    tables = [f"/lake/t{number}" for number in range(many)]
+    body = job_body("many", sql="; ".join(f"DELETE FROM delta.`{table}`" for table in tables))
+    profiles = {"default": RuntimeProfile(spark_version="4.2.0")}
+    shown = [
+        entry.model_dump(mode="json", by_alias=True) for entry in JobView(body, profiles, BEGUN).recorded
+    ]
+    job = JobView(body | {"status": {"footprint": shown}}, profiles, BEGUN)
+
+    async def commits(table: TableKey, *_: Any) -> list[StampedCommit]:
+        return [StampedCommit(1, "DELETE", 1)]
+
+    monkeypatch.setattr(run_commits, "commits_of_run", commits)
+    attempt = Attempt(number=1, token=1, hash=job.spec_hash, application="a-1", granted_at=BEGUN)
+    said = await what_logs_say(job, attempt)
+    assert ({one.table for one in said.commits}, said.unread) == ({f"file:{table}" for table in tables}, ())
+    other = await what_logs_say(job, attempt.model_copy(update={"hash": "of another spec"}))
+    assert "the tables of the others are not known any more: its spec has changed" in str(other)
