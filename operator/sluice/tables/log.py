@@ -7,6 +7,7 @@ runs.
 import json
 import math
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -40,6 +41,8 @@ _LAST_STATEMENT = 2**31 - 1
 """No status takes more, and what a user's own program writes into its stamps may be anything."""
 _MOST_PARTITIONS = 20_000
 """Of all commits of a table that are looked at, so that whoever holds them against a footprint comes to an end."""
+_TIME_FOR_FILES = 8.0
+"""Seconds for the files of a table's commits, well within the patience of whoever asks: what the log lists is told in any case."""
 _UNNAMED = "UNKNOWN"
 """The operation of a commit that says nothing of itself."""
 OF_RUN, OF_APPLICATION = "run", "application"
@@ -98,32 +101,37 @@ def commits_of_application(table: TableKey, uid: str, attempt: int, begun: datet
 def _of_application(
     table: TableKey, opened: DeltaTable, uid: str, attempt: int, begun: datetime
 ) -> Iterator[FoundCommit]:
-    files, partitions = CommitFiles(opened), 0
+    files, partitions, until = CommitFiles(opened), 0, time.monotonic() + _TIME_FOR_FILES
+    found = list(_listed(_history(table, opened, files, uid, begun), uid, attempt, begun))
+    # Its own first: others may have committed more than there is time to look at.
+    for commit in sorted(found, key=lambda one: not one.is_own):
+        if partitions > _MOST_PARTITIONS:
+            many = f"other commits touched more than {_MOST_PARTITIONS} partitions"
+            yield replace(commit, unlooked=many)
+        elif time.monotonic() > until:
+            yield replace(commit, unlooked=f"{_TIME_FOR_FILES:g} s went by with other commits of the table")
+        else:
+            looked = _looked(table, commit, files)
+            partitions += len(looked.adds) + len(looked.removes)
+            yield looked
+
+
+def _listed(history: list[Told], uid: str, attempt: int, begun: datetime) -> Iterator[FoundCommit]:
     earliest = _earliest(begun)
-    for entry in _history(table, opened, files, uid, begun):
+    for entry in history:
         stamp = _stamp(entry.get("userMetadata"))
         is_own = _is_of(stamp, uid, attempt) and stamp.get("statement") != 0
-        if not is_own and (stamp or entry.get("timestamp", earliest) < earliest):
-            continue
-        found = FoundCommit(
-            entry["version"],
-            _operation(entry),
-            is_own,
-            _statement(stamp),
-            _engine(entry),
-        )
-        if partitions > _MOST_PARTITIONS:
-            many = f"the commits after it touched more than {_MOST_PARTITIONS} partitions"
-            yield replace(found, unlooked=many)
-            continue
-        try:
-            touched = files.touched(found.version)
-            partitions += len(touched.adds) + len(touched.removes)
-            yield replace(found, **asdict(touched))
-        except FilesUnknownError as error:
-            yield replace(found, unlooked=str(error))
-        except READ_ERRORS as error:
-            yield replace(found, unlooked=why_unread(table, error))
+        if is_own or not (stamp or entry.get("timestamp", earliest) < earliest):
+            yield FoundCommit(entry["version"], _operation(entry), is_own, _statement(stamp), _engine(entry))
+
+
+def _looked(table: TableKey, commit: FoundCommit, files: CommitFiles) -> FoundCommit:
+    try:
+        return replace(commit, **asdict(files.touched(commit.version)))
+    except FilesUnknownError as error:
+        return replace(commit, unlooked=str(error))
+    except READ_ERRORS as error:
+        return replace(commit, unlooked=why_unread(table, error))
 
 
 def _opened(table: TableKey) -> DeltaTable | None:

@@ -174,24 +174,44 @@ def test_a_number_that_no_statement_has_is_none(tmp_path: Path, number: object) 
 def test_a_partition_whose_value_is_no_text_leaves_its_commit_unlooked(tmp_path: Path) -> None:
     lake.orders(tmp_path, partition_by=("region",))
     begun = datetime.now(UTC)
-    odd = {"path": "x", "partitionValues": {"region": 5}, "size": 1, "modificationTime": 1, "dataChange": True}
+    odd = {
+        "path": "x",
+        "partitionValues": {"region": 5},
+        "size": 1,
+        "modificationTime": 1,
+        "dataChange": True,
+    }
     write(tmp_path, 1, [{"add": odd}], at=begun, metadata=None)
     *_, found = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
     assert found.unlooked == "it doesn't tell of which partition a file is that it adds"
 
 
-def test_of_more_partitions_than_anybody_can_judge_the_earlier_commits_are_not_looked_at(
+def test_of_more_partitions_than_anybody_can_judge_other_commits_than_its_own_are_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.orders(tmp_path)
     begun = datetime.now(UTC)
+    own = json.dumps({"sluice": {"uid": "a", "attempt": 1}})
     days = [file("add", date=f"2026-11-{day}") for day in (17, 18, 19)]
-    for version in (1, 2, 3):
-        write(tmp_path, version, days, at=begun + timedelta(seconds=version), metadata=None)
+    for version, metadata in ((1, own), (2, None), (3, None)):
+        write(tmp_path, version, days, at=begun + timedelta(seconds=version), metadata=metadata)
     monkeypatch.setattr("sluice.tables.log._MOST_PARTITIONS", 5)
     _, *found = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
     assert [(one.version, len(one.adds), one.unlooked) for one in found] == [
-        (1, 0, "the commits after it touched more than 5 partitions"),
-        (2, 3, None),
+        (1, 3, None),
+        (2, 0, "other commits touched more than 5 partitions"),
         (3, 3, None),
     ]
+
+
+def test_its_own_commits_are_told_where_there_is_no_time_for_the_files_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.orders(tmp_path)
+    begun = datetime.now(UTC)
+    own = json.dumps({"sluice": {"uid": "a", "attempt": 1}})
+    write(tmp_path, 1, [file("add", date="2026-11-19")], at=begun, metadata=own)
+    monkeypatch.setattr("sluice.tables.log._TIME_FOR_FILES", -1)
+    *_, found = commits_of_application(key_of_path(str(tmp_path)), "a", 1, begun)
+    assert (found.version, found.is_own) == (1, True)
+    assert "s went by with other commits of the table" in (found.unlooked or "")
