@@ -144,17 +144,23 @@ def why_too_large(template: Mapping[str, Any]) -> str | None:
     """A file may hold more than any object: by YAML's aliases a few lines are billions of values, which nobody may write out."""
     least = 0
     level: list[Any] = [template]
-    for _ in range(DEEPEST):
-        names = (name for one in level if isinstance(one, dict) for name in one)
-        least += sum(len(name) for name in names if isinstance(name, str))
-        level = [inner for one in level for inner in _within(one)]
-        least += len(level) + sum(len(one) for one in level if isinstance(one, str))
-        if least > _NO_OBJECT:
+    for depth in range(DEEPEST + 1):
+        least += sum(map(_least_size, level))
+        if least > _NO_OBJECT:  # asked before the next level is made, which may have as many values
             return _is_larger(f"more than {_NO_OBJECT}")
+        if depth < DEEPEST:
+            level = [inner for one in level for inner in _within(one)]
     if any(isinstance(one, dict | list) for one in level):
         return f"{PLACE}: is nested more than {DEEPEST} levels deep, and no Spark operator has such fields: correct it"
     size = len(dumps(template, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     return _is_larger(str(size)) if size > LARGEST else None
+
+
+def _least_size(given: Any) -> int:
+    """Bytes that it takes at least, what is within its values aside."""
+    if isinstance(given, dict):
+        return sum(1 + len(str(name)) for name in given)
+    return len(given) if isinstance(given, list | str) else 0
 
 
 def _within(given: Any) -> Iterable[Any]:
