@@ -42,7 +42,8 @@ _SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
 
 _MORE_MEMORY = (
     "it needed more memory than its pod may have, and another attempt has no more: create the job with a higher "
-    "runtime.driver.memory, or spec.driver.memory in an application's template"
+    "runtime.driver.memory; in the template of an application it is driver.memory, or for Apache's operator "
+    "spark.driver.memory in its sparkConf"
 )
 
 

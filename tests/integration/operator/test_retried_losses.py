@@ -111,8 +111,8 @@ def test_a_driver_that_needs_more_memory_than_it_has(shared: Played, tmp_path: P
     shared.start(name).ends(137, reason="OOMKilled")
     why = (
         "the driver was killed (exit code 137, OOMKilled) without a result: it needed more memory than its pod may have, and "
-        "another attempt has no more: create the job with a higher runtime.driver.memory, or spec.driver.memory in an "
-        f"application's template; {NOTHING}"
+        "another attempt has no more: create the job with a higher runtime.driver.memory; in the template of an application "
+        f"it is driver.memory, or for Apache's operator spark.driver.memory in its sparkConf; {NOTHING}"
     )
     _goes_on(shared, name, "Error", on, why)
 

@@ -397,6 +397,7 @@ def test_of_a_death_only_what_says_something_is_told() -> None:
         message = closed(ATTEMPT, seen, LogsSay(), BEGUN).message or ""
         assert (detail in message) == told
         assert ("create the job with a higher runtime.driver.memory" in message) == told
+        assert ("in the template of an application it is driver.memory, or for Apache's" in message) == told
 
 
 def test_a_status_has_room_for_so_many_commits_alone() -> None:
