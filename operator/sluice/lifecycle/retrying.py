@@ -136,10 +136,15 @@ def rules_for(job: JobView, declarations: Declarations) -> Rules:
 
 def is_to_have_a_slot(job: JobView, declarations: Declarations) -> bool:
     """Whether its commits are to be known by a slot from now on, because another attempt may follow or precede this one."""
-    spec = job.spec
+    spec, attempts = job.spec, job.status.attempts
     if spec.write is not None and spec.write.txn_app_id is not None:
         return False
-    has_run = any(one.outcome not in COMMITTED_NOTHING for one in job.status.attempts)
+    if spec.application is not None and attempts:
+        # A program begins no step in a later attempt without a run. So it has none where steps may have been done without a number,
+        # which nobody would miss once a log is cleaned up; and one where nothing was done, such as where no driver had a node.
+        are_all_known = attempts[0].number == 1
+        return are_all_known and not any(map(may_have_committed, attempts)) and job.unrepeatable is None
+    has_run = any(one.outcome not in COMMITTED_NOTHING for one in attempts)
     return has_run or rules_for(job, declarations).limit > 0
 
 

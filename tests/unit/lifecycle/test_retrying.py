@@ -176,6 +176,51 @@ def test_no_policy_makes_an_application_run_twice() -> None:
     assert rules_of(own, job().tables, policies).limit == 1
 
 
+def an_application(*attempts: Attempt, **more: Any) -> JobView:
+    told = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in attempts]
+    return job(
+        status={"attempts": told},
+        application={"engine": "kubeflow", "template": {"any": "thing"}},
+        footprint=[{"table": {"path": "/lake/orders"}, "operation": "Append"}],
+        **more,
+    )
+
+
+COMMITTED = Commit(table="file:/lake/orders", version=3, statement=2, operation="WRITE")
+
+
+@pytest.mark.parametrize(
+    ("attempts", "may_begin_steps"),
+    [
+        ([ended(Outcome.WITHDRAWN)], True),
+        ([ended(Outcome.NOT_STARTED), ended(Outcome.WITHDRAWN, 2)], True),
+        ([ended(commits_known=True)], True),
+        ([ended()], False),
+        ([ended(commits_known=True, commits=(COMMITTED,))], False),
+        ([ended(commits=(COMMITTED,)), ended(Outcome.WITHDRAWN, 2)], False),
+        ([ended(Outcome.WITHDRAWN, number) for number in range(2, 12)], False),
+    ],
+    ids=["no node", "no driver", "nothing", "unknown", "a step", "a step before", "some are forgotten"],
+)
+def test_a_later_attempt_of_an_application_without_retry_has_a_run_only_where_nothing_can_have_been_done_without(
+    attempts: list[Attempt], may_begin_steps: bool
+) -> None:
+    """Without one the program begins no step, and with one it takes a step for undone that no log tells of."""
+    application = an_application(*attempts)
+    assert is_to_have_a_slot(application, Declarations()) == may_begin_steps
+    forgets = TableFacts(
+        columns=Table.of([]), properties={"delta.setTransactionRetentionDuration": "interval 1 day"}
+    )
+    on_such_a_table = replace(application, facts={application.tables[0]: forgets})
+    assert not is_to_have_a_slot(on_such_a_table, Declarations())
+
+
+def test_the_first_attempt_of_an_application_has_a_run_only_where_it_may_be_retried() -> None:
+    assert not is_to_have_a_slot(an_application(), Declarations())
+    assert not is_to_have_a_slot(an_application(), declared({"limit": 5}))
+    assert is_to_have_a_slot(an_application(retry={"limit": 1}), Declarations())
+
+
 UNREPEATABLE = [
     f"CACHE TABLE c AS SELECT 1; {SQL}",
     "FROM delta.`/lake/src` INSERT INTO delta.`/lake/orders` SELECT * INSERT INTO delta.`/lake/b` SELECT *",
