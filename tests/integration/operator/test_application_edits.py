@@ -85,6 +85,11 @@ def test_an_edit_of_its_spec_is_refused_while_it_runs_and_when_it_is_over(
     assert is_refused(objects, "runs", unlabelled), "taking the label off with it doesn't help"
     by_suspending = {"spec": EDITS[0] | {"suspend": True}}
     assert is_refused(objects, "is-over", by_suspending), "it holds no leases any more"
+    attempt(objects, "has-ended")
+    ended = {"status": {"applicationState": {"state": "COMPLETED"}}}
+    objects.patch("sparkapplication", "has-ended", ended, sub="status")
+    assert is_refused(objects, "has-ended", by_suspending), "its leases may go at any moment"
+    assert not is_refused(objects, "has-ended", SUSPEND)
     kept = objects.get("sparkapplication", "runs")
     assert kept is not None
     assert kept["spec"] == SPEC
