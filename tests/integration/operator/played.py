@@ -345,7 +345,9 @@ class Driver:
 
     def ends(self, exit_code: int, message: str = "", *, reason: str = "") -> None:
         self.container_ends(exit_code, message, reason=reason)
-        if self.cluster.application(self.application) is not None:
+        application = self.cluster.application(self.application)
+        # One that is being deleted may be gone as soon as its driver is.
+        if application is not None and "deletionTimestamp" not in application["metadata"]:
             failed = f"driver container failed with ExitCode: {exit_code}, Reason: Error"
             state = ("COMPLETED", "") if exit_code == 0 else ("FAILED", failed)
             self.cluster.application_is(self.application, *state)
