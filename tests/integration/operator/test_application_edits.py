@@ -86,7 +86,7 @@ def test_an_edit_of_its_spec_is_refused_while_it_runs_and_when_it_is_over(
     by_suspending = {"spec": EDITS[0] | {"suspend": True}}
     assert is_refused(objects, "is-over", by_suspending), "it holds no leases any more"
     attempt(objects, "has-ended")
-    ended = {"status": {"applicationState": {"state": "COMPLETED"}}}
+    ended = {"status": {"applicationState": {"state": "COMPLETED"}, "driverInfo": {}}}
     objects.patch("sparkapplication", "has-ended", ended, sub="status")
     assert is_refused(objects, "has-ended", by_suspending), "its leases may go at any moment"
     assert not is_refused(objects, "has-ended", SUSPEND)

@@ -239,9 +239,9 @@ def test_limits_that_are_shorter_than_a_start_end_it_once_and_cleanly(shared: Pl
 
 
 def test_whoever_leads_next_ends_what_was_to_be_ended(cluster: Played, operator: OperatorProcess) -> None:
-    uid = cluster.apply("d-taken-over", rewrite("/lake/d-taken-over", activeDeadlineSeconds=2))
-    driver = cluster.start("d-taken-over")
     with _applications_stay(cluster):
+        uid = cluster.apply("d-taken-over", rewrite("/lake/d-taken-over", activeDeadlineSeconds=2))
+        driver = cluster.start("d-taken-over")
         _is_ending(cluster, "d-taken-over", "DeadlineExceeded")
         operator.kill()
         application = cluster.application(driver.application)
@@ -260,9 +260,9 @@ def test_whoever_leads_next_ends_what_was_to_be_ended(cluster: Played, operator:
 def test_a_driver_that_runs_at_the_last_moment_is_left_alone(
     cluster: Played, operator: OperatorProcess
 ) -> None:
-    uid = cluster.apply("d-last", rewrite("/lake/d-last", admission={"startTimeout": "2s"}))
-    driver = cluster.submitted("d-last")
     with _applications_stay(cluster):
+        uid = cluster.apply("d-last", rewrite("/lake/d-last", admission={"startTimeout": "2s"}))
+        driver = cluster.submitted("d-last")
         _is_ending(cluster, "d-last", "StartTimedOut")
         driver.runs()
         status = cluster.reaches("d-last", "Running")
