@@ -10,7 +10,15 @@ from types import TracebackType
 from typing import Self
 
 from integration.objects import MERGE, Objects
-from integration.operator.played import SPARK, Played, committed, driver_pod, lost_a_race, now
+from integration.operator.played import (
+    SPARK,
+    Played,
+    committed,
+    driver_pod,
+    lost_a_race,
+    now,
+    status_of_driver,
+)
 from sluice.api import names
 from sluice.api.base import Json
 
@@ -116,17 +124,8 @@ class ManyDrivers:
         self._send("PATCH", f"{place}/{application['metadata']['name']}/status", {"status": status})
 
     def _container(self, application: Json, phase: str, state: Json) -> None:
-        container = {
-            "name": "spark-kubernetes-driver",
-            "image": "none",
-            "imageID": "none",
-            "ready": phase == "Running",
-            "restartCount": 0,
-            "state": state,
-        }
         name = application["spec"]["driver"]["podName"]
-        status = {"phase": phase, "containerStatuses": [container]}
-        self._send("PATCH", f"{self._pods()}/{name}/status", {"status": status})
+        self._send("PATCH", f"{self._pods()}/{name}/status", {"status": status_of_driver(phase, state)})
 
     def _pods(self) -> str:
         return f"/api/v1/namespaces/{self.cluster.namespace}/pods"

@@ -372,15 +372,20 @@ class Driver:
             self.cluster.delete_pod(self.pod)
 
     def _container(self, phase: str, state: Json) -> None:
-        container = {
-            "name": "spark-kubernetes-driver",
-            "image": "none",
-            "imageID": "none",
-            "ready": phase == "Running",
-            "restartCount": 0,
-            "state": state,
-        }
-        self.cluster.patch_pod_status(self.pod, {"phase": phase, "containerStatuses": [container]})
+        self.cluster.patch_pod_status(self.pod, status_of_driver(phase, state))
+
+
+def status_of_driver(phase: str, state: Json) -> Json:
+    """The status of a driver's pod whose container is in this state, as a kubelet writes it."""
+    container = {
+        "name": "spark-kubernetes-driver",
+        "image": "none",
+        "imageID": "none",
+        "ready": phase == "Running",
+        "restartCount": 0,
+        "state": state,
+    }
+    return {"phase": phase, "containerStatuses": [container]}
 
 
 def committed(table: str, version: int = 1, operation: str = "WRITE") -> str:
