@@ -168,8 +168,11 @@ class LeaseStore:
             raise UnfitError(why)
 
     async def former(self) -> Former:
-        """What is there, whoever wrote it."""
+        """What is there, if nobody or this installation wrote it. What another wrote may be taken over before the rebuild comes,
+        which then would not know that it was."""
         found = await former(self._redis, self._keys)
+        if found.installation is not None:
+            self._refuse_others(["INSTALLATION", found.installation])
         await self._redis.hlen(
             self._keys.leases
         )  # a right that only checks need is missed before an epoch is spent

@@ -409,6 +409,18 @@ async def test_who_rebuilds_first_is_whose_redis_it_is(redis: Redis) -> None:
         await second.rebuild(5, [])
 
 
+async def test_what_stood_there_before_it_was_adopted_is_no_ground_for_a_rebuild(
+    store: LeaseStore, redis: Redis
+) -> None:
+    """Else leases that no object explains would be let go: what was read doesn't say that they are another's."""
+    await store.grant(lease("a"))
+    heir = LeaseStore(redis, "test", "rebuilt/ns/test")
+    with pytest.raises(OtherInstallationError, match="sluice adopt"):
+        await heir.former()
+    await adopt(redis, Keys("test"), await former(redis, Keys("test")), "rebuilt/ns/test")
+    assert (await heir.former()).adopted_from == "cluster/ns/test"
+
+
 async def test_what_is_adopted_keeps_its_leases_and_refuses_who_had_it(
     store: LeaseStore, redis: Redis
 ) -> None:
