@@ -1,1 +1,1 @@
-"""Decides what becomes of policies, without I/O: what their status says."""
+"""Decides what becomes of policies, without I/O: what their status says, and what their tables lack."""

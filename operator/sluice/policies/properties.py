@@ -1,0 +1,256 @@
+"""The table properties that a policy can want: a closed list, from what delta-spark 3.3 to 4.4 takes and keeps.
+
+Delta itself refuses what is not on its list or has another value, but only after a driver was started for it; so it is
+told before. Other names than `delta....` are the users' own and mean nothing to Delta.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from sluice.policies.features import WANTED
+from sluice.policies.values import (
+    BOOLEAN,
+    COLUMNS,
+    FORMAT_VERSION,
+    INTERVAL,
+    Values,
+    formats,
+    whole,
+    word,
+    word_in_any_case,
+)
+from sluice.tables.dialect import Version
+
+PREFIX = "delta."
+ISOLATION = "delta.isolationLevel"
+MAPPING = "delta.columnMapping.mode"
+LOG_RETENTION = "delta.logRetentionDuration"
+FILE_RETENTION = "delta.deletedFileRetentionDuration"
+STATS_COLUMNS = "delta.dataSkippingStatsColumns"
+STATS_COUNT = "delta.dataSkippingNumIndexedCols"
+ENABLED_FORMATS = "delta.universalFormat.enabledFormats"
+
+
+@dataclass(frozen=True)
+class Property:
+    name: str
+    values: Values
+    default: str | None = None
+    """What it means that a table does not have it; None: nothing that any of its values says."""
+    engines_differ: bool = False
+    """Whether other engines take the absent property for something else than open-source Delta on Spark does: then it
+    is set even to Delta's default."""
+    since: Version = (3, 3)
+    feature: str | None = None
+    """What every value but the default one adds to the protocol."""
+    lost_when_shorter: str | None = None
+    """What is gone for good once the interval is shorter, even if it is set back."""
+
+    def meaning_of(self, value: str | None) -> Hashable | None:
+        """What a table with this value does; None where it has none, and where Delta would refuse it."""
+        given = self.default if value is None else value
+        return None if given is None else self.values.read(given)
+
+    def turns_on(self, value: str) -> bool:
+        """Whether a table with this value uses the feature."""
+        return self.meaning_of(value) not in (None, self.meaning_of(None))
+
+
+def _switch(name: str, feature: str | None = None, *, on: bool = False, since: Version = (3, 3)) -> Property:
+    return Property(name, BOOLEAN, "true" if on else "false", feature=feature, since=since)
+
+
+_ALL = (
+    _switch("delta.appendOnly", "appendOnly"),
+    # the engines disagree on what absence means: on Databricks it is WriteSerializable
+    Property(ISOLATION, word_in_any_case("Serializable"), "Serializable", engines_differ=True),
+    Property("delta.checkpointInterval", whole(1), "10", engines_differ=True),
+    Property("delta.checkpointPolicy", word("classic", "v2"), "classic", feature="v2Checkpoint"),
+    _switch("delta.checkpoint.writeStatsAsJson", on=True),
+    _switch("delta.checkpoint.writeStatsAsStruct", on=True),
+    Property(
+        LOG_RETENTION,
+        INTERVAL,
+        "interval 30 days",
+        lost_when_shorter="the history that is older is deleted with the next checkpoint",
+    ),
+    Property(FILE_RETENTION, INTERVAL, "interval 1 week"),
+    Property(
+        "delta.setTransactionRetentionDuration",
+        INTERVAL,
+        lost_when_shorter="older runs are forgotten, so that one that comes again would write its rows twice",
+    ),
+    _switch("delta.enableExpiredLogCleanup", on=True),
+    _switch("delta.enableFullRetentionRollback", on=True),
+    Property("delta.checkpointRetentionDuration", INTERVAL, "interval 2 days"),
+    Property("delta.sampleRetentionDuration", INTERVAL, "interval 7 days"),
+    Property(STATS_COUNT, whole(-1), "32"),
+    Property(STATS_COLUMNS, COLUMNS),
+    Property("delta.dataSkippingStringPrefixLength", whole(0), since=(4, 1)),
+    # no defaults: the writers' own settings count where the table says nothing
+    Property("delta.autoOptimize.optimizeWrite", BOOLEAN),
+    Property("delta.autoOptimize.autoCompact", BOOLEAN),
+    _switch("delta.randomizeFilePrefixes"),
+    Property("delta.randomPrefixLength", whole(1), "2"),
+    _switch("delta.compatibility.symlinkFormatManifest.enabled"),
+    _switch("delta.enableChangeDataFeed", "changeDataFeed"),
+    _switch("delta.enableDeletionVectors", "deletionVectors"),
+    Property(MAPPING, word_in_any_case("none", "name", "id"), "none", feature="columnMapping"),
+    _switch("delta.enableRowTracking", "rowTracking"),
+    _switch("delta.enableTypeWidening", "typeWidening"),
+    _switch("delta.enableInCommitTimestamps", "inCommitTimestamp"),
+    _switch("delta.enableIcebergCompatV1", "icebergCompatV1"),
+    _switch("delta.enableIcebergCompatV2", "icebergCompatV2"),
+    _switch("delta.enableIcebergCompatV3", "icebergCompatV3", since=(4, 3)),
+    Property(ENABLED_FORMATS, formats("iceberg", "hudi"), ""),
+    # 4.0 knows it, but would give the table a preview of the feature
+    _switch("delta.enableVariantShredding", "variantShredding", since=(4, 1)),
+    _switch(
+        "delta.enableMaterializePartitionColumnsFeature",
+        "materializePartitionColumns",
+        since=(4, 1),
+    ),
+    Property("delta.writePartitionColumnsToParquet", BOOLEAN, since=(4, 4)),
+    Property("delta.parquet.format.version", FORMAT_VERSION, "1.0.0", since=(4, 3)),
+)
+PROPERTIES = MappingProxyType({one.name: one for one in _ALL})
+_CANONICAL = MappingProxyType({one.name.lower(): one.name for one in _ALL})
+
+_DELTAS_OWN = "is kept by Delta itself: remove it"
+_ONLY_DATABRICKS = "is a property of Databricks, which open-source Delta refuses: remove it"
+_REFUSED = MappingProxyType(
+    {
+        "delta.minreaderversion": "is the table's protocol, which is never set by number: name what you need under features",
+        "delta.minwriterversion": "is the table's protocol, which is never set by number: name what you need under features",
+        "delta.ignoreprotocoldefaults": "only counts where a table is created: remove it",
+        "delta.columnmapping.maxcolumnid": _DELTAS_OWN,
+        "delta.incommittimestampenablementversion": _DELTAS_OWN,
+        "delta.incommittimestampenablementtimestamp": _DELTAS_OWN,
+        "delta.requirecheckpointprotectionbeforeversion": _DELTAS_OWN,
+        "delta.rowtrackingsuspended": "is what Delta sets before it drops row tracking: remove it",
+        "delta.dropfeaturetruncatehistory.retentionduration": (
+            "breaks the table where a transaction takes longer than it says: set it by hand for the one DROP FEATURE, and "
+            "remove it here"
+        ),
+        "delta.autooptimize": (
+            "is the old name of two properties: write delta.autoOptimize.optimizeWrite or delta.autoOptimize.autoCompact"
+        ),
+        "delta.enablechangedatacapture": "is an old name: write delta.enableChangeDataFeed",
+        "delta.targetfilesize": _ONLY_DATABRICKS,
+        "delta.tunefilesizesforrewrites": _ONLY_DATABRICKS,
+    }
+)
+_REFUSED_BEGINNINGS = (
+    (
+        "delta.constraints.",
+        "is a constraint, which a property cannot add: ALTER TABLE ... ADD CONSTRAINT checks all rows first",
+    ),
+    ("delta.coordinatedcommits.", _DELTAS_OWN),
+    ("delta.rowtracking.", _DELTAS_OWN),
+    ("delta.redirect", _DELTAS_OWN),
+    (
+        "delta.universalformat.config.",
+        "belongs to the conversion to another format: set it with that, and remove it here",
+    ),
+)
+_FEATURE = "delta.feature."
+_SPARKS_OWN = MappingProxyType(
+    {
+        "comment": "is the table's comment, which is no property in its log: COMMENT ON TABLE sets it",
+        "location": "is where the table is, which is no property: remove it",
+        "provider": "is the table's format, which is no property: remove it",
+        "owner": "is the table's owner in the catalog, which is no property: remove it",
+        "external": "is kept by the catalog: remove it",
+        "is_managed_location": "is kept by the catalog: remove it",
+        "collation": "is the collation of the table's columns, which cannot be changed by a property: remove it",
+        "clusteringcolumns": "is how a catalog keeps the clustering columns: say clusterBy",
+        "uctableid": "is kept by the catalog: remove it",
+        "io.unitycatalog.tableid": "is kept by the catalog: remove it",
+    }
+)
+
+
+def canonical(name: str) -> str:
+    """The name as Delta keeps it: it takes its own in any case, and users' names as they are."""
+    return _CANONICAL.get(name.lower(), name)
+
+
+def is_known(name: str) -> bool:
+    return canonical(name) in PROPERTIES
+
+
+def problem_with(name: str, value: str) -> str | None:
+    """Says why no table can have this property with this value, and what to do; None if one can."""
+    one = PROPERTIES.get(canonical(name))
+    if one is None:
+        why = _why_unknown(name)
+        return None if why is None else f"{name} {why}"
+    if one.values.read(value) is not None:
+        return None
+    if one.name == ISOLATION:
+        return (
+            f"{name} must be Serializable, not {_short(value)}: open-source Delta accepts Serializable only; what the table has "
+            "from another engine is declared under isolationLevel"
+        )
+    return f"{name} must be {one.values.must_be}, not {_short(value)}"
+
+
+def same(name: str, one: str, other: str) -> bool:
+    """Whether the two values say the same; texts that Delta would refuse say only what they say word for word."""
+    known = PROPERTIES.get(canonical(name))
+    if known is None:
+        return one == other
+    meaning = known.values.read(one)
+    return one == other or (meaning is not None and meaning == known.values.read(other))
+
+
+def is_as_wanted(name: str, wanted: str, found: str | None) -> bool:
+    """Whether a table that has the property as found, or not at all, does what is wanted."""
+    if found is not None:
+        return same(name, wanted, found)
+    known = PROPERTIES.get(canonical(name))
+    return (
+        known is not None
+        and known.default is not None
+        and not known.engines_differ
+        and same(name, wanted, known.default)
+    )
+
+
+def is_on(properties: Mapping[str, str], name: str) -> bool:
+    """Whether a table with these properties uses what the property turns on."""
+    value = properties.get(name)
+    return value is not None and PROPERTIES[name].turns_on(value)
+
+
+def _why_unknown(name: str) -> str | None:
+    lowered = name.lower()
+    if lowered in _REFUSED:
+        return _REFUSED[lowered]
+    if lowered.startswith(_FEATURE):
+        return _instead_of_feature(lowered.removeprefix(_FEATURE))
+    for beginning, why in _REFUSED_BEGINNINGS:
+        if lowered.startswith(beginning):
+            return why
+    if not lowered.startswith(PREFIX):
+        return _SPARKS_OWN.get(lowered)
+    meant = get_close_matches(lowered, _CANONICAL, n=1, cutoff=0.75)
+    told = (
+        f"did you mean {_CANONICAL[meant[0]]}?"
+        if meant
+        else "remove it, or name it without delta. if it is your own"
+    )
+    return f"is no property that Sluice knows, and Delta refuses unknown ones; {told}"
+
+
+def _instead_of_feature(name: str) -> str:
+    for wanted in WANTED:
+        if wanted.lower() == name:
+            return f"is a feature of the table's protocol: write {wanted} under features"
+    return "is a feature of the table's protocol, which only features can want: remove it"
+
+
+def _short(value: str, longest: int = 60) -> str:
+    return repr(value if len(value) <= longest else f"{value[:longest]}...")
