@@ -1,0 +1,165 @@
+"""Which properties Delta lets a table have together, and which values lead to which: what it would refuse is told, not tried."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sluice.policies.features import why_irreversible, with_needed
+from sluice.policies.properties import (
+    ENABLED_FORMATS,
+    FILE_RETENTION,
+    LOG_RETENTION,
+    MAPPING,
+    PROPERTIES,
+    STATS_COLUMNS,
+    is_on,
+)
+from sluice.policies.state import TableState, features_of
+from sluice.tables.dialect import Version
+
+_VECTORS = "delta.enableDeletionVectors"
+_ROW_TRACKING = "delta.enableRowTracking"
+_SUSPENDED = "delta.rowTrackingSuspended"
+_MANIFEST = "delta.compatibility.symlinkFormatManifest.enabled"
+_ICEBERG = tuple(f"delta.enableIcebergCompatV{n}" for n in (1, 2, 3))
+_WITHOUT_VECTORS = _ICEBERG[:2]
+_RETENTIONS_COMPARED_SINCE: Version = (4, 1)
+
+
+@dataclass(frozen=True)
+class Clash:
+    properties: tuple[str, ...]
+    """Those of them that would be changed are not."""
+    why: str
+
+
+def exclusions(properties: Mapping[str, str]) -> Iterator[Clash]:
+    """Properties that no table can have together, whatever else it has."""
+    vectors = is_on(properties, _VECTORS)
+    for compat in _WITHOUT_VECTORS:
+        if vectors and is_on(properties, compat):
+            yield Clash((_VECTORS, compat), f"{_VECTORS} and {compat} exclude each other: choose one")
+    if vectors and is_on(properties, _MANIFEST):
+        yield Clash((_VECTORS, _MANIFEST), f"{_VECTORS} and {_MANIFEST} exclude each other: choose one")
+    if vectors and "hudi" in _formats(properties):
+        yield Clash(
+            (_VECTORS, ENABLED_FORMATS),
+            f"{_VECTORS} and hudi in {ENABLED_FORMATS} exclude each other: choose one",
+        )
+    compats = [compat for compat in _ICEBERG if is_on(properties, compat)]
+    if len(compats) > 1:
+        yield Clash(tuple(compats), f"{' and '.join(compats)} exclude each other: choose one")
+
+
+def clashes(before: Mapping[str, str], after: Mapping[str, str], version: Version | None) -> Iterator[Clash]:
+    """Why Delta would refuse to lead a table from the one to the other."""
+    yield from exclusions(after)
+    for compat in _ICEBERG:
+        if is_on(after, compat):
+            yield from _clashes_with_iceberg(compat, before, after)
+    if "iceberg" in _formats(after) and not any(is_on(after, compat) for compat in _ICEBERG):
+        yield Clash(
+            (ENABLED_FORMATS,),
+            f"iceberg in {ENABLED_FORMATS} needs one of {', '.join(_ICEBERG)}: set it to true, too",
+        )
+    if is_on(after, _ROW_TRACKING) and after.get(_SUSPENDED, "").lower() == "true":
+        yield Clash(
+            (_ROW_TRACKING,),
+            f"somebody is dropping row tracking ({_SUSPENDED} is true): take the property off the table first, or row tracking "
+            "out of the policy",
+        )
+    if version is None or version >= _RETENTIONS_COMPARED_SINCE:
+        yield from _clashing_retentions(after)
+
+
+def _clashes_with_iceberg(
+    compat: str, before: Mapping[str, str], after: Mapping[str, str]
+) -> Iterator[Clash]:
+    if not is_on(after, MAPPING):
+        yield Clash((compat, MAPPING), f"{compat} needs {MAPPING}: set it to name, too")
+    if is_on(before, compat):
+        return
+    if compat in _WITHOUT_VECTORS and is_on(before, _VECTORS):
+        yield Clash((compat,), f"{compat} needs a table that has {_VECTORS} off already: turn it off first")
+    if compat not in _WITHOUT_VECTORS and is_on(before, _ROW_TRACKING):
+        yield Clash(
+            (compat,), f"{compat} cannot be turned on while {_ROW_TRACKING} is on: turn that off first"
+        )
+    if compat not in _WITHOUT_VECTORS and _ROW_TRACKING in after and not is_on(after, _ROW_TRACKING):
+        yield Clash(
+            (compat, _ROW_TRACKING),
+            f"{compat} needs {_ROW_TRACKING}, which is false: take that property away first",
+        )
+
+
+def _clashing_retentions(after: Mapping[str, str]) -> Iterator[Clash]:
+    log, files = (PROPERTIES[name].meaning_of(after.get(name)) for name in (LOG_RETENTION, FILE_RETENTION))
+    if isinstance(log, int) and isinstance(files, int) and log < files:
+        log_text, file_text = (
+            after.get(name, PROPERTIES[name].default) for name in (LOG_RETENTION, FILE_RETENTION)
+        )
+        yield Clash(
+            (LOG_RETENTION, FILE_RETENTION),
+            f"{LOG_RETENTION} ({log_text}) must not be shorter than {FILE_RETENTION} ({file_text}): lengthen the one or shorten "
+            "the other",
+        )
+
+
+def _formats(properties: Mapping[str, str]) -> frozenset[str]:
+    found = PROPERTIES[ENABLED_FORMATS].meaning_of(properties.get(ENABLED_FORMATS))
+    return found if isinstance(found, frozenset) else frozenset()
+
+
+def why_no_way(name: str, found: str | None, wanted: str) -> str | None:
+    """Says why Delta does not lead a table from the value it has to the other one, whatever else it has."""
+    if name == _ICEBERG[2] and found is not None and PROPERTIES[name].turns_on(found):
+        return f"{name} cannot be turned off again: remove it from the policy, or write a new table"
+    if name != MAPPING:
+        return None
+    mapping = PROPERTIES[MAPPING]
+    before, after = mapping.meaning_of(found), mapping.meaning_of(wanted)
+    if after == "none":
+        return (
+            "taking column mapping away rewrites all files of the table: ALTER TABLE ... SET TBLPROPERTIES with "
+            "spark.databricks.delta.columnMapping.allowRemoval=true, by a job of your own"
+        )
+    if (before, after) != ("none", "name"):
+        return f"Delta changes {MAPPING} of a table from none to name only, not from {before} to {after}: write a new table"
+    return None
+
+
+def why_not_for(state: TableState, name: str, wanted: str) -> str | None:
+    """Says why the table's columns do not allow the value."""
+    if name != STATS_COLUMNS:
+        return None
+    given = PROPERTIES[name].meaning_of(wanted)
+    paths = sorted(given) if isinstance(given, frozenset) else []
+    partitions = {column.lower() for column in state.partition_by}
+    for path in paths:
+        column = ".".join(path)
+        if column in partitions:
+            return f"{column} is a partition column, of which Delta keeps no statistics: take it out"
+        if state.columns is not None and path[0] not in {own.lower() for own in state.columns}:
+            return f"the table has no column {column}: correct it, or add the column first"
+    return None
+
+
+def why_it_cannot_be_taken_back(state: TableState, name: str, wanted: str) -> str | None:
+    """Says why setting the value, and then the old one again, would not leave the table as it was."""
+    known = PROPERTIES.get(name)
+    if known is None:
+        return None
+    found = state.properties.get(name)
+    reasons = []
+    if known.feature is not None and known.turns_on(wanted):
+        reasons.append(why_irreversible(set(with_needed(known.feature)) - features_of(state)))
+    if name == MAPPING:
+        reasons.append("taking it back rewrites all files of the table")
+    if known.lost_when_shorter is not None and _is_shorter(known.meaning_of(found), known.meaning_of(wanted)):
+        reasons.append(f"it is shorter than before: {known.lost_when_shorter}")
+    told = [reason for reason in reasons if reason is not None]
+    return "; ".join(told) or None
+
+
+def _is_shorter(before: object, after: object) -> bool:
+    """Without an interval Delta keeps what it is about for ever."""
+    return isinstance(after, int) and (not isinstance(before, int) or after < before)
