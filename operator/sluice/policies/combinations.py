@@ -128,7 +128,12 @@ def why_no_way(name: str, found: str | None, wanted: str) -> str | None:
 
 
 def why_not_for(state: TableState, name: str, wanted: str) -> str | None:
-    """Says why the table's columns do not allow the value."""
+    """Says why the table's columns or files do not allow the value, or may not."""
+    if name == _MANIFEST and PROPERTIES[name].turns_on(wanted) and "deletionVectors" in features_of(state):
+        return (
+            f"{name} needs a table without a single deletion vector, and this one may have some: take them away with REORG TABLE "
+            "... APPLY (PURGE) and the feature with ALTER TABLE ... DROP FEATURE deletionVectors first"
+        )
     if name != STATS_COLUMNS:
         return None
     given = PROPERTIES[name].meaning_of(wanted)

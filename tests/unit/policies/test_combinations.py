@@ -131,3 +131,11 @@ def test_what_had_to_wait_is_tried_once_the_rest_is_done() -> None:
     )
     later = replace(state, properties={**MAPPED, **NO_VECTORS})
     assert [one.is_tried for one in plan_of(spec, later, (4, 4)).differences] == [True]
+
+
+def test_a_table_that_may_have_deletion_vectors_gets_no_manifests() -> None:
+    spec = spec_of(properties=MANIFEST)
+    state = TableState(reader_version=3, writer_version=7, writer_features=frozenset({"deletionVectors"}))
+    (difference,) = plan_of(spec, state, (4, 4)).differences
+    assert "REORG TABLE ... APPLY (PURGE)" in str(difference.forbidden)
+    assert plan_of(spec, TableState(), (4, 4)).changes
