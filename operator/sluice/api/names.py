@@ -26,6 +26,8 @@ ANNOTATION_PROGRESS = f"{GROUP}/progress"
 ANNOTATION_DRIVER_DEAD = f"{GROUP}/driver-is-dead"
 ANNOTATION_RETRY = f"{GROUP}/retry"
 """On a failed job: the number of its last attempt, which is to be followed by one more."""
+ANNOTATION_RUN = f"{GROUP}/run"
+"""On a policy: the kind of maintenance that is to be done now, and a dot and anything, so that it can be said again."""
 ANNOTATION_CAME_BACK = f"{GROUP}/came-back"
 """On an application that came back with an earlier state of the API server, and is being ended."""
 

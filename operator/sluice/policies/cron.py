@@ -30,8 +30,8 @@ _YEARS = 20
 it is at most 8 years away."""
 _EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
 """Beyond them moments can't be told in every zone."""
-_REPEATED = 2 * _DAY
-"""No clock is put back by as much."""
+_REPEATED = timedelta(hours=30)
+"""No clock is put back, or forward, by as much: a whole day is the most."""
 
 _SHORT = {
     "@hourly": "0 * * * *",
@@ -221,8 +221,8 @@ class Schedule:
     def _to_be_looked_at_again(self, at: datetime, run: datetime, offset: timedelta) -> datetime | None:
         """The moment from which on the run must be looked for again, because the clock is changed before it; None: it isn't.
 
-        A clock that is put back repeats times just before. So it matters within the first two days, whose times may come
-        again, and within the last two, where the run itself may move, but not in the years between, which hold no run."""
+        A clock that is put back repeats times just before. So it matters within the first hours, whose times may come
+        again, and within the last ones, where the run itself may move, but not in the years between, which hold no run."""
         if run - at > 2 * _REPEATED:
             change = self._change(at, at + _REPEATED, offset)
             if change is not None:

@@ -1,0 +1,43 @@
+"""What becomes of a person's word that maintenance is to be done now, whatever its schedule says.
+
+The word names the kind; what follows a dot tells one word from another, so that it can be said again: vacuum, vacuum.2."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sluice.api import names
+from sluice.policies.maintenance import Kind
+
+_LONGEST = 100
+
+
+@dataclass(frozen=True)
+class Asked:
+    kind: Kind
+    word: str
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """Nothing follows; it is told once."""
+
+    word: str
+    why: str
+
+
+def asked_for(said: str | None, heeded: str | None, wanted: Collection[Kind]) -> Asked | NotAsked | None:
+    """What follows from the annotation, where the policy wants these kinds; None: nothing is asked for that isn't heeded yet."""
+    word = (said or "")[:_LONGEST]
+    if not word or word == heeded:
+        return None
+    kind = word.partition(".")[0]
+    begins = f"{names.ANNOTATION_RUN}={word}: nothing is run"
+    if kind not in tuple(Kind):
+        return NotAsked(
+            word, f"{begins}, because it must begin with {' or '.join(Kind)}, such as {Kind.OPTIMIZE}.2"
+        )
+    if kind not in wanted:
+        return NotAsked(
+            word, f"{begins}, because the policy has no spec.maintenance.{kind}: write it, or create a job"
+        )
+    return Asked(Kind(kind), word)
