@@ -13,7 +13,7 @@ from sluice.footprint.model import (
     unknown_footprints,
 )
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES
-from sluice.footprint.sql.parameters import promise_at, text_of
+from sluice.footprint.sql.parameters import condition_with, promise_at, text_of
 from sluice.footprint.sql.settings import refused_settings
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.write import Texts
@@ -31,6 +31,7 @@ __all__ = [
     "Statement",
     "TableFootprint",
     "Texts",
+    "condition_with",
     "footprint_of",
     "promise_at",
     "refused_settings",

@@ -12,12 +12,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.parameters import Parameter
-from sluice.footprint.errors import NotUnderstoodError
+from sluice.footprint.errors import NotUnderstoodError, at
 from sluice.footprint.sql.keywords import word
 from sluice.footprint.sql.statement import Statement, split
 from sluice.footprint.sql.typed_literals import bare, typed
 from sluice.predicates import PredicateError, refuse_templates
-from sluice.predicates.syntax import tokens_of
+from sluice.predicates.syntax import condition_in, tokens_of
 
 _KEPT_AS_TEXT = frozenset({"SET", "RESET"})
 """Statements of which Spark reads the rest as it is written."""
@@ -41,11 +41,7 @@ def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]
     used: set[str] = set()
     found = {}
     for place, text in _texts(spec):
-        try:
-            refuse_templates(text)
-        except PredicateError as error:
-            raise NotUnderstoodError(f"{place}: {error}") from error
-        found[place] = tuple(_with_values(statement, given, place, used) for statement in split(text, place))
+        found[place] = tuple(_with_values(one, given, place, used) for one in _statements(text, place))
     unused = sorted(given.keys() - used)
     if unused:
         raise NotUnderstoodError(
@@ -54,11 +50,39 @@ def statements_of(spec: DeltaWriteJobSpec) -> Mapping[str, tuple[Statement, ...]
     return found
 
 
+def condition_with(text: str, given: Mapping[str, Parameter], place: str, known: str) -> str:
+    """The one condition in a text that no job has yet, with these values in place of the parameters that it uses; refuses all else.
+    `known` says which parameters there are."""
+    statements = _statements(text, place)
+    for statement in statements:
+        for use in _uses(statement.tokens):
+            if use.name not in given:
+                line = statement.tokens[use.number].line
+                raise NotUnderstoodError(f"{place}, line {line}: there is no parameter :{use.name}: {known}")
+    texts = {place: tuple(_with_values(one, given, place, set()) for one in statements)}
+    condition = text_of(texts, place)
+    try:
+        found = condition_in(condition)
+    except PredicateError as error:
+        raise at(place, error) from error
+    if isinstance(found, str):
+        raise NotUnderstoodError(f"{place}: {found}")
+    return condition
+
+
 def text_of(texts: Mapping[str, tuple[Statement, ...]], place: str) -> str:
     """The condition or query at this place, with the parameters' values in it."""
     if len(texts[place]) > 1:
         raise NotUnderstoodError(f"{place} holds a semicolon: write one condition, or one query")
     return texts[place][0].runs
+
+
+def _statements(text: str, place: str) -> tuple[Statement, ...]:
+    try:
+        refuse_templates(text)
+    except PredicateError as error:
+        raise NotUnderstoodError(f"{place}: {error}") from error
+    return split(text, place)
 
 
 def _texts(spec: DeltaWriteJobSpec) -> Iterator[tuple[str, str]]:
