@@ -1,6 +1,7 @@
 """OPTIMIZE, REORG, VACUUM and RESTORE, which the SQL parser does not read."""
 
 import re
+from collections.abc import Mapping
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -21,7 +22,7 @@ AFTER_RESTORE = r"(?:TO )?(?:FOR )?(?:(?:SYSTEM_)?VERSION AS OF (?:0|')|(?:SYSTE
 
 _WEEK = 168.0
 _HOURS = {"second": 1 / 3600, "minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0}
-_DATA_RETENTION = "delta.deletedFileRetentionDuration"
+DATA_RETENTION = "delta.deletedFileRetentionDuration"
 
 
 def optimize(reading: Reading) -> TableFootprint:
@@ -114,16 +115,20 @@ def table_retention(reading: Reading) -> float:
     """Hours for which the table keeps files that no version needs any more; 0 where nothing is known of it."""
     if reading.facts is None:
         return 0.0
-    kept = reading.facts.properties.get(_DATA_RETENTION)
+    return hours_kept_by(reading.facts.properties) or 0.0
+
+
+def hours_kept_by(properties: Mapping[str, str]) -> float | None:
+    """The same from a table's properties; None where what they say is not understood."""
+    kept = properties.get(DATA_RETENTION)
     return _WEEK if kept is None else _hours(kept)
 
 
-def _hours(interval: str) -> float:
-    """The interval in hours; 0 if it is not understood, so that nothing may run beside the job."""
+def _hours(interval: str) -> float | None:
     text = interval.strip().lower().removeprefix("interval").strip()
     parts = re.findall(r"(\d+)\s+(second|minute|hour|day|week)s?", text)
     rest = re.sub(r"(\d+)\s+(second|minute|hour|day|week)s?", "", text).strip()
-    return 0.0 if rest or not parts else sum(int(number) * _HOURS[unit] for number, unit in parts)
+    return None if rest or not parts else sum(int(number) * _HOURS[unit] for number, unit in parts)
 
 
 def restore(reading: Reading) -> TableFootprint:

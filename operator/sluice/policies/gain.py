@@ -1,0 +1,189 @@
+"""Whether a table's log says that OPTIMIZE or VACUUM would gain nothing, so that no driver is started for it.
+
+Delta's OPTIMIZE takes all files below 1 GiB and those of which more than 5 % of the rows are deleted, and rewrites them where a
+partition has at least two: run each night it would write one large file again for each small one that came. So it is run where
+there is something to be gained. Where the log can't tell, it is run.
+
+A log doesn't tell of all that VACUUM deletes: files of runs that failed are in none, and a checkpoint leaves out which files were
+removed just when they may be deleted. So it is asked when commits removed files, and VACUUM runs now and then in any case.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from sluice.footprint import NotUnderstoodError
+from sluice.policies.today import PLACE
+from sluice.predicates import PredicateError, Region, Table, compiled, disjoint, parse, partition_region
+from sluice.tables import TableFacts
+
+MIB = 1024 * 1024
+SMALL = 64 * MIB
+"""Bytes. Delta's own compaction after a write counts files by this size, too."""
+MANY = 10
+"""Small files in one partition, from which on it is compacted."""
+LEFTOVERS_AFTER = timedelta(days=30)
+"""So long after the last VACUUM there is another one for what no log tells of."""
+
+_TAKEN_BELOW = 1024 * MIB
+_DELETED_ROWS = 0.05
+_MOST_JUDGED = 1000
+_CLOCKS_DIFFER_BY = timedelta(hours=1)
+
+Partition = Mapping[str, str | None]
+"""The values of its columns, as a log writes them, under the names that the table's schema gives the columns."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    is_likely: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class File:
+    partition: Partition
+    size: int
+    """Bytes."""
+    rows: int | None = None
+    """Those that are deleted included. None: the log doesn't say."""
+    deleted_rows: int = 0
+    """As its deletion vector says."""
+
+    @property
+    def holds_deleted_rows(self) -> bool:
+        return self.deleted_rows > 0 and (self.rows is None or self.deleted_rows > _DELETED_ROWS * self.rows)
+
+
+@dataclass(frozen=True)
+class Removals:
+    """When commits of a table removed files."""
+
+    at: tuple[datetime, ...]
+    known_since: datetime | None = None
+    """From when on all of them are known. None: since the table was created."""
+
+
+@dataclass(frozen=True)
+class LastVacuum:
+    """The last one that came to its end."""
+
+    at: datetime
+    retention: timedelta
+
+
+@dataclass
+class _Files:
+    """Those of one partition."""
+
+    partition: Partition
+    small: int = 0
+    taken: int = 0
+    deleted: int = 0
+
+    def add(self, file: File) -> None:
+        self.small += file.size < SMALL
+        self.deleted += file.holds_deleted_rows
+        self.taken += file.size < _TAKEN_BELOW or file.holds_deleted_rows
+
+    @property
+    def gain(self) -> str | None:
+        """What would be gained."""
+        if self.small >= MANY:
+            return f"{self.small} files that are smaller than {SMALL // MIB} MiB"
+        if self.deleted and self.taken > 1:
+            return f"{self.deleted} files of which more than {_DELETED_ROWS:.0%} of the rows are deleted"
+        return None
+
+
+def of_compaction(files: Iterable[File], facts: TableFacts, where: str | None) -> Gain:
+    """Whether OPTIMIZE is worth it in the partitions of `where`, which has the day in place of :today. Raises NotUnderstoodError
+    where that says what no OPTIMIZE of this table could do."""
+    whatever_files = _whatever_files(facts, where)
+    if whatever_files is not None:
+        return whatever_files
+    region = _region(where, facts.columns)
+    partitions = _by_partition(files)
+    worth = sorted(
+        (one for one in partitions if one.gain is not None), key=lambda one: one.small, reverse=True
+    )
+    for found in islice(worth, _MOST_JUDGED):
+        if region is None or not disjoint(partition_region(found.partition, facts.columns)[0], region):
+            return Gain(True, f"{_named(found.partition)} has {found.gain}")
+    if len(worth) > _MOST_JUDGED:
+        return Gain(
+            True,
+            f"{len(worth)} partitions have many small files or deleted rows, too many to hold each against where",
+        )
+    nothing = f"{MANY} or more files that are smaller than {SMALL // MIB} MiB, nor files of which many rows are deleted"
+    if not facts.columns.partition_columns:
+        return Gain(False, f"the table has not {nothing}")
+    return Gain(False, f"no partition{'' if where is None else f' where {where}'} has {nothing}")
+
+
+def of_vacuum(removals: Removals, last: LastVacuum | None, retention: timedelta, now: datetime) -> Gain:
+    """Whether VACUUM is worth it: whether a commit removed files that the last one had to keep, and this one hasn't."""
+    if last is None or last.at > now:
+        return Gain(True, "nobody knows when the table was vacuumed last")
+    if now - last.at >= LEFTOVERS_AFTER:
+        return Gain(
+            True,
+            f"the last VACUUM was {(now - last.at).days} days ago, and no log tells of the files that failed runs have left since",
+        )
+    since, until = last.at - last.retention - _CLOCKS_DIFFER_BY, now - retention
+    if removals.known_since is not None and removals.known_since > since:
+        return Gain(True, f"the log tells only since {_shown(removals.known_since)} which files were removed")
+    count = sum(since < at <= until for at in removals.at)
+    if count:
+        return Gain(
+            True, f"{count} commits removed files before {_shown(until)} that the last VACUUM had to keep"
+        )
+    return Gain(
+        False,
+        f"no commit removed files between {_shown(since)} and {_shown(until)}, which is what VACUUM could delete",
+    )
+
+
+def _whatever_files(facts: TableFacts, where: str | None) -> Gain | None:
+    """What is said of a table whose files' sizes say nothing."""
+    if facts.unread is not None:
+        return Gain(True, f"nothing is known of the table's files: {facts.unread}")
+    if not facts.exists:
+        return Gain(False, "there is no table yet")
+    if facts.clustering_columns is None or facts.clustering_columns:
+        if where is not None:
+            raise NotUnderstoodError(
+                f"{PLACE}: the table is clustered, and Delta takes no condition to compact such a table: remove it"
+            )
+        return Gain(
+            True, "the table is clustered, and its files' sizes don't tell what OPTIMIZE would put together"
+        )
+    return None
+
+
+def _region(where: str | None, table: Table) -> Region | None:
+    if where is None:
+        return None
+    try:
+        return compiled(parse(where, table), stored=False).on_partitions()
+    except PredicateError as error:
+        raise NotUnderstoodError(f"{PLACE}: {error}") from error
+
+
+def _by_partition(files: Iterable[File]) -> list[_Files]:
+    found: dict[str, _Files] = {}
+    for file in files:
+        key = json.dumps(file.partition, sort_keys=True)
+        found.setdefault(key, _Files(file.partition)).add(file)
+    return list(found.values())
+
+
+def _named(partition: Partition) -> str:
+    values = "/".join(f"{name}={'null' if value is None else value}" for name, value in partition.items())
+    return f"the partition {values}" if values else "the table"
+
+
+def _shown(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M %Z}"
