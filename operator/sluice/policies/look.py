@@ -35,7 +35,7 @@ class History:
     last_foreign: Commit | None = None
     changed_by: Mapping[str, Commit] = field(default_factory=dict)
     """The commit that last changed a property, or the clustering columns."""
-    removals: Removals = Removals(at=())
+    removals: Removals = field(default_factory=lambda: Removals(at=()))
     last_vacuum: LastVacuum | None = None
 
 
@@ -51,4 +51,4 @@ class Look:
     """Bytes of the files of this version."""
     count: int | None = None
     """How many files this version has."""
-    history: History = History()
+    history: History = field(default_factory=History)
