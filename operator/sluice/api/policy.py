@@ -8,13 +8,14 @@ from pydantic import Field, StrictBool
 
 from sluice.api.base import Model
 from sluice.api.bounds import EACH_ONCE, NOT_BLANK, NOT_EMPTY, Int32, bounded_int
-from sluice.api.durations import Duration, Limit, Retention
+from sluice.api.durations import Duration, Limit
 from sluice.api.identifiers import DatabricksRuntime, NamespaceName, ObjectName, SemanticVersion
 from sluice.api.job import Retry, Risk
+from sluice.api.maintenance import MaintenancePlan
 from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.settings import Properties
-from sluice.api.sql import ColumnName, GivenPredicate, TableName, TablePath
-from sluice.api.validation import Checked, Validation, matching
+from sluice.api.sql import ColumnName, TableName, TablePath
+from sluice.api.validation import Checked, Validation
 
 
 class PolicyTable(Model):
@@ -118,79 +119,6 @@ class PolicyAdmission(Model):
     """A job that has waited this long, such as 30m, goes ahead of any priority, and from the moment at which no such job
     of its tables is in its way any more, nothing that conflicts with it overtakes it. 0s comes nearest to first come,
     first served. Of a job's tables the shortest counts. Absent: as the operator's configuration says, by default 2m."""
-
-
-def _cron_field(value: str) -> str:
-    item = rf"([*]|{value}(-{value})?)(/[1-9][0-9]?)?"
-    return f"{item}(,{item})*"
-
-
-_CRON = "(?i)^(@(hourly|daily|weekly|monthly)|{})$".format(
-    " +".join(
-        _cron_field(value)
-        for value in (
-            "([0-5]?[0-9])",
-            "([01]?[0-9]|2[0-3])",
-            "(0?[1-9]|[12][0-9]|3[01])",
-            "(0?[1-9]|1[0-2]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)",
-            "([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)",
-        )
-    )
-)
-
-
-class Maintenance(Model):
-    """A job that the policy runs on a schedule."""
-
-    schedule: Annotated[
-        str,
-        Field(max_length=128),
-        Checked(
-            matching(
-                _CRON,
-                "must be a cron schedule of minute, hour, day, month and day of the week such as '0 3 * * *', "
-                "or @hourly, @daily, @weekly or @monthly",
-            )
-        ),
-    ]
-    """When it runs, in cron's form (minute, hour, day, month, day of the week), such as "0 3 * * *", or @hourly,
-    @daily, @weekly or @monthly."""
-    time_zone: Annotated[
-        str,
-        Field(max_length=64),
-        Checked(
-            matching(
-                r"^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$",
-                "must be a time zone by its name, such as UTC or Europe/Berlin",
-            )
-        ),
-    ] = "UTC"
-    """Time zone of the schedule, such as Europe/Berlin. Absent: UTC."""
-
-
-class Optimize(Maintenance):
-    """Compacts files."""
-
-    where: GivenPredicate | None = None
-    """Which partitions to compact, as a predicate such as "date < :today"; :today is the date of the run in timeZone.
-    Absent: the whole table; the job then waits for every other writer that changes files."""
-
-
-class Vacuum(Maintenance):
-    """Deletes files that no version within the retention needs."""
-
-    retention: Retention = "168h"
-    """Keeps the files of versions younger than this, by default 168h (a week): older versions cannot be read or
-    restored afterwards, and a job or reader that runs longer would lose its files."""
-
-
-class MaintenancePlan(Model):
-    """Jobs that the policy creates on a schedule; they queue like any other job."""
-
-    optimize: Optimize | None = None
-    """Compaction of small files."""
-    vacuum: Vacuum | None = None
-    """Removal of files that no younger version needs."""
 
 
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=32), Checked(EACH_ONCE)]

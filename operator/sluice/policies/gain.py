@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from sluice.api.maintenance import MANY, SMALL, mebibytes
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.today import PLACE
 from sluice.predicates import PredicateError, Region, Table, compiled, disjoint, parse, partition_region
 from sluice.tables import TableFacts
 
 MIB = 1024 * 1024
-SMALL = 64 * MIB
-"""Bytes. Delta's own compaction after a write counts files by this size, too."""
-MANY = 10
-"""Small files in one partition, from which on it is compacted."""
 LEFTOVERS_AFTER = timedelta(days=30)
 """So long after the last VACUUM there is another one for what no log tells of."""
 
@@ -40,6 +37,15 @@ Partition = Mapping[str, str | None]
 class Gain:
     is_likely: bool
     why: str
+
+
+@dataclass(frozen=True)
+class Worth:
+    """From how many small files in one partition on it is compacted."""
+
+    files: int = MANY
+    smaller_than: int = mebibytes(SMALL)
+    """Mebibytes."""
 
 
 @dataclass(frozen=True)
@@ -79,45 +85,51 @@ class _Files:
     """Those of one partition."""
 
     partition: Partition
+    worth: Worth
     small: int = 0
     taken: int = 0
     deleted: int = 0
 
     def add(self, file: File) -> None:
-        self.small += file.size < SMALL
+        self.small += file.size < self.worth.smaller_than * MIB
         self.deleted += file.holds_deleted_rows
         self.taken += file.size < _TAKEN_BELOW or file.holds_deleted_rows
 
     @property
     def gain(self) -> str | None:
         """What would be gained."""
-        if self.small >= MANY:
-            return f"{self.small} files that are smaller than {SMALL // MIB} MiB"
+        if self.small >= self.worth.files:
+            return f"{self.small} files that are smaller than {self.worth.smaller_than} MiB"
         if self.deleted and self.taken > 1:
             return f"{self.deleted} files of which more than {_DELETED_ROWS:.0%} of the rows are deleted"
         return None
 
 
-def of_compaction(files: Iterable[File], facts: TableFacts, where: str | None) -> Gain:
+def of_compaction(
+    files: Iterable[File], facts: TableFacts, where: str | None, worth: Worth = Worth()
+) -> Gain:
     """Whether OPTIMIZE is worth it in the partitions of `where`, which has the day in place of :today. Raises NotUnderstoodError
     where that says what no OPTIMIZE of this table could do."""
     whatever_files = _whatever_files(facts, where)
     if whatever_files is not None:
         return whatever_files
     region = _region(where, facts.columns)
-    partitions = _by_partition(files)
-    worth = sorted(
+    partitions = _by_partition(files, worth)
+    promising = sorted(
         (one for one in partitions if one.gain is not None), key=lambda one: one.small, reverse=True
     )
-    for found in islice(worth, _MOST_JUDGED):
+    for found in islice(promising, _MOST_JUDGED):
         if region is None or not disjoint(partition_region(found.partition, facts.columns)[0], region):
             return Gain(True, f"{_named(found.partition)} has {found.gain}")
-    if len(worth) > _MOST_JUDGED:
+    if len(promising) > _MOST_JUDGED:
         return Gain(
             True,
-            f"{len(worth)} partitions have many small files or deleted rows, too many to hold each against where",
+            f"{len(promising)} partitions have many small files or deleted rows, too many to hold each against where",
         )
-    nothing = f"{MANY} or more files that are smaller than {SMALL // MIB} MiB, nor files of which many rows are deleted"
+    nothing = (
+        f"{worth.files} or more files that are smaller than {worth.smaller_than} MiB, "
+        "nor files of which many rows are deleted"
+    )
     if not facts.columns.partition_columns:
         return Gain(False, f"the table has not {nothing}")
     return Gain(False, f"no partition{'' if where is None else f' where {where}'} has {nothing}")
@@ -172,11 +184,11 @@ def _region(where: str | None, table: Table) -> Region | None:
         raise NotUnderstoodError(f"{PLACE}: {error}") from error
 
 
-def _by_partition(files: Iterable[File]) -> list[_Files]:
+def _by_partition(files: Iterable[File], worth: Worth) -> list[_Files]:
     found: dict[str, _Files] = {}
     for file in files:
         key = json.dumps(file.partition, sort_keys=True)
-        found.setdefault(key, _Files(file.partition)).add(file)
+        found.setdefault(key, _Files(file.partition, worth)).add(file)
     return list(found.values())
 
 

@@ -16,10 +16,8 @@ from enum import StrEnum
 from hashlib import sha256
 
 from sluice.api.job_status import Phase
+from sluice.api.maintenance import KEPT_FAILED, KEPT_SUCCEEDED
 from sluice.policies.cron import Schedule
-
-KEPT_SUCCEEDED, KEPT_FAILED = 3, 1
-"""How many finished jobs stay, where nobody says so: as many as of a CronJob."""
 
 _MOST_COUNTED = 100
 _LONGEST_NAME = 63

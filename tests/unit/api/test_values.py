@@ -12,8 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from sluice.api.durations import Duration, Limit
 from sluice.api.identifiers import ObjectName, RunKey
+from sluice.api.maintenance import Maintenance
 from sluice.api.parameters import Parameter
-from sluice.api.policy import Maintenance
 from sluice.api.settings import Options, SparkConf
 from sluice.api.sql import Sql, TableName, TablePath
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sluice.api.policy import Vacuum
+from sluice.api.maintenance import Vacuum
 from sluice.policies.cron import Schedule, ScheduleError
 
 _MINUTE = timedelta(minutes=1)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluice.api.maintenance import MANY
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.gain import (
-    MANY,
     MIB,
-    SMALL,
     File,
     LastVacuum,
     Partition,
     Removals,
+    Worth,
     of_compaction,
     of_vacuum,
 )
@@ -25,6 +25,7 @@ from sluice.tables import TableFacts
 from sluice.tables.facts import absent, unread
 
 DAY = timedelta(days=1)
+SMALL = 64 * MIB
 NOON = datetime(2026, 11, 19, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)
 COLUMNS = [("date", "date"), ("region", "string"), ("k", "int")]
@@ -53,6 +54,17 @@ def test_few_small_files_each_in_many_partitions_are_not() -> None:
     assert found.why == (
         "no partition has 10 or more files that are smaller than 64 MiB, nor files of which many rows are deleted"
     )
+
+
+def test_how_many_files_of_which_size_are_worth_it_is_for_the_policy_to_say() -> None:
+    found = of_compaction(files(3, day(18), size=200 * MIB), BY_DAY, None, Worth(files=3, smaller_than=256))
+    assert found.is_likely
+    assert found.why.endswith("has 3 files that are smaller than 256 MiB")
+    too_few = of_compaction(files(2, day(18), size=200 * MIB), BY_DAY, None, Worth(files=3, smaller_than=256))
+    assert too_few.why.startswith("no partition has 3 or more files that are smaller than 256 MiB")
+    assert not of_compaction(
+        files(3, day(18), size=MIB), BY_DAY, None, Worth(files=3, smaller_than=1)
+    ).is_likely
 
 
 def test_a_table_without_partitions_is_one() -> None:
