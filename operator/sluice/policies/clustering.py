@@ -3,7 +3,7 @@
 It clusters by what it keeps statistics of: in a table of many columns that may be the first ones only.
 """
 
-from sluice.policies.properties import PROPERTIES, STATS_COLUMNS, STATS_COUNT
+from sluice.delta.properties import PROPERTIES, STATS_COLUMNS, STATS_COUNT
 from sluice.policies.state import TableState
 
 ColumnPath = tuple[str, ...]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from sluice.policies.features import why_irreversible, with_needed
-from sluice.policies.properties import (
+from sluice.delta.features import why_irreversible, with_needed
+from sluice.delta.properties import (
     ENABLED_FORMATS,
     FILE_RETENTION,
     LOG_RETENTION,
@@ -13,8 +13,8 @@ from sluice.policies.properties import (
     STATS_COLUMNS,
     is_on,
 )
+from sluice.delta.version import Version
 from sluice.policies.state import TableState, features_of
-from sluice.tables.dialect import Version
 
 _VECTORS = "delta.enableDeletionVectors"
 _ROW_TRACKING = "delta.enableRowTracking"

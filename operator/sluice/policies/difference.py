@@ -7,16 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sluice.api.policy import DeltaTablePolicySpec, DialectName, IsolationLevel
-from sluice.policies.alteration import Alteration, ClusterBy, SetProperties
-from sluice.policies.clustering import paths_of, why_it_cannot_cluster
-from sluice.policies.combinations import (
-    clashes,
-    why_it_cannot_be_taken_back,
-    why_no_way,
-    why_not_for,
-)
-from sluice.policies.features import why_irreversible, with_needed
-from sluice.policies.properties import (
+from sluice.delta.features import why_irreversible, with_needed
+from sluice.delta.properties import (
     FILE_RETENTION,
     ISOLATION,
     LOG_RETENTION,
@@ -25,9 +17,17 @@ from sluice.policies.properties import (
     problem_with,
     same,
 )
+from sluice.delta.version import Version
+from sluice.policies.alteration import Alteration, ClusterBy, SetProperties
+from sluice.policies.clustering import paths_of, why_it_cannot_cluster
+from sluice.policies.combinations import (
+    clashes,
+    why_it_cannot_be_taken_back,
+    why_no_way,
+    why_not_for,
+)
 from sluice.policies.state import TableState, features_of, too_old, why_unwritable
 from sluice.policies.wishes import Wish, problems_with, wishes_of
-from sluice.tables.dialect import Version
 
 
 @dataclass(frozen=True)

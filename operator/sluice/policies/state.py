@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sluice.policies.features import (
+from sluice.delta.features import (
     FEATURES,
     FEATURES_FROM_WRITER,
     HIGHEST_READER,
@@ -12,7 +12,7 @@ from sluice.policies.features import (
     implied_by,
     in_words,
 )
-from sluice.tables.dialect import Version
+from sluice.delta.version import Version
 
 _MANAGED = frozenset({"catalogManaged", "coordinatedCommits-preview"})
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sluice.api.policy import DeltaTablePolicySpec, IsolationLevel
+from sluice.delta.features import WANTED, problem_with_feature
+from sluice.delta.properties import ISOLATION, canonical, problem_with, same
 from sluice.policies.combinations import exclusions
-from sluice.policies.features import WANTED, problem_with_feature
-from sluice.policies.properties import ISOLATION, canonical, problem_with, same
 
 MOST_CLUSTERING_COLUMNS = 4
 """Delta's own limit."""

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-Version = tuple[int, int]
+from sluice.delta.version import Version
 
 
 @dataclass(frozen=True)

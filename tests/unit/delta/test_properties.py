@@ -2,8 +2,8 @@
 
 import pytest
 
-from sluice.policies.features import FEATURES, WANTED
-from sluice.policies.properties import PROPERTIES, canonical, is_as_wanted, is_on, problem_with, same
+from sluice.delta.features import FEATURES, WANTED
+from sluice.delta.properties import PROPERTIES, canonical, is_as_wanted, is_on, problem_with, same
 
 Row = tuple[str, str, str, str | None, str | None, tuple[int, int]]
 # name, a value that Delta takes, one that it refuses, its default, the feature it adds, the first version that knows it

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.policies.values import (
+from sluice.delta.values import (
     BOOLEAN,
     COLUMNS,
     FORMAT_VERSION,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from sluice.policies.features import WANTED
-from sluice.policies.values import (
+from sluice.delta.features import WANTED
+from sluice.delta.values import (
     BOOLEAN,
     COLUMNS,
     FORMAT_VERSION,
@@ -21,7 +21,7 @@ from sluice.policies.values import (
     word,
     word_in_any_case,
 )
-from sluice.tables.dialect import Version
+from sluice.delta.version import Version
 
 PREFIX = "delta."
 ISOLATION = "delta.isolationLevel"

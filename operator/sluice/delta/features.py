@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from sluice.tables.dialect import Version
+from sluice.delta.version import Version
 
 OLDEST_KNOWN: Version = (3, 3)
 """What older versions of Delta can do is not known here."""

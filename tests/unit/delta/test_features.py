@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.policies.features import FEATURES, WANTED, problem_with_feature, why_irreversible, with_needed
+from sluice.delta.features import FEATURES, WANTED, problem_with_feature, why_irreversible, with_needed
 from sluice.policies.state import TableState, features_of, why_unwritable
 
 
