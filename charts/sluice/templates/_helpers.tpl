@@ -159,7 +159,7 @@ priorityClassName: {{ . | quote }}
 
 {{/* The operator's rights on objects of the namespaces that it watches. */}}
 {{- define "sluice.watchedRules" -}}
-- {apiGroups: [sluice.dev], resources: [deltawritejobs], verbs: [get, list, watch, delete]}
+- {apiGroups: [sluice.dev], resources: [deltawritejobs], verbs: [get, list, watch, create, delete]}
 - {apiGroups: [sluice.dev], resources: [deltatablepolicies], verbs: [list, watch]}
 - {apiGroups: [sluice.dev], resources: [deltawritejobs/status, deltatablepolicies/status], verbs: [patch]}
 - {apiGroups: {{ include "sluice.engineGroups" . }}, resources: [sparkapplications], verbs: [get, list, watch, create, patch, delete]}

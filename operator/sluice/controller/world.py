@@ -11,6 +11,7 @@ from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
 from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
+from sluice.controller.jobs_of_policies import JobsOfPolicies
 from sluice.controller.objects import Owned, OwnedApplications
 from sluice.controller.slots import Slots
 from sluice.controller.tally import Tally
@@ -71,6 +72,7 @@ class World:
         """Uids in the order in which they were marked."""
         self.tally = Tally()
         self.slots = Slots()
+        self.of_policies = JobsOfPolicies()
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
@@ -268,6 +270,7 @@ class World:
             self.mark(uid_of(before))
         self.tally.follow(before, now)
         self.slots.follow(before, now)
+        self.of_policies.follow(before, now)
 
     def _heed_strayed(self, hashes: frozenset[str]) -> None:
         """Judges jobs anew whose spec has just turned out to be understood wrongly."""

@@ -68,8 +68,12 @@ def rights_of(deployment: str, engines: Collection[EngineKind] = tuple(EngineKin
         Right(_FOLLOWED, POLICIES, Where.JOBS, "to read policies"),
         Right(("patch",), JOBS, Where.JOBS, "to write the statuses of jobs", sub="status"),
         Right(("patch",), POLICIES, Where.JOBS, "to write the statuses of policies", sub="status"),
+        Right(("create",), JOBS, Where.JOBS, "to create the jobs of policies"),
         Right(
-            ("delete",), JOBS, Where.JOBS, "to delete finished jobs whose `ttlSecondsAfterFinished` is over"
+            ("delete",),
+            JOBS,
+            Where.JOBS,
+            "to delete finished jobs whose `ttlSecondsAfterFinished` is over, and jobs of policies that are no longer wanted",
         ),
         *(Right(_DRIVEN, APPLICATIONS[engine], Where.JOBS, _TO_RUN[engine]) for engine in engines),
         Right(

@@ -18,6 +18,8 @@ from sluice.lifecycle.evidence import PROVED, is_marked
 _TERMINAL = frozenset(phase.value for phase in Phase if phase.is_terminal)
 _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 _OF_STATUS = ("phase", "observedGeneration", "finishedAt", "run", "retryAsked")
+_OF_POLICYS = (*_OF_STATUS, "reason", "message")
+"""Also how it ended, which the policy that made it says."""
 _OF_OVER_ATTEMPT = (
     *("number", "token", "hash", "application", "grantedAt", "startedAt", "outcome"),
     *("exitCode", "footprintHeld"),
@@ -37,12 +39,13 @@ def kept(job: Json) -> Json:
         return keeping.of_job(job)
     status, spec = job["status"], job.get("spec")
     attempts = [_over(attempt) for attempt in status.get("attempts", [])]
+    wanted = _OF_STATUS if keeping.policy_of(job) is None else _OF_POLICYS
     tables = [_only(table, _OF_FOOTPRINT) for table in status.get("footprint", [])]
     return keeping.sharing_texts(
         {
             "metadata": keeping.metadata(job["metadata"]),
             "spec": _only(spec, ("ttlSecondsAfterFinished",)) if isinstance(spec, dict) else spec,
-            "status": _only(status, _OF_STATUS) | {"attempts": attempts, "footprint": tables},
+            "status": _only(status, wanted) | {"attempts": attempts, "footprint": tables},
         }
     )
 

@@ -28,6 +28,7 @@ _OF_METADATA = (
     "deletionTimestamp",
     "finalizers",
 )
+_OF_OWNER = ("apiVersion", "kind", "name", "uid", "controller")
 _NAMED = "sluice.dev/blocked-by"
 """Where a kept job has the fingerprint of the jobs in its way."""
 _OURS = f"{names.GROUP}/"
@@ -135,7 +136,37 @@ def _shared(value: Any, levels: int) -> Any:
 
 
 def metadata(given: Json) -> Json:
-    return {**_only(given, _OF_METADATA), **_each(given, labels=_that_mean, annotations=_that_mean)}
+    return {
+        **_only(given, _OF_METADATA),
+        **_each(given, labels=_that_mean, annotations=_that_mean),
+        **_owner(given.get("ownerReferences")),
+    }
+
+
+def _owner(given: Any) -> Json:
+    """A policy that made the object. Other owners mean nothing, and each application and each driver has one."""
+    found = policy_in(given)
+    return {} if found is None else {"ownerReferences": [found]}
+
+
+def policy_in(owners: Any) -> Json | None:
+    """The reference to the policy that controls an object with these owners."""
+    for one in owners if isinstance(owners, list) else ():
+        if (
+            isinstance(one, dict)
+            and one.get("controller") is True
+            and one.get("kind") == names.POLICY_KIND
+            and str(one.get("apiVersion")).startswith(_OURS)
+            and isinstance(one.get("uid"), str)
+        ):
+            return {name: one[name] for name in _OF_OWNER if name in one}
+    return None
+
+
+def policy_of(job: Json) -> str | None:
+    """The uid of the policy that made a job; None: a person did, or anything else."""
+    found = policy_in(job["metadata"].get("ownerReferences"))
+    return None if found is None else str(found["uid"])
 
 
 def _that_mean(given: Any) -> Any:

@@ -13,14 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from hashlib import sha256
 
 from sluice.api.job_status import Phase
 from sluice.api.maintenance import KEPT_FAILED, KEPT_SUCCEEDED
 from sluice.policies.cron import Schedule
+from sluice.policies.job_name import job_name, short
 
 _MOST_COUNTED = 100
-_LONGEST_NAME = 63
 _MOMENT = timedelta(microseconds=1)
 _STEP_BACK = timedelta(days=1)
 """A clock that is put back by less is waited for. What lies further ahead was written by a clock that was wrong."""
@@ -134,20 +133,11 @@ def planned(wanted: Upkeep, known: Known, now: datetime) -> Plan:
 
 def name_of(policy: str, uid: str, kind: Kind, at: datetime) -> str:
     """The same for whoever works it out, so that two leaders make one job; and another one for each time."""
-    return _name(policy, f"{kind}-{_short(uid)}-{int(at.timestamp()) // 60}")
+    return job_name(policy, uid, kind, str(int(at.timestamp()) // 60))
 
 
 def name_by_hand(policy: str, uid: str, kind: Kind, word: str) -> str:
-    return _name(policy, f"{kind}-{_short(uid)}-asked-{_short(word)}")
-
-
-def _name(policy: str, tail: str) -> str:
-    head = policy.replace(".", "-")[: _LONGEST_NAME - len(tail) - 1].rstrip("-")
-    return f"{head}-{tail}"
-
-
-def _short(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:8]
+    return job_name(policy, uid, kind, f"asked-{short(word)}")
 
 
 def _with(
