@@ -38,6 +38,9 @@ ANNOTATION_ASKED = f"{GROUP}/asked-by"
 """On a job that a policy made: the word of the policy's annotation by which somebody asked for it."""
 ANNOTATION_CHANGES = f"{GROUP}/changes"
 """On a job that a policy made: the policy's fields that it carries out, with commas between them."""
+ANNOTATION_AGE_AFTER = f"{GROUP}/age-after"
+"""On a job: the time for which it leaves others ahead of it in the queue, where that is longer than its tables' policies
+have jobs wait until they age."""
 ANNOTATION_CAME_BACK = f"{GROUP}/came-back"
 """On an application that came back with an earlier state of the API server, and is being ended."""
 

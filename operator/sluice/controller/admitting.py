@@ -44,6 +44,7 @@ from sluice.lifecycle.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.table_rules import Patience, accepted, ages_after, patience, writers_at_a_time
 from sluice.lifecycle.waiting import outcome_of_waiting
 from sluice.lifecycle.withdrawal import back_off_left, backs_off
+from sluice.lifecycle.yielding import counts_from
 from sluice.tables import Declarations
 
 logger = logging.getLogger(__name__)
@@ -209,13 +210,15 @@ class Admitting:
 
     def _as_waiter(self, job: JobView) -> Waiter:
         tables, declarations = job.footprint.keys, self.world.declarations
+        age = ages_after(tables, declarations, self.age_after)
+        since = counts_from(job.queued_at, age, job.annotations)
         return Waiter(
             job.uid,
             job.key,
             job.footprint,
             job.spec.priority,
-            job.queued_at,
-            job.queued_at + ages_after(tables, declarations, self.age_after),
+            since,
+            since + age,
             accepts=accepted(job.spec.admission, tables, declarations),
         )
 

@@ -10,6 +10,7 @@ from sluice.api.job_status import Phase
 from sluice.api.policy import AGE_AFTER
 from sluice.controller.declarations import declarations
 from sluice.lifecycle.table_rules import ages_after, writers_at_a_time
+from sluice.lifecycle.yielding import counts_from
 from sluice.online.estimates import Estimates, usual_times
 from sluice.online.job_objects import (
     HOLDING,
@@ -37,6 +38,8 @@ class Queued:
 
     body: Json
     queued_at: datetime
+    counts_from: datetime
+    """The same, or later where it leaves others ahead of it for longer than it takes to age."""
     priority: int
     has_aged: bool
 
@@ -44,7 +47,7 @@ class Queued:
     def rank(self) -> Rank:
         """Those that have aged go first, by age alone; the others by priority, and then by age."""
         uid = str(self.body["metadata"]["uid"])
-        return not self.has_aged, 0 if self.has_aged else -self.priority, self.queued_at, uid
+        return not self.has_aged, 0 if self.has_aged else -self.priority, self.counts_from, uid
 
 
 @dataclass
@@ -146,7 +149,9 @@ def _waiter(job: Json, keys: tuple[TableKey, ...], policies: Policies, now: date
     if since is None:
         return None
     priority = whole_number(object_in(job.get("spec")).get("priority")) or 0
-    return Queued(job, since, priority, now - since >= policies.age_after(keys))
+    age = policies.age_after(keys)
+    counts = counts_from(since, age, job["metadata"].get("annotations"))
+    return Queued(job, since, counts, priority, now - counts >= age)
 
 
 def _is_meant(key: TableKey, text: str, policies: Policies) -> bool:

@@ -45,6 +45,18 @@ def test_a_policy_says_after_which_time_a_job_has_aged_and_how_many_may_write() 
     assert (queue.policy, queue.max_writers) == ("etl/orders", 2)
 
 
+def test_a_job_that_yields_counts_as_queued_so_much_later() -> None:
+    yields = waiting("maintenance", "file:/a", queued_at=OLDER, priority=-1000)
+    yields["metadata"]["annotations"] = {"sluice.dev/age-after": "3m30s"}
+    [queue] = queues(yields, waiting("aged", "file:/a", queued_at=OLD)).tables
+    assert order(queue) == ["aged", "maintenance"]
+    assert [one.has_aged for one in queue.waiters] == [True, True]
+    yields["metadata"]["annotations"] = {"sluice.dev/age-after": "4m30s"}
+    [queue] = queues(yields, waiting("new", "file:/a", queued_at=YOUNG)).tables
+    assert order(queue) == ["new", "maintenance"]
+    assert [one.has_aged for one in queue.waiters] == [False, False]
+
+
 def test_each_table_has_its_holders_its_waiters_and_those_that_hold_no_place() -> None:
     found = queues(
         holding("second", "file:/a", granted_at="2026-11-26T09:50:01Z"),
