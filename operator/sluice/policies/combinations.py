@@ -14,7 +14,8 @@ from sluice.delta.properties import (
     is_on,
 )
 from sluice.delta.version import Version
-from sluice.policies.state import TableState, features_of
+from sluice.policies.state import features_of
+from sluice.tables.look import TableState
 
 _VECTORS = "delta.enableDeletionVectors"
 _ROW_TRACKING = "delta.enableRowTracking"

@@ -26,8 +26,9 @@ from sluice.policies.combinations import (
     why_no_way,
     why_not_for,
 )
-from sluice.policies.state import TableState, features_of, too_old, why_unwritable
+from sluice.policies.state import features_of, too_old, why_unwritable
 from sluice.policies.wishes import Wish, problems_with, wishes_of
+from sluice.tables.look import TableState
 
 
 @dataclass(frozen=True)

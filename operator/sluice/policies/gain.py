@@ -9,7 +9,7 @@ removed just when they may be deleted. So it is asked when commits removed files
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -19,6 +19,7 @@ from sluice.footprint import NotUnderstoodError
 from sluice.policies.today import PLACE
 from sluice.predicates import PredicateError, Region, Table, compiled, disjoint, parse, partition_region
 from sluice.tables import TableFacts
+from sluice.tables.look import File, LastVacuum, Partition, Removals
 
 MIB = 1024 * 1024
 LEFTOVERS_AFTER = timedelta(days=30)
@@ -28,9 +29,6 @@ _TAKEN_BELOW = 1024 * MIB
 _DELETED_ROWS = 0.05
 _MOST_JUDGED = 1000
 _CLOCKS_DIFFER_BY = timedelta(hours=1)
-
-Partition = Mapping[str, str | None]
-"""The values of its columns, as a log writes them, under the names that the table's schema gives the columns."""
 
 
 @dataclass(frozen=True)
@@ -48,38 +46,6 @@ class Worth:
     """Mebibytes."""
 
 
-@dataclass(frozen=True)
-class File:
-    partition: Partition
-    size: int
-    """Bytes."""
-    rows: int | None = None
-    """Those that are deleted included. None: the log doesn't say."""
-    deleted_rows: int = 0
-    """As its deletion vector says."""
-
-    @property
-    def holds_deleted_rows(self) -> bool:
-        return self.deleted_rows > 0 and (self.rows is None or self.deleted_rows > _DELETED_ROWS * self.rows)
-
-
-@dataclass(frozen=True)
-class Removals:
-    """When commits of a table removed files."""
-
-    at: tuple[datetime, ...]
-    known_since: datetime | None = None
-    """From when on all of them are known. None: since the table was created."""
-
-
-@dataclass(frozen=True)
-class LastVacuum:
-    """The last one that came to its end."""
-
-    at: datetime
-    retention: timedelta
-
-
 @dataclass
 class _Files:
     """Those of one partition."""
@@ -91,9 +57,12 @@ class _Files:
     deleted: int = 0
 
     def add(self, file: File) -> None:
+        holds_deleted_rows = file.deleted_rows > 0 and (
+            file.rows is None or file.deleted_rows > _DELETED_ROWS * file.rows
+        )
         self.small += file.size < self.worth.smaller_than * MIB
-        self.deleted += file.holds_deleted_rows
-        self.taken += file.size < _TAKEN_BELOW or file.holds_deleted_rows
+        self.deleted += holds_deleted_rows
+        self.taken += file.size < _TAKEN_BELOW or holds_deleted_rows
 
     @property
     def gain(self) -> str | None:

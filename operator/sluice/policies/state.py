@@ -1,7 +1,4 @@
-"""What a table's log says that a policy can be compared with."""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+"""Which features a table has, and whether it can be changed at all."""
 
 from sluice.delta.features import (
     FEATURES,
@@ -13,29 +10,9 @@ from sluice.delta.features import (
     in_words,
 )
 from sluice.delta.version import Version
+from sluice.tables.look import TableState
 
 _MANAGED = frozenset({"catalogManaged", "coordinatedCommits-preview"})
-
-
-@dataclass(frozen=True)
-class TableState:
-    """One version of the table. As in its log: names of properties, columns and features in the case that they have there."""
-
-    exists: bool = True
-    unread: str | None = None
-    """Why the log could not be read; then nothing else is known."""
-    version: int | None = None
-    table_id: str | None = None
-    reader_version: int = 1
-    writer_version: int = 2
-    reader_features: frozenset[str] = frozenset()
-    writer_features: frozenset[str] = frozenset()
-    properties: Mapping[str, str] = field(default_factory=dict)
-    partition_by: tuple[str, ...] = ()
-    cluster_by: tuple[str, ...] | None = ()
-    """A field within a column as `column.field`. None: the table is clustered, and the columns could not be read."""
-    columns: tuple[str, ...] | None = None
-    """The schema's own columns, in order. None: not known."""
 
 
 def features_of(state: TableState) -> frozenset[str]:

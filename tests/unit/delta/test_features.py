@@ -3,7 +3,8 @@
 import pytest
 
 from sluice.delta.features import FEATURES, WANTED, problem_with_feature, why_irreversible, with_needed
-from sluice.policies.state import TableState, features_of, why_unwritable
+from sluice.policies.state import features_of, why_unwritable
+from sluice.tables.look import TableState
 
 
 def test_those_of_the_documentation_can_be_wanted() -> None:

@@ -12,10 +12,6 @@ from sluice.api.maintenance import MANY
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.gain import (
     MIB,
-    File,
-    LastVacuum,
-    Partition,
-    Removals,
     Worth,
     of_compaction,
     of_vacuum,
@@ -23,6 +19,7 @@ from sluice.policies.gain import (
 from sluice.predicates import Table
 from sluice.tables import TableFacts
 from sluice.tables.facts import absent, unread
+from sluice.tables.look import File, LastVacuum, Partition, Removals
 
 DAY = timedelta(days=1)
 SMALL = 64 * MIB
