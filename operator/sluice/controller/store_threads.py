@@ -7,8 +7,9 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
 
-from sluice.tables import TableFacts, TableKey
+from sluice.tables import TableKey
 
 logger = logging.getLogger(__name__)
 
@@ -17,9 +18,9 @@ IN_ALL = 16
 """Reads that are not overdue."""
 MOST_STUCK = 48
 """Overdue reads beside them. A store that hangs has one place, so as many stores may hang together before others are held up."""
+JOBS_WAIT = "they count as unread, and their jobs wait for all jobs that they might meet"
 
-_Answer = asyncio.Future[tuple[TableFacts, float]]
-"""Called with the time when the read began."""
+Found = TypeVar("Found")
 
 
 def store_of(key: TableKey) -> str:
@@ -33,22 +34,26 @@ def store_of(key: TableKey) -> str:
     return f"{scheme}://{rest.lstrip('/').partition('/')[0]}"
 
 
-class StoreThreads:
+class StoreThreads(Generic[Found]):
     def __init__(
         self,
-        read: Callable[[TableKey], TableFacts],
+        read: Callable[[TableKey], Found],
         *,
         per_store: int = PER_STORE,
         in_all: int = IN_ALL,
         most_stuck: int = MOST_STUCK,
+        consequence: str = JOBS_WAIT,
     ) -> None:
         self._read = read
         self._per_store = per_store
         self._in_all = in_all
         self._most_stuck = most_stuck
+        self._consequence = consequence
         # A pool of its own: reads that hang must not take the threads of those who look for a run's outcome.
         self._threads = ThreadPoolExecutor(in_all + most_stuck, thread_name_prefix="tables")
-        self._waiting: OrderedDict[str, deque[tuple[TableKey, _Answer]]] = OrderedDict()
+        self._waiting: OrderedDict[str, deque[tuple[TableKey, asyncio.Future[tuple[Found, float]]]]] = (
+            OrderedDict()
+        )
         """Reads by store, the store whose turn it is first."""
         self._running: dict[str, set[TableKey]] = {}
         self._stuck: set[TableKey] = set()
@@ -60,9 +65,10 @@ class StoreThreads:
         self._waiting.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def read(self, key: TableKey) -> _Answer:
-        """Reads the table, one read at a time. It begins when there is a place for its store."""
-        answer: _Answer = asyncio.get_running_loop().create_future()
+    def read(self, key: TableKey) -> asyncio.Future[tuple[Found, float]]:
+        """Reads the table, one read at a time, and answers with what was found and the time when the read began. It begins when
+        there is a place for its store."""
+        answer: asyncio.Future[tuple[Found, float]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(store_of(key), deque()).append((key, answer))
         self._begin()
         return answer
@@ -77,9 +83,9 @@ class StoreThreads:
         if running and store not in self._hanging:
             self._hanging.add(store)
             logger.warning(
-                "%s: its tables are not read in time; until they are, they count as unread, and their jobs wait for all jobs "
-                "that they might meet",
+                "%s: its tables are not read in time; until they are, %s",
                 store or "the catalog",
+                self._consequence,
             )
         self._begin()
 
@@ -101,7 +107,7 @@ class StoreThreads:
             reading = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, key)
             reading.add_done_callback(lambda done, key=key, answer=answer: self._ended(key, done, answer))  # type: ignore[misc]
 
-    def _timed(self, key: TableKey) -> tuple[TableFacts, float]:
+    def _timed(self, key: TableKey) -> tuple[Found, float]:
         begun = time.monotonic()
         return self._read(key), begun
 
@@ -109,7 +115,12 @@ class StoreThreads:
         set_aside = min(len(self._stuck), self._most_stuck)
         return self._in_all - (self._under_way - set_aside)
 
-    def _ended(self, key: TableKey, done: _Answer, answer: _Answer) -> None:
+    def _ended(
+        self,
+        key: TableKey,
+        done: asyncio.Future[tuple[Found, float]],
+        answer: asyncio.Future[tuple[Found, float]],
+    ) -> None:
         store = store_of(key)
         running = self._running[store]
         running.discard(key)

@@ -3,7 +3,7 @@ are several for one table, the facts of the oldest count; among equally old ones
 yet, the first by name, then by namespace. The facts of the others do not count at all, because they may contradict
 these."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -48,6 +48,15 @@ class Declarations:
     names: Names = field(default_factory=Names)
     left_out: tuple[tuple[Policy, str], ...] = ()
     """Policies whose facts do not count, each with the key of the policy whose facts do."""
+
+    @cached_property
+    def tables(self) -> Mapping[str, TableKey]:
+        """The table of each policy that counts, by the policy's key: by its location, where that is known."""
+        found: dict[str, TableKey] = {}
+        for key, one in self.by_table.items():
+            if one.policy not in found or found[one.policy].is_name:
+                found[one.policy] = key
+        return found
 
     def declared(self, key: TableKey) -> Declared | None:
         found = self.by_table.get(self.names.key_of(key))

@@ -1,0 +1,219 @@
+"""Looks at the tables of policies: each now and then, when its policy was changed, and after a job that may have changed it.
+
+It runs beside the acting loop, on the leader alone. Few threads look, a store that hangs holds up its own tables only, and
+what was last seen of a table stays until it is seen again: a look that fails is made again soon, and counts when it fails twice.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sluice.api.base import Json
+from sluice.controller.store_threads import StoreThreads
+from sluice.controller.world import World
+from sluice.tables import TableKey, unread
+from sluice.tables.look import Look, TableState
+
+logger = logging.getLogger(__name__)
+
+PER_STORE, IN_ALL, MOST_STUCK = 2, 4, 16
+PATIENCE = 60.0
+"""Seconds that a look may take before its table counts as one that could not be read."""
+LEAST_PAUSE = 10.0
+"""Seconds between two looks at one table, however many jobs change it."""
+AGAIN = 15.0
+"""Seconds to the look that tells whether one that failed did so by chance."""
+SPREAD = 60.0
+"""Seconds over which the first looks of a new leader are spread, but for those at policies that nobody has told of yet."""
+_TURN = 1.0
+_EARLIER = 0.2
+"""The part of the interval by which a look may come earlier, so that looks that began together don't stay together."""
+
+Listener = Callable[[str], None]
+
+
+@dataclass
+class _Watched:
+    """One policy, by uid, and what was seen of its table."""
+
+    key: TableKey
+    generation: int
+    due: float
+    look: Look | None = None
+    ended: float = float("-inf")
+    failed: bool = False
+    """Whether the last look could not read the table."""
+
+
+class PolicyLooks:
+    def __init__(
+        self,
+        world: World,
+        look: Callable[[TableKey], Look],
+        *,
+        every: float,
+        patience: float = PATIENCE,
+        least_pause: float = LEAST_PAUSE,
+        again: float = AGAIN,
+        spread: float = SPREAD,
+    ) -> None:
+        self._world = world
+        self._every = every
+        self._patience = patience
+        self._least_pause = least_pause
+        self._again = again
+        self._spread = spread
+        self._threads = StoreThreads(
+            look,
+            per_store=PER_STORE,
+            in_all=IN_ALL,
+            most_stuck=MOST_STUCK,
+            consequence="their policies are compared with what was last seen of them",
+        )
+        self._watched: dict[str, _Watched] = {}
+        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._listeners: list[Listener] = []
+        self._wakes = asyncio.Event()
+        self._heeded = -1
+        self.looks = 0
+        """Looks since the beginning."""
+
+    def close(self) -> None:
+        self._threads.close()
+
+    def listen(self, listener: Listener) -> None:
+        """Has it called with the policy's uid after each look, also one that found nothing new."""
+        self._listeners.append(listener)
+
+    def of(self, uid: str) -> Look | None:
+        """What was last seen of the table of the policy with this uid. None: nothing yet, or the policy doesn't count."""
+        watched = self._watched.get(uid)
+        return watched.look if watched is not None else None
+
+    def key_of(self, uid: str) -> TableKey | None:
+        """The table of the policy with this uid. None: the policy doesn't count."""
+        watched = self._watched.get(uid)
+        return watched.key if watched is not None else None
+
+    def soon(self, uid: str) -> None:
+        """Has the policy's table looked at again as soon as may be."""
+        watched = self._watched.get(uid)
+        if watched is not None:
+            watched.due = min(watched.due, max(time.monotonic(), watched.ended + self._least_pause))
+            self._wakes.set()
+
+    def changed(self, tables: Iterable[TableKey]) -> None:
+        """Notes that a run has ended that may have changed these tables."""
+        changed = tuple(tables)
+        for uid, watched in self._watched.items():
+            if any(watched.key.may_equal(table) for table in changed):
+                self.soon(uid)
+
+    async def run(self) -> None:
+        """Runs as long as this replica leads. What was seen by an earlier leader is not known."""
+        self._watched.clear()
+        self._heeded = -1
+        try:
+            while True:
+                self._heed_policies()
+                self._begin()
+                await self._wait()
+        finally:
+            for task in self._looking.values():
+                task.cancel()
+            self._looking.clear()
+
+    async def _wait(self) -> None:
+        self._wakes.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._wakes.wait(), _TURN)
+
+    def _begin(self) -> None:
+        now = time.monotonic()
+        for uid, watched in self._watched.items():
+            if watched.due <= now and uid not in self._looking:
+                self._looking[uid] = asyncio.create_task(self._look(uid, watched), name=f"look {watched.key}")
+
+    def _heed_policies(self) -> None:
+        if self._heeded == self._world.policies_heeded:
+            return
+        is_first = self._heeded < 0
+        self._heeded = self._world.policies_heeded
+        left = set(self._watched)
+        for body in self._world.policies.values():
+            uid = body["metadata"]["uid"]
+            key = self._table_of(body)
+            if key is None:
+                continue
+            left.discard(uid)
+            self._heed(uid, key, body, is_first=is_first)
+        for uid in left:
+            del self._watched[uid]
+
+    def _heed(self, uid: str, key: TableKey, body: Json, *, is_first: bool) -> None:
+        generation = body["metadata"]["generation"]
+        known = self._watched.get(uid)
+        now = time.monotonic()
+        if known is None or known.key != key:
+            was_told = is_first and (body.get("status") or {}).get("observedGeneration") == generation
+            wait = random.uniform(0, min(self._spread, self._every)) if was_told else 0.0  # noqa: S311 - no secret
+            self._watched[uid] = _Watched(key, generation, now + wait)
+        elif known.generation != generation:
+            known.generation = generation
+            self.soon(uid)
+
+    def _table_of(self, body: Json) -> TableKey | None:
+        """The table of a policy that counts."""
+        called = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
+        if called in self._world.policies_left_out:
+            return None
+        return self._world.declarations.tables.get(called)
+
+    async def _look(self, uid: str, watched: _Watched) -> None:
+        """Looks once. A look that is overdue is told as one that failed, and again when it ends: until then there is no other."""
+        try:
+            self.looks += 1
+            began = datetime.now(UTC)
+            reading = self._threads.read(watched.key)
+            if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
+                self._threads.is_overdue(watched.key)
+                watched.failed = True
+                self._seen(uid, watched, _unread(began, f"it did not answer within {self._patience:g} s"))
+                await asyncio.wait({reading})
+            error = reading.exception()
+            if error is not None:
+                logger.error("looking at %s: the operator failed on it", watched.key, exc_info=error)
+            seen = (
+                reading.result()[0]
+                if error is None
+                else _unread(began, f"the operator failed on it: {error!r}")
+            )
+        finally:
+            self._looking.pop(uid, None)
+        self._seen(uid, watched, seen)
+
+    def _seen(self, uid: str, watched: _Watched, look: Look) -> None:
+        if self._watched.get(uid) is not watched:
+            return  # it is gone, or is about another table now
+        has_failed = look.state.unread is not None
+        may_be_chance = has_failed and not watched.failed and watched.look is not None
+        if not may_be_chance:
+            watched.look = look
+        watched.failed = has_failed
+        watched.ended = time.monotonic()
+        pause = self._again if may_be_chance else self._every * random.uniform(1 - _EARLIER, 1)  # noqa: S311 - no secret
+        watched.due = watched.ended + pause
+        for listener in self._listeners:
+            try:
+                listener(uid)
+            except Exception:
+                logger.exception("the operator failed on what it saw of %s", watched.key)
+
+
+def _unread(at: datetime, why: str) -> Look:
+    return Look(at, TableState(unread=why), unread(why))
