@@ -6,6 +6,7 @@ from sluice.conflicts.race import Race
 from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level
 from sluice.footprint.model import TableFootprint
+from sluice.footprint.statements.maintenance import DATA_RETENTION, hours_kept_by
 from sluice.tables import S3_CONDITIONAL_LOG_STORE, LogStore, TableKey
 
 _REPLAY = "conflicts/test_replay.py"
@@ -104,9 +105,24 @@ def too_soon(vacuum: TableFootprint, other_job: str, level: Level = Level.UNSAFE
         level,
         f"{_kept(vacuum)}, but the other job {other_job} for {_hours(_WEEK)}",
         None,
-        "keep files longer (RETAIN 168 HOURS)",
+        _how_to_keep_files(vacuum),
         WHOLE_TABLE,
     )
+
+
+def _how_to_keep_files(vacuum: TableFootprint) -> str | None:
+    """RETAIN helps nobody: it is believed only where it is shorter than what the table says."""
+    if vacuum.is_guess:
+        return None
+    if vacuum.facts is None:
+        return (
+            "let the operator read the table's log, and let VACUUM be a job of its own: how long it keeps files is what "
+            f"{DATA_RETENTION} of the table says"
+        )
+    own = hours_kept_by(vacuum.facts.properties)
+    if own is not None and own >= _WEEK:
+        return f"leave RETAIN out: the table itself keeps files for {_hours(own)}"
+    return f"let {DATA_RETENTION} of the table be 'interval {_hours(_WEEK)}' or longer, and leave RETAIN out"
 
 
 def _kept(vacuum: TableFootprint) -> str:

@@ -99,6 +99,13 @@ class Landed:
         return found if isinstance(found, dict) and self.body.get("kind") != "Status" else {}
 
     @property
+    def of(self) -> str:
+        """The object's uid, as far as the answer tells it."""
+        details = self.body.get("details")
+        told = details.get("uid") if isinstance(details, dict) else None
+        return str(self.metadata.get("uid") or told or f"{self.kind}/{self.name}")
+
+    @property
     def is_gone(self) -> bool:
         """Whether nothing bears the name any more."""
         if self.verb == "delete" and not self.metadata:

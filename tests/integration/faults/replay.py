@@ -176,15 +176,17 @@ def changes_of(
 
 def _in_order(writes: Sequence[Landed]) -> Iterator[tuple[Landed, float]]:
     """With a moment at which each may have landed: in the order of its object's versions where there is one, and as early as may
-    be. Versions of other objects tell nothing: a request that changes nothing is answered with an old one."""
+    be. Versions of other objects tell nothing: a request that changes nothing is answered with an old one. An object's end comes
+    after all of its versions, even after those that were asked for when its deletion was on its way."""
     fresh = [write for write in writes if write.version is not None and not write.is_gone]
     latest: dict[str, float] = {}
     for write in sorted(fresh, key=lambda one: one.version or 0):
-        uid = str(write.metadata.get("uid") or f"{write.kind}/{write.name}")
-        latest[uid] = max(latest.get(uid, 0.0), write.received)
-        yield write, latest[uid]
+        latest[write.of] = max(latest.get(write.of, 0.0), write.received)
+        yield write, latest[write.of]
     for write in writes:
-        if write.version is None or write.is_gone:
+        if write.is_gone:
+            yield write, min(max(latest.get(write.of, 0.0), write.received), write.answered)
+        elif write.version is None:
             yield write, write.received
 
 

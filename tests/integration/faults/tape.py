@@ -34,8 +34,7 @@ class Tape:
     def changes_nothing(self, number: int) -> None:
         """A request that changes nothing is answered with its object as it was after the write of this number. All writes so far
         have their versions from here on."""
-        for version, write in enumerate(self.writes, 1):
-            write.body["metadata"] = write.body["metadata"] | {"resourceVersion": str(version)}
+        self._number_versions()
         self.writes.append(replace(self.writes[number], received=self._tick(), answered=self._tick()))
 
     # Redis
@@ -95,13 +94,23 @@ class Tape:
         self.finalizers[uid] = [names.FINALIZER_LEASE]
         self._write("create", KUBEFLOW_APPLICATIONS.plural, "", uid, self._object(uid, uid, epoch))
 
+    def runs_while_it_is_deleted(self, uid: str) -> None:
+        """Its deletion is asked for first and carried out last; its status is written in between. All writes have their versions
+        from here on."""
+        asked = self._tick()
+        self._status(uid, "Running", EPOCH)
+        self._number_versions()
+        self.is_deleted(uid)
+        of_the_job = next(at for at, write in enumerate(self.writes) if write.verb == "delete")
+        self.writes[of_the_job] = replace(self.writes[of_the_job], received=asked)
+
     def says_that_it_was_given_back(self, uid: str) -> None:
         body = self._job(uid, {"phase": "Pending", "reason": GIVEN_BACK})
         self._write("patch", names.JOB_PLURAL, "status", uid, body, asked={"status": body["status"]})
 
     def is_deleted(self, uid: str) -> None:
         """A job, and by that its application."""
-        self._write("delete", names.JOB_PLURAL, "", uid, {"kind": "Status", "status": "Success"})
+        self._write("delete", names.JOB_PLURAL, "", uid, {"kind": "Status", "details": {"uid": uid}})
         body = self._object(uid, uid, EPOCH)
         body["metadata"]["deletionTimestamp"] = "now"
         self._write("delete", KUBEFLOW_APPLICATIONS.plural, "", uid, body, user="somebody")
@@ -163,6 +172,11 @@ class Tape:
         status = {"phase": phase, "writerEpoch": epoch, "attempts": [self.attempts[uid]]}
         body = self._job(uid, status)
         self._write("patch", names.JOB_PLURAL, "status", uid, body, asked={"status": status})
+
+    def _number_versions(self) -> None:
+        for version, write in enumerate(self.writes, 1):
+            if write.body["kind"] != "Status":
+                write.body["metadata"] = write.body["metadata"] | {"resourceVersion": str(version)}
 
     def _job(self, uid: str, status: Json) -> Json:
         return {"kind": names.JOB_KIND, "metadata": {"name": uid, "uid": uid}, "status": status}

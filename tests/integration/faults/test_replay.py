@@ -55,6 +55,23 @@ def test_a_request_that_changed_nothing_says_of_no_other_write_that_it_came_late
     assert replayed(tape) == ""
 
 
+def test_a_status_that_was_written_before_a_deletion_landed_is_a_way_of_the_model() -> None:
+    """The deletion came first, and was carried out last."""
+    tape = two_jobs()
+    begins(tape)
+    tape.runs_while_it_is_deleted("a")
+    assert replayed(tape) == ""
+
+
+def test_a_status_that_is_written_after_a_deletion_is_refused() -> None:
+    tape = two_jobs()
+    begins(tape)
+    tape.is_deleted("a")
+    tape.intent("a", 1)
+    tape.changes_nothing(1)
+    assert replayed(tape) == "job 0 is granted"
+
+
 def test_a_takeover_in_the_midst_of_a_run_is_a_way_of_the_model() -> None:
     tape = two_jobs()
     begins(tape)

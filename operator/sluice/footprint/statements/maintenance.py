@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from math import inf
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -84,7 +85,9 @@ def _where(reading: Reading) -> Region:
 
 def vacuum(reading: Reading) -> TableFootprint:
     rest = words(reading.statement.tokens[reading.end :])
-    return vacuumed(reading, None if rest[-2:] == ["DRY", "RUN"] else _retention(reading, rest))
+    if rest[-2:] == ["DRY", "RUN"]:
+        return vacuumed(reading, None)
+    return vacuumed(reading, min(_told_to_retain(reading, rest), table_retention(reading)))
 
 
 def vacuumed(reading: Reading, retention_hours: float | None) -> TableFootprint:
@@ -100,15 +103,17 @@ def vacuumed(reading: Reading, retention_hours: float | None) -> TableFootprint:
     )
 
 
-def _retention(reading: Reading, rest: list[str]) -> float:
-    if "RETAIN" in rest:
-        place = reading.end + rest.index("RETAIN") + 1
-        number = reading.statement.tokens[place].text if place < len(reading.statement.tokens) else ""
-        try:
-            return float(number)
-        except ValueError:
-            raise reading.refused(f"VACUUM ... RETAIN needs a number of hours, not {number!r}") from None
-    return table_retention(reading)
+def _told_to_retain(reading: Reading, rest: list[str]) -> float:
+    """The hours after RETAIN, which can only shorten what the table says: newer versions of Delta pass over it unless it is 0, and
+    none remembers for longer than the table says which files were removed."""
+    if "RETAIN" not in rest:
+        return inf
+    place = reading.end + rest.index("RETAIN") + 1
+    number = reading.statement.tokens[place].text if place < len(reading.statement.tokens) else ""
+    try:
+        return float(number)
+    except ValueError:
+        raise reading.refused(f"VACUUM ... RETAIN needs a number of hours, not {number!r}") from None
 
 
 def table_retention(reading: Reading) -> float:
