@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from contract.harness.race import Track
 from contract.harness.session import freezing_spark
+from contract.harness.tables import Asked, in_the_other_spark, in_this_spark
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,28 @@ def track(freezing: FreezingSpark, tmp_path_factory: pytest.TempPathFactory) -> 
 def session(freezing: FreezingSpark) -> SparkSession:
     """Settings and views of its own, in the Spark of all."""
     return freezing.spark.newSession()
+
+
+@pytest.fixture(scope="module", params=["4.4.0", "3.3.3"])
+def delta(request: pytest.FixtureRequest) -> str:
+    """The version of Delta, for tests of both."""
+    version: str = request.param
+    return version
+
+
+@pytest.fixture(scope="module")
+def asked(delta: str, request: pytest.FixtureRequest) -> Asked:
+    """Tables in the Spark of this version."""
+    found: Asked = request.getfixturevalue("asked_of_the_newer" if delta == "4.4.0" else "asked_of_the_older")
+    return found
+
+
+@pytest.fixture(scope="session")
+def asked_of_the_newer(freezing: FreezingSpark, tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    return in_this_spark(freezing.spark, tmp_path_factory.mktemp("asked"))
+
+
+@pytest.fixture(scope="session")
+def asked_of_the_older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    with in_the_other_spark(tmp_path_factory.mktemp("asked")) as ask:
+        yield ask

@@ -114,7 +114,44 @@ def test_a_vacuum_of_a_table_of_which_nothing_is_known_may_keep_no_file(name: st
         assert pair.order is Order.NONE
         assert pair.first_loses.rule == "vacuum-under-a-run"
         assert "which are not known" in pair.first_loses.reason
-    assert pair_of(reader, job("VACUUM delta.`/lake/a` RETAIN 168 HOURS", None)).together
+    told = pair_of(reader, job("VACUUM delta.`/lake/a` RETAIN 168 HOURS", None)).first_loses
+    assert told.level is Level.UNSAFE
+    assert "let the operator read the table's log" in (told.advice or "")
+
+
+@pytest.mark.parametrize(
+    ("own", "retain", "kept"),
+    [
+        (None, 168, 168),
+        (None, 400, 168),
+        (None, 2, 2),
+        ("interval 2 hours", 168, 2),
+        ("interval 400 hours", 200, 200),
+        ("interval 400 hours", 0, 0),
+        ("interval 2 moons", 168, 0),
+    ],
+)
+def test_retain_only_shortens_how_long_the_table_keeps_its_files(
+    own: str | None, retain: int, kept: float
+) -> None:
+    """Newer versions of Delta pass over it unless it is 0, and older ones heed it."""
+    properties = {} if own is None else {"delta.deletedFileRetentionDuration": own}
+    vacuum = job(f"VACUUM delta.`/lake/a` RETAIN {retain} HOURS", replace(PLAIN, properties=properties))
+    assert [one.retention_hours for one in vacuum.vacuums] == [kept]
+
+
+def test_the_advice_is_what_would_keep_the_files() -> None:
+    def advice(sql: str, own: str | None = None) -> str | None:
+        properties = {} if own is None else {"delta.deletedFileRetentionDuration": own}
+        return pair_of(
+            job(READERS["insert"]), job(sql, replace(PLAIN, properties=properties))
+        ).first_loses.advice
+
+    of_the_table = "let delta.deletedFileRetentionDuration of the table be 'interval 168 hours' or longer, and leave RETAIN out"
+    assert advice("VACUUM delta.`/lake/a` RETAIN 168 HOURS", "interval 2 hours") == of_the_table
+    assert advice("VACUUM delta.`/lake/a`", "interval 2 moons") == of_the_table
+    leave_it_out = "leave RETAIN out: the table itself keeps files for 168 hours"
+    assert advice("VACUUM delta.`/lake/a` RETAIN 2 HOURS") == leave_it_out
 
 
 def test_a_vacuum_after_a_change_of_properties_may_keep_no_file() -> None:
