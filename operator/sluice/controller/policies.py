@@ -18,7 +18,6 @@ from sluice.policies.status import patch_of, state_of
 
 logger = logging.getLogger(__name__)
 
-
 PAUSE = 1.0
 AGAIN_SECONDS = 10.0
 
@@ -61,27 +60,32 @@ class PolicyStatuses:
         except ConflictError:
             pass  # changed since it was seen
         except ApiError as error:
-            self._log(uid, f"policy {_called(body)}: its status cannot be written: {error}; trying again")
+            self._log(uid, f"policy {called(body)}: its status cannot be written: {error}; trying again")
         except Exception as error:
-            if self._log(uid, f"policy {_called(body)}: the operator failed on its status: {error!r}"):
-                logger.exception("policy %s: the operator failed on its status; trying again", _called(body))
+            if self._log(uid, f"policy {called(body)}: the operator failed on its status: {error!r}"):
+                logger.exception("policy %s: the operator failed on its status; trying again", called(body))
         else:
             self._failing.forget(uid)
             return True
         return False
 
     async def _tell(self, body: Json) -> None:
-        metadata = body["metadata"]
-        state = state_of(body, self._world.policies_left_out.get(_called(body)))
-        patch = patch_of(body, state, datetime.now(UTC))
+        state = state_of(body, self._world.policies_left_out.get(called(body)))
+        await self.write(body, patch_of(body, state, datetime.now(UTC)))
+
+    async def write(self, body: Json, patch: Json) -> Json:
+        """Changes these fields of the status of the policy, which is still as it was seen, and returns it. Raises ConflictError
+        where it was changed since."""
         if not patch:
-            return
+            return body
+        metadata = body["metadata"]
         precondition = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
         change = {"metadata": precondition, "status": patch}
         patched = await self._kube.patch(
             POLICIES, metadata["namespace"], metadata["name"], change, sub="status"
         )
         self._world.policy_seen(patched)
+        return patched
 
     def _log(self, uid: str, said: str) -> bool:
         """Whether it is news."""
@@ -91,5 +95,5 @@ class PolicyStatuses:
         return is_news
 
 
-def _called(body: Json) -> str:
+def called(body: Json) -> str:
     return f"{body['metadata']['namespace']}/{body['metadata']['name']}"
