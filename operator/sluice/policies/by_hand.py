@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from sluice.api import names
 from sluice.policies.maintenance import Kind
 
+ENFORCE = "enforce"
+"""By which it is said that changes of the table are to be tried again: it asks for no maintenance."""
 _LONGEST = 100
 
 
@@ -31,6 +33,8 @@ def asked_for(said: str | None, heeded: str | None, wanted: Collection[Kind]) ->
     if not word or word == heeded:
         return None
     kind = word.partition(".")[0]
+    if kind == ENFORCE:
+        return None
     begins = f"{names.ANNOTATION_RUN}={word}: nothing is run"
     if kind not in tuple(Kind):
         return NotAsked(
@@ -41,3 +45,9 @@ def asked_for(said: str | None, heeded: str | None, wanted: Collection[Kind]) ->
             word, f"{begins}, because the policy has no spec.maintenance.{kind}: write it, or create a job"
         )
     return Asked(Kind(kind), word)
+
+
+def asked_to_go_on(said: str | None) -> str | None:
+    """The word by which somebody says that changes of the table are to be tried again, heeded or not."""
+    word = (said or "")[:_LONGEST]
+    return word if word.partition(".")[0] == ENFORCE else None

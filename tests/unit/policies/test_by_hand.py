@@ -2,7 +2,7 @@
 
 import pytest
 
-from sluice.policies.by_hand import Asked, NotAsked, asked_for
+from sluice.policies.by_hand import Asked, NotAsked, asked_for, asked_to_go_on
 from sluice.policies.maintenance import Kind
 
 BOTH = tuple(Kind)
@@ -45,3 +45,14 @@ def test_a_word_of_any_length_can_be_kept_as_heeded() -> None:
     assert isinstance(found, Asked)
     assert len(found.word) == 100
     assert asked_for(long, found.word, BOTH) is None
+
+
+@pytest.mark.parametrize("word", ["enforce", "enforce.2"])
+def test_a_word_on_changes_of_the_table_is_none_on_maintenance(word: str) -> None:
+    assert asked_for(word, None, [Kind.VACUUM]) is None
+    assert asked_to_go_on(word) == word
+
+
+@pytest.mark.parametrize("word", [None, "", "optimize", "enforced", "x.enforce"])
+def test_any_other_word_is_none_on_changes_of_the_table(word: str | None) -> None:
+    assert asked_to_go_on(word) is None

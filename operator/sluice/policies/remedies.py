@@ -1,0 +1,348 @@
+"""What is done so that a table becomes as its policy wants: one job at a time, made from what was read of the table after the last
+one had ended, and not for ever where somebody sets it back.
+
+What was done is counted in the policy's status. It is written before the next job is made, so that a leader that comes after
+never counts less than was done.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sluice.api.job_status import Phase
+from sluice.api.policy import DeltaTablePolicySpec, Enforcement
+from sluice.api.policy_enforced import Enforced, FieldSet, SetBack
+from sluice.delta.version import Version
+from sluice.policies.alteration import Alteration, ClusterBy
+from sluice.policies.difference import Plan, plan_of
+from sluice.policies.job_name import job_name
+from sluice.policies.wishes import wishes_of
+from sluice.tables.look import CLUSTERING, Commit, Look
+
+ROUNDS = 3
+"""How often a field may be found set back before nobody sets it any more."""
+ROUND = timedelta(days=7)
+"""What is set back later than this after it was set is no answer to that: it counts as the first time."""
+MOST_FAILURES = 5
+FIRST_PAUSE = timedelta(minutes=1)
+KEPT_SUCCEEDED, KEPT_FAILED = 3, 1
+_CLUSTER_BY = "clusterBy"
+
+
+class RemedyKind(StrEnum):
+    PROPERTIES = "properties"
+    CLUSTERING = "clustering"
+
+
+KINDS = frozenset(RemedyKind)
+
+
+@dataclass(frozen=True)
+class OwnJob:
+    """A job that was made to change the table."""
+
+    name: str
+    uid: str
+    number: int
+    phase: Phase | None
+    sql: str | None = None
+    """None: it is not known any more, as of one that is over."""
+    fields: tuple[str, ...] = ()
+    """The policy's fields that it sets."""
+    why: str = ""
+    """How it ended, or what it waits for."""
+    ended_at: datetime | None = None
+    """When it was first known to have ended; None: it has not."""
+    has_begun: bool = False
+    """Whether it had an attempt, or is being deleted."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended_at is not None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What there is of one policy."""
+
+    name: str
+    uid: str
+    generation: int
+    spec: DeltaTablePolicySpec
+    jobs: tuple[OwnJob, ...]
+    look: Look | None
+    version: Version | None
+    """Of Delta, that its jobs run."""
+    asked: str | None = None
+    """The word by which somebody asks to go on, heeded or not."""
+    lingering: frozenset[str] = frozenset()
+    """Uids of jobs that are gone, while something of theirs may still write."""
+
+
+@dataclass(frozen=True)
+class Make:
+    name: str
+    kind: RemedyKind
+    sql: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TakeBack:
+    """Deletes a job of which nothing has begun."""
+
+    job: OwnJob
+    why: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    why: str
+    until: datetime | None = None
+    """None: until something changes."""
+    look: bool = False
+    """Whether it waits for a look at the table."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """There is nothing to do."""
+
+
+@dataclass(frozen=True)
+class Stalled:
+    reason: str
+    why: str
+
+
+Step = Make | TakeBack | Wait | Done | Stalled
+
+
+@dataclass(frozen=True)
+class Decision:
+    step: Step
+    kept: Enforced
+    """What is to be kept from now on, before the step is done."""
+
+
+def decide(known: Known, before: Enforced, now: datetime) -> Decision:
+    kept = _counted(known, _of_this_generation(known, before), now)
+    return _decided(known, kept, now)
+
+
+def too_many(jobs: Iterable[OwnJob], kept: Enforced) -> tuple[OwnJob, ...]:
+    """Which finished ones are to go, all of which are counted."""
+    over = sorted(
+        (job for job in jobs if job.is_over and job.number <= kept.counted), key=lambda job: -job.number
+    )
+    succeeded = [job for job in over if job.phase is Phase.SUCCEEDED]
+    failed = [job for job in over if job.phase is not Phase.SUCCEEDED]
+    return (*succeeded[KEPT_SUCCEEDED:], *failed[KEPT_FAILED:])
+
+
+def number_in(name: str) -> int | None:
+    """Which one it is of its policy's, by its name."""
+    number = name.rpartition("-")[2]
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else None
+
+
+def is_over_the_limit(kept: Enforced) -> SetBack | None:
+    return next((one for one in kept.set_back if one.times >= ROUNDS), None)
+
+
+# ------------------------------------------------------------------------------------------------------------------ what is counted
+
+
+def _of_this_generation(known: Known, before: Enforced) -> Enforced:
+    """Begins to count anew where the policy wants something else, or somebody says so."""
+    is_asked = known.asked is not None and known.asked != before.asked
+    if before.generation == known.generation and not is_asked:
+        return before
+    last = max((before.number, *(job.number for job in known.jobs)))
+    return Enforced(
+        generation=known.generation,
+        asked=known.asked if is_asked else before.asked,
+        number=last,
+        counted=last,
+        job=before.job,
+        job_uid=before.job_uid,
+        ended_at=before.ended_at,
+    )
+
+
+def _counted(known: Known, kept: Enforced, now: datetime) -> Enforced:
+    """Takes in the ends of jobs that are not counted yet, and who is the last one."""
+    by_number = {job.number: job for job in known.jobs}
+    for number in range(kept.counted + 1, max((kept.number, *by_number)) + 1):
+        job = by_number.get(number)
+        if job is not None:
+            kept = kept.model_copy(update={"number": number, "job": job.name, "job_uid": job.uid})
+            if job.ended_at is None:
+                break
+            kept = _with_end(kept, job, job.ended_at)
+        elif number == kept.number:
+            why = f"{kept.job} was deleted before its end was seen"
+            kept = _with_failure(kept, number, why, now)
+        else:
+            kept = kept.model_copy(update={"counted": number})
+    return _not_ahead(kept, now)
+
+
+def _not_ahead(kept: Enforced, now: datetime) -> Enforced:
+    """What was written by a clock that was ahead was now at the latest."""
+    ahead = {
+        name: now
+        for name, at in (("ended_at", kept.ended_at), ("failed_at", kept.failed_at))
+        if at is not None and at > now
+    }
+    return kept.model_copy(update=ahead) if ahead else kept
+
+
+def _with_end(kept: Enforced, job: OwnJob, ended_at: datetime) -> Enforced:
+    if job.phase is not Phase.SUCCEEDED:
+        return _with_failure(kept, job.number, f"{job.name}: {job.why}", ended_at)
+    others = tuple(one for one in kept.fields_set if one.field not in job.fields)
+    newly = tuple(FieldSet(field=field, at=ended_at) for field in job.fields)
+    return kept.model_copy(
+        update={
+            "counted": job.number,
+            "ended_at": _later(kept.ended_at, ended_at),
+            "failures": 0,
+            "failed_at": None,
+            "failure": None,
+            "fields_set": (*others, *newly),
+        }
+    )
+
+
+def _with_failure(kept: Enforced, number: int, why: str, at: datetime) -> Enforced:
+    return kept.model_copy(
+        update={
+            "counted": number,
+            "failures": kept.failures + 1,
+            "failed_at": at,
+            "failure": why[:2048],
+            "ended_at": _later(kept.ended_at, at),
+        }
+    )
+
+
+def _later(first: datetime | None, second: datetime) -> datetime:
+    return second if first is None else max(first, second)
+
+
+def _with_set_back(kept: Enforced, fields: Iterable[str], known: Known, look: Look) -> Enforced:
+    """Counts fields that are found to differ though they were set."""
+    keys = {wish.field: wish.name for wish in wishes_of(known.spec)} | {_CLUSTER_BY: CLUSTERING}
+    set_at = {one.field: one.at for one in kept.fields_set}
+    found = {one.field: one for one in kept.set_back}
+    for field in fields:
+        if field not in set_at:
+            continue
+        before = found.get(field)
+        times = 1 if before is None or look.at - set_at[field] > ROUND else before.times + 1
+        found[field] = SetBack(field=field, times=times, at=look.at, by=_by_whom(keys.get(field), look))
+        del set_at[field]
+    return kept.model_copy(
+        update={
+            "fields_set": tuple(FieldSet(field=field, at=at) for field, at in set_at.items()),
+            "set_back": tuple(found.values()),
+        }
+    )
+
+
+def _by_whom(key: str | None, look: Look) -> str:
+    commit = None if key is None else look.history.changed_by.get(key)
+    if commit is None:
+        return "somebody whom the log does not tell any more"
+    return f"{_writer(commit)} in version {commit.version}"
+
+
+def _writer(commit: Commit) -> str:
+    if commit.job is not None:
+        return f"job {commit.job}"
+    return f"{commit.engine or 'a writer that does not name itself'} ({commit.operation or 'no operation named'})"
+
+
+# ------------------------------------------------------------------------------------------------------------------ what is done
+
+
+def _decided(known: Known, kept: Enforced, now: datetime) -> Decision:
+    is_wanted = known.spec.enforcement is Enforcement.ENFORCE
+    plan = _plan(known) if is_wanted else None
+    under_way = next((job for job in known.jobs if not job.is_over), None)
+    if under_way is not None:
+        return _beside(under_way, kept, plan, is_wanted=is_wanted)
+    if not is_wanted:
+        return Decision(Done(), kept)
+    if kept.job_uid in known.lingering:
+        return Decision(Wait(f"what is left of {kept.job} is being ended"), kept)
+    if plan is None or known.look is None or not _is_believed(known.look, kept):
+        return Decision(Wait("the table is being looked at", look=True), kept)
+    if not plan.changes:
+        return Decision(Done(), _settled(kept, known.look) if plan.not_compared is None else kept)
+    change = plan.changes[0]
+    fields = _fields_of(change, plan)
+    kept = _with_set_back(kept, fields, known, known.look)
+    return Decision(_next(known, kept, change, fields, now), kept)
+
+
+def _plan(known: Known) -> Plan | None:
+    return None if known.look is None else plan_of(known.spec, known.look.state, known.version)
+
+
+def _is_believed(look: Look, kept: Enforced) -> bool:
+    return kept.ended_at is None or look.at > kept.ended_at
+
+
+def _beside(job: OwnJob, kept: Enforced, plan: Plan | None, *, is_wanted: bool) -> Decision:
+    if job.has_begun:
+        return Decision(Wait(f"{job.name} is changing the table"), kept)
+    if not is_wanted:
+        return Decision(TakeBack(job, "the policy does not say Enforce any more"), _taken_back(kept, job))
+    if plan is not None and plan.not_compared is None and job.sql not in [one.sql for one in plan.changes]:
+        return Decision(TakeBack(job, "what it would change is not wanted any more"), _taken_back(kept, job))
+    return Decision(Wait(f"{job.name} waits to change the table: {job.why}"), kept)
+
+
+def _taken_back(kept: Enforced, job: OwnJob) -> Enforced:
+    """Counted before it is deleted, so that it counts as no failure."""
+    return kept.model_copy(update={"number": max(kept.number, job.number), "counted": job.number})
+
+
+def _settled(kept: Enforced, look: Look) -> Enforced:
+    """The table is as wanted: what failed before is over, and so is what was set back long ago."""
+    recent = tuple(one for one in kept.set_back if look.at - one.at <= ROUND)
+    return kept.model_copy(update={"failures": 0, "failed_at": None, "failure": None, "set_back": recent})
+
+
+def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, ...], now: datetime) -> Step:
+    fight = is_over_the_limit(kept)
+    if fight is not None:
+        return Stalled("Fight", _of_fight(fight))
+    if kept.failures >= MOST_FAILURES:
+        return Stalled("RemedyFailed", f"{kept.failures} jobs have failed, the last one as {kept.failure}")
+    if kept.failed_at is not None:
+        due = kept.failed_at + FIRST_PAUSE * 2 ** (kept.failures - 1)
+        if now < due:
+            return Wait(f"the next job is made at {due:%Y-%m-%dT%H:%M:%SZ}: {kept.failure}", until=due)
+    kind = RemedyKind.CLUSTERING if isinstance(change, ClusterBy) else RemedyKind.PROPERTIES
+    name = job_name(known.name, known.uid, kind, str(kept.number + 1))
+    return Make(name, kind, change.sql, fields)
+
+
+def _of_fight(found: SetBack) -> str:
+    return (
+        f"spec.{found.field} was set {found.times} times, and set back each time, lastly by {found.by}: nothing of this table is "
+        "changed any more. Settle it with whoever wants it otherwise, then change the policy, or go on by the annotation "
+        "sluice.dev/run=enforce"
+    )
+
+
+def _fields_of(change: Alteration, plan: Plan) -> tuple[str, ...]:
+    """The policy's fields that the change sets."""
+    of_clustering = isinstance(change, ClusterBy)
+    return tuple(
+        one.field for one in plan.differences if one.is_tried and (one.field == _CLUSTER_BY) is of_clustering
+    )
