@@ -84,8 +84,9 @@ class Maintenance(Model):
     """true creates no jobs by the schedule; those that are there go on, and what the annotation sluice.dev/run asks for is done.
     What was due meanwhile is not made up for."""
     starting_deadline: Limit | None = None
-    """How late a run may begin, such as 2h: one for which no job could be created by then is passed over, and a job that
-    waits for others goes ahead of their priority from then on. Absent: however late, and until the next run is due."""
+    """How late a job may be created, such as 2h: a run for which there was none by then is passed over. Absent: however late.
+    A job lets all that wait for the table go first until then, or until the next run is due, and for a day at most (vacuum:
+    an hour); then it goes ahead of any priority."""
     successful_jobs_history_limit: Annotated[Int32, bounded_int(0, 100)] = KEPT_SUCCEEDED
     """How many jobs that did not fail are kept once they are over, by default 3; older ones are deleted."""
     failed_jobs_history_limit: Annotated[Int32, bounded_int(0, 100)] = KEPT_FAILED

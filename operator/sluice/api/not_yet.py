@@ -60,7 +60,7 @@ WITHOUT_EFFECT_IN_POLICIES = (
 )
 """What a policy can say without effect; the rest of it counts."""
 
-WRITTEN_INTO_NO_POLICY = ("observed", "drift")
+WRITTEN_INTO_NO_POLICY = ("observed", "drift", "maintenance")
 """Fields of a policy's status that stay empty."""
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 from sluice.api.base import Model
 from sluice.api.bounds import Int64, ShortText, Text
 from sluice.api.conditions import ConditionList
+from sluice.api.maintenance_status import MaintenanceStates
 
 
 class ObservedTable(Model):
@@ -53,6 +54,8 @@ class DeltaTablePolicyStatus(Model):
     """The table as its log describes it."""
     drift: Annotated[tuple[Drift, ...], Field(max_length=64)] = ()
     """Where the table differs from the policy."""
+    maintenance: MaintenanceStates | None = None
+    """Which runs of the maintenance were made and left out, and when the next ones are due."""
     reason: Annotated[str, Field(max_length=63)] | None = None
     """State in one word."""
     message: Text | None = None

@@ -343,4 +343,12 @@ class EventReason(_Word):
     LEASE_REVOKED = "LeaseRevoked", "A lease of it was revoked by hand."
     OPERATOR_FAILED = "OperatorFailed", "The operator failed on what is left of it."
     API_SERVER_REFUSES = "ApiServerRefuses", "The API server refuses a request for what is left of it."
+    MAINTENANCE_CREATED = (
+        "MaintenanceCreated",
+        "Of a policy: it created a job for its maintenance; the message says why it is worth a run.",
+    )
+    MAINTENANCE_LEFT_OUT = (
+        "MaintenanceLeftOut",
+        "Of a policy: a run of its maintenance was due or asked for, and there is no job; the message says why.",
+    )
     STATUS_UNREADABLE = "StatusUnreadable", "Its status can't be read, and has no place to say so."

@@ -1,7 +1,7 @@
-"""Events: a few in a job's life, and the transitions of the operator's conditions.
+"""Events: a few in a job's life and in a policy's, and the transitions of the operator's conditions.
 
-Events of jobs are queued and forgotten: whoever acts does not wait for them, and what they say is in the job's status, too.
-One task writes them one after another, so that those of one object keep their order.
+Events of jobs and policies are queued and forgotten: whoever acts does not wait for them, and what they say is in the object's
+status, too. One task writes them one after another, so that those of one object keep their order.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from sluice.api import names
+from sluice.api.base import Json
 from sluice.api.reasons import EventReason
 from sluice.kube.client import ApiError, Kube
 from sluice.kube.pace import Pace
@@ -37,7 +38,7 @@ LOGGED_EACH = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    job: dict[str, str]
+    about: dict[str, str]
     reason: str
     message: str
     when: datetime
@@ -56,13 +57,17 @@ class EventWriter:
 
     async def tell(self, job: JobView, reason: EventReason, message: str, *, warning: bool = False) -> None:
         """Queues the event and returns at once."""
-        about = {
-            "apiVersion": names.API_VERSION,
-            "kind": names.JOB_KIND,
-            "namespace": job.namespace,
-            "name": job.name,
-            "uid": job.uid,
-        }
+        self._queue(names.JOB_KIND, job.body, reason, message, warning=warning)
+
+    async def tell_of_policy(
+        self, policy: Json, reason: EventReason, message: str, *, warning: bool = False
+    ) -> None:
+        """The same for a policy."""
+        self._queue(names.POLICY_KIND, policy, reason, message, warning=warning)
+
+    def _queue(self, kind: str, body: Json, reason: EventReason, message: str, *, warning: bool) -> None:
+        about = {"apiVersion": names.API_VERSION, "kind": kind}
+        about |= {name: str(body["metadata"][name]) for name in ("namespace", "name", "uid")}
         told = _Told(about, reason.value, message[:MESSAGE], datetime.now(UTC), warning)
         try:
             self._waiting.put_nowait(told)
@@ -85,18 +90,18 @@ class EventWriter:
 
     async def _write(self, told: _Told) -> None:
         try:
-            await self._create(told.job, told.reason, told.message, told.when, warning=told.warning)
+            await self._create(told.about, told.reason, told.message, told.when, warning=told.warning)
         except ApiError as error:
             self._drop(told, str(error))
         except Exception as error:
-            logger.exception("the operator failed on an Event of job %s", _called(told))
+            logger.exception("the operator failed on an Event of %s", _called(told))
             self._drop(told, repr(error))
 
     def _drop(self, told: _Told, why: str) -> None:
         self._count()
         if self._dropped % LOGGED_EACH == 0:
             logger.warning(
-                "job %s: event %s could not be written: %s (%d others before)",
+                "%s: event %s could not be written: %s (%d others before)",
                 _called(told),
                 told.reason,
                 why,
@@ -155,4 +160,4 @@ def _moment(when: datetime) -> str:
 
 
 def _called(told: _Told) -> str:
-    return f"{told.job['namespace']}/{told.job['name']}"
+    return f"{told.about['kind']} {told.about['namespace']}/{told.about['name']}"

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sluice.api import names
@@ -44,6 +44,9 @@ class Order:
     """The policy's fields that it carries out."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     retries: int = RETRIES
+    priority: int = 0
+    yields_for: timedelta = timedelta()
+    """How long it leaves others ahead of it in the queue."""
 
 
 class PolicyJobs:
@@ -87,6 +90,9 @@ class PolicyJobs:
             names.ANNOTATION_RUN_AT: order.at.isoformat(),
             names.ANNOTATION_ASKED: order.asked,
             names.ANNOTATION_CHANGES: ",".join(order.changes),
+            names.ANNOTATION_AGE_AFTER: f"{seconds}s"
+            if (seconds := int(order.yields_for.total_seconds()))
+            else "",
         }
         runtime = {"runtimeRef": spec["runtimeRef"]} if spec.get("runtimeRef") else {}
         parameters = {"parameters": dict(order.parameters)} if order.parameters else {}
@@ -117,6 +123,7 @@ class PolicyJobs:
                 "sql": order.sql,
                 "retry": {"limit": order.retries},
                 "ttlSecondsAfterFinished": KEPT_SECONDS,
+                **({"priority": order.priority} if order.priority else {}),
                 **runtime,
                 **parameters,
             },

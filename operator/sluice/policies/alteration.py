@@ -17,7 +17,7 @@ class SetProperties:
         given = ", ".join(
             f"{quoted(name)} = {quoted(self.properties[name])}" for name in sorted(self.properties)
         )
-        return f"ALTER TABLE {_named(self.table)} SET TBLPROPERTIES ({given})"
+        return f"ALTER TABLE {named(self.table)} SET TBLPROPERTIES ({given})"
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class ClusterBy:
     @property
     def sql(self) -> str:
         columns = ", ".join(".".join(map(_in_backticks, path)) for path in self.columns)
-        return f"ALTER TABLE {_named(self.table)} CLUSTER BY {f'({columns})' if columns else 'NONE'}"
+        return f"ALTER TABLE {named(self.table)} CLUSTER BY {f'({columns})' if columns else 'NONE'}"
 
 
 Alteration = SetProperties | ClusterBy
 
 
-def _named(table: PolicyTable) -> str:
+def named(table: PolicyTable) -> str:
     """By its path where the policy has one: that needs no catalog, and means the same under each profile."""
     if table.path is not None:
         return f"delta.{_in_backticks(table.path)}"

@@ -19,6 +19,7 @@ _SET_IT = f"set {DATA_RETENTION} of the table"
 @dataclass(frozen=True)
 class Writer:
     job: str
+    """In words, such as: the job etl/load."""
     runs_for: timedelta
 
 
@@ -59,7 +60,7 @@ def retention_of(
         )
     if longest is not None and longest.runs_for + begins_within > own * _HOUR:
         return NotNow(
-            f"the job {longest.job} writes the table and has run for {_shown(longest.runs_for)}, and VACUUM, which keeps files for "
+            f"{longest.job} writes the table and has run for {_shown(longest.runs_for)}, and VACUUM, which keeps files for "
             f"{own:g} hours ({whose}), could begin in {_shown(begins_within)} and delete what the job needs: it waits until the "
             f"job has ended, or {_SET_IT} to a longer interval"
         )

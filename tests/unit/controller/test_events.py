@@ -97,7 +97,7 @@ async def test_more_than_can_wait_are_dropped_counted_and_logged_once(
         await writer.tell(job, EventReason.QUEUED, str(number))
     assert dropped.times == 25
     assert [record.getMessage() for record in caplog.records] == [
-        "job etl/a: event Queued could not be written: 5 wait to be written (0 others before)"
+        "DeltaWriteJob etl/a: event Queued could not be written: 5 wait to be written (0 others before)"
     ]
     api.answers.set()
     await writer.finish()

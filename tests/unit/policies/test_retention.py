@@ -47,7 +47,7 @@ def test_a_policy_that_wants_more_than_delta_would_keep_is_told_to_say_so_to_the
 
 
 def test_a_writer_that_has_run_for_as_long_as_files_are_kept_is_waited_for() -> None:
-    writer = Writer("sales/nightly", 150 * HOUR)
+    writer = Writer("the job sales/nightly", 150 * HOUR)
     assert isinstance(retention_of(WEEK, {}, writer, begins_within=18 * HOUR), Kept)
     found = retention_of(WEEK, {}, writer, begins_within=19 * HOUR)
     assert isinstance(found, NotNow)
@@ -66,7 +66,7 @@ def test_a_writer_that_has_run_for_as_long_as_files_are_kept_is_waited_for() -> 
 def test_what_is_kept_is_never_less_than_anybody_needs(
     policy: int, own: int | None, runs_for: float | None, begins_within: float
 ) -> None:
-    longest = None if runs_for is None else Writer("sales/nightly", runs_for * HOUR)
+    longest = None if runs_for is None else Writer("the job sales/nightly", runs_for * HOUR)
     properties = {} if own is None else {PROPERTY: f"interval {own} hours"}
     found = retention_of(policy * HOUR, properties, longest, begins_within * HOUR)
     needs = max(policy * HOUR, timedelta() if longest is None else longest.runs_for + begins_within * HOUR)

@@ -1,0 +1,131 @@
+"""What becomes of a run of maintenance that is due: a job is made, or it is told why there is none.
+
+It rests on a look at the table that began after the run was due, because one that is older tells of another time."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sluice.api.base import Json
+from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.reasons import EventReason
+from sluice.controller.events import EventWriter
+from sluice.controller.policy_jobs import Order, PolicyJobs, SquattedError
+from sluice.controller.policy_looks import PolicyLooks
+from sluice.controller.world import World
+from sluice.kube.mirror import uid_of
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
+from sluice.policies.errand import LeaveOut, Wait, errand_of
+from sluice.policies.kept import Came
+from sluice.policies.maintenance import Kind, Plan, Run, Upkeep
+from sluice.policies.retention import Writer
+from sluice.policies.upkeep import yields_for
+from sluice.tables import TableKey, unread
+from sluice.tables.look import Look, TableState
+
+WITHOUT_A_LOOK = timedelta(minutes=5)
+"""So long a run waits for such a look; then its table counts as one that cannot be read."""
+_LAST = -1000
+"""The lowest priority: whoever waits for the table goes first."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """What is planned for one kind of a policy's maintenance."""
+
+    upkeep: Upkeep
+    plan: Plan
+    asked: str | None
+    """The word by which somebody asked for a run."""
+
+
+@dataclass(frozen=True)
+class _Noticed:
+    run: str
+    since: datetime
+
+
+@dataclass(kw_only=True)
+class MaintenanceRuns:
+    world: World
+    looks: PolicyLooks
+    jobs: PolicyJobs
+    events: EventWriter
+    neighbours: Neighbours
+
+    def __post_init__(self) -> None:
+        self._noticed: dict[tuple[str, Kind], _Noticed] = {}
+        """The run of each kind that was last seen to be due, by the policy's uid, and since when."""
+
+    def forget_unless(self, uids: set[str]) -> None:
+        self._noticed = {key: noticed for key, noticed in self._noticed.items() if key[0] in uids}
+
+    async def come(self, policy: Json, spec: DeltaTablePolicySpec, due: Due, now: datetime) -> Came:
+        run, told = due.plan.run, "; ".join(due.plan.told) or None
+        if run is not None:
+            return await self._come(policy, spec, due, run, now)
+        if due.plan.decided is None:
+            return Came(waits=told)
+        return Came(at=due.plan.decided.until, left_out=told)  # if anything is told, one is passed over
+
+    async def _come(
+        self, policy: Json, spec: DeltaTablePolicySpec, due: Due, run: Run, now: datetime
+    ) -> Came:
+        look = self._look(policy, due.upkeep.kind, run, now)
+        if look is None:
+            return Came(is_settled=False)
+        errand = errand_of(spec, due.upkeep, run, look, longest=self._longest(policy, now), now=now)
+        if isinstance(errand, LeaveOut):
+            return Came(at=run.at, left_out=errand.why)
+        if isinstance(errand, Wait):
+            return Came(waits=errand.why, is_settled=False)
+        try:
+            await self.jobs.make(policy, _order(errand.sql, due, run, now))
+        except SquattedError as error:
+            return Came(waits=str(error), is_settled=False)
+        more = f" ({'; '.join(due.plan.told)})" if due.plan.told else ""
+        message = f"created DeltaWriteJob {run.name} for {due.upkeep.kind}: {errand.why}{more}"
+        await self.events.tell_of_policy(policy, EventReason.MAINTENANCE_CREATED, message)
+        return Came(at=run.at, job=run.name)
+
+    def _look(self, policy: Json, kind: Kind, run: Run, now: datetime) -> Look | None:
+        """None: there is none yet that tells enough."""
+        uid = uid_of(policy)
+        noticed = self._noticed.get((uid, kind))
+        if noticed is None or noticed.run != run.name:
+            noticed = self._noticed[uid, kind] = _Noticed(run.name, now)
+        look = self.looks.of(uid)
+        if look is not None and look.at >= noticed.since:
+            return look
+        if now - noticed.since > WITHOUT_A_LOOK:
+            why = f"no look at it has ended within {WITHOUT_A_LOOK}"
+            return Look(now, TableState(unread=why), unread(why))
+        self.looks.soon(uid)
+        return None
+
+    def _longest(self, policy: Json, now: datetime) -> Writer | None:
+        """The job that has written the policy's table for the longest time, or may write it."""
+        key, namespace = self.looks.key_of(uid_of(policy)), policy["metadata"]["namespace"]
+        writers = (
+            Writer(self.neighbours.called(f"the job {job.key}", namespace), now - job.open_attempt.granted_at)
+            for job in self.world.jobs.values()
+            if job.open_attempt is not None and (key is None or _may_write(job, key))
+        )
+        return max(writers, key=lambda writer: writer.runs_for, default=None)
+
+
+def _order(sql: str, due: Due, run: Run, now: datetime) -> Order:
+    return Order(
+        name=run.name,
+        kind=due.upkeep.kind,
+        sql=sql,
+        at=run.at,
+        asked=(due.asked or "") if run.by_hand else "",
+        priority=0 if run.by_hand else _LAST,
+        yields_for=yields_for(due.upkeep, run, now),
+    )
+
+
+def _may_write(job: JobView, key: TableKey) -> bool:
+    held = job.status.footprint
+    return not held or any(job.names.key_of(TableKey.parse(one.table)).may_equal(key) for one in held)
