@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictBool
 
 from sluice.api.base import Model
-from sluice.api.bounds import EACH_ONCE, NOT_BLANK, NOT_EMPTY, Int32, bounded_int
+from sluice.api.bounds import EACH_ONCE, NOT_EMPTY, Int32, bounded_int
 from sluice.api.durations import Duration, Limit
 from sluice.api.identifiers import DatabricksRuntime, NamespaceName, ObjectName, SemanticVersion
 from sluice.api.job import Retry, Risk
 from sluice.api.maintenance import MaintenancePlan
 from sluice.api.policy_status import DeltaTablePolicyStatus
-from sluice.api.settings import Properties
 from sluice.api.sql import ColumnName, TableName, TablePath
 from sluice.api.validation import Checked, Validation
+from sluice.api.wanted import CONTRADICTIONS, ClusteringColumns, Features, Properties
 
 
 class PolicyTable(Model):
@@ -122,11 +122,6 @@ class PolicyAdmission(Model):
 
 
 Columns = Annotated[tuple[ColumnName, ...], Field(max_length=32), Checked(EACH_ONCE)]
-Features = Annotated[
-    tuple[Annotated[str, Field(max_length=64), Checked(NOT_BLANK)], ...],
-    Field(max_length=32),
-    Checked(NOT_EMPTY, EACH_ONCE),
-]
 Namespaces = Annotated[tuple[NamespaceName, ...], Field(max_length=256), Checked(NOT_EMPTY, EACH_ONCE)]
 
 
@@ -157,8 +152,8 @@ class DeltaTablePolicySpec(Model):
     """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
     features: Features | None = None
     """Wanted: table features, such as deletionVectors. They upgrade the protocol: see allowIrreversible."""
-    cluster_by: Columns | None = None
-    """Wanted: columns of liquid clustering. Empty: none. Cannot be set together with partitionBy."""
+    cluster_by: ClusteringColumns | None = None
+    """Wanted: columns of liquid clustering, at most 4. Empty: none. Cannot be set together with partitionBy."""
     enforcement: Enforcement = Enforcement.OBSERVE
     """Observe (the default) reports in status.drift where the table differs from what is wanted; Enforce also creates
     the jobs that change it."""
@@ -193,6 +188,7 @@ class DeltaTablePolicySpec(Model):
                 or re.match(_MAY_BE_ON_S3, spec.table.path) is not None
             ),
         ),
+        *CONTRADICTIONS,
     )
 
 

@@ -8,7 +8,7 @@ from sluice.api.credentials import holds_no_secret, names_no_secret
 from sluice.api.validation import Checked, Validation
 
 
-def _short_keys(maximum: int, what: str) -> Validation:
+def short_keys(maximum: int, what: str) -> Validation:
     return Validation(
         f"self.all(key, size(key) > 0 && size(key) <= {maximum})",
         f"{what} must have 1 to {maximum} characters: shorten it, or give it a name",
@@ -25,7 +25,7 @@ Options = Annotated[
     dict[str, _Value],
     Field(max_length=64),
     Checked(
-        _short_keys(256, "an option's name"),
+        short_keys(256, "an option's name"),
         names_no_secret(_TO_OPTIONS_FROM),
         *holds_no_secret(_TO_OPTIONS_FROM),
     ),
@@ -35,7 +35,7 @@ SparkConf = Annotated[
     dict[str, _Value],
     Field(max_length=128),
     Checked(
-        _short_keys(256, "a setting's name"),
+        short_keys(256, "a setting's name"),
         Validation(
             "self.all(key, key.startsWith('spark.'))",
             "every setting's name must start with 'spark.', because Spark ignores others: write Hadoop's settings as "
@@ -45,10 +45,4 @@ SparkConf = Annotated[
         names_no_secret(_TO_PROFILE),
         *holds_no_secret(_TO_PROFILE),
     ),
-]
-
-Properties = Annotated[
-    dict[str, Annotated[str, Field(max_length=1024)]],
-    Field(max_length=64),
-    Checked(_short_keys(256, "a property's name")),
 ]

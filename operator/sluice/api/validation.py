@@ -8,7 +8,7 @@ Patterns keep to what Python and the API server's RE2 read alike: classes are sp
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -85,8 +85,8 @@ def never_matching(pattern: str, message: str) -> PatternValidation:
 
 
 def _pattern_validation(pattern: str, message: str, *, found: bool) -> PatternValidation:
-    search = _search(pattern)
-    cel = _matches("self", pattern)
+    search = searching(pattern)
+    cel = cel_matches("self", pattern)
     return PatternValidation(
         cel if found else f"!{cel}", message, lambda value: search(value) is found, pattern, found
     )
@@ -97,16 +97,16 @@ def all_keys(
 ) -> Validation:
     """Requires this of all keys (or values) of a map; a key that contains the pattern `unless` is exempt."""
     subject = "key" if of == "keys" else "self[key]"
-    judged = ("" if each.found else "!") + _matches(subject, each.pattern)
+    judged = ("" if each.found else "!") + cel_matches(subject, each.pattern)
     if unless is None:
         return Validation(
             f"self.all(key, {judged})",
             each.message,
             lambda entries: all(map(each.holds, entries if of == "keys" else entries.values())),
         )
-    let_off = _search(unless)
+    let_off = searching(unless)
     return Validation(
-        f"self.all(key, {judged} || {_matches('key', unless)})",
+        f"self.all(key, {judged} || {cel_matches('key', unless)})",
         each.message,
         lambda entries: all(
             each.holds(key if of == "keys" else value) or let_off(key) for key, value in entries.items()
@@ -114,14 +114,18 @@ def all_keys(
     )
 
 
-def _search(pattern: str) -> Callable[[str], bool]:
+def searching(pattern: str) -> Callable[[str], bool]:
     """Searches as RE2 does: Python's `$` would accept a line break at the end, so outside of classes it becomes \\Z."""
     compiled = re.compile(re.sub(r"\[[^]]*\]|\\.|\$", lambda m: r"\Z" if m[0] == "$" else m[0], pattern))
     return lambda value: compiled.search(value) is not None
 
 
-def _matches(subject: str, pattern: str) -> str:
+def cel_matches(subject: str, pattern: str) -> str:
     return f"{subject}.matches({cel_string(pattern)})"
+
+
+def cel_list(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(cel_string, texts))}]"
 
 
 def cel_string(text: str) -> str:

@@ -5,7 +5,6 @@ Taken from what delta-spark 3.3 to 4.4 supports. Which of them a policy may want
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from types import MappingProxyType
 
 from sluice.delta.version import Version
@@ -140,7 +139,7 @@ WANTED = MappingProxyType(
 )
 """What a policy may want under `features`."""
 
-_BY_OTHER_MEANS = MappingProxyType(
+BY_OTHER_MEANS = MappingProxyType(
     {
         "appendOnly": "set the property delta.appendOnly",
         "clustering": "say clusterBy",
@@ -152,25 +151,4 @@ _BY_OTHER_MEANS = MappingProxyType(
         "variantShredding": "set the property delta.enableVariantShredding",
     }
 )
-
-
-def problem_with_feature(name: str) -> str | None:
-    """Says why a policy cannot want it under `features`, and what to do; None if it can."""
-    if name in WANTED:
-        return None
-    if name in _BY_OTHER_MEANS:
-        return f"{name} is not wanted by its name: {_BY_OTHER_MEANS[name]}"
-    by_property = {switch.property.lower(): feature for feature, switch in WANTED.items()}
-    if name.lower() in by_property:
-        return (
-            f"{name} is a property: write {by_property[name.lower()]} here, or the property under properties"
-        )
-    if name in FEATURES:
-        return f"{name} cannot be wanted: a table gets it by what it is used for, such as a column's type; remove it"
-    plain = {wanted.lower(): wanted for wanted in WANTED}
-    meant = get_close_matches(
-        name.lower().removeprefix("delta.feature.").removeprefix("delta.enable"), plain, n=1
-    )
-    if meant:
-        return f"{name!r} is no feature of Delta's protocol; did you mean {plain[meant[0]]}?"
-    return f"{name!r} is no feature that Sluice can turn on: remove it, or use one of {', '.join(WANTED)}"
+"""What turns the others on that a policy can bring to a table: what to do instead of naming them under `features`."""

@@ -1,15 +1,13 @@
 """The table properties that a policy can want: a closed list, from what delta-spark 3.3 to 4.4 takes and keeps.
 
 Delta itself refuses what is not on its list or has another value, but only after a driver was started for it; so it is
-told before. Other names than `delta....` are the users' own and mean nothing to Delta.
+told before. Other names than `delta....` are the users' own and mean nothing to Delta. A policy spells them as Delta keeps them.
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from sluice.delta.features import WANTED
 from sluice.delta.values import (
     BOOLEAN,
     COLUMNS,
@@ -23,7 +21,6 @@ from sluice.delta.values import (
 )
 from sluice.delta.version import Version
 
-PREFIX = "delta."
 ISOLATION = "delta.isolationLevel"
 MAPPING = "delta.columnMapping.mode"
 LOG_RETENTION = "delta.logRetentionDuration"
@@ -62,10 +59,16 @@ def _switch(name: str, feature: str | None = None, *, on: bool = False, since: V
     return Property(name, BOOLEAN, "true" if on else "false", feature=feature, since=since)
 
 
+_SERIALIZABLE = replace(
+    word_in_any_case("Serializable"),
+    must_be="Serializable: open-source Delta accepts Serializable only, and what the table has from another engine is declared "
+    "under isolationLevel",
+)
+
 _ALL = (
     _switch("delta.appendOnly", "appendOnly"),
     # the engines disagree on what absence means: on Databricks it is WriteSerializable
-    Property(ISOLATION, word_in_any_case("Serializable"), "Serializable", engines_differ=True),
+    Property(ISOLATION, _SERIALIZABLE, "Serializable", engines_differ=True),
     Property("delta.checkpointInterval", whole(1), "10", engines_differ=True),
     Property("delta.checkpointPolicy", word("classic", "v2"), "classic", feature="v2Checkpoint"),
     _switch("delta.checkpoint.writeStatsAsJson", on=True),
@@ -116,90 +119,19 @@ _ALL = (
     Property("delta.parquet.format.version", FORMAT_VERSION, "1.0.0", since=(4, 3)),
 )
 PROPERTIES = MappingProxyType({one.name: one for one in _ALL})
-_CANONICAL = MappingProxyType({one.name.lower(): one.name for one in _ALL})
-
-_DELTAS_OWN = "is kept by Delta itself: remove it"
-_ONLY_DATABRICKS = "is a property of Databricks, which open-source Delta refuses: remove it"
-_REFUSED = MappingProxyType(
-    {
-        "delta.minreaderversion": "is the table's protocol, which is never set by number: name what you need under features",
-        "delta.minwriterversion": "is the table's protocol, which is never set by number: name what you need under features",
-        "delta.ignoreprotocoldefaults": "only counts where a table is created: remove it",
-        "delta.columnmapping.maxcolumnid": _DELTAS_OWN,
-        "delta.incommittimestampenablementversion": _DELTAS_OWN,
-        "delta.incommittimestampenablementtimestamp": _DELTAS_OWN,
-        "delta.requirecheckpointprotectionbeforeversion": _DELTAS_OWN,
-        "delta.rowtrackingsuspended": "is what Delta sets before it drops row tracking: remove it",
-        "delta.dropfeaturetruncatehistory.retentionduration": (
-            "breaks the table where a transaction takes longer than it says: set it by hand for the one DROP FEATURE, and "
-            "remove it here"
-        ),
-        "delta.autooptimize": (
-            "is the old name of two properties: write delta.autoOptimize.optimizeWrite or delta.autoOptimize.autoCompact"
-        ),
-        "delta.enablechangedatacapture": "is an old name: write delta.enableChangeDataFeed",
-        "delta.targetfilesize": _ONLY_DATABRICKS,
-        "delta.tunefilesizesforrewrites": _ONLY_DATABRICKS,
-    }
-)
-_REFUSED_BEGINNINGS = (
-    (
-        "delta.constraints.",
-        "is a constraint, which a property cannot add: ALTER TABLE ... ADD CONSTRAINT checks all rows first",
-    ),
-    ("delta.coordinatedcommits.", _DELTAS_OWN),
-    ("delta.rowtracking.", _DELTAS_OWN),
-    ("delta.redirect", _DELTAS_OWN),
-    (
-        "delta.universalformat.config.",
-        "belongs to the conversion to another format: set it with that, and remove it here",
-    ),
-)
-_FEATURE = "delta.feature."
-_SPARKS_OWN = MappingProxyType(
-    {
-        "comment": "is the table's comment, which is no property in its log: COMMENT ON TABLE sets it",
-        "location": "is where the table is, which is no property: remove it",
-        "provider": "is the table's format, which is no property: remove it",
-        "owner": "is the table's owner in the catalog, which is no property: remove it",
-        "external": "is kept by the catalog: remove it",
-        "is_managed_location": "is kept by the catalog: remove it",
-        "collation": "is the collation of the table's columns, which cannot be changed by a property: remove it",
-        "clusteringcolumns": "is how a catalog keeps the clustering columns: say clusterBy",
-        "uctableid": "is kept by the catalog: remove it",
-        "io.unitycatalog.tableid": "is kept by the catalog: remove it",
-    }
-)
-
-
-def canonical(name: str) -> str:
-    """The name as Delta keeps it: it takes its own in any case, and users' names as they are."""
-    return _CANONICAL.get(name.lower(), name)
-
-
-def is_known(name: str) -> bool:
-    return canonical(name) in PROPERTIES
 
 
 def problem_with(name: str, value: str) -> str | None:
-    """Says why no table can have this property with this value, and what to do; None if one can."""
-    one = PROPERTIES.get(canonical(name))
-    if one is None:
-        why = _why_unknown(name)
-        return None if why is None else f"{name} {why}"
-    if one.values.read(value) is not None:
+    """Says why Delta would refuse the value of a property that it knows; None if it takes it."""
+    one = PROPERTIES.get(name)
+    if one is None or one.values.read(value) is not None:
         return None
-    if one.name == ISOLATION:
-        return (
-            f"{name} must be Serializable, not {_short(value)}: open-source Delta accepts Serializable only; what the table has "
-            "from another engine is declared under isolationLevel"
-        )
     return f"{name} must be {one.values.must_be}, not {_short(value)}"
 
 
 def same(name: str, one: str, other: str) -> bool:
     """Whether the two values say the same; texts that Delta would refuse say only what they say word for word."""
-    known = PROPERTIES.get(canonical(name))
+    known = PROPERTIES.get(name)
     if known is None:
         return one == other
     meaning = known.values.read(one)
@@ -210,7 +142,7 @@ def is_as_wanted(name: str, wanted: str, found: str | None) -> bool:
     """Whether a table that has the property as found, or not at all, does what is wanted."""
     if found is not None:
         return same(name, wanted, found)
-    known = PROPERTIES.get(canonical(name))
+    known = PROPERTIES.get(name)
     return (
         known is not None
         and known.default is not None
@@ -223,33 +155,6 @@ def is_on(properties: Mapping[str, str], name: str) -> bool:
     """Whether a table with these properties uses what the property turns on."""
     value = properties.get(name)
     return value is not None and PROPERTIES[name].turns_on(value)
-
-
-def _why_unknown(name: str) -> str | None:
-    lowered = name.lower()
-    if lowered in _REFUSED:
-        return _REFUSED[lowered]
-    if lowered.startswith(_FEATURE):
-        return _instead_of_feature(lowered.removeprefix(_FEATURE))
-    for beginning, why in _REFUSED_BEGINNINGS:
-        if lowered.startswith(beginning):
-            return why
-    if not lowered.startswith(PREFIX):
-        return _SPARKS_OWN.get(lowered)
-    meant = get_close_matches(lowered, _CANONICAL, n=1, cutoff=0.75)
-    told = (
-        f"did you mean {_CANONICAL[meant[0]]}?"
-        if meant
-        else "remove it, or name it without delta. if it is your own"
-    )
-    return f"is no property that Sluice knows, and Delta refuses unknown ones; {told}"
-
-
-def _instead_of_feature(name: str) -> str:
-    for wanted in WANTED:
-        if wanted.lower() == name:
-            return f"is a feature of the table's protocol: write {wanted} under features"
-    return "is a feature of the table's protocol, which only features can want: remove it"
 
 
 def _short(value: str, longest: int = 60) -> str:

@@ -14,16 +14,25 @@ class Values:
     """In words, to go on after "must be"."""
     read: Callable[[str], Hashable | None]
     """What a text means, the same for each of its spellings; None: Delta would refuse it."""
+    pattern: str
+    """What the API server can tell of it: every text that means something matches, as Python and RE2 read patterns."""
 
 
 def _boolean(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text.lower())
 
 
-BOOLEAN = Values("true or false", _boolean)
+BOOLEAN = Values("true or false", _boolean, "(?i)^(true|false)$")
 
 _LARGEST_WHOLE = 2**31 - 1
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+_WHOLE_FROM = {
+    -1: "^([+]?0*[0-9]{1,10}|-0*1|-0+)$",
+    0: "^([+]?0*[0-9]{1,10}|-0+)$",
+    1: "^[+]?0*[1-9][0-9]{0,9}$",
+}
 
 
 def _whole(minimum: int, text: str) -> int | None:
@@ -34,7 +43,7 @@ def _whole(minimum: int, text: str) -> int | None:
 
 
 def whole(minimum: int) -> Values:
-    return Values(f"a whole number from {minimum} on", partial(_whole, minimum))
+    return Values(f"a whole number from {minimum} on", partial(_whole, minimum), _WHOLE_FROM[minimum])
 
 
 def _word(words: tuple[str, ...], text: str) -> str | None:
@@ -43,7 +52,7 @@ def _word(words: tuple[str, ...], text: str) -> str | None:
 
 def word(*words: str) -> Values:
     """One of the words, as they are written here: Delta tells upper from lower case in them."""
-    return Values(" or ".join(words), partial(_word, words))
+    return Values(" or ".join(words), partial(_word, words), f"^({'|'.join(words)})$")
 
 
 def _word_in_any_case(words: tuple[str, ...], text: str) -> str | None:
@@ -51,7 +60,7 @@ def _word_in_any_case(words: tuple[str, ...], text: str) -> str | None:
 
 
 def word_in_any_case(*words: str) -> Values:
-    return Values(" or ".join(words), partial(_word_in_any_case, words))
+    return Values(" or ".join(words), partial(_word_in_any_case, words), f"(?i)^({'|'.join(words)})$")
 
 
 _MICROSECONDS = {
@@ -66,14 +75,19 @@ _MICROSECONDS = {
 _LONGEST = 2**63 - 1
 """Microseconds: Delta counts them in 64 bits, and would take a longer interval for a negative one."""
 _PART = re.compile(
-    rf"([+-]?)\s*([0-9]{{1,18}})(?:\.([0-9]{{0,9}}))?\s+({'|'.join(_MICROSECONDS)})s?(?:\s+|$)"
+    rf"([+-]?)\s*([0-9]{{1,18}})(?:\.([0-9]{{0,9}}))?\s+({'|'.join(_MICROSECONDS)})s?(?:\s+|$)", re.ASCII
+)
+_SPACE = r"[\t-\r ]"
+_SPACES = "\t\n\v\f\r "
+_PARTS = (
+    rf"([+-]?{_SPACE}*[0-9]{{1,18}}([.][0-9]{{0,9}})?{_SPACE}+({'|'.join(_MICROSECONDS)})s?({_SPACE}+|$))+"
 )
 
 
 def _interval(text: str) -> int | None:
     """The microseconds. Months and years have no fixed length, so that Delta refuses them; a part of a unit counts only in
     seconds."""
-    rest = text.strip().lower().removeprefix("interval ").lstrip()
+    rest = text.strip(_SPACES).lower().removeprefix("interval ").lstrip(_SPACES)
     if not rest:
         return None
     total = 0
@@ -87,10 +101,15 @@ def _interval(text: str) -> int | None:
     return total if 0 <= total <= _LONGEST else None
 
 
-INTERVAL = Values("an interval of weeks, days, hours, minutes and seconds such as '7 days'", _interval)
+INTERVAL = Values(
+    "an interval of weeks, days, hours, minutes and seconds such as '7 days'",
+    _interval,
+    rf"(?i)^{_SPACE}*(interval {_SPACE}*)?{_PARTS}$",
+)
 
 _NAME = r"(?:[A-Za-z_][A-Za-z0-9_]*|`(?:[^`]|``)+`)"
-_COLUMN = re.compile(rf"\s*({_NAME}(?:\.{_NAME})*)\s*(?:,|$)")
+_COLUMN = re.compile(rf"\s*({_NAME}(?:\.{_NAME})*)\s*(?:,|$)", re.ASCII)
+_ONE_COLUMN = rf"{_SPACE}*{_NAME}([.]{_NAME})*{_SPACE}*"
 
 ColumnPath = tuple[str, ...]
 """A column's name, or the names on the way to a field within it; in lower case, for Delta compares names without regard to it."""
@@ -105,7 +124,7 @@ def _columns(text: str) -> frozenset[ColumnPath] | None:
             return None
         found.append(tuple(_unquoted(name).lower() for name in re.findall(_NAME, column[1])))
         at = column.end()
-    trailing_comma = text.rstrip().endswith(",")
+    trailing_comma = text.rstrip(_SPACES).endswith(",")
     return None if trailing_comma or len(set(found)) != len(found) else frozenset(found)
 
 
@@ -116,6 +135,7 @@ def _unquoted(name: str) -> str:
 COLUMNS = Values(
     "columns separated by commas, each once, with backticks around a name that is more than letters, digits and _",
     _columns,
+    f"^({_ONE_COLUMN}(,{_ONE_COLUMN})*)?$",
 )
 
 
@@ -128,6 +148,7 @@ def formats(*known: str) -> Values:
     return Values(
         f"{' or '.join(known)}, or several of them separated by commas and without spaces",
         partial(_formats, frozenset(known)),
+        rf"^(({'|'.join(known)})(,({'|'.join(known)}))*)?$",
     )
 
 
@@ -141,4 +162,8 @@ def _format_version(text: str) -> tuple[int, int, int] | None:
     return int(numbers[1]), int(numbers[2]), int(numbers[3])
 
 
-FORMAT_VERSION = Values("a version of Parquet's format such as 1.0.0 or 2.12.0", _format_version)
+FORMAT_VERSION = Values(
+    "a version of Parquet's format such as 1.0.0 or 2.12.0",
+    _format_version,
+    "^[1-9][0-9]{0,3}([.](0|[1-9][0-9]{0,3})){2}$",
+)

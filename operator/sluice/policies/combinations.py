@@ -1,8 +1,10 @@
 """Which properties Delta lets a table have together, and which values lead to which: what it would refuse is told, not tried."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from sluice.delta.exclusions import EXCLUSIONS, Use, why_not_both
 from sluice.delta.features import why_irreversible, with_needed
 from sluice.delta.properties import (
     ENABLED_FORMATS,
@@ -35,20 +37,13 @@ class Clash:
 
 def exclusions(properties: Mapping[str, str]) -> Iterator[Clash]:
     """Properties that no table can have together, whatever else it has."""
-    vectors = is_on(properties, _VECTORS)
-    for compat in _WITHOUT_VECTORS:
-        if vectors and is_on(properties, compat):
-            yield Clash((_VECTORS, compat), f"{_VECTORS} and {compat} exclude each other: choose one")
-    if vectors and is_on(properties, _MANIFEST):
-        yield Clash((_VECTORS, _MANIFEST), f"{_VECTORS} and {_MANIFEST} exclude each other: choose one")
-    if vectors and "hudi" in _formats(properties):
-        yield Clash(
-            (_VECTORS, ENABLED_FORMATS),
-            f"{_VECTORS} and hudi in {ENABLED_FORMATS} exclude each other: choose one",
-        )
-    compats = [compat for compat in _ICEBERG if is_on(properties, compat)]
-    if len(compats) > 1:
-        yield Clash(tuple(compats), f"{' and '.join(compats)} exclude each other: choose one")
+    for one, other in EXCLUSIONS:
+        if _uses(properties, one) and _uses(properties, other):
+            yield Clash((one.property, other.property), why_not_both(one, other))
+
+
+def _uses(properties: Mapping[str, str], use: Use) -> bool:
+    return re.search(use.pattern, properties.get(use.property, "")) is not None
 
 
 def clashes(before: Mapping[str, str], after: Mapping[str, str], version: Version | None) -> Iterator[Clash]:

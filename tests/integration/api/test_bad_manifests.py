@@ -59,12 +59,26 @@ def test_every_bad_manifest_is_refused_with_its_message(server: Server) -> None:
             "policy: partitioned and clustered",
             "spec: Invalid value: a table is partitioned or clustered, not both: remove partitionBy or clusterBy",
         ),
+        (
+            "wanted: the property delta.appendonly",
+            "spec.properties: Invalid value: a name that begins with delta. must be one of Delta's properties as docs/policies.md "
+            "spells them, for Delta refuses unknown ones: correct it, or name what is your own without delta.",
+        ),
+        (
+            "wanted: delta.enableDeletionVectors of t",
+            "spec.properties: Invalid value: delta.enableDeletionVectors must be true or false",
+        ),
+        (
+            "wanted: the feature clustering",
+            'spec.features[0]: Invalid value: "clustering": is not wanted by its name: say clusterBy',
+        ),
     ],
 )
+@pytest.mark.parametrize("option", [[], ["--dry-run=server"]], ids=["applied", "tried"])
 def test_a_person_at_kubectl_reads_what_to_do(
-    name: str, words: str, kubectl: Kubectl, namespace: str
+    name: str, words: str, option: list[str], kubectl: Kubectl, namespace: str
 ) -> None:
     (case,) = [case for case in CASES if case.name == name]
-    applied = kubectl("apply", "--namespace", namespace, "-f", "-", stdin=json.dumps(case.manifest))
+    applied = kubectl("apply", *option, "--namespace", namespace, "-f", "-", stdin=json.dumps(case.manifest))
     assert applied.returncode == 1
     assert words in applied.stderr

@@ -333,8 +333,8 @@ def policies() -> list[HostilePolicy]:
             "not-kept",
             _policy(
                 f"{where}/kept",
-                properties={f"delta.p{number}": "x" * 1000 for number in range(60)},
-                features=["x"],
+                properties={f"team.p{number}": "x" * 1000 for number in range(60)},
+                features=["deletionVectors"],
                 enforcement="Enforce",
                 allowIrreversible=True,
                 allowedNamespaces=["nowhere"],

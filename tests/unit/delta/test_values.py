@@ -1,9 +1,11 @@
 """Values of properties mean what Delta makes of them, and what it would refuse is no value."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluice.api.validation import searching
+from sluice.delta.properties import PROPERTIES
 from sluice.delta.values import (
     BOOLEAN,
     COLUMNS,
@@ -125,3 +127,51 @@ def test_a_value_means_what_delta_makes_of_it(values: Values, text: str, meaning
 @given(text=st.text(max_size=40))
 def test_no_text_is_too_odd_to_be_judged(values: Values, text: str) -> None:
     assert values.read(text) == values.read(text)
+
+
+_TEXTS = st.one_of(
+    st.text(alphabet=" \t\n\x1f\xa0+-.,0123456789abcdaysweekhourINTERVAL`v", max_size=30),
+    st.lists(
+        st.sampled_from(
+            [
+                *(
+                    "interval ",
+                    "INTERVAL",
+                    "1",
+                    "-1",
+                    "+",
+                    "07",
+                    " ",
+                    "\t",
+                    "weeks",
+                    "day",
+                    "Seconds",
+                    ".5",
+                    ",",
+                ),
+                *(
+                    "a",
+                    "`b c`",
+                    "true",
+                    "FALSE",
+                    "classic",
+                    "v2",
+                    "hudi",
+                    "iceberg",
+                    "1.0.0",
+                    "2.12.0",
+                    "2147483648",
+                ),
+            ]
+        ),
+        max_size=8,
+    ).map("".join),
+)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(st.sampled_from(sorted(PROPERTIES)), _TEXTS)
+def test_the_pattern_that_the_schema_refuses_by_takes_all_that_delta_takes(name: str, text: str) -> None:
+    values = PROPERTIES[name].values
+    if values.read(text) is not None:
+        assert searching(values.pattern)(text)

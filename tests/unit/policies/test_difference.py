@@ -37,14 +37,14 @@ def _only(plan: Plan) -> Difference:
 
 def test_all_properties_are_set_by_one_statement_in_the_order_of_their_names() -> None:
     plan = _plan(
-        TABLE, properties={"team": "it's us", "delta.checkpointInterval": "20", "delta.APPENDONLY": "true"}
+        TABLE, properties={"team": "it's us", "delta.checkpointInterval": "20", "delta.appendOnly": "true"}
     )
     assert _sql(plan) == [
         "ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES "
         "('delta.appendOnly' = 'true', 'delta.checkpointInterval' = '20', 'team' = 'it\\'s us')"
     ]
     assert {(one.field, one.wanted, one.found) for one in plan.differences} == {
-        ("properties.delta.APPENDONLY", "true", "not set, which means false"),
+        ("properties.delta.appendOnly", "true", "not set, which means false"),
         ("properties.delta.checkpointInterval", "20", "not set, which means 10"),
         ("properties.team", "it's us", "not set"),
     }
@@ -232,10 +232,15 @@ def test_a_table_that_is_not_there_or_not_readable_is_not_compared() -> None:
 
 
 def test_a_policy_with_a_problem_is_not_followed_in_part() -> None:
-    plan = _plan(TABLE, properties={"team": "sales", "delta.appendOnly": "yes"}, clusterBy=[])
-    assert plan.problems == ("spec.properties: delta.appendOnly must be true or false, not 'yes'",)
+    plan = _plan(TABLE, properties={"team": "sales", "delta.checkpointInterval": "4294967296"}, clusterBy=[])
+    assert plan.problems == (
+        "spec.properties: delta.checkpointInterval must be a whole number from 1 on, not '4294967296'",
+    )
     assert plan.changes == ()
-    assert {one.field for one in plan.differences} == {"properties.team", "properties.delta.appendOnly"}
+    assert {one.field for one in plan.differences} == {
+        "properties.team",
+        "properties.delta.checkpointInterval",
+    }
     assert not any(one.is_tried for one in plan.differences)
 
 
