@@ -1,12 +1,26 @@
 """What a policy's status keeps of the jobs that change its table, so that the next leader goes on where the last one was."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from sluice.api.base import Model
 from sluice.api.bounds import Int32, Int64, ShortText, Text, cut_to
+
+
+class EnforcedReason(StrEnum):
+    """What is being done so that the table becomes as wanted, or why nothing is any more."""
+
+    CHANGING = "Changing"
+    RETRYING = "Retrying"
+    FIGHT = "Fight"
+    REMEDY_FAILED = "RemedyFailed"
+    NAME_TAKEN = "NameTaken"
+    RUNTIME_UNKNOWN = "RuntimeUnknown"
+    API_SERVER_REFUSES = "ApiServerRefuses"
+
 
 _Count = Annotated[Int32, Field(ge=0)]
 MOST_FIELDS = 64
@@ -39,6 +53,10 @@ class Enforced(Model):
 
     generation: Annotated[Int64, Field(ge=0)] = 0
     """Generation of the spec under which failures and what was set back are counted."""
+    reason: Annotated[str, Field(max_length=63)] | None = None
+    """What is being done about differences, or why nothing is any more, in one word. Absent: nothing is to be done."""
+    message: Text | None = None
+    """The same in a sentence."""
     asked: ShortText | None = None
     """The last word of the annotation sluice.dev/run that was heeded, such as enforce.2."""
     number: _Count = 0

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
-from sluice.api.policy_enforced import Enforced, FieldSet, SetBack
+from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBack
 from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy
 from sluice.policies.difference import Plan, plan_of
@@ -74,6 +74,8 @@ class Known:
     look: Look | None
     version: Version | None
     """Of Delta, that its jobs run."""
+    obstacle: str | None = None
+    """Why no job can be made."""
     asked: str | None = None
     """The word by which somebody asks to go on, heeded or not."""
     lingering: frozenset[str] = frozenset()
@@ -112,7 +114,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Stalled:
-    reason: str
+    reason: EnforcedReason
     why: str
 
 
@@ -128,7 +130,21 @@ class Decision:
 
 def decide(known: Known, before: Enforced, now: datetime) -> Decision:
     kept = _counted(known, _of_this_generation(known, before), now)
-    return _decided(known, kept, now)
+    decision = _decided(known, kept, now)
+    return Decision(decision.step, _telling(decision.kept, decision.step))
+
+
+def _telling(kept: Enforced, step: Step) -> Enforced:
+    """What the policy's status is to say of it. Before the table is looked at, and a job is there, it is what was said last."""
+    if isinstance(step, Make | TakeBack) or (isinstance(step, Wait) and step.look):
+        return kept
+    reason, message = None, None
+    if isinstance(step, Stalled):
+        reason, message = step.reason, step.why
+    elif isinstance(step, Wait):
+        reason = EnforcedReason.CHANGING if step.until is None else EnforcedReason.RETRYING
+        message = step.why
+    return kept.model_copy(update={"reason": reason, "message": message})
 
 
 def too_many(jobs: Iterable[OwnJob], kept: Enforced) -> tuple[OwnJob, ...]:
@@ -168,6 +184,8 @@ def _of_this_generation(known: Known, before: Enforced) -> Enforced:
         job=before.job,
         job_uid=before.job_uid,
         ended_at=before.ended_at,
+        reason=before.reason,
+        message=before.message,
     )
 
 
@@ -320,9 +338,11 @@ def _settled(kept: Enforced, look: Look) -> Enforced:
 def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, ...], now: datetime) -> Step:
     fight = is_over_the_limit(kept)
     if fight is not None:
-        return Stalled("Fight", _of_fight(fight))
+        return Stalled(EnforcedReason.FIGHT, _of_fight(fight))
     if kept.failures >= MOST_FAILURES:
-        return Stalled("RemedyFailed", f"{kept.failures} jobs have failed, the last one as {kept.failure}")
+        return Stalled(EnforcedReason.REMEDY_FAILED, _of_failures(kept))
+    if known.obstacle is not None:
+        return Stalled(EnforcedReason.RUNTIME_UNKNOWN, known.obstacle)
     if kept.failed_at is not None:
         due = kept.failed_at + FIRST_PAUSE * 2 ** (kept.failures - 1)
         if now < due:
@@ -330,6 +350,13 @@ def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, .
     kind = RemedyKind.CLUSTERING if isinstance(change, ClusterBy) else RemedyKind.PROPERTIES
     name = job_name(known.name, known.uid, kind, str(kept.number + 1))
     return Make(name, kind, change.sql, fields)
+
+
+def _of_failures(kept: Enforced) -> str:
+    return (
+        f"{kept.failures} jobs have failed one after another, lastly {kept.failure}. Nothing more is tried: mend the cause, then "
+        "change the policy, or go on by the annotation sluice.dev/run=enforce"
+    )
 
 
 def _of_fight(found: SetBack) -> str:

@@ -1,0 +1,113 @@
+"""Goes round the policies, beside the acting loop and on the leader alone: each is visited when something of it, of its jobs or of
+what was seen of its table has changed, and when it is due again.
+
+A policy's trouble stays with that policy: it is logged once, and tried again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from sluice.api.base import Json
+from sluice.controller.leadership import Leadership
+from sluice.controller.news import News
+from sluice.controller.policies import called
+from sluice.controller.policy_looks import PolicyLooks
+from sluice.controller.world import World
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
+from sluice.kube.mirror import uid_of
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 1.0
+AT_MOST = timedelta(seconds=30)
+"""So long it lasts until a policy is visited again of which nothing seems to have changed."""
+
+Visit = Callable[[Json, datetime], Awaitable[datetime | None]]
+"""Does what is to be done for a policy now; returns when there is something to be done again, if that is known."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a policy was last visited by, and when it is visited again though none of it differs."""
+
+    version: str
+    heeded: int
+    jobs: int
+    look: datetime | None
+    until: datetime
+
+
+class PolicyRounds:
+    def __init__(
+        self,
+        visit: Visit,
+        what: str,
+        *,
+        world: World,
+        looks: PolicyLooks,
+        leadership: Leadership,
+        has_listed: Callable[[], bool],
+    ) -> None:
+        """`what`: is done, for people. `has_listed`: whether it is known which jobs there are."""
+        self._visit = visit
+        self._what = what
+        self._world = world
+        self._looks = looks
+        self._leadership = leadership
+        self._has_listed = has_listed
+        self._seen: dict[str, _Seen] = {}
+        self._failing = News()
+
+    async def run(self) -> None:
+        while True:
+            await self.turn(datetime.now(UTC))
+            await asyncio.sleep(PAUSE)
+
+    async def turn(self, now: datetime) -> None:
+        bodies = self._world.policies.values()
+        for body in bodies:
+            if not self._leadership.leads() or not self._has_listed() or self._world.is_of_the_past:
+                return
+            seen = self._seen.get(uid_of(body))
+            if seen is None or now >= seen.until or seen != self._sight(body, seen.until):
+                await self._guarded(body, now)
+        uids = {uid_of(body) for body in bodies}
+        self._seen = {uid: seen for uid, seen in self._seen.items() if uid in uids}
+        self._failing.forget_unless(uids.__contains__)
+
+    def _sight(self, body: Json, until: datetime) -> _Seen:
+        uid, look = uid_of(body), self._looks.of(uid_of(body))
+        return _Seen(
+            str(body["metadata"]["resourceVersion"]),
+            self._world.policies_heeded,
+            self._world.of_policies.changes(uid),
+            None if look is None else look.at,
+            until,
+        )
+
+    async def _guarded(self, body: Json, now: datetime) -> None:
+        uid = uid_of(body)
+        sight, until = self._sight(body, now), now + AT_MOST
+        try:
+            due = await self._visit(body, now)
+            until = until if due is None else min(until, due)
+        except (NotFoundError, ConflictError):
+            return  # it is gone, or was changed since it was seen, and is seen again
+        except ApiError as error:
+            self._log(uid, f"policy {called(body)}: {self._what} cannot go on: {error}; trying again")
+        except Exception as error:
+            if self._log(uid, f"policy {called(body)}: the operator failed on {self._what}: {error!r}"):
+                logger.exception("policy %s: the operator failed on %s", called(body), self._what)
+        else:
+            self._failing.forget(uid)
+        self._seen[uid] = replace(sight, until=until)
+
+    def _log(self, uid: str, said: str) -> bool:
+        """Whether it is news."""
+        is_news = self._failing.is_news(uid, said)
+        if is_news:
+            logger.warning("%s", said)
+        return is_news

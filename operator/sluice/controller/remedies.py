@@ -1,0 +1,176 @@
+"""Has tables become as their policies want, by jobs: what is to be done is decided in `policies/`, and kept in the policy's status
+before it is done."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from pydantic import ValidationError
+
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.api.job_status import Phase
+from sluice.api.policy import DeltaTablePolicySpec, Enforcement
+from sluice.api.policy_enforced import Enforced, EnforcedReason
+from sluice.controller.policies import PolicyStatuses, called
+from sluice.controller.policy_jobs import Order, PolicyJobs, SquattedError
+from sluice.controller.policy_looks import PolicyLooks
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.kube.client import ApiError
+from sluice.kube.mirror import uid_of
+from sluice.policies.by_hand import asked_to_go_on
+from sluice.policies.enforced import enforced_in, patch_of_enforced
+from sluice.policies.job_name import job_name
+from sluice.policies.remedies import KINDS, Known, Make, OwnJob, TakeBack, Wait, decide, number_in, too_many
+from sluice.tables.dialect import oss
+
+logger = logging.getLogger(__name__)
+
+_DEFAULT = "default"
+_TO_THE_SECOND = timedelta(seconds=1)
+"""Times in statuses may be cut to seconds."""
+
+
+class Remedies:
+    def __init__(
+        self,
+        *,
+        world: World,
+        looks: PolicyLooks,
+        jobs: PolicyJobs,
+        statuses: PolicyStatuses,
+        profiles: Mapping[str, RuntimeProfile],
+        began: datetime,
+    ) -> None:
+        """`began`: when this leader began. What ended before that had ended by then, whatever another clock said."""
+        self._world = world
+        self._looks = looks
+        self._jobs = jobs
+        self._statuses = statuses
+        self._profiles = profiles
+        self._began = began
+
+    async def visit(self, policy: Json, now: datetime) -> datetime | None:
+        """Does what is to be done for one policy now; returns when there is something to be done again, if that is known."""
+        spec = _spec_of(policy)
+        if spec is None or "deletionTimestamp" in policy["metadata"]:
+            return None
+        known = self._known(policy, spec)
+        decision = decide(known, enforced_in(policy), now)
+        await self._statuses.write(policy, patch_of_enforced(policy, decision.kept))
+        step = decision.step
+        if isinstance(step, Make):
+            await self._make(policy, step, decision.kept, now)
+        elif isinstance(step, TakeBack):
+            logger.info("%s/%s: taken back: %s", policy["metadata"]["namespace"], step.job.name, step.why)
+            await self._remove(step.job)
+        for job in too_many(known.jobs, decision.kept):
+            await self._remove(job)
+        if isinstance(step, Wait) and step.look:
+            self._looks.soon(known.uid)
+        return step.until if isinstance(step, Wait) else None
+
+    async def _make(self, policy: Json, step: Make, kept: Enforced, now: datetime) -> None:
+        order = Order(step.name, step.kind, step.sql, now, changes=step.fields)
+        try:
+            await self._jobs.make(policy, order)
+        except SquattedError as error:
+            await self._tell(policy, kept, EnforcedReason.NAME_TAKEN, str(error))
+        except ApiError as error:
+            why = f"the API server refuses its job {step.name}: {error}"
+            await self._tell(policy, kept, EnforcedReason.API_SERVER_REFUSES, why)
+            raise
+
+    async def _tell(self, policy: Json, kept: Enforced, reason: EnforcedReason, why: str) -> None:
+        """Says it on the policy as it is now, of which a status may just have been written."""
+        latest = self._world.policies.by_uid(uid_of(policy)) or policy
+        told = kept.model_copy(update={"reason": reason, "message": why})
+        await self._statuses.write(latest, patch_of_enforced(latest, told))
+
+    async def _remove(self, job: OwnJob) -> None:
+        known = self._world.jobs.get(job.uid)
+        if known is not None:
+            await self._jobs.remove(known.body)
+
+    def _known(self, policy: Json, spec: DeltaTablePolicySpec) -> Known:
+        metadata, uid = policy["metadata"], uid_of(policy)
+        if called(policy) in self._world.policies_left_out:
+            spec = spec.model_copy(update={"enforcement": Enforcement.OBSERVE})
+        profile = self._profiles.get(spec.runtime_ref or _DEFAULT)
+        jobs = tuple(self._own_jobs(policy))
+        last = enforced_in(policy).job_uid
+        is_left = last is not None and last not in self._world.jobs and self._world.is_there(last)
+        return Known(
+            name=metadata["name"],
+            uid=uid,
+            generation=metadata["generation"],
+            spec=spec,
+            jobs=jobs,
+            look=self._looks.of(uid),
+            version=None if profile is None else oss(profile.delta_version).version,
+            obstacle=None if profile is not None else self._no_profile(spec),
+            asked=asked_to_go_on((metadata.get("annotations") or {}).get(names.ANNOTATION_RUN)),
+            lingering=frozenset({last} if last is not None and is_left else ()),
+        )
+
+    def _no_profile(self, spec: DeltaTablePolicySpec) -> str:
+        return (
+            f"spec.runtimeRef: there is no runtime profile {spec.runtime_ref!r}; the operator has "
+            f"{', '.join(sorted(self._profiles))}"
+        )
+
+    def _own_jobs(self, policy: Json) -> Iterator[OwnJob]:
+        """Those that were made to change the table. A name that this policy would not give tells of no job of its."""
+        metadata, uid = policy["metadata"], uid_of(policy)
+        jobs = [body for body in self._world.of_policies.of(uid) if _kind_of(body) in KINDS]
+        for body in jobs:
+            name, kind = body["metadata"]["name"], _kind_of(body)
+            number = number_in(name)
+            if number is not None and name == job_name(metadata["name"], uid, kind, str(number)):
+                yield self._own_job(body, number)
+
+    def _own_job(self, body: Json, number: int) -> OwnJob:
+        metadata = body["metadata"]
+        status = body.get("status")
+        told: Json = status if isinstance(status, dict) else {}
+        phase = _phase_in(told)
+        is_over = phase is not None and phase.is_terminal
+        changes = (metadata.get("annotations") or {}).get(names.ANNOTATION_CHANGES) or ""
+        return OwnJob(
+            name=metadata["name"],
+            uid=uid_of(body),
+            number=number,
+            phase=phase,
+            sql=(body.get("spec") or {}).get("sql"),
+            fields=tuple(changes.split(",")) if changes else (),
+            why=f"{told.get('reason')}: {told.get('message')}"
+            if is_over
+            else f"it is {phase or Phase.PENDING}",
+            ended_at=self._end_of(told) if is_over else None,
+            has_begun=bool(told.get("attempts")) or "deletionTimestamp" in metadata,
+        )
+
+    def _end_of(self, status: Json) -> datetime:
+        """When it ended, or a little later."""
+        try:
+            at = datetime.fromisoformat(status["finishedAt"])
+        except (KeyError, TypeError, ValueError):
+            return self._began  # somebody wrote over it
+        return max(self._began, at + _TO_THE_SECOND) if at.tzinfo is not None else self._began
+
+
+def _kind_of(job: Json) -> str:
+    return str((job["metadata"].get("labels") or {}).get(names.LABEL_POLICY_KIND, ""))
+
+
+def _phase_in(status: Json) -> Phase | None:
+    told = status.get("phase")
+    return Phase(told) if told in tuple(Phase) else None
+
+
+def _spec_of(policy: Json) -> DeltaTablePolicySpec | None:
+    try:
+        return DeltaTablePolicySpec.as_stored(policy.get("spec"))
+    except ValidationError:
+        return None  # as its status says
