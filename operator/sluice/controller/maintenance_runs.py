@@ -117,7 +117,7 @@ class MaintenanceRuns:
 def _order(sql: str, due: Due, run: Run, now: datetime) -> Order:
     return Order(
         name=run.name,
-        kind=due.upkeep.kind,
+        kind=due.upkeep.kind.value,
         sql=sql,
         at=run.at,
         asked=(due.asked or "") if run.by_hand else "",

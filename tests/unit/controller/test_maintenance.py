@@ -1,0 +1,482 @@
+"""Maintenance of policies: a run that is due has one job, whoever leads, and the status keeps what was decided."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.api.job_status import Phase
+from sluice.api.maintenance_status import MaintenanceStates
+from sluice.api.reasons import EventReason
+from sluice.controller.maintenance import MaintenanceOfPolicies
+from sluice.controller.maintenance_runs import WITHOUT_A_LOOK
+from sluice.controller.policy_jobs import PolicyJobs
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
+from sluice.lifecycle.neighbours import Neighbours
+from sluice.tables import TableKey, key_of_path
+from sluice.tables.look import File, History, LastVacuum, Look, Removals, TableState
+from unit.controller.bodies import PARTITIONED, job_body, policy_body, unfenced
+
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+THREE = datetime(2026, 11, 19, 3, tzinfo=UTC)
+NIGHTLY: Json = {"optimize": {"schedule": "0 3 * * *"}}
+CLEANED: Json = {"vacuum": {"schedule": "0 3 * * *"}}
+MANY = tuple(File({"date": "2026-11-18"}, 1000) for _ in range(10))
+
+
+class Api:
+    """Keeps jobs and the statuses of policies as the API server does."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], Json] = {}
+        self.version = 10
+        self.failing: Exception | None = None
+        self.made: list[str] = []
+
+    async def create(self, _: Any, _namespace: str, body: Json) -> Json:
+        if self.failing is not None:
+            raise self.failing
+        name = body["metadata"]["name"]
+        if ("job", name) in self.objects:
+            raise ConflictError(409, "AlreadyExists", "it is there")
+        given = {"uid": f"uid-{name}", "generation": 1, "creationTimestamp": "2026-11-19T03:00:00Z"}
+        self.made.append(name)
+        return self.put("job", body | {"metadata": body["metadata"] | given})
+
+    def put(self, kind: str, body: Json) -> Json:
+        self.version += 1
+        name = body["metadata"]["name"]
+        stored = body | {"metadata": body["metadata"] | {"resourceVersion": str(self.version)}}
+        self.objects[kind, name] = stored
+        return stored
+
+    async def get(self, _: Any, _namespace: str, name: str) -> Json:
+        return self.objects["job", name]
+
+    async def delete(self, _: Any, _namespace: str, name: str, body: Json) -> None:
+        known = self.objects.get(("job", name))
+        if known is None:
+            raise NotFoundError(404, "NotFound", "gone")
+        if body["preconditions"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+            raise ConflictError(409, "Conflict", "changed")
+        del self.objects["job", name]
+
+    async def patch(self, _: Any, _namespace: str, name: str, body: Json, *, sub: str) -> Json:
+        assert sub == "status"
+        known = self.objects["policy", name]
+        if body["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+            raise ConflictError(409, "Conflict", "changed")
+        return self.put("policy", known | {"status": merged(known.get("status") or {}, body["status"])})
+
+    @property
+    def jobs(self) -> list[Json]:
+        return [body for (kind, _), body in self.objects.items() if kind == "job"]
+
+
+def merged(before: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    after = dict(before) if isinstance(before, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = merged(after.get(name), value)
+    return after
+
+
+class Looks:
+    """What was last seen of the table; a look that is asked for is there at the next turn."""
+
+    def __init__(self) -> None:
+        self.seen: Look | None = None
+        self.asked = 0
+        self.answers = True
+
+    def of(self, _: str) -> Look | None:
+        return self.seen
+
+    def key_of(self, _: str) -> TableKey:
+        return key_of_path("/lake/orders")
+
+    def soon(self, _: str) -> None:
+        self.asked += 1
+
+    def look(self, at: datetime, **fields: Any) -> None:
+        seen: dict[str, Any] = {"state": TableState(), "facts": PARTITIONED, "files": MANY}
+        self.seen = Look(at, **(seen | fields))
+
+
+@dataclass
+class Events:
+    told: list[tuple[EventReason, str]] = field(default_factory=list)
+
+    async def tell_of_policy(self, _: Json, reason: EventReason, message: str, **_more: bool) -> None:
+        self.told.append((reason, message))
+
+
+class Statuses:
+    """Writes as the one writer of statuses does."""
+
+    def __init__(self, api: Api, world: World) -> None:
+        self._api = api
+        self._world = world
+        self.written = 0
+
+    async def write(self, body: Json, patch: Json) -> None:
+        if patch:
+            self.written += 1
+            change = {"metadata": {"resourceVersion": body["metadata"]["resourceVersion"]}, "status": patch}
+            self._world.policy_seen(
+                await self._api.patch(None, "etl", body["metadata"]["name"], change, sub="status")
+            )
+
+
+class Leader:
+    def __init__(self, api: Api, looks: Looks | None = None) -> None:
+        self.api, self.looks, self.events = api, looks or Looks(), Events()
+        self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
+        for body in api.objects.values():
+            (self.world.policy_seen if body["spec"].get("table") else self.world.job_seen)(body)
+        self.world.heed_policies()
+        self.listed = self.leading = True
+        self.statuses = Statuses(api, self.world)
+        parts: Any = (
+            api,
+            self.looks,
+            self.events,
+            self.statuses,
+            SimpleNamespace(leads=lambda: self.leading),
+        )
+        kube, looked, events, statuses, leadership = parts
+        self.maintenance = MaintenanceOfPolicies(
+            world=self.world,
+            looks=looked,
+            jobs=PolicyJobs(kube, self.world, unfenced()),
+            statuses=statuses,
+            events=events,
+            leadership=leadership,
+            neighbours=Neighbours(),
+            has_listed=lambda: self.listed,
+        )
+
+    async def turn(self, now: datetime, *, looked: bool = True, **seen: Any) -> None:
+        """One turn, and if it asked for a look another one with it."""
+        await self.maintenance.turn(now)
+        if self.looks.asked and looked:
+            self.looks.asked = 0
+            self.looks.look(now, **seen)
+            await self.maintenance.turn(now)
+
+    def ends(self, name: str, phase: Phase = Phase.SUCCEEDED) -> None:
+        job = self.api.objects["job", name]
+        status = {"phase": phase.value, "observedGeneration": 1, "finishedAt": "2026-11-19T03:10:00Z"}
+        self.world.job_seen(self.api.put("job", job | {"status": status}))
+
+    def changed(self, **metadata: Any) -> None:
+        policy = self.api.objects["policy", "orders"]
+        self.world.policy_seen(self.api.put("policy", policy | {"metadata": policy["metadata"] | metadata}))
+        self.world.heed_policies()
+
+    @property
+    def kept(self) -> MaintenanceStates:
+        status = self.api.objects["policy", "orders"].get("status") or {}
+        return MaintenanceStates.as_stored(status.get("maintenance") or {})
+
+
+def api_with(maintenance: Json = NIGHTLY, *, generation: int = 1, **spec: Any) -> Api:
+    api = Api()
+    body = policy_body(
+        "orders", generation=generation, table={"path": "/lake/orders"}, maintenance=maintenance, **spec
+    )
+    body["metadata"]["creationTimestamp"] = "2026-11-18T12:00:00Z"
+    api.put("policy", body)
+    return api
+
+
+async def test_a_run_that_is_due_has_one_job_that_lets_all_others_go_first() -> None:
+    leader = Leader(api_with())
+    await leader.turn(THREE - MINUTE)
+    assert leader.api.jobs == []
+    assert leader.kept.optimize is not None
+    assert leader.kept.optimize.next_run_at == THREE
+    for seconds in (0, 1, 60):
+        await leader.turn(THREE + timedelta(seconds=seconds))
+    [job] = leader.api.jobs
+    assert job["spec"]["sql"] == "OPTIMIZE delta.`/lake/orders`"
+    assert job["spec"]["priority"] == -1000
+    assert job["metadata"]["annotations"][names.ANNOTATION_AGE_AFTER] == "86400s"
+    assert job["metadata"]["annotations"][names.ANNOTATION_RUN_AT] == THREE.isoformat()
+    state = leader.kept.optimize
+    assert state is not None
+    assert (state.last_job, state.last_run_at) == (job["metadata"]["name"], THREE)
+    assert (state.decided_until, state.next_run_at, state.message) == (THREE, THREE + DAY, None)
+    [(reason, message)] = leader.events.told
+    assert reason is EventReason.MAINTENANCE_CREATED
+    assert message.endswith("the partition date=2026-11-18 has 10 files that are smaller than 64 MiB")
+
+
+async def test_a_look_that_began_before_the_run_was_due_is_not_believed() -> None:
+    leader = Leader(api_with())
+    leader.looks.look(THREE - MINUTE, files=())
+    await leader.turn(THREE, looked=False)
+    assert leader.api.jobs == []
+    assert leader.looks.asked == 1
+    assert leader.kept.optimize is not None
+    assert leader.kept.optimize.last_left_out is None
+    await leader.turn(THREE + MINUTE)
+    assert len(leader.api.jobs) == 1
+
+
+async def test_without_any_look_a_compaction_is_run_in_the_end_and_a_clean_up_waits() -> None:
+    compacts, cleans = Leader(api_with()), Leader(api_with(CLEANED))
+    for leader in (compacts, cleans):
+        for now in (THREE, THREE + WITHOUT_A_LOOK / 2, THREE + WITHOUT_A_LOOK + MINUTE):
+            assert leader.api.jobs == []
+            await leader.turn(now, looked=False)
+    assert len(compacts.api.jobs) == 1
+    assert cleans.api.jobs == []
+    assert cleans.kept.vacuum is not None
+    assert "the table's log cannot be read" in (cleans.kept.vacuum.message or "")
+
+
+async def test_what_gains_nothing_is_left_out_and_told_once() -> None:
+    leader = Leader(api_with())
+    for minutes in range(4):
+        await leader.turn(THREE + minutes * MINUTE, files=MANY[:9])
+    assert leader.api.jobs == []
+    state = leader.kept.optimize
+    assert state is not None
+    assert state.last_left_out is not None
+    assert state.last_left_out.at == THREE
+    assert state.last_left_out.why.startswith("no partition has 10 or more files")
+    [(reason, message)] = leader.events.told
+    assert reason is EventReason.MAINTENANCE_LEFT_OUT
+    assert message.startswith("no optimize is run: no partition has")
+    written = leader.statuses.written
+    await leader.turn(THREE + HOUR)
+    assert leader.statuses.written == written
+
+
+async def test_runs_do_not_overlap_and_of_those_missed_only_the_last_is_made() -> None:
+    leader = Leader(api_with({"optimize": {"schedule": "0 * * * *"}}))
+    await leader.turn(THREE)
+    [first] = leader.api.made
+    await leader.turn(THREE + HOUR)
+    await leader.turn(THREE + 3 * HOUR + MINUTE)
+    assert leader.api.made == [first]
+    state = leader.kept.optimize
+    assert state is not None
+    assert state.message == f"the optimize of 2026-11-19 06:00 UTC waits until {first} has ended"
+    leader.ends(first)
+    await leader.turn(THREE + 3 * HOUR + 2 * MINUTE)
+    [_, second] = leader.api.made
+    assert leader.api.objects["job", second]["metadata"]["annotations"][names.ANNOTATION_RUN_AT] == (
+        (THREE + 3 * HOUR).isoformat()
+    )
+    assert "2 runs before it were missed" in leader.events.told[-1][1]
+
+
+async def test_two_leaders_make_one_job() -> None:
+    api = api_with()
+    one, other = Leader(api), Leader(api)
+    await one.turn(THREE, looked=False)
+    await other.turn(THREE, looked=False)
+    for leader in (one, other):
+        leader.looks.look(THREE)
+    await one.turn(THREE)
+    await other.turn(THREE + timedelta(seconds=1))
+    assert len(api.made) == 1
+
+
+async def test_a_leader_that_died_before_it_wrote_what_it_decided_leaves_no_run_to_be_made_twice() -> None:
+    api = api_with()
+    dying = Leader(api)
+    await dying.turn(THREE, looked=False)
+    dying.looks.look(THREE)
+    policy = api.objects["policy", "orders"]
+    await dying.turn(THREE)
+    name = api.made[0]
+    api.put("policy", policy)  # its write never came
+    successor = Leader(api)
+    await successor.turn(THREE + MINUTE)
+    successor.ends(name)
+    await successor.turn(THREE + 2 * MINUTE)
+    assert api.made == [name]
+    state = successor.kept.optimize
+    assert state is not None
+    assert state.last_job == name
+
+
+async def test_a_leader_that_comes_after_the_due_time_makes_the_run() -> None:
+    api = api_with()
+    await Leader(api).turn(THREE - HOUR)
+    successor = Leader(api)
+    await successor.turn(THREE + HOUR)
+    [job] = api.jobs
+    assert job["metadata"]["annotations"][names.ANNOTATION_RUN_AT] == THREE.isoformat()
+
+
+async def test_a_run_that_is_too_late_is_passed_over() -> None:
+    leader = Leader(api_with({"optimize": {"schedule": "0 3 * * *", "startingDeadline": "30m"}}))
+    await leader.turn(THREE + HOUR)
+    assert leader.api.jobs == []
+    state = leader.kept.optimize
+    assert state is not None
+    assert state.last_left_out is not None
+    assert "could not be started within 0:30:00, and is passed over" in state.last_left_out.why
+
+
+async def test_nothing_is_made_while_it_is_not_known_which_jobs_there_are_or_who_leads() -> None:
+    leader = Leader(api_with())
+    leader.listed = False
+    await leader.turn(THREE)
+    leader.listed, leader.leading = True, False
+    await leader.turn(THREE)
+    assert (leader.api.jobs, leader.looks.asked) == ([], 0)
+
+
+async def test_a_suspended_schedule_makes_nothing_and_makes_nothing_up_for() -> None:
+    leader = Leader(api_with({"optimize": {"schedule": "0 3 * * *", "suspend": True}}))
+    await leader.turn(THREE + MINUTE)
+    policy = leader.api.objects["policy", "orders"]
+    spec = policy["spec"] | {"maintenance": NIGHTLY}
+    leader.api.put("policy", policy | {"spec": spec})
+    leader.changed(generation=2)
+    await leader.turn(THREE + HOUR)
+    assert leader.api.jobs == []
+    await leader.turn(THREE + DAY)
+    assert len(leader.api.jobs) == 1
+
+
+async def test_what_somebody_asks_for_is_made_at_once_each_word_once() -> None:
+    suspended = {"optimize": {"schedule": "0 3 * * *", "suspend": True}}
+    leader = Leader(api_with(suspended))
+    for minutes, word in ((0, "optimize"), (1, "optimize"), (2, "optimize.2")):
+        leader.changed(annotations={names.ANNOTATION_RUN: word})
+        await leader.turn(THREE + minutes * MINUTE, files=())
+        await leader.turn(THREE + minutes * MINUTE + timedelta(seconds=1))
+        for name in leader.api.made:
+            leader.ends(name)
+    first, second = leader.api.made
+    assert first != second
+    [job] = [one for one in leader.api.jobs if one["metadata"]["name"] == first]
+    assert job["metadata"]["annotations"][names.ANNOTATION_ASKED] == "optimize"
+    assert "priority" not in job["spec"]
+    assert names.ANNOTATION_AGE_AFTER not in job["metadata"]["annotations"]
+    assert leader.kept.asked == "optimize.2"
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [("vacuum", "no spec.maintenance.vacuum"), ("tidy", "must begin with optimize or vacuum")],
+)
+async def test_a_word_that_asks_for_nothing_is_told_once(word: str, why: str) -> None:
+    leader = Leader(api_with())
+    leader.changed(annotations={names.ANNOTATION_RUN: word})
+    for minutes in range(3):
+        await leader.turn(THREE - HOUR + minutes * MINUTE)
+    assert leader.api.jobs == []
+    [(_, message)] = leader.events.told
+    assert why in message
+    assert leader.kept.asked == word
+
+
+async def test_finished_jobs_beyond_the_limits_are_deleted() -> None:
+    hourly = {"schedule": "0 * * * *", "successfulJobsHistoryLimit": 2, "failedJobsHistoryLimit": 1}
+    leader = Leader(api_with({"optimize": hourly}))
+    phases = [Phase.FAILED, Phase.SUCCEEDED, Phase.SUCCEEDED, Phase.FAILED, Phase.SUCCEEDED]
+    for hour, phase in enumerate(phases):
+        await leader.turn(THREE + hour * HOUR)
+        leader.ends(leader.api.made[-1], phase)
+        await leader.turn(THREE + hour * HOUR + MINUTE)
+    left = [name for name in leader.api.made if ("job", name) in leader.api.objects]
+    assert left == [leader.api.made[number] for number in (2, 3, 4)]
+
+
+async def test_a_clean_up_waits_for_a_writer_that_has_run_for_too_long() -> None:
+    leader = Leader(api_with(CLEANED))
+    attempt = {
+        "number": 1, "token": 1, "hash": "h", "application": "a", "grantedAt": "2026-11-12T02:00:00Z",
+    }  # fmt: skip
+    footprint = [
+        {"table": "file:/lake/orders", "statement": 1, "operation": "Merge", "reads": "x", "writes": "x"}
+    ]
+    status = {"phase": "Running", "attempt": 1, "attempts": [attempt], "footprint": footprint}
+    writer = job_body("load") | {"status": status}
+    leader.world.job_seen(writer)
+    await leader.turn(THREE)
+    assert leader.api.jobs == []
+    state = leader.kept.vacuum
+    assert state is not None
+    assert "the job etl/load writes the table and has run for 169.0 hours" in (state.message or "")
+    leader.world.job_gone("uid-load")
+    await leader.turn(THREE + MINUTE)
+    assert [job["spec"]["sql"] for job in leader.api.jobs] == ["VACUUM delta.`/lake/orders`"]
+
+
+async def test_what_a_clean_up_could_not_delete_yet_is_left_out() -> None:
+    leader = Leader(api_with(CLEANED))
+    removals, last = Removals((THREE - DAY,)), LastVacuum(THREE - 2 * DAY, 7 * DAY)
+    await leader.turn(THREE, history=History(removals=removals, last_vacuum=last))
+    assert leader.api.jobs == []
+    state = leader.kept.vacuum
+    assert state is not None
+    assert state.last_left_out is not None
+    assert state.last_left_out.why.startswith("no commit removed files between")
+
+
+async def test_a_job_of_somebody_else_under_the_name_is_left_alone_and_told() -> None:
+    leader = Leader(api_with())
+    await leader.turn(THREE, looked=False)
+    leader.looks.look(THREE)
+    squatted = Leader(api_with())
+    await squatted.turn(THREE)
+    squatter = job_body(squatted.api.made[0])
+    leader.api.put("job", squatter)
+    await leader.turn(THREE)
+    assert leader.api.made == []
+    state = leader.kept.optimize
+    assert state is not None
+    assert "is in the way: it is not of this policy" in (state.message or "")
+
+
+async def test_what_fails_for_one_policy_is_logged_once_and_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    leader = Leader(api_with())
+    leader.api.failing = ApiError(403, "Forbidden", "you may not")
+    for minutes in range(3):
+        await leader.turn(THREE + minutes * MINUTE)
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1
+    assert said[0].startswith("policy etl/orders: its maintenance cannot go on: ")
+    leader.api.failing = None
+    await leader.turn(THREE + HOUR)
+    assert len(leader.api.jobs) == 1
+
+
+@pytest.mark.parametrize("reason", ["older", "taken away"])
+async def test_a_policy_that_does_not_count_or_wants_no_maintenance_makes_nothing(reason: str) -> None:
+    api = api_with()
+    if reason == "older":
+        older = policy_body("older", created="00:00:00", table={"path": "/lake/orders"})
+        older["metadata"]["creationTimestamp"] = "2026-11-01T00:00:00Z"
+        api.put("policy", older)
+    leader = Leader(api)
+    if reason == "taken away":
+        await leader.turn(THREE - MINUTE)
+        assert leader.kept.optimize is not None
+        policy = api.objects["policy", "orders"]
+        api.put("policy", policy | {"spec": {"table": {"path": "/lake/orders"}}})
+        leader.changed(generation=2)
+    await leader.turn(THREE)
+    assert api.jobs == []
+    assert leader.kept == MaintenanceStates()
