@@ -149,6 +149,7 @@ BY_OTHER_MEANS = MappingProxyType(
         "icebergCompatV3": "set the property delta.enableIcebergCompatV3",
         "materializePartitionColumns": "set the property delta.enableMaterializePartitionColumnsFeature",
         "variantShredding": "set the property delta.enableVariantShredding",
+        "variantShredding-preview": "set the property delta.enableVariantShredding",
     }
 )
 """What turns the others on that a policy can bring to a table: what to do instead of naming them under `features`."""

@@ -42,6 +42,8 @@ class Property:
     since: Version = (3, 3)
     feature: str | None = None
     """What every value but the default one adds to the protocol."""
+    preview_before: Version | None = None
+    """Older versions add a preview of the feature instead."""
     lost_when_shorter: str | None = None
     """What is gone for good once the interval is shorter, even if it is set back."""
 
@@ -49,6 +51,11 @@ class Property:
         """What a table with this value does; None where it has none, and where Delta would refuse it."""
         given = self.default if value is None else value
         return None if given is None else self.values.read(given)
+
+    def adds_by(self, version: Version) -> str | None:
+        """The feature that this version of Delta adds."""
+        is_preview = self.preview_before is not None and version < self.preview_before
+        return f"{self.feature}-preview" if is_preview else self.feature
 
     def turns_on(self, value: str) -> bool:
         """Whether a table with this value uses the feature."""
@@ -102,14 +109,16 @@ _ALL = (
     _switch("delta.enableDeletionVectors", "deletionVectors"),
     Property(MAPPING, word_in_any_case("none", "name", "id"), "none", feature="columnMapping"),
     _switch("delta.enableRowTracking", "rowTracking"),
-    _switch("delta.enableTypeWidening", "typeWidening"),
+    Property(
+        "delta.enableTypeWidening", BOOLEAN, "false", feature="typeWidening", preview_before=(4, 0)
+    ),
     _switch("delta.enableInCommitTimestamps", "inCommitTimestamp"),
     _switch("delta.enableIcebergCompatV1", "icebergCompatV1"),
     _switch("delta.enableIcebergCompatV2", "icebergCompatV2"),
     _switch("delta.enableIcebergCompatV3", "icebergCompatV3", since=(4, 3)),
     Property(ENABLED_FORMATS, formats("iceberg", "hudi"), ""),
-    # 4.0 knows it, but would give the table a preview of the feature
-    _switch("delta.enableVariantShredding", "variantShredding", since=(4, 1)),
+    # a preview in 4.4, too
+    _switch("delta.enableVariantShredding", "variantShredding-preview", since=(4, 0)),
     _switch(
         "delta.enableMaterializePartitionColumnsFeature",
         "materializePartitionColumns",

@@ -1,4 +1,8 @@
-"""Reads the values of table properties as Delta does: what it would refuse is none, and two spellings of one meaning are one."""
+"""Reads the values of table properties as Delta does: what it would refuse is none, and two spellings of one meaning are one.
+
+Delta takes a few more, which no policy needs and other engines may not take: digits of other scripts, 1.00.0 for a version, and
+lists of columns with one column in two cases, two names without a comma, or (4.4) a dot at the end.
+"""
 
 import re
 from collections.abc import Callable, Hashable

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sluice.delta.exclusions import EXCLUSIONS, Use, why_not_both
-from sluice.delta.features import why_irreversible, with_needed
+from sluice.delta.features import OLDEST_KNOWN, why_irreversible, with_needed
 from sluice.delta.properties import (
     ENABLED_FORMATS,
     FILE_RETENTION,
@@ -115,8 +115,8 @@ def why_no_way(name: str, found: str | None, wanted: str) -> str | None:
     before, after = mapping.meaning_of(found), mapping.meaning_of(wanted)
     if after == "none":
         return (
-            "taking column mapping away rewrites all files of the table: ALTER TABLE ... SET TBLPROPERTIES with "
-            "spark.databricks.delta.columnMapping.allowRemoval=true, by a job of your own"
+            "taking column mapping away rewrites all files of the table: run ALTER TABLE ... SET TBLPROPERTIES "
+            f"('{MAPPING}' = 'none') by a job of your own"
         )
     if (before, after) != ("none", "name"):
         return f"Delta changes {MAPPING} of a table from none to name only, not from {before} to {after}: write a new table"
@@ -144,15 +144,18 @@ def why_not_for(state: TableState, name: str, wanted: str) -> str | None:
     return None
 
 
-def why_it_cannot_be_taken_back(state: TableState, name: str, wanted: str) -> str | None:
+def why_it_cannot_be_taken_back(
+    state: TableState, name: str, wanted: str, version: Version | None
+) -> str | None:
     """Says why setting the value, and then the old one again, would not leave the table as it was."""
     known = PROPERTIES.get(name)
     if known is None:
         return None
     found = state.properties.get(name)
     reasons = []
-    if known.feature is not None and known.turns_on(wanted):
-        reasons.append(why_irreversible(set(with_needed(known.feature)) - features_of(state)))
+    feature = known.adds_by(version or OLDEST_KNOWN)
+    if feature is not None and known.turns_on(wanted):
+        reasons.append(why_irreversible(set(with_needed(feature)) - features_of(state)))
     if name == MAPPING:
         reasons.append("taking it back rewrites all files of the table")
     if known.lost_when_shorter is not None and _is_shorter(known.meaning_of(found), known.meaning_of(wanted)):

@@ -135,7 +135,7 @@ def _of_properties(
     spec: DeltaTablePolicySpec, state: TableState, version: Version | None, blocked: str | None
 ) -> tuple[Pair, ...]:
     pairs = tuple(
-        (wish, _difference(spec, state, wish, blocked or _forbidden(state, wish, version)))
+        (wish, _difference(spec, state, wish, version, blocked or _forbidden(state, wish, version)))
         for wish in wishes_of(spec)
         if not _has(state, wish)
     )
@@ -158,9 +158,9 @@ def _forbidden(state: TableState, wish: Wish, version: Version | None) -> str | 
 
 
 def _difference(
-    spec: DeltaTablePolicySpec, state: TableState, wish: Wish, forbidden: str | None
+    spec: DeltaTablePolicySpec, state: TableState, wish: Wish, version: Version | None, forbidden: str | None
 ) -> Difference:
-    irreversible = why_it_cannot_be_taken_back(state, wish.name, wish.value)
+    irreversible = why_it_cannot_be_taken_back(state, wish.name, wish.value, version)
     return Difference(
         wish.field,
         wish.value,

@@ -40,7 +40,7 @@ ROWS: list[Row] = [
     ("delta.enableIcebergCompatV2", "true", "2", "false", "icebergCompatV2", (3, 3)),
     ("delta.enableIcebergCompatV3", "true", "3", "false", "icebergCompatV3", (4, 3)),
     ("delta.universalFormat.enabledFormats", "iceberg", "paimon", "", None, (3, 3)),
-    ("delta.enableVariantShredding", "true", "", "false", "variantShredding", (4, 1)),
+    ("delta.enableVariantShredding", "true", "", "false", "variantShredding-preview", (4, 0)),
     (
         "delta.enableMaterializePartitionColumnsFeature",
         "true",
@@ -149,6 +149,13 @@ def test_a_property_that_is_absent_has_its_default_where_all_engines_agree(
     name: str, wanted: str, found: str | None, enough: bool
 ) -> None:
     assert is_as_wanted(name, wanted, found) is enough
+
+
+def test_delta_3_adds_a_preview_of_type_widening() -> None:
+    widening = PROPERTIES["delta.enableTypeWidening"]
+    assert (widening.adds_by((3, 3)), widening.adds_by((4, 0))) == ("typeWidening-preview", "typeWidening")
+    assert PROPERTIES["delta.enableRowTracking"].adds_by((3, 3)) == "rowTracking"
+    assert PROPERTIES["delta.checkpointInterval"].adds_by((3, 3)) is None
 
 
 def test_a_feature_is_in_use_by_the_property_as_delta_keeps_it() -> None:

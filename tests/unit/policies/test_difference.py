@@ -189,7 +189,6 @@ def test_columns_come_to_be_mapped_by_name_and_nothing_else(
     [
         ("delta.dataSkippingStringPrefixLength", "64", (4, 1)),
         ("delta.enableMaterializePartitionColumnsFeature", "true", (4, 1)),
-        ("delta.enableVariantShredding", "true", (4, 1)),
         ("delta.parquet.format.version", "2.12.0", (4, 3)),
         ("delta.writePartitionColumnsToParquet", "true", (4, 4)),
     ],
