@@ -109,9 +109,7 @@ _ALL = (
     _switch("delta.enableDeletionVectors", "deletionVectors"),
     Property(MAPPING, word_in_any_case("none", "name", "id"), "none", feature="columnMapping"),
     _switch("delta.enableRowTracking", "rowTracking"),
-    Property(
-        "delta.enableTypeWidening", BOOLEAN, "false", feature="typeWidening", preview_before=(4, 0)
-    ),
+    Property("delta.enableTypeWidening", BOOLEAN, "false", feature="typeWidening", preview_before=(4, 0)),
     _switch("delta.enableInCommitTimestamps", "inCommitTimestamp"),
     _switch("delta.enableIcebergCompatV1", "icebergCompatV1"),
     _switch("delta.enableIcebergCompatV2", "icebergCompatV2"),

@@ -12,11 +12,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 LOG = "_delta_log"
 _COMPILED_QUICKLY = "-XX:TieredStopAtLevel=1"
@@ -43,7 +44,8 @@ class Answer:
     """Why Spark refused, and the table after that, whether it did or not."""
 
     refused: str | None
-    versions: int
+    commits: tuple[tuple[str, ...], ...] = ()
+    """The kinds of actions of each; with `domainMetadata` goes the domain."""
     reader_version: int = 1
     writer_version: int = 2
     reader_features: frozenset[str] = frozenset()
@@ -56,15 +58,18 @@ class Answer:
     """All that lie in its folder, whether a version names them or not."""
 
 
-class Asked(Protocol):
-    def __call__(self, question: Question) -> Answer: ...
+@dataclass(frozen=True)
+class Asked:
+    folder: Path
+    """Where its tables lie, each in a folder of its name."""
+    ask: Callable[[Question], Answer]
+
+    def __call__(self, question: Question) -> Answer:
+        return self.ask(question)
 
 
 def in_this_spark(spark: Any, folder: Path) -> Asked:
-    def ask(question: Question) -> Answer:
-        return _answer(spark, folder, question)
-
-    return ask
+    return Asked(folder, lambda question: _answer(spark, folder, question))
 
 
 @contextmanager
@@ -91,7 +96,7 @@ def in_the_other_spark(folder: Path) -> Iterator[Asked]:
             asked.flush()
             return _read(told.readline())
 
-        yield ask
+        yield Asked(folder, ask)
         asked.close()
         assert process.wait(60) == 0
 
@@ -102,7 +107,7 @@ def _read(line: str) -> Answer:
         **{
             **given,
             **{name: frozenset(given[name]) for name in _SETS},
-            "cluster_by": tuple(map(tuple, given["cluster_by"])),
+            **{name: tuple(map(tuple, given[name])) for name in ("commits", "cluster_by")},
             **{name: tuple(given[name]) for name in ("partition_by", "columns", "files")},
         }
     )
@@ -172,21 +177,22 @@ def _after(table: Path, refused: str | None) -> Answer:
     """By the files of its log: what an engine says of a table is no proof of what it wrote."""
     commits = sorted((table / LOG).glob("*[0-9].json"))
     actions = [
-        json.loads(line) for commit in commits for line in commit.read_text(encoding="utf-8").splitlines()
+        [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()] for commit in commits
     ]
+    kinds = tuple(tuple(_kind(action) for action in commit) for commit in actions)
     found: dict[str, Any] = {}
     clustering: dict[str, Any] | None = None
-    for action in actions:
+    for action in chain.from_iterable(actions):
         found |= {kind: action[kind] for kind in ("protocol", "metaData") if kind in action}
         domain = action.get("domainMetadata") or {}
         if domain.get("domain") == "delta.clustering":
             clustering = None if domain.get("removed") else json.loads(domain["configuration"])
     if not found:
-        return Answer(refused, versions=len(commits))
+        return Answer(refused, kinds)
     protocol, metadata = found["protocol"], found["metaData"]
     return Answer(
         refused,
-        versions=len(commits),
+        kinds,
         reader_version=protocol["minReaderVersion"],
         writer_version=protocol["minWriterVersion"],
         reader_features=frozenset(protocol.get("readerFeatures", ())),
@@ -197,6 +203,11 @@ def _after(table: Path, refused: str | None) -> Answer:
         cluster_by=tuple(map(tuple, (clustering or {}).get("clusteringColumns", ()))),
         files=_data_files(table),
     )
+
+
+def _kind(action: Mapping[str, Any]) -> str:
+    (kind,) = action
+    return f"{kind}:{action[kind]['domain']}" if kind == "domainMetadata" else kind
 
 
 def _data_files(table: Path) -> tuple[str, ...]:
