@@ -49,6 +49,29 @@ _SHARED_NAMESPACES: Schema = {
     "uniqueItems": True,
     "default": [],
 }
+_TABLE_OWNERS: Schema = {
+    "type": "array",
+    "maxItems": 1000,
+    "items": _closed(
+        {
+            "namespaces": _NAMESPACES | {"minItems": 1},
+            "paths": {
+                "type": "array",
+                "items": _matching(r"(/|[a-zA-Z][a-zA-Z0-9+.-]*:/)[^\x00-\x1f\x7f]*", longest=1024),
+                "uniqueItems": True,
+                "default": [],
+            },
+            "names": {
+                "type": "array",
+                "items": _matching(r"[A-Za-z0-9_*-]+([.][A-Za-z0-9_*-]+){0,2}", longest=386),
+                "uniqueItems": True,
+                "default": [],
+            },
+        },
+        anyOf=[{"required": [name], "properties": {name: {"minItems": 1}}} for name in ("paths", "names")],
+    ),
+    "default": [],
+}
 _KEY = _matching(r"\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*", longest=253)
 
 _WORD = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
@@ -178,6 +201,7 @@ def schema() -> Schema:
                 "deployment": _or_empty(_matching("[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")),
                 "watchNamespaces": _NAMESPACES,
                 "sharedNamespaces": _SHARED_NAMESPACES,
+                "tableOwners": _TABLE_OWNERS,
                 "engines": {
                     "type": "array",
                     "items": {"enum": [engine.value for engine in EngineKind]},

@@ -18,6 +18,7 @@ from sluice.api.problems import problems_of
 from sluice.api.validation import Checked
 from sluice.engines.profile import Profiles
 from sluice.leases.endpoint import Endpoint, EndpointError, with_password
+from sluice.tables.owners import Owners, TableOwner
 
 HTTP_OFF = "off"
 HTTP_ADDRESS = r"^(off|(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]*):[0-9]{1,5})$"
@@ -46,6 +47,8 @@ class OperatorConfig(Model):
     shared_namespaces: Annotated[tuple[str, ...], Field(max_length=10_000)] = ()
     """The namespaces whose jobs may be named in the statuses and Events of one another's jobs; `*`: all. A job in a namespace
     that isn't among them is "a job in another namespace" to the others."""
+    table_owners: Annotated[tuple[TableOwner, ...], Field(max_length=1000)] = ()
+    """Which namespaces may have policies for which tables; a table that no entry names may have one from any."""
     redis_url: Annotated[str, AfterValidator(_readable)] = "redis://127.0.0.1:6379/0"
     """Redis, as `leases/endpoint.py` reads it. The environment variable SLUICE_REDIS_URL wins; the password in the file that
     SLUICE_REDIS_PASSWORD_FILE names, or else in SLUICE_REDIS_PASSWORD, counts where the URL has none."""
@@ -71,6 +74,10 @@ class OperatorConfig(Model):
     Where it should be and doesn't refuse, nothing is granted; without it run one replica."""
     runtimes: Profiles
     """Runtime profiles; `default` serves jobs that name none."""
+
+    @property
+    def owners(self) -> Owners:
+        return Owners(self.table_owners)
 
     @property
     def redis(self) -> Endpoint:

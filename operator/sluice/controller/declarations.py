@@ -12,30 +12,50 @@ from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, Names, Policy, TableKey, declarations_of, keys_of
+from sluice.tables.names import names_of
+from sluice.tables.owners import NOBODY, Owners
 
 logger = logging.getLogger(__name__)
+
+NOT_OWNER = "NotOwner"
+"""Why a policy counts in nothing that the operator's configuration doesn't leave to its namespace."""
 
 
 @dataclass(frozen=True)
 class _NotUnderstood:
-    policy: str
+    name: str
+    namespace: str
     why: str
     table: tuple[TableKey | None, TableKey | None]
 
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
-_Read = Policy | _NotUnderstood
+
+_Read = Policy | _NotUnderstood | LeftOut
 _Found = tuple[Declarations, tuple[LeftOut, ...]]
 """The declarations, and which policies do not count, and why."""
 
 
 def declarations(bodies: Iterable[Json]) -> _Found:
-    return _together(map(_read, bodies))
+    """As the operator sees them that wrote their statuses: who may have a policy for which table stands in its configuration."""
+    counting = (body for body in bodies if not _is_told_to_be_no_owner(body))
+    return _together((_read(body, NOBODY) for body in counting), NOBODY)
+
+
+def _is_told_to_be_no_owner(body: Json) -> bool:
+    status = body.get("status")
+    if not isinstance(status, dict) or status.get("reason") != NOT_OWNER:
+        return False
+    return bool(status.get("observedGeneration") == body["metadata"]["generation"])
 
 
 class KnownPolicies:
     """The policies; each is read once per generation, so that a change of one among thousands costs only one."""
 
-    def __init__(self) -> None:
+    def __init__(self, owners: Owners) -> None:
+        self._owners = owners
         self._known: dict[str, tuple[int, _Read]] = {}
 
     def declarations(self, bodies: Iterable[Json]) -> _Found:
@@ -44,38 +64,50 @@ class KnownPolicies:
             uid, generation = body["metadata"]["uid"], body["metadata"]["generation"]
             known = self._known.get(uid)
             is_same = known is not None and known[0] == generation
-            found[uid] = known if known is not None and is_same else (generation, _read(body))
+            found[uid] = known if known is not None and is_same else (generation, _read(body, self._owners))
         self._known = found
-        return _together(read for _, read in found.values())
+        return _together((read for _, read in found.values()), self._owners)
 
 
-def _read(body: Json) -> _Read:
-    """Reads one policy. A policy's trouble stays with that policy: otherwise all jobs would wait for it."""
+def _read(body: Json, owners: Owners) -> _Read:
+    """Reads one policy, if it is for a table of which its namespace may have one."""
+    read = _understood(body)
+    why = owners.why_not(read.namespace, read.table)
+    return read if why is None else LeftOut(read.key, NOT_OWNER, why)
+
+
+def _understood(body: Json) -> Policy | _NotUnderstood:
+    """A policy's trouble stays with that policy: otherwise all jobs would wait for it."""
     metadata = body["metadata"]
-    called = f"{metadata['namespace']}/{metadata['name']}"
+    called = (metadata["name"], metadata["namespace"])
     try:
         spec = DeltaTablePolicySpec.as_stored(body.get("spec"))
-        read = Policy(metadata["name"], metadata["namespace"], spec, metadata["creationTimestamp"])
+        read = Policy(*called, spec, metadata["creationTimestamp"])
         read.table, read.declared  # noqa: B018 - what the operator fails on, it fails on here
     except ValidationError as error:
-        return _NotUnderstood(called, problems_of(error, most=1), _table_alone(body.get("spec")))
+        return _NotUnderstood(*called, problems_of(error, most=1), _table_alone(body.get("spec")))
     except Exception as error:
-        logger.exception("policy %s: the operator failed on it: it does not count", called)
-        return _NotUnderstood(called, f"the operator failed on it: {error!r}"[:1024], (None, None))
+        logger.exception("policy %s/%s: the operator failed on it: it does not count", *reversed(called))
+        return _NotUnderstood(*called, f"the operator failed on it: {error!r}"[:1024], (None, None))
     return read
 
 
-def _together(read: Iterable[_Read]) -> _Found:
+def _together(read: Iterable[_Read], owners: Owners) -> _Found:
     policies: list[Policy] = []
     ignored: list[_NotUnderstood] = []
+    squatters: list[LeftOut] = []
     for one in read:
         if isinstance(one, Policy):
             policies.append(one)
+        elif isinstance(one, LeftOut):
+            squatters.append(one)
         else:
             ignored.append(one)
-    found = declarations_of(policies, [one.table for one in ignored])
+    bound = [one.table for one in ignored]
+    policies, by_name = _without_squatters_by_name(policies, bound, owners)
+    found = declarations_of(policies, bound)
     not_understood = [
-        LeftOut(one.policy, "NotUnderstood", f"it is not understood and does not count: {one.why}")
+        LeftOut(one.key, "NotUnderstood", f"it is not understood and does not count: {one.why}")
         for one in ignored
     ]
     second = [
@@ -86,7 +118,33 @@ def _together(read: Iterable[_Read]) -> _Found:
         )
         for policy, older in found.left_out
     ]
-    return found, (*not_understood, *second, *_ambiguous(policies, found.names))
+    return found, (*squatters, *by_name, *not_understood, *second, *_ambiguous(policies, found.names))
+
+
+def _without_squatters_by_name(
+    policies: list[Policy], bound: list[tuple[TableKey | None, TableKey | None]], owners: Owners
+) -> tuple[list[Policy], list[LeftOut]]:
+    """A policy that says a name alone is for the table to which others bind it."""
+    if not owners.given:
+        return policies, []
+    names = names_of([*(policy.table for policy in policies), *bound])
+    kept, squatters = [], []
+    for policy in policies:
+        name, location = policy.table
+        leads = [] if name is None or location is not None else list(_places(names.key_of(name)))
+        why = owners.why_not(policy.namespace, leads)
+        if why is None:
+            kept.append(policy)
+        else:
+            squatters.append(LeftOut(policy.key, NOT_OWNER, why))
+    return kept, squatters
+
+
+def _places(key: TableKey) -> Iterator[TableKey]:
+    if not key.is_name:
+        yield key
+    else:
+        yield from map(TableKey.parse, sorted(key.bound))
 
 
 def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:

@@ -49,7 +49,7 @@ async def run(config: OperatorConfig) -> None:
 
     redis = connected(config.redis, metrics.asked_redis)
     kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
-    world = World(config.runtimes, config.engines)
+    world = World(config.runtimes, config.engines, config.owners)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
     tables = TableReader(world, OpenTables().facts)
     logs = RunLogs(world.mark)

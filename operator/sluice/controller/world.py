@@ -27,13 +27,17 @@ from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Works
 from sluice.policies.status import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
+from sluice.tables.owners import NOBODY, Owners
 
 logger = logging.getLogger(__name__)
 
 
 class World:
     def __init__(
-        self, profiles: dict[str, RuntimeProfile], engines: Collection[EngineKind] = (EngineKind.KUBEFLOW,)
+        self,
+        profiles: dict[str, RuntimeProfile],
+        engines: Collection[EngineKind] = (EngineKind.KUBEFLOW,),
+        owners: Owners = NOBODY,
     ) -> None:
         self._profiles = profiles
         self._works = Works()
@@ -58,7 +62,7 @@ class World:
         self.returns_heeded = 0
         self.declarations = Declarations()
         """What policies say, as far as it was heeded."""
-        self._known_policies = KnownPolicies()
+        self._known_policies = KnownPolicies(owners)
         self._policies_differ = False
         self.policies_heeded = 0
         """How often a change of policies had consequences."""

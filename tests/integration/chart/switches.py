@@ -23,6 +23,7 @@ EVERYTHING = (
     "imagePullSecrets={pull,pull-too}",
     "ttlSecondsAfterFinished=3600",
     "sharedNamespaces={team,other}",
+    "tableOwners[0].namespaces={team},tableOwners[0].paths={s3://lake/sales},tableOwners[0].names={sales.*}",
     "engines={kubeflow,apache}",
     "apiQps=50",
     "apiBurst=60",

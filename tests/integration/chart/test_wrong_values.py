@@ -24,6 +24,12 @@ def _mounts(*mounts: str) -> tuple[str, ...]:
     ("values", "says"),
     [
         (("redis.instal=false",), "at '/redis': additional properties 'instal' not allowed"),
+        (("tableOwners[0].paths={s3://lake}",), "at '/tableOwners/0': missing property 'namespaces'"),
+        (("tableOwners[0].namespaces={sales}",), "at '/tableOwners/0'"),
+        (
+            ("tableOwners[0].namespaces={sales}", "tableOwners[0].names={sales/orders}"),
+            "at '/tableOwners/0/names/0'",
+        ),
         (("runtimes.default.sparkVersoin=4.2.0",), "at '/runtimes/default': additional properties"),
         (("runtimes.default.driver.memory=4Gi",), "at '/runtimes/default/driver/memory'"),
         (("runtimes.default.sparkVersion=banana",), "at '/runtimes/default/sparkVersion'"),

@@ -33,12 +33,18 @@ def job_body(name: str, *, version: int = 1, generation: int = 1, **spec: Any) -
 
 
 def policy_body(
-    name: str, *, created: str = "10:00:00", version: int = 1, generation: int = 1, **spec: Any
+    name: str,
+    *,
+    namespace: str = "etl",
+    created: str = "10:00:00",
+    version: int = 1,
+    generation: int = 1,
+    **spec: Any,
 ) -> Json:
     return {
         "metadata": {
             "name": name,
-            "namespace": "etl",
+            "namespace": namespace,
             "uid": f"policy-{name}",
             "resourceVersion": str(version),
             "creationTimestamp": f"2026-11-19T{created}Z",

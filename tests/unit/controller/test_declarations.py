@@ -7,6 +7,7 @@ import pytest
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.controller.declarations import KnownPolicies, declarations
 from sluice.tables import LogStore, key_of_name, key_of_path, keys_of
+from sluice.tables.owners import NOBODY, Owners, TableOwner
 from unit.controller.bodies import policy_body
 
 PATH, NAME = key_of_path("/lake/orders"), key_of_name("sales.orders")
@@ -117,7 +118,7 @@ def test_one_that_the_operator_fails_on_leaves_the_others_alone(
         policy_body("odd", table={"path": "/lake/odd"}),
         policy_body("a", table={"path": "/lake/orders"}),
     ]
-    known = KnownPolicies()
+    known = KnownPolicies(NOBODY)
     for _ in range(2):
         found, (left_out,) = known.declarations(bodies)
         assert found.declared(PATH) is not None
@@ -128,7 +129,7 @@ def test_one_that_the_operator_fails_on_leaves_the_others_alone(
 
 def test_after_a_change_of_one_policy_only_that_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [policy_body(name, table={"path": f"/lake/{name}"}, logStore="Safe") for name in "abcdef"]
-    known = KnownPolicies()
+    known = KnownPolicies(NOBODY)
     assert known.declarations(bodies) == declarations(bodies)
     read: list[object] = []
     validate = DeltaTablePolicySpec.as_stored
@@ -149,3 +150,55 @@ def test_after_a_change_of_one_policy_only_that_one_is_read(monkeypatch: pytest.
     assert declared is not None
     assert declared.log_store is LogStore.S3_DYNAMODB
     assert found.declared(key_of_path("/lake/d")) is None
+
+
+OWNERS = Owners(
+    (
+        TableOwner(namespaces=("sales",), paths=("s3://lake/sales",)),
+        TableOwner(namespaces=("hr",), names=("hr.*",)),
+    )
+)
+ORDERS = key_of_path("s3://lake/sales/orders")
+BOTH = {"path": "s3://lake/sales/orders", "name": "sales.orders"}
+
+
+def test_a_squatter_binds_no_name_and_its_facts_do_not_count_though_it_is_the_older_one() -> None:
+    squatter = policy_body("old", namespace="etl", table=BOTH | {"name": "other.orders"}, logStore="Safe")
+    owner = policy_body("new", namespace="sales", created="11:00:00", table=BOTH, logStore="S3DynamoDB")
+    found, told = KnownPolicies(OWNERS).declarations([squatter, owner])
+    declared = found.declared(ORDERS)
+    assert declared is not None
+    assert declared.log_store is LogStore.S3_DYNAMODB
+    assert found.names.key_of(key_of_name("other.orders")).is_name
+    (one,) = told
+    assert (one.policy, one.reason) == ("etl/old", "NotOwner")
+    assert one.why == (
+        "the operator's configuration (tableOwners) leaves policies for s3://lake/sales/orders to the namespace sales, and this "
+        "one is in etl: nothing of it counts. Move it there, or ask whoever runs the operator to add etl"
+    )
+
+
+def test_a_squatter_by_a_name_that_the_owner_binds_is_one_too() -> None:
+    squatter = policy_body(
+        "old", namespace="etl", table={"name": "sales.orders"}, admission={"maxWriters": 1}
+    )
+    owner = policy_body("new", namespace="sales", created="11:00:00", table=BOTH)
+    found, told = KnownPolicies(OWNERS).declarations([squatter, owner])
+    assert found.by_table[ORDERS].policy == "sales/new"
+    assert [(one.policy, one.reason) for one in told] == [("etl/old", "NotOwner")]
+    alone, _ = KnownPolicies(OWNERS).declarations([squatter])
+    assert alone.by_table[NAME].policy == "etl/old", "nobody was given the name, nor knows where it leads"
+
+
+def test_a_squatter_that_is_not_understood_binds_nothing() -> None:
+    squatter = policy_body("old", namespace="etl", table=BOTH, logStore="Hope")
+    found, told = KnownPolicies(OWNERS).declarations([squatter])
+    assert found.names.key_of(NAME).is_name
+    assert [one.reason for one in told] == ["NotOwner"]
+
+
+def test_who_has_no_configuration_takes_the_operators_word_for_who_is_no_owner() -> None:
+    body = policy_body("old", namespace="etl", table=BOTH)
+    status = {"reason": "NotOwner", "observedGeneration": body["metadata"]["generation"]}
+    assert declarations([body | {"status": status}])[0].by_table == {}
+    assert declarations([body | {"status": status | {"observedGeneration": 0}}])[0].by_table
