@@ -16,12 +16,12 @@ from typing import Any
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
-from sluice.api import names
 from sluice.tables.address import LogUnreadableError, address_of, must_be_around
 from sluice.tables.commit_files import CommitFiles, FilesUnknownError, Partition
 from sluice.tables.identity import TableKey
 from sluice.tables.latest_commits import Told, latest_commits
 from sluice.tables.opening import READ_ERRORS, open_table, why_unread
+from sluice.tables.stamps import stamp_of
 
 __all__ = [
     "READING",
@@ -82,7 +82,7 @@ def commits_of_run(table: TableKey, uid: str, attempt: int, begun: datetime) -> 
         return []
     found = []
     for entry in _history(table, opened, CommitFiles(opened), uid, begun):
-        stamp = _stamp(entry.get("userMetadata"))
+        stamp = stamp_of(entry.get("userMetadata"))
         statement = _statement(stamp)
         if _is_of(stamp, uid, attempt) and statement is not None:
             found.append(StampedCommit(entry["version"], _operation(entry), statement))
@@ -119,7 +119,7 @@ def _of_application(
 def _listed(history: list[Told], uid: str, attempt: int, begun: datetime) -> Iterator[FoundCommit]:
     earliest = _earliest(begun)
     for entry in history:
-        stamp = _stamp(entry.get("userMetadata"))
+        stamp = stamp_of(entry.get("userMetadata"))
         is_own = _is_of(stamp, uid, attempt) and stamp.get("statement") != 0
         if is_own or not (stamp or entry.get("timestamp", earliest) < earliest):
             yield FoundCommit(entry["version"], _operation(entry), is_own, _statement(stamp), _engine(entry))
@@ -158,7 +158,7 @@ def _history(
     def matters(entry: Told) -> bool:
         return (
             entry.get("timestamp", earliest) >= earliest
-            or _stamp(entry.get("userMetadata")).get("uid") == uid
+            or stamp_of(entry.get("userMetadata")).get("uid") == uid
         )
 
     try:
@@ -197,15 +197,6 @@ def _statement(stamp: dict[str, Any]) -> int | None:
     """0 is a fence or the end of a run: a commit without rows."""
     number = stamp.get("statement")
     return number if type(number) is int and 0 < number <= _LAST_STATEMENT else None
-
-
-def _stamp(text: str | None) -> dict[str, Any]:
-    try:
-        content = json.loads(text or "{}")
-    except (ValueError, RecursionError):  # other writers may put any text there
-        return {}
-    stamp = content.get(names.STAMP, {}) if isinstance(content, dict) else {}
-    return stamp if isinstance(stamp, dict) else {}
 
 
 def main(table: str, uid: str, attempt: str, begun: str, asked: str) -> None:

@@ -16,10 +16,10 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from sluice.predicates import PredicateError
-from sluice.tables.address import LogUnreadableError, address_of, must_be_around
+from sluice.tables.address import LogUnreadableError, address_of
 from sluice.tables.facts import TableFacts, absent, unread
 from sluice.tables.identity import TableKey
-from sluice.tables.opening import READ_ERRORS, open_table, why_unread
+from sluice.tables.opening import READ_ERRORS, has_log, open_table, why_unread
 from sluice.tables.snapshot import facts_of
 
 MOST_TABLES = 512
@@ -71,7 +71,7 @@ class OpenTables:
         be read."""
         try:
             address = address_of(key)
-            if not _has_log(key, address):
+            if not has_log(key, address):
                 self.forget(key)
                 return absent()
             opened = self._newer(key) or self._opened(key, address)
@@ -119,17 +119,6 @@ class OpenTables:
             files = sum(one.files for one in self._open.values())
             while self._open and (len(self._open) > self._most_tables or files > self._most_files):
                 files -= self._open.popitem(last=False)[1].files
-
-
-def _has_log(key: TableKey, address: str) -> bool:
-    if not key.text.startswith("file:"):
-        return True
-    try:
-        Path(address, "_delta_log").stat()
-    except FileNotFoundError:
-        must_be_around(key, address)
-        return False
-    return True
 
 
 def _mark(table: DeltaTable, key: TableKey) -> _Mark | None:

@@ -1,11 +1,12 @@
 """Opens tables where they lie: how long a store is asked, in which region, and what its refusals mean."""
 
 import threading
+from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short
+from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short, must_be_around
 from sluice.tables.catalog_managed import as_managed
 from sluice.tables.identity import TableKey
 from sluice.tables.store_troubles import StoreTrouble, explained, own_words, trouble_of
@@ -34,6 +35,18 @@ _regions: dict[str, str] = {}
 _known_stores: set[tuple[str, str]] = set()
 """Endpoints and buckets at which a store was seen to answer."""
 _lock = threading.Lock()
+
+
+def has_log(key: TableKey, address: str) -> bool:
+    """False only for a local table: of others their store must be asked."""
+    if not key.text.startswith("file:"):
+        return True
+    try:
+        Path(address, "_delta_log").stat()
+    except FileNotFoundError:
+        must_be_around(key, address)
+        return False
+    return True
 
 
 def open_table(table: TableKey, address: str) -> DeltaTable:
