@@ -187,6 +187,7 @@ def test_parameters_are_bound() -> None:
         ),
         ({"sql": "OPTIMIZE {t} WHERE date = = 1"}, "statement 1, line 1, column"),
         ({"sql": "OPTIMIZE {t} ZORDER BY (id, nope)"}, "there is no column nope: the table has id"),
+        ({"sql": "ALTER TABLE {t} CLUSTER BY (id, nope.a)"}, "there is no column nope: the table has id"),
         (
             {"sql": "UPDATE {t} SET v = 'x'", "writes": ["nope = 1"]},
             r"^spec.writes, line 1, column 1: there is no column nope",
@@ -351,6 +352,13 @@ def test_a_declared_vacuum_keeps_files_as_long_as_its_table_says() -> None:
 WITH_STRUCT = TableFacts(
     columns=Table.of({"id": "bigint", "st": "struct<a: int, date: date>", "date": "date"}, ["date"])
 )
+
+
+@pytest.mark.parametrize("columns", ["(st.a)", "(id, `st`.`date`)", "(`st`.`a`, id)"])
+def test_a_table_is_clustered_by_a_field_within_a_column(columns: str) -> None:
+    spec = DeltaWriteJobSpec.model_validate({"sql": f"ALTER TABLE delta.`/lake/t` CLUSTER BY {columns}"})
+    (found,) = footprint_of(spec, {}, facts={key_of_path("/lake/t"): WITH_STRUCT}).tables
+    assert found.domains == {"delta.clustering"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """ALTER TABLE and COMMENT ON, judged by what their commit carries: metadata, protocol, or a metadata domain."""
 
 import re
+from itertools import pairwise
 
 from sluice.api.job import Operation
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
@@ -192,8 +193,8 @@ def _cluster_by(reading: Reading) -> TableFootprint:
     """CLUSTER BY: on a clustered table it writes only a domain; the first one also changes metadata and protocol."""
     facts = reading.facts
     tokens = reading.statement.tokens[reading.end :]
-    if any(token.text == "(" for token in tokens):
-        refuse_unknown(reading, (token.text for token in tokens if token.text.isidentifier()))
+    named = (token.text for before, token in pairwise(tokens) if before.text in ("(", ","))
+    refuse_unknown(reading, (name for name in named if name.isidentifier()))
     clustered = facts is not None and bool(facts.clustering_columns)
     return _metadata_only(
         reading,
