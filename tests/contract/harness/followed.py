@@ -106,6 +106,11 @@ class Followed:
             assert not commits, f"{sql} is refused, and half applied: {self.answer.refused}"
         return self.answer.refused
 
+    def is_refused(self, sql: str) -> bool:
+        """By Delta, of a statement that Sluice would not even run."""
+        before, self.answer = self.answer, self.asked(Question(self.name, statements=(sql,)))
+        return self.answer.refused is not None and self.answer.commits == before.commits
+
     def _footprint(self, sql: str) -> TableFootprint:
         now = self.answer
         facts = TableFacts(
