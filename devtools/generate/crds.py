@@ -81,13 +81,26 @@ RESOURCES = (
             Column(
                 "Ready",
                 ".status.conditions[?(@.type=='Ready')].status",
-                "Whether all that the policy says counts.",
+                "Whether all that the policy says counts, and the table is as it wants.",
             ),
             Column("Reason", ".status.reason", "State in one word."),
+            Column(
+                "Drift",
+                ".status.driftCount",
+                "In how much the table differs from the policy.",
+                type="integer",
+            ),
             Column("Enforcement", ".spec.enforcement", "Observe or Enforce."),
             AGE,
             Column(
                 "Catalog-Name", ".spec.table.name", "The catalog name that leads to the table.", wide=True
+            ),
+            Column(
+                "Version",
+                ".status.observed.version",
+                "The table's version when it was read.",
+                type="integer",
+                wide=True,
             ),
             Column("Message", ".status.message", "State in a sentence.", wide=True),
         ),

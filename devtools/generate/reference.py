@@ -9,7 +9,7 @@ from typing import Any
 
 from generate.crds import RESOURCES, Resource, definition
 from sluice.api import names
-from sluice.api.reasons import EventReason, Reason
+from sluice.api.reasons import EventReason, PolicyReason, Reason
 
 HEADER = f"""<!-- Generated from operator/sluice/api by `./dev generate`: change the models, not this file. -->
 # The resources of `{names.API_VERSION}`
@@ -53,9 +53,14 @@ def _words() -> Iterator[str]:
     )
     yield ""
     yield from _listed(EventReason)
+    yield f"## Reasons of a {names.POLICY_KIND}"
+    yield ""
+    yield "All words that `status.reason` and the reasons of its conditions can be, with the condition that is True then."
+    yield ""
+    yield from _listed(PolicyReason)
 
 
-def _listed(words: type[Reason] | type[EventReason]) -> Iterator[str]:
+def _listed(words: type[Reason] | type[EventReason] | type[PolicyReason]) -> Iterator[str]:
     yield "| reason | meaning |"
     yield "| --- | --- |"
     for word in words:

@@ -211,6 +211,7 @@ def schema() -> Schema:
                 "ttlSecondsAfterFinished": _from_config("ttlSecondsAfterFinished"),
                 "apiQps": _from_config("apiQps"),
                 "ageAfter": _from_config("ageAfter"),
+                "policyLook": _from_config("policyLook"),
                 "apiBurst": _from_config("apiBurst"),
                 "runtimes": profiles | {"required": ["default"]},
                 "jobServiceAccount": _closed(

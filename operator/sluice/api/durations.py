@@ -46,6 +46,19 @@ Pause = Annotated[
     ),
 ]
 
+LookInterval = Annotated[
+    str,
+    Field(max_length=32),
+    Checked(
+        DURATION,
+        Validation(
+            "duration(self) >= duration('1s') && duration(self) <= duration('24h')",
+            "must be from 1s to 24h: more often would ask stores without end, and more seldom would be no look",
+            lambda text: 1 <= seconds(text) <= LONGEST_PAUSE,
+        ),
+    ),
+]
+
 Retention = Annotated[
     str,
     Field(max_length=32),

@@ -45,14 +45,10 @@ _OTHER_WORK = "this version of Sluice runs no streams"
 JOBS_REFUSED_FOR = (NotYet("stream", _OTHER_WORK),)
 """What a job can say and no run would honour."""
 
-_NOBODY_COMPARES = "the table is not compared with it"
 _NOBODY_CREATES = "no jobs are created from policies"
 _NOTHING_CHANGES = "nothing is changed to what the policy wants"
 
 WITHOUT_EFFECT_IN_POLICIES = (
-    NotYet("properties", _NOBODY_COMPARES),
-    NotYet("features", _NOBODY_COMPARES),
-    NotYet("clusterBy", _NOBODY_COMPARES),
     NotYet("enforcement", _NOTHING_CHANGES),
     NotYet("allowIrreversible", _NOTHING_CHANGES),
     NotYet("runtimeRef", _NOBODY_CREATES),
@@ -60,7 +56,7 @@ WITHOUT_EFFECT_IN_POLICIES = (
 )
 """What a policy can say without effect; the rest of it counts."""
 
-WRITTEN_INTO_NO_POLICY = ("observed", "drift", "maintenance")
+WRITTEN_INTO_NO_POLICY = ("maintenance",)
 """Fields of a policy's status that stay empty."""
 
 

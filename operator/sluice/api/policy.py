@@ -151,7 +151,7 @@ class DeltaTablePolicySpec(Model):
     properties: Properties | None = None
     """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
     features: Features | None = None
-    """Wanted: table features, such as deletionVectors. They upgrade the protocol: see allowIrreversible."""
+    """Wanted: table features, such as deletionVectors. They upgrade the protocol, which cannot be undone."""
     cluster_by: ClusteringColumns | None = None
     """Wanted: columns of liquid clustering, at most 4. Empty: none. Cannot be set together with partitionBy."""
     enforcement: Enforcement = Enforcement.OBSERVE

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from sluice.api.sentences import MAPPING, kind, why
 
-_MOST_NAMED = 14
+_MOST_NAMED = 15
 
 Place = tuple[int | str, ...]
 

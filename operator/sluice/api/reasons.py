@@ -1,4 +1,4 @@
-"""The words that tell why: each reason of a job's status and its conditions, and each reason of an Event about a job. Both lists
+"""The words that tell why: each reason of a job's status and its conditions, of a policy's, and of an Event about a job. The lists
 are closed, and docs/api.md has them from here."""
 
 from enum import StrEnum
@@ -352,3 +352,57 @@ class EventReason(_Word):
         "Of a policy: a run of its maintenance was due or asked for, and there is no job; the message says why.",
     )
     STATUS_UNREADABLE = "StatusUnreadable", "Its status can't be read, and has no place to say so."
+
+
+class PolicyReason(_Word):
+    """Each stands with the condition that is True."""
+
+    COUNTS = "Counts", "Ready: all that it says counts, and it wants nothing of the table."
+    AS_WANTED = "AsWanted", "Ready: all that it says counts, and the table is as it wants."
+    NOT_READ_YET = "NotReadYet", "Reconciling: the table's log has not been read since the policy is there."
+    TABLE_MISSING = (
+        "TableMissing",
+        "Reconciling: there is no table yet; once there is one, it is compared with the policy.",
+    )
+    DRIFTED = (
+        "Drifted",
+        "Stalled: the table differs from the policy, and nothing changes that by itself; status.drift has each difference.",
+    )
+    CHANGING = (
+        "Changing",
+        "Reconciling: a job that changes the table to what it wants is under way, or is being made.",
+    )
+    RETRYING = "Retrying", "Reconciling: such a job has failed, and the next one is made after a pause."
+    FIGHT = "Fight", "Stalled: somebody sets the table back each time; nothing of it is changed any more."
+    REMEDY_FAILED = "RemedyFailed", "Stalled: the jobs that change the table have failed too often in a row."
+    NAME_TAKEN = "NameTaken", "Stalled: somebody else's job has the name that a job of the policy would have."
+    RUNTIME_UNKNOWN = (
+        "RuntimeUnknown",
+        "Stalled: the operator has no runtime profile of the name in runtimeRef.",
+    )
+    API_SERVER_REFUSES = (
+        "ApiServerRefuses",
+        "Stalled: the API server refuses a job of the policy; it is tried again.",
+    )
+    TABLE_UNREAD = (
+        "TableUnread",
+        "Stalled: the table's log could not be read twice in a row; it is read again all the same.",
+    )
+    IMPOSSIBLE = (
+        "Impossible",
+        "Stalled: it wants what no table can be, or contradicts itself; the rest of it counts.",
+    )
+    NOT_YET = "NotYet", "Stalled: it asks for something that has no effect yet; the rest of it counts."
+    LEFT_OUT = (
+        "LeftOut",
+        "Stalled: there is an older policy for the same table; only the name binding of this one counts.",
+    )
+    AMBIGUOUS = (
+        "Ambiguous",
+        "Stalled: another policy, perhaps in another namespace, binds its name to another path.",
+    )
+    NOT_OWNER = (
+        "NotOwner",
+        "Stalled: the operator's tableOwners leaves policies for this table to other namespaces; nothing of this one counts.",
+    )
+    NOT_UNDERSTOOD = "NotUnderstood", "Stalled: it does not count; the message names the place."

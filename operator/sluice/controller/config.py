@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from sluice.api import names
 from sluice.api.base import Model
 from sluice.api.bounds import EACH_ONCE
-from sluice.api.durations import Duration
+from sluice.api.durations import Duration, LookInterval
 from sluice.api.engine_kind import EngineKind
 from sluice.api.policy import AGE_AFTER
 from sluice.api.problems import problems_of
@@ -59,6 +59,9 @@ class OperatorConfig(Model):
     """How long a finished job stays if it doesn't say so itself; by default until somebody deletes it."""
     age_after: Duration = AGE_AFTER
     """How long a job waits until it has aged, where no policy of its tables says so: docs/operations.md, "Who goes next"."""
+    policy_look: LookInterval = "5m"
+    """How long it takes at most until a policy's table is looked at again, between 1s and 24h. Each look that finds something new
+    may write the policy's status."""
     engines: Annotated[tuple[EngineKind, ...], Field(min_length=1), Checked(EACH_ONCE)] = (
         EngineKind.KUBEFLOW,
     )

@@ -10,14 +10,14 @@ from pydantic import ValidationError
 from sluice.api.base import Json
 from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
-from sluice.policies.status import LeftOut
+from sluice.api.reasons import PolicyReason
+from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, Names, Policy, TableKey, declarations_of, keys_of
 from sluice.tables.names import names_of
 from sluice.tables.owners import NOBODY, Owners
 
 logger = logging.getLogger(__name__)
 
-NOT_OWNER = "NotOwner"
 """Why a policy counts in nothing that the operator's configuration doesn't leave to its namespace."""
 
 
@@ -46,7 +46,7 @@ def declarations(bodies: Iterable[Json]) -> _Found:
 
 def _is_told_to_be_no_owner(body: Json) -> bool:
     status = body.get("status")
-    if not isinstance(status, dict) or status.get("reason") != NOT_OWNER:
+    if not isinstance(status, dict) or status.get("reason") != PolicyReason.NOT_OWNER.value:
         return False
     return bool(status.get("observedGeneration") == body["metadata"]["generation"])
 
@@ -73,7 +73,7 @@ def _read(body: Json, owners: Owners) -> _Read:
     """Reads one policy, if it is for a table of which its namespace may have one."""
     read = _understood(body)
     why = owners.why_not(read.namespace, read.table)
-    return read if why is None else LeftOut(read.key, NOT_OWNER, why)
+    return read if why is None else LeftOut(read.key, PolicyReason.NOT_OWNER, why)
 
 
 def _understood(body: Json) -> Policy | _NotUnderstood:
@@ -107,13 +107,13 @@ def _together(read: Iterable[_Read], owners: Owners) -> _Found:
     policies, by_name = _without_squatters_by_name(policies, bound, owners)
     found = declarations_of(policies, bound)
     not_understood = [
-        LeftOut(one.key, "NotUnderstood", f"it is not understood and does not count: {one.why}")
+        LeftOut(one.key, PolicyReason.NOT_UNDERSTOOD, f"it is not understood and does not count: {one.why}")
         for one in ignored
     ]
     second = [
         LeftOut(
             policy.key,
-            "LeftOut",
+            PolicyReason.LEFT_OUT,
             f"only its name binding counts, because {older} is an older policy for the same table",
         )
         for policy, older in found.left_out
@@ -136,7 +136,7 @@ def _without_squatters_by_name(
         if why is None:
             kept.append(policy)
         else:
-            squatters.append(LeftOut(policy.key, NOT_OWNER, why))
+            squatters.append(LeftOut(policy.key, PolicyReason.NOT_OWNER, why))
     return kept, squatters
 
 
@@ -158,7 +158,7 @@ def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
         if key.is_name and elsewhere:
             yield LeftOut(
                 policy.key,
-                "Ambiguous",
+                PolicyReason.AMBIGUOUS,
                 f"other policies bind {name} to {', '.join(elsewhere)}, this one binds it to {location}: jobs of this name wait "
                 "for writers of any of these, and no driver is told where it leads, until one location is left",
             )

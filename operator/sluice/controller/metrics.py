@@ -57,6 +57,9 @@ class WorkDone(StrEnum):
     VERDICTS_WORKED_OUT = "verdicts_worked_out"
     """The verdicts that were not known."""
     TABLE_READS = "table_reads"
+    POLICY_LOOKS = "policy_looks"
+    POLICY_STATUSES = "policy_statuses"
+    """The statuses of policies that were written."""
 
 
 class Winner(StrEnum):

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from sluice.api.durations import seconds
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller import policy_events
 from sluice.controller.claiming import Claiming
@@ -22,6 +23,7 @@ from sluice.controller.lease_thread import LeadershipBeside
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, Standing, WorkDone
 from sluice.controller.policies import PolicyStatuses
+from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.stopping import end, heed_signals
@@ -32,16 +34,16 @@ from sluice.controller.world import World
 from sluice.kube.client import Kube
 from sluice.kube.pace import Pace
 from sluice.kube.watching import Watcher
+from sluice.lifecycle.neighbours import Neighbours
+from sluice.tables.looking import TableLooks
 from sluice.tables.open_tables import OpenTables
 
 logger = logging.getLogger(__name__)
 
 
 async def run(config: OperatorConfig) -> None:
-    stop = asyncio.Event()
-    heed_signals(stop)
-    metrics = Metrics()
-    refusals = Refusals()
+    heed_signals(stop := asyncio.Event())
+    metrics, refusals = Metrics(), Refusals()
 
     def asked(verb: str, resource: str, code: int, seconds: float) -> None:
         metrics.asked_api(verb, resource, code, seconds)
@@ -51,7 +53,8 @@ async def run(config: OperatorConfig) -> None:
     kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
     world = World(config.runtimes, config.engines, config.owners)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
-    tables = TableReader(world, OpenTables().facts)
+    looks = PolicyLooks(world, TableLooks().look, every=seconds(config.policy_look))
+    tables = TableReader(world, OpenTables().facts, told=looks.changed)
     logs = RunLogs(world.mark)
     conditions = Conditions()
     leadership = await LeadershipBeside.connect(conditions, config, partial(Kube.connect, asked=asked))
@@ -101,12 +104,9 @@ async def run(config: OperatorConfig) -> None:
         surroundings=surroundings,
     )
 
-    def policies() -> Coroutine[Any, Any, None]:
-        return PolicyStatuses(kube, world, leadership).run()
-
     async def lead() -> None:
         await surroundings.begin()
-        await _lead(leadership, claiming, conditions, partial(loop_of, shared), policies)
+        await _lead(leadership, claiming, conditions, partial(loop_of, shared), _of_policies(shared, looks))
 
     beside: dict[str, Coroutine[Any, Any, None]] = {
         "lead": lead(),
@@ -129,8 +129,23 @@ async def run(config: OperatorConfig) -> None:
         await leadership.close()
         logs.close()
         tables.close()
+        looks.close()
         await redis.aclose()
         await kube.close()
+
+
+def _of_policies(shared: Shared, looks: PolicyLooks) -> Mapping[str, Callable[[], Coroutine[Any, Any, None]]]:
+    """What the leader does for policies, beside the loop."""
+    statuses = PolicyStatuses(
+        shared.kube,
+        shared.world,
+        shared.leadership,
+        looks=looks,
+        neighbours=Neighbours.of(shared.config.shared_namespaces),
+    )
+    shared.metrics.count(WorkDone.POLICY_LOOKS, lambda: looks.looks)
+    shared.metrics.count(WorkDone.POLICY_STATUSES, lambda: statuses.written)
+    return {"looks": looks.run, "policies": statuses.run}
 
 
 def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:
@@ -153,7 +168,7 @@ async def _lead(
     claiming: Claiming,
     conditions: Conditions,
     loop: Callable[[str], Loop],
-    beside: Callable[[], Coroutine[Any, Any, None]],
+    beside: Mapping[str, Callable[[], Coroutine[Any, Any, None]]],
 ) -> None:
     await claiming.check()
     while True:
@@ -162,7 +177,7 @@ async def _lead(
         try:
             installation = await claiming.claim(leadership.leads)
             if installation is not None:
-                tasks.append(asyncio.create_task(beside(), name="policies"))
+                tasks += [asyncio.create_task(work(), name=name) for name, work in beside.items()]
                 await loop(installation).run()
         finally:
             await end(tasks)

@@ -6,15 +6,25 @@ A policy's trouble stays with that policy: whatever fails for one is logged once
 
 import asyncio
 import logging
+import time
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 
 from sluice.api.base import Json
 from sluice.controller.leadership import Leadership
 from sluice.controller.news import News
+from sluice.controller.policy_looks import PolicyLooks
+from sluice.controller.run_reports import Reported
 from sluice.controller.world import World
+from sluice.delta.version import Version
 from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
+from sluice.kube.mirror import uid_of
 from sluice.kube.resources import POLICIES
-from sluice.policies.status import patch_of, state_of
+from sluice.lifecycle.neighbours import Neighbours
+from sluice.policies.standing import Seen, state_of
+from sluice.policies.status import patch_of
+from sluice.tables.dialect import oss
 
 logger = logging.getLogger(__name__)
 
@@ -23,33 +33,60 @@ AGAIN_SECONDS = 10.0
 
 
 class PolicyStatuses:
-    def __init__(self, kube: Kube, world: World, leadership: Leadership) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        world: World,
+        leadership: Leadership,
+        *,
+        looks: PolicyLooks,
+        neighbours: Neighbours,
+    ) -> None:
         self._kube = kube
         self._world = world
         self._leadership = leadership
+        self.looks = looks
+        self._neighbours = neighbours
         self._failing = News()
+        self._marked: set[str] = set()
+        """Uids of policies that are to be told anew."""
+        looks.listen(self.mark)
+        self.written = 0
+        """Statuses that were written since the beginning."""
+
+    def mark(self, uid: str) -> None:
+        """Has the status of this policy written anew, if it should say something else by now."""
+        self._marked.add(uid)
 
     async def run(self) -> None:
-        told = 0
+        heeded, again_at = -1, 0.0
+        failed: set[str] = set()
         while True:
-            heeded = self._world.policies_heeded
-            if told == heeded:
-                await asyncio.sleep(PAUSE)
-            elif await self.tell():
-                told = heeded
-            else:
-                await asyncio.sleep(AGAIN_SECONDS)
+            if heeded != self._world.policies_heeded:
+                heeded = self._world.policies_heeded
+                self._marked.update(uid_of(body) for body in self._world.policies.values())
+            if failed and time.monotonic() >= again_at:
+                self._marked |= failed
+                failed = set()
+            marked, self._marked = self._marked, set()
+            still_failing = await self.tell(marked)
+            if still_failing:
+                failed |= still_failing
+                again_at = time.monotonic() + AGAIN_SECONDS
+            await asyncio.sleep(PAUSE)
 
-    async def tell(self) -> bool:
-        """Writes the statuses; returns whether each policy now has the one that it should have."""
-        all_told = True
-        for body in self._world.policies.values():
+    async def tell(self, uids: Iterable[str]) -> set[str]:
+        """Writes the statuses of these policies; returns which don't have the one that they should have."""
+        failed = set()
+        for uid in uids:
+            body = self._world.policies.by_uid(uid)
             if not self._leadership.leads():
-                return False
-            all_told &= await self._guarded(body)
-        there = {body["metadata"]["uid"] for body in self._world.policies.values()}
-        self._failing.forget_unless(there.__contains__)
-        return all_told
+                failed.add(uid)
+            elif body is None:
+                self._failing.forget(uid)
+            elif not await self._guarded(body):
+                failed.add(uid)
+        return failed
 
     async def _guarded(self, body: Json) -> bool:
         uid = body["metadata"]["uid"]
@@ -58,7 +95,8 @@ class PolicyStatuses:
         except NotFoundError:
             return True  # gone
         except ConflictError:
-            pass  # changed since it was seen
+            self._marked.add(uid)  # changed since it was seen
+            return True
         except ApiError as error:
             self._log(uid, f"policy {called(body)}: its status cannot be written: {error}; trying again")
         except Exception as error:
@@ -70,12 +108,39 @@ class PolicyStatuses:
         return False
 
     async def _tell(self, body: Json) -> None:
-        state = state_of(body, self._world.policies_left_out.get(called(body)))
-        await self.write(body, patch_of(body, state, datetime.now(UTC)))
+        state = state_of(body, self._world.policies_left_out.get(called(body)), self._seen(body))
+        if state is not None:
+            await self._write(body, patch_of(body, state, datetime.now(UTC)))
+
+    def _seen(self, body: Json) -> Seen:
+        uid, namespace = uid_of(body), body["metadata"]["namespace"]
+        key = self.looks.key_of(uid)
+        ran = None if key is None else self._world.reports.newest(key.text)
+        named = partial(self._neighbours.called, by=namespace)
+        return Seen(
+            look=self.looks.of(uid),
+            version=self._delta_of(body),
+            conflicts=0 if key is None else self._world.reports.conflicts(key.text, datetime.now(UTC)),
+            ran=None if ran is None else _in_words(ran, named),
+            named=named,
+        )
+
+    def _delta_of(self, body: Json) -> Version | None:
+        """The version of Delta that the policy's own jobs run."""
+        spec = body.get("spec")
+        name = spec.get("runtimeRef") if isinstance(spec, dict) else None
+        profile = self._world.profiles.get(name or "default")
+        return None if profile is None else oss(profile.delta_version).version
 
     async def write(self, body: Json, patch: Json) -> Json:
         """Changes these fields of the status of the policy, which is still as it was seen, and returns it. Raises ConflictError
         where it was changed since."""
+        written = await self._write(body, patch)
+        if patch:
+            self._marked.add(uid_of(body))  # what is kept there may tell how it stands
+        return written
+
+    async def _write(self, body: Json, patch: Json) -> Json:
         if not patch:
             return body
         metadata = body["metadata"]
@@ -84,6 +149,7 @@ class PolicyStatuses:
         patched = await self._kube.patch(
             POLICIES, metadata["namespace"], metadata["name"], change, sub="status"
         )
+        self.written += 1
         self._world.policy_seen(patched)
         return patched
 
@@ -93,6 +159,10 @@ class PolicyStatuses:
         if is_news:
             logger.warning("%s", said)
         return is_news
+
+
+def _in_words(ran: Reported, named: Callable[[str], str]) -> str:
+    return f"{named(ran.job)} reported at {ran.at:%Y-%m-%dT%H:%M:%SZ} that it had made version {ran.version}"
 
 
 def called(body: Json) -> str:

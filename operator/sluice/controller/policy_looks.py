@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sluice.api.base import Json
+from sluice.api.reasons import PolicyReason
 from sluice.controller.store_threads import StoreThreads
 from sluice.controller.world import World
 from sluice.tables import TableKey, unread
@@ -120,8 +121,11 @@ class PolicyLooks:
         self._heeded = -1
         try:
             while True:
-                self._heed_policies()
-                self._begin()
+                try:
+                    self._heed_policies()
+                    self._begin()
+                except Exception:
+                    logger.exception("the operator failed on the looks at tables of policies; trying again")
                 await self._wait()
         finally:
             for task in self._looking.values():
@@ -160,7 +164,7 @@ class PolicyLooks:
         known = self._watched.get(uid)
         now = time.monotonic()
         if known is None or known.key != key:
-            was_told = is_first and (body.get("status") or {}).get("observedGeneration") == generation
+            was_told = is_first and _was_compared(body)
             wait = random.uniform(0, min(self._spread, self._every)) if was_told else 0.0  # noqa: S311 - no secret
             self._watched[uid] = _Watched(key, generation, now + wait)
         elif known.generation != generation:
@@ -213,6 +217,14 @@ class PolicyLooks:
                 listener(uid)
             except Exception:
                 logger.exception("the operator failed on what it saw of %s", watched.key)
+
+
+def _was_compared(body: Json) -> bool:
+    """Whether its status says what somebody found who looked."""
+    status = body.get("status")
+    if not isinstance(status, dict) or status.get("observedGeneration") != body["metadata"]["generation"]:
+        return False
+    return status.get("reason") != PolicyReason.NOT_READ_YET.value
 
 
 def _unread(at: datetime, why: str) -> Look:

@@ -14,7 +14,7 @@ from sluice.controller.store_threads import StoreThreads
 from sluice.controller.world import World
 from sluice.lifecycle.finished import is_over
 from sluice.lifecycle.job import JobView
-from sluice.tables import Declarations, TableFacts, TableKey, drift, known, unread
+from sluice.tables import Declarations, TableFacts, TableKey, known, unread, wrong_facts_in
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +40,14 @@ class TableReader:
         patience: float = PATIENCE,
         fresh_seconds: float = FRESH_SECONDS,
         least_pause: float = LEAST_PAUSE,
+        told: Callable[[tuple[TableKey, ...]], None] = lambda _: None,
     ) -> None:
         self._world = world
         self._patience = patience
         self._fresh_seconds = fresh_seconds
         self._least_pause = least_pause
+        self._told = told
+        """Called with tables whose metadata a run may have changed."""
         self._threads = StoreThreads(read)
         self.reads = 0
         """Reads since the beginning."""
@@ -94,6 +97,7 @@ class TableReader:
         """Notes that a run has ended that may have changed the tables' metadata, by whatever key others know them."""
         if not tables:
             return
+        self._told(tables)
         spelled_otherwise = [key for key in self._answered if any(key.may_equal(table) for table in tables)]
         self._changed.update(dict.fromkeys((*tables, *spelled_otherwise), time.monotonic()))
 
@@ -181,8 +185,8 @@ class TableReader:
             return
         if found.unread is not None and not is_told:
             logger.warning("%s: its columns do not tell what jobs touch: %s", key, found.unread)
-        for one in drift(found, declared) if declared is not None else ():
-            says = f"policy {by.by_table[key].policy} says {one.field}: {one.wanted}"
+        for one in wrong_facts_in(found, declared) if declared is not None else ():
+            says = f"policy {by.by_table[key].policy} says {one.field}: {one.stated}"
             logger.warning("%s: %s, but the log says %s", key, says, one.found)
         self._world.table_seen(key, facts)
 

@@ -13,6 +13,7 @@ from sluice.controller import clock
 from sluice.controller.declarations import KnownPolicies
 from sluice.controller.jobs_of_policies import JobsOfPolicies
 from sluice.controller.objects import Owned, OwnedApplications
+from sluice.controller.run_reports import RunReports
 from sluice.controller.slots import Slots
 from sluice.controller.tally import Tally
 from sluice.engines import RuntimeProfile
@@ -25,7 +26,7 @@ from sluice.lifecycle.resting import Resting
 from sluice.lifecycle.statuses import Statuses
 from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Works
-from sluice.policies.status import LeftOut
+from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 from sluice.tables.owners import NOBODY, Owners
 
@@ -39,7 +40,7 @@ class World:
         engines: Collection[EngineKind] = (EngineKind.KUBEFLOW,),
         owners: Owners = NOBODY,
     ) -> None:
-        self._profiles = profiles
+        self.profiles = profiles
         self._works = Works()
         self._statuses = Statuses()
         self._strayed = Strayed()
@@ -49,7 +50,8 @@ class World:
         """Jobs that rest on tables, and that have finished or are gone since somebody last took them out."""
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
-        self._job_bodies = Mirror(JOBS, self._job_changed, keep=finished.kept)
+        self.reports = RunReports()
+        self._job_bodies = Mirror(JOBS, self._job_changed, keep=self._kept)
         self.applications = OwnedApplications(engines, self.mark, keeping.of_application)
         self.pods = Owned(PODS, self.mark, keeping.of_pod)
         self.mirrors = (self.policies, self._job_bodies, *self.applications.mirrors, self.pods)
@@ -254,6 +256,10 @@ class World:
         """Jobs that are gone, while something of theirs is still there."""
         return (self.applications.uids | self.pods.uids) - set(self.jobs)
 
+    def _kept(self, body: Json) -> Json:
+        self.reports.seen(body)
+        return finished.kept(body)
+
     def _job_changed(self, before: Json | None, now: Json | None) -> None:
         if now is not None:
             uid = uid_of(now)
@@ -294,7 +300,7 @@ class World:
         names = self.declarations.names
         return JobView(
             body=body,
-            profiles=self._profiles,
+            profiles=self.profiles,
             arrived_at=clock.now(),
             facts=self.facts,
             names=names,

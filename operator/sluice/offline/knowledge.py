@@ -20,12 +20,12 @@ from sluice.tables import (
     TableFacts,
     TableKey,
     declarations_of,
-    drift,
     key_of_name,
     key_of_path,
     keys_of,
     known,
     unread,
+    wrong_facts_in,
 )
 
 _FACTS = (
@@ -112,8 +112,8 @@ def knowledge_of(
     for log in logs:
         _read_log(log, found)
     for key, facts_of_it in found.facts.items():
-        for one in drift(facts_of_it, found.declared(key) or Declared()):
-            why = f"a policy says {one.field}: {one.wanted}, but the table has {one.found}, which counts"
+        for one in wrong_facts_in(facts_of_it, found.declared(key) or Declared()):
+            why = f"a policy says {one.field}: {one.stated}, but the table has {one.found}, which counts"
             found.troubles.append(Trouble(str(key), why))
     _assume(list(jobs), found)
     return found

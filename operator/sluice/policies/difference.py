@@ -29,6 +29,7 @@ from sluice.policies.combinations import (
 from sluice.policies.state import features_of, too_old, why_unwritable
 from sluice.policies.wishes import Wish, problems_with, wishes_of
 from sluice.tables.look import TableState
+from sluice.tables.policy_facts import declared_by, wrong_facts
 
 
 @dataclass(frozen=True)
@@ -92,23 +93,16 @@ def plan_of(spec: DeltaTablePolicySpec, state: TableState, version: Version | No
     )
 
 
+_INSTEAD = {
+    "partitionBy": "no statement changes the partition columns of a table: correct the policy, or write the table anew",
+    "isolationLevel": "it is a fact, which is not changed: correct the policy, or want delta.isolationLevel under properties, "
+    "which open-source Delta sets to Serializable only",
+}
+
+
 def _of_facts(spec: DeltaTablePolicySpec, state: TableState) -> Iterator[Difference]:
-    if spec.partition_by is not None and _unordered(spec.partition_by) != _unordered(state.partition_by):
-        yield Difference(
-            "partitionBy",
-            _listed(spec.partition_by),
-            _listed(state.partition_by),
-            forbidden="no statement changes the partition columns of a table: correct the policy, or write the table anew",
-        )
-    level = spec.isolation_level
-    if level is not None and level is not _level_of(spec, state):
-        yield Difference(
-            "isolationLevel",
-            level.value,
-            _level_of(spec, state).value,
-            forbidden="it is a fact, which is not changed: correct the policy, or want delta.isolationLevel under properties, "
-            "which open-source Delta sets to Serializable only",
-        )
+    for one in wrong_facts(declared_by(spec), state.partition_by, _level_of(spec, state)):
+        yield Difference(one.field, one.stated, one.found, forbidden=_INSTEAD[one.field])
 
 
 def _level_of(spec: DeltaTablePolicySpec, state: TableState) -> IsolationLevel:

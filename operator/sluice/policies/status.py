@@ -1,85 +1,67 @@
-"""Makes a policy's status: Ready if all of it counts, Stalled with what doesn't, by the kstatus convention."""
+"""Makes a policy's status, with conditions by the kstatus convention, and finds what of it is to be written."""
 
-from dataclasses import dataclass
+import re
 from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from sluice.api.base import Json
+from sluice.api.bounds import without_surrogates
 from sluice.api.conditions import Condition, ConditionStatus
-from sluice.api.not_yet import what_has_no_effect
-from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.reasons import PolicyReason
 from sluice.lifecycle.status import difference
-from sluice.tables import keys_of
+from sluice.policies.standing import PolicyState, Standing, Verdict
 
-_TRUE, _FALSE = ConditionStatus.TRUE, ConditionStatus.FALSE
 _LONGEST_MESSAGE = 2048
-_OURS = ("observedGeneration", "table", "reason", "message", "conditions")
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A policy that does not count. Where its name leads counts all the same."""
-
-    policy: str
-    reason: str
-    why: str
-
-
-@dataclass(frozen=True)
-class PolicyState:
-    counts_wholly: bool
-    reason: str
-    message: str
-    table: str | None = None
-
-
-def state_of(body: Json, left_out: LeftOut | None) -> PolicyState:
-    try:
-        spec = DeltaTablePolicySpec.as_stored(body.get("spec"))
-    except ValidationError:
-        spec = None
-    if spec is None or left_out is not None:
-        reason = left_out.reason if left_out is not None else "NotUnderstood"
-        why = left_out.why if left_out is not None else "it is not understood, and does not count"
-        return PolicyState(counts_wholly=False, reason=reason, message=why, table=_table_of(spec))
-    missing = tuple(what_has_no_effect(spec))
-    if missing:
-        message = f"{'; '.join(missing)}. The rest of it counts"
-        return PolicyState(counts_wholly=False, reason="NotYet", message=message, table=_table_of(spec))
-    return PolicyState(
-        counts_wholly=True, reason="Counts", message="the whole policy is in effect", table=_table_of(spec)
-    )
+_OURS = (
+    *("observedGeneration", "table", "reason", "message", "conditions"),
+    *("observed", "drift", "driftCount"),
+)
+_TROUBLES = (PolicyReason.TABLE_UNREAD, PolicyReason.COUNTS)
+_NEW_EACH_TIME = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?|\b(?=\w*\d)\w{8,}\b")
+"""Times, and numbers of requests, which stores put into their messages."""
 
 
 def patch_of(body: Json, state: PolicyState, now: datetime) -> Json:
     """Returns what is to be changed in its status; empty: nothing. What others have written there stays."""
     given = body.get("status")
     before = given if isinstance(given, dict) else {}
-    message = state.message[:_LONGEST_MESSAGE]
-    conditions = _conditions(before, body["metadata"]["generation"], state, message, now)
-    wanted = {
-        "observedGeneration": body["metadata"]["generation"],
-        "reason": state.reason,
+    generation = body["metadata"]["generation"]
+    message = _message(before, generation, state.verdict)
+    conditions = _conditions(before, generation, state.verdict, message, now)
+    known = {"table": state.table, "observed": state.told.observed, "driftCount": state.told.count}
+    wanted: Json = {
+        "observedGeneration": generation,
+        "reason": state.verdict.reason.value,
         "message": message,
         "conditions": [condition.model_dump(mode="json", by_alias=True) for condition in conditions],
+        "drift": list(state.told.drift),
+        **{name: value for name, value in known.items() if value is not None},
     }
-    if state.table is not None:
-        wanted["table"] = state.table
     return difference({name: before[name] for name in _OURS if name in before}, wanted)
 
 
+def _message(before: Json, generation: int, verdict: Verdict) -> str:
+    """A trouble that stays is not told again and again in slightly other words."""
+    message = without_surrogates(verdict.message)[:_LONGEST_MESSAGE]
+    said = before.get("message")
+    if (before.get("observedGeneration"), before.get("reason")) != (generation, verdict.reason.value):
+        return message
+    if verdict.reason not in _TROUBLES or not isinstance(said, str):
+        return message
+    return said if _NEW_EACH_TIME.sub("", said) == _NEW_EACH_TIME.sub("", message) else message
+
+
 def _conditions(
-    before: Json, generation: int, state: PolicyState, message: str, now: datetime
+    before: Json, generation: int, verdict: Verdict, message: str, now: datetime
 ) -> tuple[Condition, ...]:
     given = before.get("conditions")
     read = map(_readable, given if isinstance(given, list) else ())
     known = {one.type: one for one in read if one is not None}
     states = {
-        "Ready": _TRUE if state.counts_wholly else _FALSE,
-        "Reconciling": _FALSE,
-        "Stalled": _FALSE if state.counts_wholly else _TRUE,
+        one.value: ConditionStatus.TRUE if one is verdict.standing else ConditionStatus.FALSE
+        for one in Standing
     }
     return tuple(
         Condition(
@@ -89,7 +71,7 @@ def _conditions(
             last_transition_time=known[type_].last_transition_time
             if type_ in known and known[type_].status is status
             else now,
-            reason=state.reason,
+            reason=verdict.reason.value,
             message=message,
         )
         for type_, status in states.items()
@@ -101,12 +83,3 @@ def _readable(condition: Any) -> Condition | None:
         return Condition.as_stored(condition)
     except ValidationError:
         return None
-
-
-def _table_of(spec: DeltaTablePolicySpec | None) -> str | None:
-    """The table's location, or its name where no location is given."""
-    if spec is None:
-        return None
-    name, location = keys_of(spec.table.name, spec.table.path)
-    key = location or name
-    return key.text if key is not None else None

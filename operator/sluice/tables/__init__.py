@@ -13,7 +13,7 @@ from sluice.tables.log_store import (
 )
 from sluice.tables.names import Names, keys_of
 from sluice.tables.policies import Declaration, Declarations, Policy, declarations_of
-from sluice.tables.policy_facts import AdmissionRules, Declared, declared_by, drift, known
+from sluice.tables.policy_facts import AdmissionRules, Declared, declared_by, known, wrong_facts_in
 
 __all__ = [
     "LINK_LOG_STORE",
@@ -32,7 +32,6 @@ __all__ = [
     "declarations_of",
     "declared_by",
     "delta_rs",
-    "drift",
     "in_catalog",
     "key_of_name",
     "key_of_path",
@@ -43,4 +42,5 @@ __all__ = [
     "log_store_of",
     "oss",
     "unread",
+    "wrong_facts_in",
 ]

@@ -11,7 +11,6 @@ from sluice.api.policy import (
     LogStoreKind,
     UnknownFootprint,
 )
-from sluice.api.policy_status import Drift
 from sluice.tables.dialect import Dialect, databricks, delta_rs, oss
 from sluice.tables.facts import TableFacts
 from sluice.tables.log_store import LogStore
@@ -103,22 +102,34 @@ def known(found: TableFacts, declared: Declared | None, assumed: TableFacts | No
     )
 
 
-def drift(found: TableFacts, declared: Declared) -> tuple[Drift, ...]:
-    """Where the log differs from what the policy declares."""
+@dataclass(frozen=True)
+class WrongFact:
+    """A fact that a policy states, and that the log contradicts."""
+
+    field: str
+    """The policy's field."""
+    stated: str
+    found: str
+
+
+def wrong_facts_in(found: TableFacts, declared: Declared) -> tuple[WrongFact, ...]:
     if not found.exists or found.unread is not None:
         return ()
-    return tuple(_differences(found, declared))
-
-
-def _differences(found: TableFacts, declared: Declared) -> Iterator[Drift]:
-    columns = tuple(column.name for column in found.columns.partition_columns)
-    wanted = declared.partition_by
-    if wanted is not None and sorted(map(str.lower, wanted)) != sorted(map(str.lower, columns)):
-        yield Drift(field="partitionBy", wanted=_listed(wanted), found=_listed(columns))
     weak = found.is_write_serializable(declared.dialect)
     level = IsolationLevel.WRITE_SERIALIZABLE if weak else IsolationLevel.SERIALIZABLE
+    columns = tuple(column.name for column in found.columns.partition_columns)
+    return tuple(wrong_facts(declared, columns, level))
+
+
+def wrong_facts(
+    declared: Declared, partition_by: tuple[str, ...], level: IsolationLevel
+) -> Iterator[WrongFact]:
+    """Compares with what the log says. Another order of the columns is no difference."""
+    stated = declared.partition_by
+    if stated is not None and sorted(map(str.lower, stated)) != sorted(map(str.lower, partition_by)):
+        yield WrongFact("partitionBy", _listed(stated), _listed(partition_by))
     if declared.isolation_level not in (None, level):
-        yield Drift(field="isolationLevel", wanted=str(declared.isolation_level), found=str(level))
+        yield WrongFact("isolationLevel", str(declared.isolation_level), str(level))
 
 
 def _listed(columns: tuple[str, ...]) -> str:

@@ -54,7 +54,6 @@ def names_of_what_is_not_yet() -> set[str]:
     return {
         *unmistakable,
         *(f"spec.{path}" for path in paths),
-        "status.drift",
         Phase.PAUSED,
     }
 

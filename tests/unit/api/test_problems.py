@@ -48,7 +48,11 @@ TOLD: list[tuple[object, str]] = [
         "spec.parameters.x.double: must be a finite number, not .inf",
     ),
     (DELETE | {7: 1}, "spec.7: a field's name must be text, not 7: put it in quotes"),
-    ([], "spec: must be a mapping of fields, not a list"),
+    (
+        [],
+        "spec: must be a mapping of fields: sql, write, stream, application, parameters, footprint, writes, runKey, priority, "
+        "admission, retry, runtimeRef, runtime, activeDeadlineSeconds, ttlSecondsAfterFinished (given: a list)",
+    ),
 ]
 
 

@@ -1,14 +1,20 @@
 """The writer of policies' statuses: what fails on one is that one's, and nothing is written twice."""
 
+import asyncio
+import time
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sluice.controller.policies import PolicyStatuses
+from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.world import World
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
+from sluice.lifecycle.neighbours import Neighbours
 from unit.controller.bodies import policy_body
+from unit.policies.looks import look
 
 REFUSED = ApiError(403, "Forbidden", "you may not")
 
@@ -33,21 +39,37 @@ class _Api:
         return known | {"metadata": metadata, "status": (known.get("status") or {}) | body["status"]}
 
 
-def _told(names: str = "abc", *, leads: bool = True) -> tuple[World, _Api, PolicyStatuses]:
+def _told(names: str = "abc", *, leads: bool = True, **more: Any) -> tuple[World, _Api, PolicyStatuses]:
     world = World({})
     for name in names:
-        world.policy_seen(policy_body(name, table={"path": f"/lake/{name}"}))
+        world.policy_seen(policy_body(name, table={"path": f"/lake/{name}"}, **more))
     world.heed_policies()
     api = _Api(world)
     kube: Any = api
+    looks = PolicyLooks(world, lambda _: look(), every=3600, least_pause=0.0)
     leadership: Any = SimpleNamespace(leads=lambda: leads)
-    return world, api, PolicyStatuses(kube, world, leadership)
+    return world, api, PolicyStatuses(kube, world, leadership, looks=looks, neighbours=Neighbours())
+
+
+async def _tell(world: World, statuses: PolicyStatuses) -> set[str]:
+    """Tells all; returns the names of those that failed."""
+    return {
+        uid.removeprefix("policy-")
+        for uid in await statuses.tell([body["metadata"]["uid"] for body in world.policies.values()])
+    }
+
+
+async def until(look: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not look():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
 
 
 async def test_each_is_told_once() -> None:
-    _, api, statuses = _told()
-    assert await statuses.tell()
-    assert await statuses.tell()
+    world, api, statuses = _told()
+    assert not await _tell(world, statuses)
+    assert not await _tell(world, statuses)
     assert sorted(api.patched) == ["a", "b", "c"]
 
 
@@ -55,45 +77,72 @@ async def test_each_is_told_once() -> None:
 async def test_what_fails_on_one_is_logged_once_and_tried_again_and_others_are_told(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, api, statuses = _told()
+    world, api, statuses = _told()
     api.failing["b"] = error
-    assert not await statuses.tell()
+    assert await _tell(world, statuses)
     logged = len(caplog.records)
     assert logged
     assert all("etl/b" in record.getMessage() for record in caplog.records)
-    assert not await statuses.tell()
+    assert await _tell(world, statuses)
     assert len(caplog.records) == logged
     assert sorted(api.patched) == ["a", "c"]
     api.failing.clear()
-    assert await statuses.tell()
+    assert not await _tell(world, statuses)
     assert sorted(api.patched) == ["a", "b", "c"]
 
 
 async def test_one_that_is_gone_is_done_and_one_that_was_changed_is_tried_again_in_silence(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    _, api, statuses = _told("ab")
+    world, api, statuses = _told("ab")
     api.failing["a"] = NotFoundError(404, "NotFound", "gone")
-    assert await statuses.tell()
-    _, api, statuses = _told("b")
+    assert not await _tell(world, statuses)
+    world, api, statuses = _told("b")
     api.failing["b"] = ConflictError(409, "Conflict", "changed")
-    assert not await statuses.tell()
+    running = asyncio.create_task(statuses.run())
+    statuses.mark("policy-b")
+    await asyncio.sleep(0)
+    api.failing.clear()
+    await until(lambda: api.patched == ["b"])
+    running.cancel()
     assert caplog.records == []
 
 
 async def test_who_does_not_lead_any_more_writes_nothing() -> None:
-    _, api, statuses = _told(leads=False)
-    assert not await statuses.tell()
+    world, api, statuses = _told(leads=False)
+    assert await _tell(world, statuses)
     assert api.patched == []
 
 
 async def test_a_change_of_another_policy_is_told_on_this_one() -> None:
     world, api, statuses = _told("a")
-    await statuses.tell()
+    await _tell(world, statuses)
     world.policy_seen(policy_body("older", created="09:00:00", table={"path": "/lake/a"}))
     world.heed_policies()
-    await statuses.tell()
+    await _tell(world, statuses)
     first = world.policies.get("etl", "a")
     assert first is not None
     assert first["status"]["reason"] == "LeftOut"
     assert api.patched == ["a", "a", "older"]
+
+
+async def test_what_a_look_found_is_told_and_nothing_is_written_where_it_found_nothing_new() -> None:
+    world, _, statuses = _told("a", properties={"delta.appendOnly": "true"})
+    running = [asyncio.create_task(statuses.run()), asyncio.create_task(statuses.looks.run())]
+    try:
+        await until(lambda: _reason(world) == "Drifted")
+        written = statuses.written
+        for count in range(2, 5):
+            statuses.looks.soon("policy-a")
+            await until(lambda: statuses.looks.looks == count)  # noqa: B023 - awaited in the same turn
+        await _tell(world, statuses)
+        assert statuses.written == written
+    finally:
+        for task in running:
+            task.cancel()
+
+
+def _reason(world: World) -> str:
+    body = world.policies.get("etl", "a")
+    assert body is not None
+    return str((body.get("status") or {}).get("reason"))

@@ -16,6 +16,7 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError, ConflictError
 from sluice.kube.resources import JOBS, POLICIES, Resource
+from sluice.lifecycle.neighbours import Neighbours
 from sluice.predicates import Table
 from sluice.tables import TableFacts
 from sluice.tables.look import Look, TableState
@@ -52,12 +53,12 @@ class _Cluster:
     def leader(self) -> Remedies:
         kube: Any = self
         leads: Any = SimpleNamespace(leads=lambda: True)
-        looks: Any = SimpleNamespace(of=self.seen.get, soon=self.looked_for.append)
+        looks: Any = SimpleNamespace(of=self.seen.get, soon=self.looked_for.append, listen=lambda _: None)
         return Remedies(
             world=self.world,
             looks=looks,
             jobs=PolicyJobs(kube, self.world, unfenced()),
-            statuses=PolicyStatuses(kube, self.world, leads),
+            statuses=PolicyStatuses(kube, self.world, leads, looks=looks, neighbours=Neighbours()),
             profiles={"default": PROFILE},
             began=self.began,
         )

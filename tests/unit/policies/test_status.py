@@ -9,14 +9,28 @@ from sluice.api.base import Json
 from sluice.api.not_yet import WITHOUT_EFFECT_IN_POLICIES
 from sluice.api.policy import DeltaTablePolicySpec, PolicyAdmission
 from sluice.api.policy_status import DeltaTablePolicyStatus
-from sluice.policies.status import LeftOut, patch_of, state_of
+from sluice.api.reasons import PolicyReason
+from sluice.policies.standing import LeftOut, PolicyState, Seen, state_of
+from sluice.policies.status import patch_of
 from unit.controller.bodies import policy_body
+from unit.policies.looks import look
 
 NOW = datetime(2026, 11, 19, tzinfo=UTC)
 LATER = datetime(2026, 11, 20, tzinfo=UTC)
 TABLE = {"path": "/lake/orders", "name": "sales.orders"}
 COUNT = {
-    *("table", "partitionBy", "dialect", "isolationLevel", "logStore", "allowedNamespaces", "retry"),
+    *(
+        "table",
+        "properties",
+        "features",
+        "clusterBy",
+        "partitionBy",
+        "dialect",
+        "isolationLevel",
+        "logStore",
+        "allowedNamespaces",
+        "retry",
+    ),
     *(
         "admission.unknownFootprint",
         "admission.defaultTimeout",
@@ -27,8 +41,16 @@ COUNT = {
 }
 
 
-def _told(body: Json, left_out: LeftOut | None = None, now: datetime = NOW) -> DeltaTablePolicyStatus:
-    return DeltaTablePolicyStatus.model_validate(patch_of(body, state_of(body, left_out), now))
+def _state(body: Json, left_out: LeftOut | None = None, seen: Seen | None = None) -> PolicyState:
+    state = state_of(body, left_out, seen or Seen(look=look()))
+    assert state is not None
+    return state
+
+
+def _told(
+    body: Json, left_out: LeftOut | None = None, now: datetime = NOW, seen: Seen | None = None
+) -> DeltaTablePolicyStatus:
+    return DeltaTablePolicyStatus.model_validate(patch_of(body, _state(body, left_out, seen), now))
 
 
 def _states(status: DeltaTablePolicyStatus) -> dict[str, str]:
@@ -47,7 +69,7 @@ def test_a_policy_of_which_all_counts_is_ready_for_its_generation() -> None:
     spec: Json = {
         "table": TABLE,
         "logStore": "S3DynamoDB",
-        "partitionBy": ["day"],
+        "partitionBy": ["date"],
         "isolationLevel": "Serializable",
     }
     status = _told(policy_body("a", generation=7, **spec))
@@ -68,9 +90,6 @@ def test_what_the_api_server_fills_in_by_default_asks_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("asked", "place"),
     [
-        ({"properties": {"delta.enableChangeDataFeed": "true"}}, "spec.properties"),
-        ({"features": ["deletionVectors"]}, "spec.features"),
-        ({"clusterBy": ["day"]}, "spec.clusterBy"),
         ({"enforcement": "Enforce"}, "spec.enforcement"),
         ({"allowIrreversible": True}, "spec.allowIrreversible"),
         ({"runtimeRef": "big"}, "spec.runtimeRef"),
@@ -86,39 +105,40 @@ def test_a_field_that_is_not_kept_yet_is_named_and_stalls(asked: Json, place: st
 
 
 def test_one_that_is_left_out_or_not_understood_says_why() -> None:
-    second = LeftOut("etl/a", "LeftOut", "etl/b is older and about the same table")
+    second = LeftOut("etl/a", PolicyReason.LEFT_OUT, "etl/b is older and about the same table")
     status = _told(policy_body("a", table=TABLE), second)
     assert (status.reason, status.message) == ("LeftOut", second.why)
     assert _states(status)["Stalled"] == "True"
-    broken = LeftOut("etl/a", "NotUnderstood", "spec.logStore: is none of them")
+    broken = LeftOut("etl/a", PolicyReason.NOT_UNDERSTOOD, "spec.logStore: is none of them")
     status = _told(policy_body("a", table=TABLE, logStore="Hope"), broken)
     assert (status.reason, status.message, status.table) == ("NotUnderstood", broken.why, None)
 
 
 def test_nothing_is_written_when_nothing_changed() -> None:
     body = policy_body("a", table=TABLE)
-    body["status"] = patch_of(body, state_of(body, None), NOW)
-    assert patch_of(body, state_of(body, None), LATER) == {}
+    body["status"] = patch_of(body, _state(body), NOW)
+    assert patch_of(body, _state(body), LATER) == {}
 
 
 def test_times_stay_as_long_as_their_status_does() -> None:
     body = policy_body("a", table=TABLE)
-    body["status"] = patch_of(body, state_of(body, None), NOW)
+    body["status"] = patch_of(body, _state(body), NOW)
     body["metadata"]["generation"] = 2
     stays = _told(body, now=LATER)
     assert {condition.last_transition_time for condition in stays.conditions} == {NOW}
-    stalls = _told(body, LeftOut("etl/a", "LeftOut", "another one"), LATER)
+    stalls = _told(body, LeftOut("etl/a", PolicyReason.LEFT_OUT, "another one"), LATER)
     times = {condition.type: condition.last_transition_time for condition in stalls.conditions}
     assert times == {"Ready": LATER, "Reconciling": NOW, "Stalled": LATER}
 
 
 def test_a_table_that_is_not_known_any_more_is_taken_out_and_others_fields_stay() -> None:
     body = policy_body("a", table=TABLE)
-    body["status"] = patch_of(body, state_of(body, None), NOW) | {"drift": [{"field": "x"}]}
+    body["status"] = patch_of(body, _state(body), NOW) | {"maintenance": {"optimize": {}}}
     body["spec"]["logStore"] = "Hope"
-    patch = patch_of(body, state_of(body, None), NOW)
+    patch = patch_of(body, _state(body), NOW)
     assert patch["table"] is None
-    assert "drift" not in patch
+    assert patch["observed"] is None
+    assert "maintenance" not in patch
 
 
 @pytest.mark.parametrize("spec", [None, [], "x", {}, {"table": []}])
@@ -126,7 +146,10 @@ def test_one_without_a_spec_says_so(spec: Any) -> None:
     """Older and newer schemas may let it through."""
     body = policy_body("a") | {"spec": spec}
     for one in (body, {name: value for name, value in body.items() if name != "spec"}):
-        assert state_of(one, LeftOut("etl/a", "NotUnderstood", "spec: ...")).message == "spec: ..."
+        assert (
+            _state(one, LeftOut("etl/a", PolicyReason.NOT_UNDERSTOOD, "spec: ...")).verdict.message
+            == "spec: ..."
+        )
 
 
 @pytest.mark.parametrize("status", [None, [], "x", 7])

@@ -16,10 +16,10 @@ from sluice.tables import (
     TableFacts,
     databricks,
     declared_by,
-    drift,
     known,
     oss,
     unread,
+    wrong_facts_in,
 )
 
 FOUND = TableFacts(columns=Table.of({"id": "bigint", "date": "date"}, ["date"]))
@@ -57,7 +57,7 @@ def test_so_does_the_log_store(kind: str, store: LogStore) -> None:
 def test_what_the_log_says_overrules_what_is_declared() -> None:
     said = declared(partitionBy=["region"], isolationLevel="WriteSerializable")
     assert known(FOUND, said) == FOUND
-    assert [(one.field, one.wanted, one.found) for one in drift(FOUND, said)] == [
+    assert [(one.field, one.stated, one.found) for one in wrong_facts_in(FOUND, said)] == [
         ("partitionBy", "region", "date"),
         ("isolationLevel", "WriteSerializable", "Serializable"),
     ]
@@ -67,20 +67,20 @@ def test_what_the_log_says_overrules_what_is_declared() -> None:
     "spec", [{}, {"partitionBy": ["DATE"]}, {"partitionBy": ["date"], "isolationLevel": "Serializable"}]
 )
 def test_what_agrees_is_no_drift(spec: dict[str, Any]) -> None:
-    assert drift(FOUND, declared(**spec)) == ()
+    assert wrong_facts_in(FOUND, declared(**spec)) == ()
 
 
 def test_a_log_without_a_level_is_write_serializable_to_databricks_alone() -> None:
     on_databricks = {"dialect": {"name": "databricks", "runtime": "15.4", "photon": True}}
-    assert drift(FOUND, declared(isolationLevel="WriteSerializable", **on_databricks)) == ()
-    assert [one.found for one in drift(FOUND, declared(isolationLevel="Serializable", **on_databricks))] == [
-        "WriteSerializable"
-    ]
+    assert wrong_facts_in(FOUND, declared(isolationLevel="WriteSerializable", **on_databricks)) == ()
+    assert [
+        one.found for one in wrong_facts_in(FOUND, declared(isolationLevel="Serializable", **on_databricks))
+    ] == ["WriteSerializable"]
 
 
 @pytest.mark.parametrize("found", [unread("no answer"), TableFacts(columns=Table.of([]), exists=False)])
 def test_nothing_drifts_from_what_is_not_known(found: TableFacts) -> None:
-    assert drift(found, declared(partitionBy=["date"])) == ()
+    assert wrong_facts_in(found, declared(partitionBy=["date"])) == ()
 
 
 def test_without_a_policy_the_log_speaks_alone() -> None:
