@@ -114,6 +114,7 @@ _ALL = (
     _switch("delta.enableIcebergCompatV1", "icebergCompatV1"),
     _switch("delta.enableIcebergCompatV2", "icebergCompatV2"),
     _switch("delta.enableIcebergCompatV3", "icebergCompatV3", since=(4, 3)),
+    # where the driver has no jar of delta-iceberg, each commit to a table with iceberg fails in 3.3, after it has landed
     Property(ENABLED_FORMATS, formats("iceberg", "hudi"), ""),
     # a preview in 4.4, too
     _switch("delta.enableVariantShredding", "variantShredding-preview", since=(4, 0)),
@@ -143,6 +144,12 @@ def same(name: str, one: str, other: str) -> bool:
         return one == other
     meaning = known.values.read(one)
     return one == other or (meaning is not None and meaning == known.values.read(other))
+
+
+def spelled(name: str, value: str) -> str:
+    """A valid value as every engine reads it."""
+    known = PROPERTIES.get(name)
+    return value if known is None else known.values.spelled(value)
 
 
 def is_as_wanted(name: str, wanted: str, found: str | None) -> bool:

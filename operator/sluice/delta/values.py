@@ -20,13 +20,15 @@ class Values:
     """What a text means, the same for each of its spellings; None: Delta would refuse it."""
     pattern: str
     """What the API server can tell of it: every text that means something matches, as Python and RE2 read patterns."""
+    spelled: Callable[[str], str] = str
+    """A valid text as all engines read it: delta-rs takes TRUE for false."""
 
 
 def _boolean(text: str) -> bool | None:
     return {"true": True, "false": False}.get(text.lower())
 
 
-BOOLEAN = Values("true or false", _boolean, "(?i)^(true|false)$")
+BOOLEAN = Values("true or false", _boolean, "(?i)^(true|false)$", spelled=str.lower)
 
 _LARGEST_WHOLE = 2**31 - 1
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
@@ -64,7 +66,9 @@ def _word_in_any_case(words: tuple[str, ...], text: str) -> str | None:
 
 
 def word_in_any_case(*words: str) -> Values:
-    return Values(" or ".join(words), partial(_word_in_any_case, words), f"(?i)^({'|'.join(words)})$")
+    read = partial(_word_in_any_case, words)
+    pattern = f"(?i)^({'|'.join(words)})$"
+    return Values(" or ".join(words), read, pattern, spelled=lambda text: read(text) or text)
 
 
 _MICROSECONDS = {

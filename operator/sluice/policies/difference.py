@@ -16,6 +16,7 @@ from sluice.delta.properties import (
     is_as_wanted,
     problem_with,
     same,
+    spelled,
 )
 from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy, SetProperties
@@ -74,7 +75,9 @@ def plan_of(spec: DeltaTablePolicySpec, state: TableState, version: Version | No
         else why_unwritable(state, version)
     )
     properties = _of_properties(spec, state, version, blocked)
-    tried = {wish.name: wish.value for wish, difference in properties if difference.is_tried}
+    tried = {
+        wish.name: spelled(wish.name, wish.value) for wish, difference in properties if difference.is_tried
+    }
     after = {**state.properties, **tried}
     clustering = _of_clustering(spec, replace(state, properties=after), blocked)
     changes: list[Alteration] = []

@@ -10,7 +10,8 @@ import pytest
 from contract.harness.followed import EMPTY, PARTITIONED, Followed
 from contract.harness.tables import Asked
 from sluice.delta.features import with_needed
-from sluice.delta.properties import MAPPING, PROPERTIES, Property, problem_with, same
+from sluice.delta.properties import MAPPING, PROPERTIES, Property, problem_with, same, spelled
+from sluice.delta.refused import REFUSED
 from sluice.delta.values import BOOLEAN, COLUMNS, FORMAT_VERSION, INTERVAL
 
 WRITER_2 = frozenset({"appendOnly", "invariants"})
@@ -111,7 +112,7 @@ def test_a_valid_value_is_taken_and_then_nothing_is_left_to_change(
         assert table.answer.properties[name] == value
         return
     found = table.follows(**wanted)
-    assert same(name, value, found.properties[name])
+    assert found.properties[name] == spelled(name, value)
     assert table.features == _expected(one, value, table.version)
 
 
@@ -146,6 +147,42 @@ def test_columns_that_have_no_statistics_are_told_and_refused(
     assert table.sets_all({name: column}) is not None
 
 
+TAKEN_ALL_THE_SAME = {
+    "delta.minWriterVersion": "4",
+    "delta.ignoreProtocolDefaults": "true",
+    "delta.inCommitTimestampEnablementVersion": "1",
+    "delta.inCommitTimestampEnablementTimestamp": "1",
+    "delta.requireCheckpointProtectionBeforeVersion": "1",
+    "delta.dropFeatureTruncateHistory.retentionDuration": "interval 1 hour",
+    "delta.autoOptimize": "true",
+    "delta.enableChangeDataCapture": "true",
+    "delta.universalFormat.config.x": "y",
+    "ucTableId": "x",
+    "io.unitycatalog.tableId": "x",
+    "comment": "nothing is kept of it",
+}
+"""What Delta takes of the names that no policy can want: it keeps them itself, or there is another word for them."""
+DIFFER = {"delta.rowTrackingSuspended", "delta.redirectx", "collation"}
+"""What one of the two versions takes."""
+
+
+def names_that_no_policy_can_want() -> Iterator[str]:
+    yield "delta.foo"
+    for refused in REFUSED:
+        yield from refused.names
+        yield from (f"{beginning}x" for beginning in refused.beginnings)
+
+
+@pytest.mark.parametrize("name", list(names_that_no_policy_can_want()))
+def test_a_name_that_no_policy_can_want_is_refused_or_known_to_be_taken(
+    asked: Asked, delta: str, name: str
+) -> None:
+    assert name not in PROPERTIES
+    table = Followed.made(asked, delta, EMPTY)
+    is_refused = table.sets_all({name: TAKEN_ALL_THE_SAME.get(name, "x")}) is not None
+    assert is_refused is (name not in TAKEN_ALL_THE_SAME) or name in DIFFER
+
+
 def test_what_is_already_so_in_other_words_is_left_alone(asked: Asked, delta: str) -> None:
     table = Followed.made(asked, delta, EMPTY)
     table.follows(
@@ -156,7 +193,7 @@ def test_what_is_already_so_in_other_words_is_left_alone(asked: Asked, delta: st
         }
     )
     again = table.plan(
-        properties={"DELTA.APPENDONLY": "true", "delta.checkpointInterval": "17", "team.owner": "a 'b' ${c}"}
+        properties={"delta.appendOnly": "true", "delta.checkpointInterval": "17", "team.owner": "a 'b' ${c}"}
     )
     assert again.differences == ()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sluice.delta.features import FEATURES, WANTED
-from sluice.delta.properties import PROPERTIES, is_as_wanted, is_on, problem_with, same
+from sluice.delta.properties import PROPERTIES, is_as_wanted, is_on, problem_with, same, spelled
 from sluice.delta.refused import REFUSED
 
 Row = tuple[str, str, str, str | None, str | None, tuple[int, int]]
@@ -149,6 +149,19 @@ def test_a_property_that_is_absent_has_its_default_where_all_engines_agree(
     name: str, wanted: str, found: str | None, enough: bool
 ) -> None:
     assert is_as_wanted(name, wanted, found) is enough
+
+
+def test_a_value_is_spelled_as_every_engine_reads_it() -> None:
+    for name, given, written in (
+        ("delta.appendOnly", "TRUE", "true"),
+        ("delta.columnMapping.mode", "Name", "name"),
+        ("delta.isolationLevel", "SERIALIZABLE", "Serializable"),
+        ("delta.checkpointPolicy", "v2", "v2"),
+        ("delta.logRetentionDuration", "INTERVAL 7 DAYS", "INTERVAL 7 DAYS"),
+        ("team.owner", "TRUE", "TRUE"),
+    ):
+        assert spelled(name, given) == written
+        assert same(name, given, written)
 
 
 def test_delta_3_adds_a_preview_of_type_widening() -> None:
