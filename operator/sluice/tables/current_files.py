@@ -22,13 +22,14 @@ class CurrentFiles:
     """None: not known, or too many."""
 
 
-def files_of(table: DeltaTable, deleted_rows: Mapping[str, int] | None) -> CurrentFiles:
-    """`deleted_rows`: by the paths of files; None if they aren't known. Raises one of the errors of delta-rs."""
+def files_of(table: DeltaTable, deleted_rows: Mapping[str, int] | None, room: int) -> CurrentFiles:
+    """`deleted_rows`: by the paths of files; None if they aren't known. `room`: for so many of them. Raises one of the errors of
+    delta-rs."""
     actions = table.get_add_actions()
     columns = {name: actions.column(name) for name in actions.schema.names}
     sizes = columns["size_bytes"].to_pylist()
     count, size = len(sizes), sum(sizes)
-    if deleted_rows is None or count > MOST_FILES:
+    if deleted_rows is None or count > min(MOST_FILES, room):
         return CurrentFiles(count, size, None)
     rows = columns["num_records"].to_pylist() if "num_records" in columns else [None] * count
     partitions = columns["partition"].to_pylist() if "partition" in columns else [None] * count

@@ -34,7 +34,7 @@ class TableState:
     """The schema's own columns, in order. None: not known."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class File:
     partition: Partition
     size: int

@@ -28,6 +28,8 @@ from sluice.tables.opening import READ_ERRORS, has_log, open_table, why_unread
 from sluice.tables.snapshot import facts_of
 
 MOST_TABLES = 2000
+MOST_FILES = 600_000
+"""Of all tables together: each is an object in memory. Of tables that come later only their number and size are told."""
 MOST_COMMITS = 200
 """Commits that are read of a table that was not looked at before, the latest ones."""
 MOST_BYTES = 128 * 1024 * 1024
@@ -67,10 +69,12 @@ class TableLooks:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         most_tables: int = MOST_TABLES,
         most_commits: int = MOST_COMMITS,
+        most_files: int = MOST_FILES,
     ) -> None:
         self._now = now
         self._most_tables = most_tables
         self._most_commits = most_commits
+        self._most_files = most_files
         self._seen: OrderedDict[TableKey, _Seen] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -132,7 +136,7 @@ class TableLooks:
         )
         hidden = hidden_in(state, files, commits, None if before is None else before.hidden)
         cluster_by = logical(hidden.clustering, table)
-        found = files_of(table, hidden.deleted_rows)
+        found = files_of(table, hidden.deleted_rows, self._room())
         # Nothing may fail from here on: a commit that is taken twice would be counted twice.
         history = HistoryKeeper() if before is None else before.history
         history.take(commits, begun)
@@ -146,6 +150,11 @@ class TableLooks:
             history.told(begun),
         )
         return _Seen(look, begun, mark, files, hidden, history)
+
+    def _room(self) -> int:
+        """For how many files there is room beside the other tables'."""
+        with self._lock:
+            return self._most_files - sum(len(seen.look.files or ()) for seen in self._seen.values())
 
     def _commits(self, files: LogFiles, version: int, after: int) -> list[ReadCommit]:
         """In the order of their versions, without a gap, as far back as the log and the bounds go."""

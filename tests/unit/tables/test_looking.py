@@ -315,6 +315,19 @@ def test_files_are_not_known_where_deletion_vectors_are_not(
     assert (look.count, look.size) == (2, 20)
 
 
+def test_of_more_files_than_there_is_room_for_only_number_and_size_are_told(tmp_path: Path) -> None:
+    looks = TableLooks(most_files=3)
+    for name in ("one", "two"):
+        commit(tmp_path / name, 0, info(), protocol(), metadata(column("id", "long")), add("a"), add("b"))
+    one, two = (looks.look(key_of_path(str(tmp_path / name))) for name in ("one", "two"))
+    assert one.files is not None
+    assert len(one.files) == 2
+    assert (two.files, two.count, two.size) == (None, 2, 20)
+    looks.forget(key_of_path(str(tmp_path / "one")))
+    commit(tmp_path / "two", 1, info(1), remove("b"))
+    assert looks.look(key_of_path(str(tmp_path / "two"))).files == one.files[:1]
+
+
 # ------------------------------------------------------------------------------------------------------------------------ history
 
 
