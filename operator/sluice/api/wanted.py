@@ -45,7 +45,7 @@ def _without_name(name: str, why: str) -> Validation:
 def _without_beginning(beginning: str, why: str) -> Validation:
     return Validation(
         f"self.all(key, !key.startsWith({cel_string(beginning)}))",
-        f"{beginning}... {why}",
+        f"{beginning}* {why}",
         lambda entries: not any(key.startswith(beginning) for key in entries),
     )
 

@@ -81,7 +81,7 @@ REFUSED = (
     ),
 )
 UNKNOWN = (
-    "a name that begins with delta. must be one of Delta's properties as docs/policies.md spells them, for Delta refuses unknown "
+    "a name that begins with delta. must be one of Delta's properties as docs/properties.md spells them, for Delta refuses unknown "
     "ones: correct it, or name what is your own without delta."
 )
 DELTAS_OWN = "(?i)^delta[.]"

@@ -24,11 +24,13 @@ OF_OTHERS = (
     "install/orders.facts.yaml",
     "install/values.yaml",
     "migrating/orders.facts.yaml",
+    "policies/refused.yaml",
     "s3/values-eks.yaml",
     "s3/values-own-store.yaml",
     "migrating/spark-application/before.yaml",
 )
-"""Examples that are not to be applied together with all others: a session of its own, test data, what other programs read."""
+"""Examples that are not to be applied together with all others: a session of its own, test data, what is refused, what other
+programs read."""
 
 
 class TableLoader(KubectlLoader):

@@ -61,8 +61,8 @@ def test_every_bad_manifest_is_refused_with_its_message(server: Server) -> None:
         ),
         (
             "wanted: the property delta.appendonly",
-            "spec.properties: Invalid value: a name that begins with delta. must be one of Delta's properties as docs/policies.md "
-            "spells them, for Delta refuses unknown ones: correct it, or name what is your own without delta.",
+            "spec.properties: Invalid value: a name that begins with delta. must be one of Delta's properties as "
+            "docs/properties.md spells them, for Delta refuses unknown ones: correct it, or name what is your own without delta.",
         ),
         (
             "wanted: delta.enableDeletionVectors of t",

@@ -1,0 +1,28 @@
+"""The manifests and settings that docs/policies.md shows are taken."""
+
+import re
+from typing import Any
+
+import yaml
+
+from documentation import ROOT
+from sluice.api.manifests import parse
+from sluice.tables.owners import TableOwner
+
+GUIDE = ROOT / "docs" / "policies.md"
+
+
+def _shown() -> list[dict[str, Any]]:
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [yaml.safe_load(block) for block in blocks]
+
+
+def test_each_example_is_understood() -> None:
+    kinds = []
+    for shown in _shown():
+        if "tableOwners" in shown:
+            assert [TableOwner.model_validate(one) for one in shown["tableOwners"]]
+            kinds.append("tableOwners")
+        else:
+            kinds.append(type(parse(shown)).__name__)
+    assert set(kinds) == {"DeltaTablePolicy", "tableOwners"}
