@@ -35,6 +35,8 @@ MOST_COMMITS = 200
 MOST_BYTES = 128 * 1024 * 1024
 """Of the files of these commits."""
 
+FORGOTTEN_AFTER = timedelta(days=2)
+"""A table that nobody has looked at for so long has no policy any more."""
 REREAD = timedelta(hours=1)
 """So long one read is believed while no commit comes: the table may have been replaced just while it was read."""
 
@@ -104,8 +106,12 @@ class TableLooks:
     def _keep(self, key: TableKey, seen: _Seen) -> None:
         with self._lock:
             self._seen[key] = seen
-            while len(self._seen) > self._most_tables:
+            while len(self._seen) > self._most_tables or self._oldest() < seen.look.at - FORGOTTEN_AFTER:
                 self._seen.popitem(last=False)
+
+    def _oldest(self) -> datetime:
+        """When the table was looked at that nobody has looked at for the longest time."""
+        return next(iter(self._seen.values())).look.at
 
     def _look(self, key: TableKey, before: _Seen | None, begun: datetime) -> _Seen | None:
         address = address_of(key)

@@ -15,7 +15,7 @@ from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.log_commits import ReadCommit, read_commit
 from sluice.tables.log_files import LogFiles
 from sluice.tables.look import CLUSTERING, Look
-from sluice.tables.looking import REREAD, TableLooks
+from sluice.tables.looking import FORGOTTEN_AFTER, REREAD, TableLooks
 from unit.tables.lake import column, metadata, orders, protocol
 
 NOON = datetime(2026, 11, 19, 12, tzinfo=UTC)
@@ -326,6 +326,18 @@ def test_of_more_files_than_there_is_room_for_only_number_and_size_are_told(tmp_
     looks.forget(key_of_path(str(tmp_path / "one")))
     commit(tmp_path / "two", 1, info(1), remove("b"))
     assert looks.look(key_of_path(str(tmp_path / "two"))).files == one.files[:1]
+
+
+def test_a_table_that_nobody_looks_at_any_more_takes_no_room(tmp_path: Path, clock: Clock) -> None:
+    looks = TableLooks(now=clock, most_files=1)
+    keys = [key_of_path(str(tmp_path / name)) for name in ("one", "two")]
+    for name in ("one", "two"):
+        commit(tmp_path / name, 0, info(), protocol(), metadata(column("id", "long")), add("a"))
+    assert [looks.look(key).files is None for key in keys] == [False, True]
+    clock.now += FORGOTTEN_AFTER + timedelta(minutes=1)
+    looks.look(keys[1])
+    clock.now += REREAD
+    assert looks.look(keys[1]).files is not None
 
 
 # ------------------------------------------------------------------------------------------------------------------------ history
