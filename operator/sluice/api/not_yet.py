@@ -45,15 +45,9 @@ _OTHER_WORK = "this version of Sluice runs no streams"
 JOBS_REFUSED_FOR = (NotYet("stream", _OTHER_WORK),)
 """What a job can say and no run would honour."""
 
-_NOBODY_CREATES = "no jobs are created from policies"
-_NOTHING_CHANGES = "nothing is changed to what the policy wants"
+_NOBODY_CREATES = "no jobs are created for it"
 
-WITHOUT_EFFECT_IN_POLICIES = (
-    NotYet("enforcement", _NOTHING_CHANGES),
-    NotYet("allowIrreversible", _NOTHING_CHANGES),
-    NotYet("runtimeRef", _NOBODY_CREATES),
-    NotYet("maintenance", _NOBODY_CREATES),
-)
+WITHOUT_EFFECT_IN_POLICIES = (NotYet("maintenance", _NOBODY_CREATES),)
 """What a policy can say without effect; the rest of it counts."""
 
 WRITTEN_INTO_NO_POLICY = ("maintenance",)

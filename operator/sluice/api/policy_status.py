@@ -9,6 +9,7 @@ from sluice.api.base import Model
 from sluice.api.bounds import Int32, Int64, ShortText, Text, cut_to
 from sluice.api.conditions import ConditionList
 from sluice.api.maintenance_status import MaintenanceStates
+from sluice.api.policy_enforced import Enforced
 
 MOST_PROPERTIES, MOST_FEATURES, MOST_COLUMNS, MOST_OPERATIONS, MOST_DRIFT = 256, 64, 64, 16, 64
 
@@ -125,6 +126,8 @@ class DeltaTablePolicyStatus(Model):
     """Where the table differs from the policy; 64 differences at most."""
     drift_count: Annotated[Int32, Field(ge=0)] | None = None
     """How many differences there are. Absent: the table was not compared with the policy."""
+    enforced: Enforced | None = None
+    """What was done so that the table becomes as wanted. Absent: nothing ever had to be done."""
     maintenance: MaintenanceStates | None = None
     """Which runs of the maintenance were made and left out, and when the next ones are due."""
     reason: Annotated[str, Field(max_length=63)] | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from sluice.controller.lease_thread import LeadershipBeside
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, Standing, WorkDone
 from sluice.controller.policies import PolicyStatuses
+from sluice.controller.policies_at_work import Work, at_work
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.redis_client import connected
 from sluice.controller.run_commits import RunLogs
@@ -134,8 +135,8 @@ async def run(config: OperatorConfig) -> None:
         await kube.close()
 
 
-def _of_policies(shared: Shared, looks: PolicyLooks) -> Mapping[str, Callable[[], Coroutine[Any, Any, None]]]:
-    """What the leader does for policies, beside the loop."""
+def _of_policies(shared: Shared, looks: PolicyLooks) -> Callable[[Loop], Work]:
+    """What a leader does for policies, beside its loop."""
     statuses = PolicyStatuses(
         shared.kube,
         shared.world,
@@ -145,7 +146,7 @@ def _of_policies(shared: Shared, looks: PolicyLooks) -> Mapping[str, Callable[[]
     )
     shared.metrics.count(WorkDone.POLICY_LOOKS, lambda: looks.looks)
     shared.metrics.count(WorkDone.POLICY_STATUSES, lambda: statuses.written)
-    return {"looks": looks.run, "policies": statuses.run}
+    return partial(at_work, shared, looks, statuses)
 
 
 def _standing(world: World, leadership: Leadership, conditions: Conditions) -> Standing:
@@ -168,7 +169,7 @@ async def _lead(
     claiming: Claiming,
     conditions: Conditions,
     loop: Callable[[str], Loop],
-    beside: Mapping[str, Callable[[], Coroutine[Any, Any, None]]],
+    beside: Callable[[Loop], Work],
 ) -> None:
     await claiming.check()
     while True:
@@ -177,8 +178,9 @@ async def _lead(
         try:
             installation = await claiming.claim(leadership.leads)
             if installation is not None:
-                tasks += [asyncio.create_task(work(), name=name) for name, work in beside.items()]
-                await loop(installation).run()
+                acting = loop(installation)
+                tasks += [asyncio.create_task(work(), name=name) for name, work in beside(acting).items()]
+                await acting.run()
         finally:
             await end(tasks)
         conditions.leads_no_more()

@@ -58,7 +58,7 @@ class Remedies:
             return None
         known = self._known(policy, spec)
         decision = decide(known, enforced_in(policy), now)
-        await self._statuses.write(policy, patch_of_enforced(policy, decision.kept))
+        await self._keep(policy, decision.kept)
         step = decision.step
         if isinstance(step, Make):
             await self._make(policy, step, decision.kept, now)
@@ -85,8 +85,13 @@ class Remedies:
     async def _tell(self, policy: Json, kept: Enforced, reason: EnforcedReason, why: str) -> None:
         """Says it on the policy as it is now, of which a status may just have been written."""
         latest = self._world.policies.by_uid(uid_of(policy)) or policy
-        told = kept.model_copy(update={"reason": reason, "message": why})
-        await self._statuses.write(latest, patch_of_enforced(latest, told))
+        await self._keep(latest, kept.model_copy(update={"reason": reason, "message": why}))
+
+    async def _keep(self, policy: Json, kept: Enforced) -> None:
+        patch = patch_of_enforced(policy, kept)
+        if patch:
+            await self._statuses.write(policy, patch)
+            self._statuses.mark(uid_of(policy))
 
     async def _remove(self, job: OwnJob) -> None:
         known = self._world.jobs.get(job.uid)

@@ -122,7 +122,9 @@ def _policies(scene: Scene) -> None:
     scene.keep_policy("counts", "Counts")
     scene.cluster.declare("left-out", {"table": table, "logStore": "Safe"})
     scene.keep_policy("left-out", "LeftOut")
-    scene.cluster.declare("not-yet", {"table": {"path": "s3://lake/raw"}, "runtimeRef": "big"})
+    scene.cluster.declare(
+        "not-yet", {"table": {"path": "s3://lake/raw"}, "maintenance": {"vacuum": {"schedule": "@daily"}}}
+    )
     scene.keep_policy("not-yet", "NotYet")
 
 

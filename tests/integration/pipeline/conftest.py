@@ -154,8 +154,9 @@ def running_pipeline(
     *,
     jars: Sequence[str] = (),
     environment: Mapping[str, str] = MappingProxyType({}),
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Pipeline]:
-    """`jars`: what drivers need beside Delta and our LogStores. `environment`: the operator's."""
+    """`jars`: what drivers need beside Delta and our LogStores. `environment`: the operator's. `settings`: of its configuration."""
     lake = folder / "lake"
     lake.mkdir()
     created = kubectl("create", "namespace", namespace)
@@ -164,7 +165,7 @@ def running_pipeline(
         lambda: kubectl("get", "serviceaccount", "default", "-n", namespace).returncode == 0, 90
     )
     with running_redis(ensure_redis_server(cache()), folder / "redis") as redis:
-        config = configuration([namespace], redis.url, runtimes=runtimes)
+        config = configuration([namespace], redis.url, runtimes=runtimes, **settings)
         operator = OperatorProcess(stack.kubeconfig, config, folder, environment=dict(environment))
         operator.start()
         engine = _engine(stack.kubeconfig, namespace, folder, jars)

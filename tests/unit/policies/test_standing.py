@@ -59,7 +59,11 @@ def standing(status: DeltaTablePolicyStatus) -> str:
         ({"properties": FEED}, Seen(look()), "Stalled Drifted"),
         ({"properties": FEED}, Seen(look(properties=FEED)), "Ready AsWanted"),
         ({"clusterBy": []}, Seen(look()), "Ready AsWanted"),
-        ({"properties": FEED, "runtimeRef": "big"}, Seen(look(properties=FEED)), "Stalled NotYet"),
+        (
+            {"properties": FEED, "maintenance": {"vacuum": {"schedule": "@daily"}}},
+            Seen(look(properties=FEED)),
+            "Stalled NotYet",
+        ),
     ],
 )
 def test_it_stands_as_its_table_does(spec: Json, seen: Seen, wanted: str) -> None:

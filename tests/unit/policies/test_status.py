@@ -30,6 +30,9 @@ COUNT = {
         "logStore",
         "allowedNamespaces",
         "retry",
+        "enforcement",
+        "allowIrreversible",
+        "runtimeRef",
     ),
     *(
         "admission.unknownFootprint",
@@ -90,9 +93,6 @@ def test_what_the_api_server_fills_in_by_default_asks_for_nothing() -> None:
 @pytest.mark.parametrize(
     ("asked", "place"),
     [
-        ({"enforcement": "Enforce"}, "spec.enforcement"),
-        ({"allowIrreversible": True}, "spec.allowIrreversible"),
-        ({"runtimeRef": "big"}, "spec.runtimeRef"),
         ({"maintenance": {"vacuum": {"schedule": "@daily"}}}, "spec.maintenance"),
     ],
 )

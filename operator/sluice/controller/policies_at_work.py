@@ -1,0 +1,37 @@
+"""Puts together what policies have done, beside the acting loop of one leader."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sluice.controller.leading import Shared
+from sluice.controller.loop import Loop
+from sluice.controller.policies import PolicyStatuses
+from sluice.controller.policy_jobs import PolicyJobs
+from sluice.controller.policy_looks import PolicyLooks
+from sluice.controller.policy_rounds import PolicyRounds
+from sluice.controller.remedies import Remedies
+
+Work = Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
+
+
+def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: Loop) -> Work:
+    """What runs as long as this replica leads, by its name."""
+    jobs = PolicyJobs(shared.kube, shared.world, loop.epochs)
+    remedies = Remedies(
+        world=shared.world,
+        looks=looks,
+        jobs=jobs,
+        statuses=statuses,
+        profiles=shared.config.runtimes,
+        began=datetime.now(UTC),
+    )
+    rounds = PolicyRounds(
+        remedies.visit,
+        "what changes its table",
+        world=shared.world,
+        looks=looks,
+        leadership=shared.leadership,
+        has_listed=lambda: loop.relist.listed_at is not None,
+    )
+    return {"looks": looks.run, "policies": statuses.run, "remedies": rounds.run}
