@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A policy that does not count. Where its name leads counts all the same."""
+    """A policy whose word on its table does not count, or not all of it."""
 
     policy: str
     reason: PolicyReason
