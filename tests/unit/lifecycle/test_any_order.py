@@ -24,7 +24,8 @@ from sluice.lifecycle.attempt import Cover, next_step
 from sluice.lifecycle.deletion import leaving
 from sluice.lifecycle.evidence import PROVED, evidence_of
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import closed, phase_after
+from sluice.lifecycle.logs import LogsSay
+from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
 from sluice.lifecycle.withdrawal import Creates
 from unit.controller.bodies import job_body
 from unit.lifecycle.objects import application, placeholder, pod
@@ -362,7 +363,8 @@ def verdict(seen: World) -> Any:
         one = of_job.of(attempt)
         found.append(next_step(job, one, Cover(lease(attempt.number)), Creates(), NOW))
         if one.seen.stage in PROVED:
-            found.append(phase_after(closed(attempt, one.seen, None, NOW)))
+            logs = LogsSay() if must_ask_logs(one.seen, is_application=False) else None
+            found.append(phase_after(closed(attempt, one.seen, logs, NOW)))
     else:
         known = sorted(of_job.by_application.items())
         found += [(name, leaving(one, "etl")) for name, one in known if one.holds]
