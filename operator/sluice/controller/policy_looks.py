@@ -47,6 +47,8 @@ class _Watched:
     due: float
     look: Look | None = None
     ended: float = float("-inf")
+    asked: float = float("-inf")
+    """When another look was asked for."""
     failed: bool = False
     """Whether the last look could not read the table."""
 
@@ -105,6 +107,7 @@ class PolicyLooks:
         """Has the policy's table looked at again as soon as may be."""
         watched = self._watched.get(uid)
         if watched is not None:
+            watched.asked = time.monotonic()
             watched.due = min(watched.due, max(time.monotonic(), watched.ended + self._least_pause))
             self._wakes.set()
 
@@ -182,7 +185,7 @@ class PolicyLooks:
         """Looks once. A look that is overdue is told as one that failed, and again when it ends: until then there is no other."""
         try:
             self.looks += 1
-            began = datetime.now(UTC)
+            began, begun = datetime.now(UTC), time.monotonic()
             reading = self._threads.read(watched.key)
             if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
                 self._threads.is_overdue(watched.key)
@@ -200,6 +203,8 @@ class PolicyLooks:
         finally:
             self._looking.pop(uid, None)
         self._seen(uid, watched, seen)
+        if watched.asked >= begun:  # what was asked for may have come too late for this look
+            self.soon(uid)
 
     def _seen(self, uid: str, watched: _Watched, look: Look) -> None:
         if self._watched.get(uid) is not watched:

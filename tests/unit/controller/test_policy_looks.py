@@ -107,6 +107,16 @@ async def test_a_job_that_may_have_changed_a_table_has_that_one_looked_at_again(
         assert lake.looked.count("file:/lake/a") == 1
 
 
+async def test_a_table_that_a_job_changes_while_it_is_looked_at_is_looked_at_again() -> None:
+    lake, hangs = Lake(), threading.Event()
+    lake.hangs["file:/lake/a"] = hangs
+    async with looking(world_of("a"), lake) as looks:
+        await until(lambda: lake.looked == ["file:/lake/a"])
+        looks.changed([key_of_path("/lake/a")])
+        hangs.set()
+        await until(lambda: len(lake.looked) == 2)
+
+
 async def test_two_looks_at_one_table_are_apart_however_many_jobs_change_it() -> None:
     lake = Lake()
     async with looking(world_of("a"), lake, least_pause=NEVER) as looks:
