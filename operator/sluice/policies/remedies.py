@@ -131,7 +131,10 @@ class Decision:
 def decide(known: Known, before: Enforced, now: datetime) -> Decision:
     kept = _counted(known, _of_this_generation(known, before), now)
     decision = _decided(known, kept, now)
-    return Decision(decision.step, _telling(decision.kept, decision.step))
+    kept = _telling(decision.kept, decision.step)
+    is_new = before == Enforced() and kept == Enforced(generation=known.generation)
+    is_nothing = is_new and not isinstance(decision.step, Make)
+    return Decision(decision.step, before if is_nothing else kept)
 
 
 def _telling(kept: Enforced, step: Step) -> Enforced:

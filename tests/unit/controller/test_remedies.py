@@ -339,3 +339,12 @@ async def test_what_somebody_wrote_over_is_begun_anew() -> None:
     await cluster.visit()
     assert len(cluster.jobs) == 1
     assert "junk" not in cluster.enforced
+
+
+@pytest.mark.parametrize("enforcement", ["Observe", "Enforce"])
+async def test_nothing_is_written_where_nothing_was_ever_to_be_done(enforcement: str) -> None:
+    cluster = _Cluster(enforcement=enforcement)
+    await cluster.visit()
+    cluster.looks_like(**{"delta.appendOnly": "true"})
+    await cluster.visit()
+    assert cluster.written == []
