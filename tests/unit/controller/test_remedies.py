@@ -345,6 +345,6 @@ async def test_what_somebody_wrote_over_is_begun_anew() -> None:
 async def test_nothing_is_written_where_nothing_was_ever_to_be_done(enforcement: str) -> None:
     cluster = _Cluster(enforcement=enforcement)
     await cluster.visit()
-    cluster.looks_like(**{"delta.appendOnly": "true"})
+    cluster.looks_like(NOW, **{"delta.appendOnly": "true"})
     await cluster.visit()
     assert cluster.written == []
