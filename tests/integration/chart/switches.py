@@ -25,6 +25,7 @@ EVERYTHING = (
     "sharedNamespaces={team,other}",
     "tableOwners[0].namespaces={team},tableOwners[0].paths={s3://lake/sales},tableOwners[0].names={sales.*}",
     "engines={kubeflow,apache}",
+    "policyLook=1m",
     "apiQps=50",
     "apiBurst=60",
     "ageAfter=10m",

@@ -25,6 +25,9 @@ GOOD = "runtimes: {default: {sparkVersion: 4.2.0}}\n"
         (GOOD + "deployment: Not A Name", "deployment"),
         (GOOD + "redisUrl: http://example", "redisUrl"),
         (GOOD + "apiQps: -1", "apiQps"),
+        (GOOD + "policyLook: 0s", "policyLook: must be from 1s to 24h"),
+        (GOOD + "policyLook: 25h", "policyLook: must be from 1s to 24h"),
+        (GOOD + "policyLook: often", "policyLook"),
         (GOOD + "apiQps: .inf", "apiQps"),
         (GOOD + "apiBurst: 0", "apiBurst"),
         (

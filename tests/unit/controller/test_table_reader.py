@@ -409,3 +409,12 @@ async def test_a_store_that_hangs_for_a_thousand_tables_holds_up_no_other_store(
     finally:
         hangs.set()
         reader.close()
+
+
+async def test_whoever_follows_tables_is_told_which_a_run_may_have_changed() -> None:
+    told: list[tuple[TableKey, ...]] = []
+    reader = TableReader(world(), Lake().read, told=told.append)
+    reader.changed(())
+    reader.changed((ORDERS,))
+    reader.close()
+    assert told == [(ORDERS,)]
