@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import yaml
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 
 from argocd import health_tests
 from integration.leases.redis_process import RedisProcess
@@ -41,8 +43,9 @@ def scrubbed(body: Json, namespace: str) -> Json:
 class Scene:
     """Brings jobs into each phase, and keeps them as they were then."""
 
-    def __init__(self, cluster: Played) -> None:
+    def __init__(self, cluster: Played, lake: Path) -> None:
         self.cluster = cluster
+        self.lake = lake
         self.seen: dict[str, Json] = {}
 
     def job(self, name: str, table: str, **more: object) -> str:
@@ -65,7 +68,8 @@ class Scene:
         self.keep(name, is_there)
 
     def keep_policy(self, name: str, reason: str) -> None:
-        self.seen[name] = scrubbed(self.cluster.policy_is(name, reason), self.cluster.namespace)
+        body = json.dumps(self.cluster.policy_is(name, reason)).replace(str(self.lake), "/lake")
+        self.seen[name] = scrubbed(json.loads(body), self.cluster.namespace)
 
 
 def _refused(scene: Scene) -> None:
@@ -126,12 +130,20 @@ def _policies(scene: Scene) -> None:
         "not-yet", {"table": {"path": "s3://lake/raw"}, "maintenance": {"vacuum": {"schedule": "@daily"}}}
     )
     scene.keep_policy("not-yet", "NotYet")
+    append_only = {"delta.appendOnly": "true"}
+    scene.cluster.declare("missing", {"table": {"path": f"{scene.lake}/none"}, "properties": append_only})
+    scene.keep_policy("missing", "TableMissing")
+    drifts = str(scene.lake / "drifts")
+    DeltaTable.create(drifts, Schema([Field("id", PrimitiveType("long"))]))
+    scene.cluster.declare("drifted", {"table": {"path": drifts}, "properties": append_only})
+    scene.keep_policy("drifted", "Drifted")
 
 
 def test_the_test_data_of_the_health_checks_is_what_the_operator_writes(
     cluster: Played, operators: StartOperator, redis: RedisProcess, tmp_path: Path
 ) -> None:
-    scene = Scene(cluster)
+    (lake := tmp_path / "lake").mkdir()
+    scene = Scene(cluster, lake)
     scene.job("new", "new")
     scene.keep("new", lambda body: "status" not in body)
     cluster.delete("new")
