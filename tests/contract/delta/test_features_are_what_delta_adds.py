@@ -88,11 +88,17 @@ NEVER = (
 )
 
 
-@pytest.mark.parametrize("case", NEVER, ids=str)
+NEVER_BY_VERSION = [
+    (delta, case)
+    for delta, version in (("4.4.0", (4, 4)), ("3.3.3", (3, 3)))
+    for case in NEVER
+    if case.since <= version
+]
+
+
+@pytest.mark.parametrize(("delta", "case"), NEVER_BY_VERSION, ids=str, indirect=["delta"])
 def test_what_delta_refuses_is_told_and_not_tried(asked: Asked, delta: str, case: Forbidden) -> None:
     table = Followed.made(asked, delta, *case.made)
-    if case.since > table.version:
-        pytest.skip(f"Delta {delta} does not compare them")
     for has in case.has:
         assert table.sets_all(has) is None
     plan = table.plan(properties=dict(case.wanted), allowIrreversible=True)
