@@ -45,12 +45,10 @@ _OTHER_WORK = "this version of Sluice runs no streams"
 JOBS_REFUSED_FOR = (NotYet("stream", _OTHER_WORK),)
 """What a job can say and no run would honour."""
 
-_NOBODY_CREATES = "no jobs are created for it"
-
-WITHOUT_EFFECT_IN_POLICIES = (NotYet("maintenance", _NOBODY_CREATES),)
+WITHOUT_EFFECT_IN_POLICIES: tuple[NotYet, ...] = ()
 """What a policy can say without effect; the rest of it counts."""
 
-WRITTEN_INTO_NO_POLICY = ("maintenance",)
+WRITTEN_INTO_NO_POLICY: tuple[str, ...] = ()
 """Fields of a policy's status that stay empty."""
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 from sluice.controller.leading import Shared
 from sluice.controller.loop import Loop
+from sluice.controller.maintenance import MaintenanceOfPolicies
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_jobs import PolicyJobs
 from sluice.controller.policy_looks import PolicyLooks
-from sluice.controller.policy_rounds import PolicyRounds
+from sluice.controller.policy_rounds import PolicyRounds, Visit
 from sluice.controller.remedies import Remedies
+from sluice.lifecycle.neighbours import Neighbours
 
 Work = Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
 
@@ -26,12 +28,28 @@ def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: 
         profiles=shared.config.runtimes,
         began=datetime.now(UTC),
     )
-    rounds = PolicyRounds(
-        remedies.visit,
-        "what changes its table",
+    maintenance = MaintenanceOfPolicies(
         world=shared.world,
         looks=looks,
-        leadership=shared.leadership,
-        has_listed=lambda: loop.relist.listed_at is not None,
+        jobs=jobs,
+        statuses=statuses,
+        events=shared.events,
+        neighbours=Neighbours.of(shared.config.shared_namespaces),
     )
-    return {"looks": looks.run, "policies": statuses.run, "remedies": rounds.run}
+
+    def rounds(visit: Visit, what: str) -> PolicyRounds:
+        return PolicyRounds(
+            visit,
+            what,
+            world=shared.world,
+            looks=looks,
+            leadership=shared.leadership,
+            has_listed=lambda: loop.relist.listed_at is not None,
+        )
+
+    return {
+        "looks": looks.run,
+        "policies": statuses.run,
+        "remedies": rounds(remedies.visit, "what changes its table").run,
+        "maintenance": rounds(maintenance.visit, "its maintenance").run,
+    }

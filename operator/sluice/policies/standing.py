@@ -15,6 +15,7 @@ from sluice.delta.version import Version
 from sluice.policies.difference import Difference, Plan, plan_of
 from sluice.policies.enforced import enforced_in
 from sluice.policies.told import Named, drift_of, observed_of, unless_same
+from sluice.policies.upkeep import upkeeps_of
 from sluice.policies.wishes import problems_with
 from sluice.tables import keys_of
 from sluice.tables.look import Look
@@ -141,6 +142,10 @@ def _obstacle(spec: DeltaTablePolicySpec) -> Verdict | None:
     problems = problems_with(spec)
     if problems:
         message = f"{'; '.join(problems)}. Nothing of the table is changed; how writes are admitted counts"
+        return Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
+    never = upkeeps_of(spec.maintenance).problems
+    if never:
+        message = f"{'; '.join(never)}. That maintenance is never done; the rest of it counts"
         return Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
     missing = tuple(what_has_no_effect(spec))
     if missing:

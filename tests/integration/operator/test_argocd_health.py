@@ -127,9 +127,10 @@ def _policies(scene: Scene) -> None:
     scene.cluster.declare("left-out", {"table": table, "logStore": "Safe"})
     scene.keep_policy("left-out", "LeftOut")
     scene.cluster.declare(
-        "not-yet", {"table": {"path": "s3://lake/raw"}, "maintenance": {"vacuum": {"schedule": "@daily"}}}
+        "impossible",
+        {"table": {"path": "s3://lake/raw"}, "maintenance": {"vacuum": {"schedule": "0 3 30 2 *"}}},
     )
-    scene.keep_policy("not-yet", "NotYet")
+    scene.keep_policy("impossible", "Impossible")
     append_only = {"delta.appendOnly": "true"}
     scene.cluster.declare("missing", {"table": {"path": f"{scene.lake}/none"}, "properties": append_only})
     scene.keep_policy("missing", "TableMissing")

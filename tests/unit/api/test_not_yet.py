@@ -48,7 +48,7 @@ def descriptions_of_what_is_supported(schema: dict[str, Any], place: str) -> Ite
 
 def names_of_what_is_not_yet() -> set[str]:
     """As descriptions may call it: names that are words of English, too, only below spec or admission."""
-    paths = [one.path for one in (*JOBS_REFUSED_FOR, *WITHOUT_EFFECT_IN_POLICIES) if one.path != "runtimeRef"]
+    paths = [one.path for one in (*JOBS_REFUSED_FOR, *WITHOUT_EFFECT_IN_POLICIES)]
     last = [path.rpartition(".")[2] for path in paths]
     unmistakable = [name for name in last if name != name.lower()]
     return {

@@ -59,10 +59,13 @@ def standing(status: DeltaTablePolicyStatus) -> str:
         ({"properties": FEED}, Seen(look()), "Stalled Drifted"),
         ({"properties": FEED}, Seen(look(properties=FEED)), "Ready AsWanted"),
         ({"clusterBy": []}, Seen(look()), "Ready AsWanted"),
+        ({"properties": FEED, "runtimeRef": "big"}, Seen(look(properties=FEED)), "Ready AsWanted"),
+        ({"maintenance": {"vacuum": {"schedule": "@daily"}}}, Seen(), "Ready Counts"),
+        ({"maintenance": {"vacuum": {"schedule": "0 3 30 2 *"}}}, Seen(), "Stalled Impossible"),
         (
-            {"properties": FEED, "maintenance": {"vacuum": {"schedule": "@daily"}}},
-            Seen(look(properties=FEED)),
-            "Stalled NotYet",
+            {"maintenance": {"optimize": {"schedule": "@daily", "where": "d < :now"}}},
+            Seen(),
+            "Stalled Impossible",
         ),
     ],
 )
