@@ -177,6 +177,17 @@ def test_a_table_says_how_long_vacuum_keeps_its_files() -> None:
 
 
 @pytest.mark.parametrize(
+    "kept",
+    ["interval 213503983 days", "interval 200000000 days", f"{'9' * 400} weeks", f"{'9' * 5000} weeks"],
+)
+def test_a_time_that_delta_cannot_count_keeps_no_file(kept: str) -> None:
+    """213503983 days are 16 hours in the 64 bits that Delta counts in."""
+    known = replace(PLAIN, properties={"delta.deletedFileRetentionDuration": kept})
+    pair = pair_of(job(READERS["insert"]), job("VACUUM delta.`/lake/a`", known))
+    assert pair.first_loses.level is Level.UNSAFE
+
+
+@pytest.mark.parametrize(
     "source",
     [
         {"format": "parquet", "path": "/lake/*"},

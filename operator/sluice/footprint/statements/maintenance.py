@@ -1,12 +1,12 @@
 """OPTIMIZE, REORG, VACUUM and RESTORE, which the SQL parser does not read."""
 
-import re
 from collections.abc import Mapping
 from math import inf
 
 from sqlglot.tokenizer_core import TokenType
 
 from sluice.api.job import Operation
+from sluice.delta.properties import FILE_RETENTION, PROPERTIES
 from sluice.footprint.model import EVERYTHING, NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.sql.keywords import outside_parentheses, words
 from sluice.footprint.sql.reading import Reading, there
@@ -21,9 +21,9 @@ _OF_VACUUM = rf"FULL|LITE|USING INVENTORY (?:{NAME}|{GROUP})|RETAIN {NUMBER} HOU
 AFTER_VACUUM = rf"(?: ?(?:{_OF_VACUUM}))*"
 AFTER_RESTORE = r"(?:TO )?(?:FOR )?(?:(?:SYSTEM_)?VERSION AS OF (?:0|')|(?:SYSTEM_TIME|TIMESTAMP) AS OF ')"
 
-_WEEK = 168.0
-_HOURS = {"second": 1 / 3600, "minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0}
-DATA_RETENTION = "delta.deletedFileRetentionDuration"
+_HOUR = 3600 * 10**6
+"""Microseconds."""
+DATA_RETENTION = FILE_RETENTION
 
 
 def optimize(reading: Reading) -> TableFootprint:
@@ -124,16 +124,10 @@ def table_retention(reading: Reading) -> float:
 
 
 def hours_kept_by(properties: Mapping[str, str]) -> float | None:
-    """The same from a table's properties; None where what they say is not understood."""
-    kept = properties.get(DATA_RETENTION)
-    return _WEEK if kept is None else _hours(kept)
-
-
-def _hours(interval: str) -> float | None:
-    text = interval.strip().lower().removeprefix("interval").strip()
-    parts = re.findall(r"(\d+)\s+(second|minute|hour|day|week)s?", text)
-    rest = re.sub(r"(\d+)\s+(second|minute|hour|day|week)s?", "", text).strip()
-    return None if rest or not parts else sum(int(number) * _HOURS[unit] for number, unit in parts)
+    """The same from a table's properties; None where what they say is not understood, or is longer than Delta can count: it takes
+    that for a shorter time, or for none."""
+    kept = PROPERTIES[DATA_RETENTION].meaning_of(properties.get(DATA_RETENTION))
+    return kept / _HOUR if isinstance(kept, int) else None
 
 
 def restore(reading: Reading) -> TableFootprint:
