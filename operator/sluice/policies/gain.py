@@ -113,7 +113,7 @@ def of_vacuum(removals: Removals, last: LastVacuum | None, retention: timedelta,
             True,
             f"the last VACUUM was {(now - last.at).days} days ago, and no log tells of the files that failed runs have left since",
         )
-    since, until = last.at - last.retention - _CLOCKS_DIFFER_BY, now - retention
+    since, until = _before(last.at, last.retention + _CLOCKS_DIFFER_BY), _before(now, retention)
     if removals.known_since is not None and removals.known_since > since:
         return Gain(True, f"the log tells only since {_shown(removals.known_since)} which files were removed")
     count = sum(since < at <= until for at in removals.at)
@@ -125,6 +125,11 @@ def of_vacuum(removals: Removals, last: LastVacuum | None, retention: timedelta,
         False,
         f"no commit removed files between {_shown(since)} and {_shown(until)}, which is what VACUUM could delete",
     )
+
+
+def _before(at: datetime, time: timedelta) -> datetime:
+    """So long before, or the first day of all time where somebody keeps files for thousands of years."""
+    return at - min(max(time, timedelta()), at - datetime.min.replace(tzinfo=at.tzinfo))
 
 
 def _whatever_files(facts: TableFacts, where: str | None) -> Gain | None:

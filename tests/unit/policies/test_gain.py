@@ -153,6 +153,15 @@ def test_vacuum_is_not_for_what_it_must_keep_or_the_last_one_has_deleted(removed
     )
 
 
+def test_files_can_be_kept_for_ever() -> None:
+    ever = timedelta(days=3_650_000)
+    removals = Removals((NOON - 8 * DAY,))
+    assert not of_vacuum(removals, LastVacuum(NOON - DAY, WEEK), ever, NOON).is_likely
+    assert not of_vacuum(removals, LastVacuum(NOON - DAY, ever), ever, NOON).is_likely
+    assert of_vacuum(removals, LastVacuum(NOON - DAY, ever), WEEK, NOON).is_likely
+    assert not of_vacuum(Removals(()), LastVacuum(NOON - DAY, -ever), WEEK, NOON).is_likely
+
+
 def test_vacuum_runs_where_the_log_does_not_tell_and_now_and_then_in_any_case() -> None:
     nothing, last = Removals(()), LastVacuum(NOON - DAY, WEEK)
     assert of_vacuum(nothing, None, WEEK, NOON).is_likely
