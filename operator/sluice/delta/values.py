@@ -88,7 +88,7 @@ _PART = re.compile(
 _SPACE = r"[\t-\r ]"
 _SPACES = "\t\n\v\f\r "
 _PARTS = (
-    rf"([+-]?{_SPACE}*[0-9]{{1,18}}([.][0-9]{{0,9}})?{_SPACE}+({'|'.join(_MICROSECONDS)})s?({_SPACE}+|$))+"
+    rf"(([+-]{_SPACE}*)?[0-9]{{1,18}}([.][0-9]{{0,9}})?{_SPACE}+({'|'.join(_MICROSECONDS)})s?({_SPACE}+|$))+"
 )
 
 

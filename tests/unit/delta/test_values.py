@@ -175,3 +175,10 @@ def test_the_pattern_that_the_schema_refuses_by_takes_all_that_delta_takes(name:
     values = PROPERTIES[name].values
     if values.read(text) is not None:
         assert searching(values.pattern)(text)
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_text_that_almost_fits_is_refused_without_trying_it_in_every_way(name: str) -> None:
+    found = searching(PROPERTIES[name].values.pattern)
+    for piece in ("1 day" + " " * 12, "`a``" + " " * 12, "+" + " " * 12, "a ,", "hudi,", "0", "interval "):
+        assert not found(piece * (1000 // len(piece)) + "!")
