@@ -84,6 +84,8 @@ def _losses() -> Iterator[str]:
     for one in PROPERTIES.values():
         if one.lost_when_shorter is not None:
             yield f"- `{one.name}`, when it becomes shorter: {one.lost_when_shorter}\n"
+        if one.lost_when_on is not None:
+            yield f"- `{one.name}`, when it becomes true: {one.lost_when_on}\n"
     yield f"- `{MAPPING}`: taking it back rewrites all files of the table\n"
 
 

@@ -46,6 +46,8 @@ class Property:
     """Older versions add a preview of the feature instead."""
     lost_when_shorter: str | None = None
     """What is gone for good once the interval is shorter, even if it is set back."""
+    lost_when_on: str | None = None
+    """The same once it is true."""
 
     def meaning_of(self, value: str | None) -> Hashable | None:
         """What a table with this value does; None where it has none, and where Delta would refuse it."""
@@ -86,13 +88,21 @@ _ALL = (
         "interval 30 days",
         lost_when_shorter="the history that is older is deleted with the next checkpoint",
     ),
-    Property(FILE_RETENTION, INTERVAL, "interval 1 week"),
+    Property(
+        FILE_RETENTION,
+        INTERVAL,
+        "interval 1 week",
+        lost_when_shorter="files that only older versions need are deleted with the next VACUUM",
+    ),
     Property(
         "delta.setTransactionRetentionDuration",
         INTERVAL,
         lost_when_shorter="older runs are forgotten, so that one that comes again would write its rows twice",
     ),
-    _switch("delta.enableExpiredLogCleanup", on=True),
+    replace(
+        _switch("delta.enableExpiredLogCleanup", on=True),
+        lost_when_on=f"the history that is older than {LOG_RETENTION} is deleted with the next checkpoint",
+    ),
     _switch("delta.enableFullRetentionRollback", on=True),
     Property("delta.checkpointRetentionDuration", INTERVAL, "interval 2 days"),
     Property("delta.sampleRetentionDuration", INTERVAL, "interval 7 days"),

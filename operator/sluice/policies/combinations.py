@@ -160,6 +160,9 @@ def why_it_cannot_be_taken_back(
         reasons.append("taking it back rewrites all files of the table")
     if known.lost_when_shorter is not None and _is_shorter(known.meaning_of(found), known.meaning_of(wanted)):
         reasons.append(f"it is shorter than before: {known.lost_when_shorter}")
+    is_turned_on = (known.meaning_of(found), known.meaning_of(wanted)) == (False, True)
+    if known.lost_when_on is not None and is_turned_on:
+        reasons.append(f"it turns on what was off: {known.lost_when_on}")
     told = [reason for reason in reasons if reason is not None]
     return "; ".join(told) or None
 

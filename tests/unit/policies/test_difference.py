@@ -156,6 +156,22 @@ def test_a_shorter_memory_forgets_for_good(found: str | None, wanted: str, irrev
         assert (difference.irreversible is not None) is irreversible
 
 
+@pytest.mark.parametrize(("found", "irreversible"), [(None, True), ("7 days", True), ("1 day", False)])
+def test_files_that_older_versions_need_are_gone_for_good(found: str | None, irreversible: bool) -> None:
+    name = "delta.deletedFileRetentionDuration"
+    state = replace(TABLE, properties={} if found is None else {name: found})
+    plan = _plan(state, properties={name: "2 days"})
+    assert (_only(plan).irreversible is not None) is irreversible
+    assert (plan.changes == ()) is irreversible
+
+
+def test_a_history_that_was_kept_for_ever_is_gone_for_good_once_it_is_cleaned_up() -> None:
+    name = "delta.enableExpiredLogCleanup"
+    for found, wanted in (("false", "true"), ("true", "false")):
+        plan = _plan(replace(TABLE, properties={name: found}), properties={name: wanted})
+        assert (_only(plan).irreversible is not None) is (wanted == "true")
+
+
 @pytest.mark.parametrize(
     ("found", "wanted", "way"),
     [
