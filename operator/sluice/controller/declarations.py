@@ -13,7 +13,7 @@ from sluice.api.problems import problems_of
 from sluice.api.reasons import PolicyReason
 from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, Names, Policy, TableKey, declarations_of, keys_of
-from sluice.tables.names import names_of
+from sluice.tables.names import NameAndLocation, names_of
 from sluice.tables.owners import NOBODY, Owners
 
 logger = logging.getLogger(__name__)
@@ -26,22 +26,32 @@ class _NotUnderstood:
     name: str
     namespace: str
     why: str
-    table: tuple[TableKey | None, TableKey | None]
+    table: NameAndLocation
 
     @property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
-_Read = Policy | _NotUnderstood | LeftOut
+@dataclass(frozen=True)
+class _Squatter:
+    table: NameAndLocation
+    told: LeftOut | None
+    """None: it is not told here, as the operator has written it into its status."""
+
+
+_Read = Policy | _NotUnderstood | _Squatter
 _Found = tuple[Declarations, tuple[LeftOut, ...]]
 """The declarations, and which policies do not count, and why."""
 
 
 def declarations(bodies: Iterable[Json]) -> _Found:
     """As the operator sees them that wrote their statuses: who may have a policy for which table stands in its configuration."""
-    counting = (body for body in bodies if not _is_told_to_be_no_owner(body))
-    return _together((_read(body, NOBODY) for body in counting), NOBODY)
+    return _together(map(_as_told, bodies), NOBODY)
+
+
+def _as_told(body: Json) -> _Read:
+    return _Squatter(_understood(body).table, None) if _is_told_to_be_no_owner(body) else _read(body, NOBODY)
 
 
 def _is_told_to_be_no_owner(body: Json) -> bool:
@@ -73,7 +83,7 @@ def _read(body: Json, owners: Owners) -> _Read:
     """Reads one policy, if it is for a table of which its namespace may have one."""
     read = _understood(body)
     why = owners.why_not(read.namespace, read.table)
-    return read if why is None else LeftOut(read.key, PolicyReason.NOT_OWNER, why)
+    return read if why is None else _Squatter(read.table, LeftOut(read.key, PolicyReason.NOT_OWNER, why))
 
 
 def _understood(body: Json) -> Policy | _NotUnderstood:
@@ -95,17 +105,17 @@ def _understood(body: Json) -> Policy | _NotUnderstood:
 def _together(read: Iterable[_Read], owners: Owners) -> _Found:
     policies: list[Policy] = []
     ignored: list[_NotUnderstood] = []
-    squatters: list[LeftOut] = []
+    squatters: list[_Squatter] = []
     for one in read:
         if isinstance(one, Policy):
             policies.append(one)
-        elif isinstance(one, LeftOut):
+        elif isinstance(one, _Squatter):
             squatters.append(one)
         else:
             ignored.append(one)
     bound = [one.table for one in ignored]
     policies, by_name = _without_squatters_by_name(policies, bound, owners)
-    found = declarations_of(policies, bound)
+    found = declarations_of(policies, bound, [one.table for one in squatters])
     not_understood = [
         LeftOut(one.key, PolicyReason.NOT_UNDERSTOOD, f"it is not understood and does not count: {one.why}")
         for one in ignored
@@ -118,11 +128,12 @@ def _together(read: Iterable[_Read], owners: Owners) -> _Found:
         )
         for policy, older in found.left_out
     ]
-    return found, (*squatters, *by_name, *not_understood, *second, *_ambiguous(policies, found.names))
+    told = (one.told for one in squatters if one.told is not None)
+    return found, (*told, *by_name, *not_understood, *second, *_ambiguous(policies, found.names))
 
 
 def _without_squatters_by_name(
-    policies: list[Policy], bound: list[tuple[TableKey | None, TableKey | None]], owners: Owners
+    policies: list[Policy], bound: list[NameAndLocation], owners: Owners
 ) -> tuple[list[Policy], list[LeftOut]]:
     """A policy that says a name alone is for the table to which others bind it."""
     if not owners.given:
@@ -164,7 +175,7 @@ def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
             )
 
 
-def _table_alone(spec: Any) -> tuple[TableKey | None, TableKey | None]:
+def _table_alone(spec: Any) -> NameAndLocation:
     try:
         table = PolicyTable.as_stored(spec.get("table") if isinstance(spec, dict) else None)
     except ValidationError:

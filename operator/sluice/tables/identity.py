@@ -23,6 +23,8 @@ class TableKey:
     is_name: bool = False
     bound: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """For a location, the names that lead to it; for a name, the locations that it may stand for."""
+    claimed: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Where a name leads by the word of those who have no say in it: it may lie there as well, and nobody is led there."""
     without_scheme: bool = field(default=False, compare=False, repr=False)
     """Whether a location was written without a scheme and is taken for a local folder."""
     scheme: str = field(default="", compare=False, repr=False)
@@ -43,7 +45,7 @@ class TableKey:
         to. Two names are two tables, as in a catalog, unless one omits the catalog or schema that the other names.
         Two locations may be one where a configuration decides what they mean."""
         if self.is_name and other.is_name:
-            return _ends_alike(self.text, other.text)
+            return _ends_alike(self.text, other.text) or self._is_claimed_with(other)
         if self.is_name:
             return self._may_lie_at(other)
         if other.is_name:
@@ -54,7 +56,7 @@ class TableKey:
         """Whether what lies at a location may be one of the table's own files or folders."""
         if other.is_name or (self.is_name and not self.bound):
             return self.may_equal(other)
-        folders = self.bound if self.is_name else (self.text,)
+        folders = self.bound | self.claimed if self.is_name else (self.text,)
         return any(may_lie_in(folder, other.text) for folder in folders)
 
     @property
@@ -64,7 +66,7 @@ class TableKey:
         if not self.is_name:
             found = [seen_from(self.text), *map(_seen_name, self.bound)]
             return _together(found if self.bound else [*found, _FOUND_BY_NAMES])
-        where = [seen_from(text) for text in self.bound] if self.bound else [_LOOKS_BY_NAME]
+        where = [*map(seen_from, self.bound | self.claimed), *(() if self.bound else (_LOOKS_BY_NAME,))]
         return _together([_seen_name(self.text), *where])
 
     @property
@@ -75,7 +77,14 @@ class TableKey:
             return self.seen
         return _together([self.seen, *map(seen_from, folders_of(self.text)[1:])])
 
+    def _is_claimed_with(self, other: "TableKey") -> bool:
+        return not (
+            self.claimed.isdisjoint(other.claimed | other.bound) and other.claimed.isdisjoint(self.bound)
+        )
+
     def _may_lie_at(self, location: "TableKey") -> bool:
+        if any(TableKey(text).may_equal(location) for text in self.claimed):
+            return True
         if self.bound:
             return any(TableKey(text).may_equal(location) for text in self.bound)
         return not location.bound or any(_ends_alike(self.text, name) for name in location.bound)

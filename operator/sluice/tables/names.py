@@ -16,15 +16,17 @@ class Names:
     """Locations by name. There are several if policies contradict each other; then the name may be any of them."""
     tables: frozenset[TableKey] = frozenset()
     """Names that are known to be tables, not views."""
+    claims: Mapping[TableKey, frozenset[TableKey]] = field(default_factory=dict)
+    """Locations by name, by the word of those who have no say in where it leads."""
 
     def key_of(self, table: TableKey) -> TableKey:
         """The one key of a table, whether its name or its location is given."""
         if not table.is_name:
             return replace(table, bound=self._names[table]) if table in self._names else table
-        locations = frozenset().union(*(self.locations.get(name, frozenset()) for name in _spelled(table)))
+        locations = _of_any(self.locations, _spelled(table))
         if len(locations) == 1:
             return self.key_of(*locations)
-        return replace(table, bound=frozenset(location.text for location in locations))
+        return replace(table, bound=_texts(locations), claimed=_texts(_of_any(self.claims, _spelled(table))))
 
     def is_table(self, table: TableKey) -> bool:
         """Whether it is surely a table, not a view over others."""
@@ -34,20 +36,20 @@ class Names:
 
     def differing(self, other: "Names") -> frozenset[TableKey]:
         """Names and locations about which `other` says something else."""
-        named = {*self.locations, *self.tables, *other.locations, *other.tables}
+        named = {*self.locations, *self.tables, *self.claims, *other.locations, *other.tables, *other.claims}
         given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
         return frozenset(key for key in given if self._about(key) != other._about(key))
 
     @cached_property
     def fingerprint(self) -> str:
         """A fingerprint that is the same for names that lead to the same locations."""
-        led = [(name.text, sorted(key.text for key in found)) for name, found in self.locations.items()]
-        told = repr((sorted(led), sorted(name.text for name in self.tables)))
+        claims = (_in_order(self.claims),) if self.claims else ()
+        told = repr((_in_order(self.locations), sorted(name.text for name in self.tables), *claims))
         return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _about(self, key: TableKey) -> tuple[object, ...]:
         found = self.key_of(key)
-        return found, found.bound, self.is_table(key)
+        return found, found.bound, found.claimed, self.is_table(key)
 
     @cached_property
     def _names(self) -> dict[TableKey, frozenset[str]]:
@@ -57,6 +59,21 @@ class Names:
             for location in locations:
                 found.setdefault(location, set()).add(name.text)
         return {location: frozenset(names) for location, names in found.items()}
+
+
+_Locations = Mapping[TableKey, frozenset[TableKey]]
+
+
+def _of_any(locations: _Locations, names: Iterable[TableKey]) -> frozenset[TableKey]:
+    return frozenset().union(*(locations.get(name, frozenset()) for name in names))
+
+
+def _texts(keys: Iterable[TableKey]) -> frozenset[str]:
+    return frozenset(key.text for key in keys)
+
+
+def _in_order(locations: _Locations) -> list[tuple[str, list[str]]]:
+    return sorted((name.text, sorted(_texts(found))) for name, found in locations.items())
 
 
 def _spelled(name: TableKey) -> tuple[TableKey, ...]:
@@ -75,14 +92,20 @@ def keys_of(name: str | None, path: str | None) -> tuple[TableKey | None, TableK
     )
 
 
-def names_of(given: Iterable[tuple[TableKey | None, TableKey | None]]) -> Names:
-    """Collects names from tables given by name, by location, or by both, which binds the name; what any of them says counts."""
-    locations: dict[TableKey, set[TableKey]] = {}
-    tables = set()
+NameAndLocation = tuple[TableKey | None, TableKey | None]
+
+
+def names_of(given: Iterable[NameAndLocation], claimed: Iterable[NameAndLocation] = ()) -> Names:
+    """Collects names from tables given by name, by location, or by both, which binds the name; what any of them says counts. What
+    is only claimed binds no name, but makes two tables of nothing that may be one."""
+    told = list(given)
+    tables = frozenset(name for name, _ in told if name is not None)
+    return Names(_by_name(told), tables, _by_name(claimed))
+
+
+def _by_name(given: Iterable[NameAndLocation]) -> dict[TableKey, frozenset[TableKey]]:
+    found: dict[TableKey, set[TableKey]] = {}
     for name, location in given:
-        if name is None:
-            continue
-        tables.add(name)
-        if location is not None:
-            locations.setdefault(name, set()).add(location)
-    return Names({name: frozenset(found) for name, found in locations.items()}, frozenset(tables))
+        if name is not None and location is not None:
+            found.setdefault(name, set()).add(location)
+    return {name: frozenset(locations) for name, locations in found.items()}

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.tables.identity import TableKey
-from sluice.tables.names import Names, keys_of, names_of
+from sluice.tables.names import NameAndLocation, Names, keys_of, names_of
 from sluice.tables.policy_facts import Declared, declared_by
 
 
@@ -72,11 +72,14 @@ class Declarations:
 
 
 def declarations_of(
-    policies: Iterable[Policy], bound: Iterable[tuple[TableKey | None, TableKey | None]] = ()
+    policies: Iterable[Policy],
+    bound: Iterable[NameAndLocation] = (),
+    claimed: Iterable[NameAndLocation] = (),
 ) -> Declarations:
-    """Collects what policies declare. `bound` are names and locations of tables that are known from elsewhere."""
+    """Collects what policies declare. `bound` are names and locations of tables that are known from elsewhere, `claimed` those of
+    which somebody speaks who has no say in them."""
     ordered = sorted(policies, key=_order)
-    names = names_of([*(policy.table for policy in ordered), *bound])
+    names = names_of([*(policy.table for policy in ordered), *bound], claimed)
     by_table: dict[TableKey, Declaration] = {}
     left_out = []
     for policy in ordered:

@@ -197,6 +197,42 @@ def test_a_squatter_that_is_not_understood_binds_nothing() -> None:
     assert [one.reason for one in told] == ["NotOwner"]
 
 
+@pytest.mark.parametrize("has_configuration", [True, False])
+@pytest.mark.parametrize("log_store", ["Safe", "Hope"])
+def test_a_table_stays_one_table_under_the_name_that_a_squatter_has_for_it(
+    log_store: str, has_configuration: bool
+) -> None:
+    """His jobs find it there in their catalog, whoever owns it."""
+    squatter = policy_body("old", namespace="etl", table=BOTH | {"name": "etl.copy"}, logStore=log_store)
+    other = policy_body("too", namespace="etl", table=BOTH | {"name": "etl.again"})
+    owner = policy_body("new", namespace="sales", created="11:00:00", table=BOTH)
+    given = [squatter, other, owner]
+    if has_configuration:
+        found, _ = KnownPolicies(OWNERS).declarations(given)
+    else:
+        status = {"reason": "NotOwner", "observedGeneration": squatter["metadata"]["generation"]}
+        found, _ = declarations([squatter | {"status": status}, other | {"status": status}, owner])
+    copy, again, orders, elsewhere = (
+        found.names.key_of(key)
+        for key in (key_of_name("etl.copy"), key_of_name("etl.again"), NAME, key_of_path("s3://lake/other"))
+    )
+    assert orders == ORDERS
+    for one, another in ((copy, orders), (again, orders), (copy, again), (copy, elsewhere)):
+        assert one.may_equal(another)
+        assert another.may_equal(one)
+    assert found.names.locations.keys() == {NAME}, "no driver is told where his names lead"
+    assert set(found.by_table) == {ORDERS}
+
+
+def test_a_squatter_makes_no_two_tables_of_one() -> None:
+    """What he says of a name takes nothing from where it may lead, nor from what may lead to a location."""
+    squatter = policy_body("old", namespace="etl", table=BOTH)
+    found, _ = KnownPolicies(OWNERS).declarations([squatter])
+    orders, name = found.names.key_of(ORDERS), found.names.key_of(NAME)
+    assert name.may_equal(key_of_path("s3://lake/other"))
+    assert found.names.key_of(key_of_name("any.thing")).may_equal(orders)
+
+
 def test_who_has_no_configuration_takes_the_operators_word_for_who_is_no_owner() -> None:
     body = policy_body("old", namespace="etl", table=BOTH)
     status = {"reason": "NotOwner", "observedGeneration": body["metadata"]["generation"]}

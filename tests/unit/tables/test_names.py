@@ -62,6 +62,30 @@ def test_a_name_that_is_bound_to_two_locations_may_be_either() -> None:
         assert not may_be_one(names, "sales.orders", other), other
 
 
+def test_a_name_that_is_only_claimed_may_lie_there_and_wherever_else_it_may() -> None:
+    claims = [
+        *((key_of_name(name), ORDERS) for name in ("crm.orders", "crm.copy", "sales.returns")),
+        (key_of_name("crm.elsewhere"), key_of_path("s3://lake/customers")),
+    ]
+    given = [(key_of_name("sales.orders"), ORDERS), (key_of_name("sales.returns"), RETURNS)]
+    names, unclaimed = names_of(given, claims), names_of(given)
+    for one, other in (
+        *(("crm.copy", "sales.orders"), ("crm.copy", "crm.orders"), ("crm.copy", "s3://lake/customers")),
+        *(("crm.copy", "s3://lake/orders/date=1"), ("crm.other", "s3://lake/customers")),
+    ):
+        assert may_be_one(names, one, other), (one, other)
+    for one, other in (("sales.returns", "s3://lake/orders"), ("crm.copy", "s3://lake/returns")):
+        assert not may_be_one(names, one, other), (one, other)
+    copy = names.key_of(key_of_name("crm.copy"))
+    looks, stands = copy.seen
+    assert not looks.isdisjoint(names.key_of(ORDERS).seen[1]) or not stands.isdisjoint(
+        names.key_of(ORDERS).seen[0]
+    )
+    assert key_of_name("crm.copy") in names.differing(unclaimed)
+    assert key_of_name("crm.copy") in unclaimed.differing(names)
+    assert names.fingerprint != unclaimed.fingerprint
+
+
 def test_what_is_known_by_name_is_a_table_and_other_names_may_be_views() -> None:
     names = bound(sales_orders="s3://lake/orders", sales_returns=None)
     tables = {name: names.is_table(key_of_name(name)) for name in ("sales.orders", "sales.returns", "orders")}
