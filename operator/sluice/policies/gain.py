@@ -17,7 +17,18 @@ from itertools import islice
 from sluice.api.maintenance import MANY, SMALL, mebibytes
 from sluice.footprint import NotUnderstoodError
 from sluice.policies.today import PLACE
-from sluice.predicates import PredicateError, Region, Table, compiled, disjoint, parse, partition_region
+from sluice.predicates import (
+    Atom,
+    Predicate,
+    PredicateError,
+    Region,
+    Table,
+    compiled,
+    disjoint,
+    parse,
+    partition_region,
+)
+from sluice.predicates.tree import leaves
 from sluice.tables import TableFacts
 from sluice.tables.look import File, LastVacuum, Partition, Removals
 
@@ -153,9 +164,25 @@ def _region(where: str | None, table: Table) -> Region | None:
     if where is None:
         return None
     try:
-        return compiled(parse(where, table), stored=False).on_partitions()
+        condition = parse(where, table)
+        region = compiled(condition, stored=False).on_partitions()
     except PredicateError as error:
         raise NotUnderstoodError(f"{PLACE}: {error}") from error
+    _refuse_other_columns(condition, table)
+    return region
+
+
+def _refuse_other_columns(condition: Predicate, table: Table) -> None:
+    named = (leaf.column for leaf in leaves(condition) if isinstance(leaf, Atom))
+    other = next((column.name for column in named if not column.is_partition), None)
+    if other is None:
+        return
+    allowed = ", ".join(column.name for column in table.partition_columns)
+    instead = f"name only {allowed}, or remove it" if allowed else "remove it, the table has none"
+    raise NotUnderstoodError(
+        f"{PLACE}: {other} is no partition column, and Delta takes a condition on partition columns alone to compact a table: "
+        f"{instead}"
+    )
 
 
 def _by_partition(files: Iterable[File], worth: Worth) -> list[_Files]:

@@ -107,6 +107,24 @@ def test_a_condition_on_a_clustered_table_is_refused_because_delta_takes_none() 
         of_compaction([], replace(PLAIN, clustering_columns=("k",)), "k = 1")
 
 
+@pytest.mark.parametrize(
+    ("where", "table", "what_to_do"),
+    [
+        (
+            "date < DATE'2026-11-18' AND k = 1",
+            BY_DAY,
+            "k is no partition .* name only date, region, or remove it",
+        ),
+        ("NOT (k IS NULL)", PLAIN, "k is no partition .* remove it, the table has none"),
+    ],
+)
+def test_a_condition_on_other_columns_than_partition_columns_starts_no_driver_that_delta_would_refuse_it(
+    where: str, table: TableFacts, what_to_do: str
+) -> None:
+    with pytest.raises(NotUnderstoodError, match=rf"spec\.maintenance\.optimize\.where: {what_to_do}"):
+        of_compaction(files(MANY, day(18)), table, where)
+
+
 def test_deleted_rows_are_worth_a_compaction_where_delta_would_rewrite_their_file() -> None:
     half = File(day(18), 500 * MIB, rows=100, deleted_rows=50)
     beside = File(day(18), 500 * MIB, rows=100)
