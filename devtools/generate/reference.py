@@ -48,8 +48,8 @@ def _words() -> Iterator[str]:
     yield f"## Events about a {names.JOB_KIND}"
     yield ""
     yield (
-        "All reasons of Events about a job. In its ordinary life it has at most four: Queued if it has to wait, Admitted, Started "
-        "and Succeeded."
+        "All reasons of Events about a job, and of those about a policy, where it is said. In its ordinary life a job has at most "
+        "four: Queued if it has to wait, Admitted, Started and Succeeded."
     )
     yield ""
     yield from _listed(EventReason)

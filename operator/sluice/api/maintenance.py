@@ -97,8 +97,9 @@ class Optimize(Maintenance):
     """Compacts files. It is left out where the table's log says that no partition has enough small files."""
 
     where: GivenPredicate | None = None
-    """Which partitions to compact, as a predicate such as "date < :today"; :today is the date of the run in timeZone.
-    Absent: the whole table; the job then waits for every other writer that changes files."""
+    """Which partitions to compact, as a predicate on partition columns such as "date < :today"; :today is the date of the run
+    in timeZone. A clustered table takes none. Absent: the whole table; the job then waits for every other writer that
+    changes files."""
     least_files: Annotated[Int32, bounded_int(2, 1_000_000)] = MANY
     """How many small files a partition has at least, by default 10, so that it is worth a run."""
     smaller_than: FileSize = SMALL
@@ -111,14 +112,17 @@ class Vacuum(Maintenance):
     removed files which it could delete, though not for more than 30 days: no log tells of the files of failed runs."""
 
     retention: Retention = "168h"
-    """Keeps the files of versions younger than this, by default 168h (a week): older versions cannot be read or
-    restored afterwards, and a job or reader that runs longer would lose its files."""
+    """How long the table has to keep files that no newer version needs, at least; by default 168h (a week). VACUUM goes by the
+    table's property delta.deletedFileRetentionDuration (a week where it is not set): where that is shorter than this, none
+    runs. Versions that are older than the property says cannot be read or restored afterwards, and a job or reader that runs
+    longer would lose its files."""
 
 
 class MaintenancePlan(Model):
     """Jobs that the policy creates on a schedule; they queue like any other job."""
 
     optimize: Optimize | None = None
-    """Compaction of small files."""
+    """Compaction of small files (OPTIMIZE). A run is left out where the table's log says that nothing is to be gained."""
     vacuum: Vacuum | None = None
-    """Removal of files that no younger version needs."""
+    """Removal of files that no younger version needs (VACUUM). A run is left out where the table's log says that nothing is
+    to be gained, but not for more than 30 days."""

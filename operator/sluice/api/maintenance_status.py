@@ -13,7 +13,7 @@ class LeftOutRun(Model):
     """A run for which no job was created."""
 
     at: datetime
-    """The time of which it was the run."""
+    """When it was due, or was asked for."""
     why: Text
     """Why there was no job."""
 
@@ -26,7 +26,7 @@ class MaintenanceState(Model):
     decided_until: datetime | None = None
     """Of all runs up to then it is decided whether there is a job. Operators go on from here."""
     last_run_at: datetime | None = None
-    """The time of which the last job was the run."""
+    """When the run that the last job is for was due, or was asked for."""
     last_job: Annotated[str, Field(max_length=253)] | None = None
     """The job that was created last; it may be gone."""
     last_left_out: LeftOutRun | None = None
@@ -34,7 +34,7 @@ class MaintenanceState(Model):
     next_run_at: datetime | None = None
     """When the next run is due. Absent: none is."""
     message: Text | None = None
-    """What a run that is due waits for."""
+    """What a run that is due, or was asked for, waits for. Absent: none waits."""
 
 
 class MaintenanceStates(Model):

@@ -149,28 +149,36 @@ class DeltaTablePolicySpec(Model):
     ask the store, whatever the store can do. The settings of a job's runtime profile win: a job that does not name
     the store commits without it, whatever stands here. Absent: judged by the location and the jobs' settings."""
     properties: Properties | None = None
-    """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Others are left as they are."""
+    """Wanted: table properties, such as delta.enableChangeDataFeed: "true". Names that begin with delta. are a closed list,
+    others are your own. What is not named here is left as it is."""
     features: Features | None = None
-    """Wanted: table features, such as deletionVectors. They upgrade the protocol, which cannot be undone."""
+    """Wanted: table features, each of changeDataFeed, columnMapping, deletionVectors, inCommitTimestamp, rowTracking,
+    typeWidening and v2Checkpoint. One that the table lacks is added to its protocol, for which Enforce needs
+    allowIrreversible. What is not named here is left as it is."""
     cluster_by: ClusteringColumns | None = None
-    """Wanted: columns of liquid clustering, at most 4. Empty: none. Cannot be set together with partitionBy."""
+    """Wanted: columns of liquid clustering, at most 4. Empty: the table is to have none. Absent: they are left as they are.
+    Cannot be set together with partitionBy."""
     enforcement: Enforcement = Enforcement.OBSERVE
-    """Observe (the default) reports in status.drift where the table differs from what is wanted; Enforce also creates
-    the jobs that change it."""
+    """Observe (the default) reports in status.drift where the table differs from what is wanted, and changes nothing of it;
+    Enforce also creates the jobs that change it. Maintenance is done under either."""
     allow_irreversible: StrictBool = False
-    """true lets Enforce make changes that cannot be undone, such as a protocol upgrade."""
+    """true lets Enforce make changes that cannot be undone, such as a protocol upgrade. Which they would be, and why, stands
+    in status.drift (irreversible, heldBack)."""
     runtime_ref: ObjectName | None = None
     """Profile in the operator's configuration for the jobs that the policy creates. Absent: the profile named default."""
     allowed_namespaces: Namespaces | None = None
     """Namespaces whose jobs may write the table; a job of another one fails as NamespaceNotAllowed before it queues.
-    What runs already goes on. Leases hold across all namespaces in any case. Absent: all."""
+    What runs already goes on. Jobs that the policy creates are in its own namespace, which has to be among them then.
+    Leases hold across all namespaces in any case. Absent: all."""
     admission: PolicyAdmission = PolicyAdmission()
     """How writes to the table are admitted: how many, at which risk, and how long they wait."""
     retry: Retry | None = None
     """How jobs that write the table are retried, field by field, where they do not say so themselves. It does not count for
     applications."""
     maintenance: MaintenancePlan | None = None
-    """Jobs that the policy creates on a schedule: compaction and clean-up."""
+    """Jobs that the policy creates on a schedule, whatever enforcement says: compaction and clean-up. The annotation
+    sluice.dev/run with the value optimize or vacuum asks for one now. status.maintenance tells what becomes of them; a run that
+    waits, or whose job fails, does not change how the policy stands."""
 
     validations = (
         Validation(

@@ -108,7 +108,7 @@ class Drift(Model):
     forbidden: Text | None = None
     """Why it is told and not tried, and what to do."""
     held_back: StrictBool = False
-    """true: only leave to change what cannot be taken back is missing."""
+    """true: Enforce would change it with allowIrreversible: true, and does not without."""
 
 
 class DeltaTablePolicyStatus(Model):
@@ -129,7 +129,7 @@ class DeltaTablePolicyStatus(Model):
     enforced: Enforced | None = None
     """What was done so that the table becomes as wanted. Absent: nothing ever had to be done."""
     maintenance: MaintenanceStates | None = None
-    """Which runs of the maintenance were made and left out, and when the next ones are due."""
+    """Which runs of the maintenance were made and left out, when the next ones are due, and what one that is due waits for."""
     reason: Annotated[str, Field(max_length=63)] | None = None
     """State in one word."""
     message: Text | None = None

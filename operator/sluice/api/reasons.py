@@ -386,11 +386,12 @@ class PolicyReason(_Word):
     )
     TABLE_UNREAD = (
         "TableUnread",
-        "Stalled: the table's log could not be read twice in a row; it is read again all the same.",
+        "Stalled: the table's log could not be read, twice in a row where it could be before; it is read again all the same.",
     )
     IMPOSSIBLE = (
         "Impossible",
-        "Stalled: it wants what no table can be, or contradicts itself; the rest of it counts.",
+        "Stalled: it wants what no table can be, or its maintenance has a schedule, a time zone or a condition that is none; "
+        "the rest of it counts.",
     )
     NOT_YET = "NotYet", "Stalled: it asks for something that has no effect yet; the rest of it counts."
     LEFT_OUT = (
@@ -399,7 +400,8 @@ class PolicyReason(_Word):
     )
     AMBIGUOUS = (
         "Ambiguous",
-        "Stalled: another policy, perhaps in another namespace, binds its name to another path.",
+        "Stalled: another policy, perhaps in another namespace, binds its name to another path, and as long as it does, "
+        "this one's table is not compared, changed or maintained.",
     )
     NOT_OWNER = (
         "NotOwner",

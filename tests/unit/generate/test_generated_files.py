@@ -1,5 +1,6 @@
 """What is generated from code and committed is what the code says now."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from generate import crds
 from generate.__main__ import main
 from generate.files import CHART, made_in, stale_in
+from sluice.api import names
+from sluice.delta.features import WANTED
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,3 +50,10 @@ def test_the_chart_has_the_crds_too(tmp_path: Path) -> None:
 def test_the_crds_name_no_anchors_so_that_each_schema_reads_where_it_stands() -> None:
     for resource in crds.RESOURCES:
         assert "&id0" not in crds.render(resource)
+
+
+def test_kubectl_explain_names_each_feature_that_a_policy_may_want() -> None:
+    (policies,) = (one for one in crds.RESOURCES if one.kind == names.POLICY_KIND)
+    schema = crds.definition(policies)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    told = schema["properties"]["spec"]["properties"]["features"]["description"]
+    assert re.findall(r"\b[a-z]+[0-9]?[A-Z]\w+", told.partition(". ")[0]) == sorted(WANTED)
