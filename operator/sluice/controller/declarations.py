@@ -171,7 +171,8 @@ def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
                 policy.key,
                 PolicyReason.AMBIGUOUS,
                 f"other policies bind {name} to {', '.join(elsewhere)}, this one binds it to {location}: jobs of this name wait "
-                "for writers of any of these, and no driver is told where it leads, until one location is left",
+                "for writers of any of these, no driver is told where it leads, and this policy's table is not compared, "
+                "changed or maintained, until one location is left",
             )
 
 
