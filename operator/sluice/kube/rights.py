@@ -82,7 +82,7 @@ def rights_of(deployment: str, engines: Collection[EngineKind] = tuple(EngineKin
             Where.JOBS,
             "to follow the drivers of attempts, and to take a driver's name by a pod",
         ),
-        Right(("create",), EVENTS, Where.JOBS, "to tell Events of jobs", is_needed=False),
+        Right(("create",), EVENTS, Where.JOBS, "to tell Events of jobs and policies", is_needed=False),
         Right(("create",), EVENTS, Where.OWN, "to tell Events of its own Lease", is_needed=False),
         Right(("create",), LEASES, Where.OWN, "to lead, one at a time"),
         Right(_CHANGED, LEASES, Where.OWN, "to lead, one at a time", name=names.leader_lease(deployment)),
