@@ -113,14 +113,14 @@ def test_an_engine_that_loses_its_status_fails_an_application_whose_driver_runs(
 
 def test_a_second_engine_on_the_same_folder_is_refused(engine: Any, tmp_path: Path) -> None:
     engine.start()
-    first = engine.process
+    first, former_starts = engine.process, engine.former_starts
     lock = engine.work / engine.namespace / "engine.lock"
     while not lock.exists():
         assert first.poll() is None
     engine.start()
     assert engine.process.wait(30) == 1
     assert "another local engine works in" in engine.told()
-    engine.process = first
+    engine.process, engine.former_starts = first, former_starts
 
 
 def _exits(engine: Any) -> list[Path]:
