@@ -42,12 +42,16 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def shortened(text: str, maximum: int) -> str:
+    return text if len(text) <= maximum else text[: maximum - 1] + "…"
+
+
 def cut_to(maximum: int) -> BeforeValidator:
     """Cuts what Sluice says itself to this length, because a status that can't be written helps nobody."""
 
     def cut(said: Any) -> Any:
-        if isinstance(said, str) and len(said) > maximum:
-            return said[: maximum - 1] + "…"
+        if isinstance(said, str):
+            return shortened(said, maximum)
         if isinstance(said, tuple | list) and len(said) > maximum:
             return said[:maximum]
         return said
@@ -55,7 +59,8 @@ def cut_to(maximum: int) -> BeforeValidator:
     return BeforeValidator(cut)
 
 
-ShortText = Annotated[str, Field(max_length=256), cut_to(256)]
+SHORT = 256
+ShortText = Annotated[str, Field(max_length=SHORT), cut_to(SHORT)]
 Text = Annotated[str, Field(max_length=2048), cut_to(2048)]
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
@@ -79,3 +79,7 @@ class Enforced(Model):
     """Fields that these jobs have set, and that were not found set back since."""
     set_back: Annotated[tuple[SetBack, ...], Field(max_length=MOST_FIELDS), cut_to(MOST_FIELDS)] = ()
     """Fields that somebody sets back."""
+
+    def within_bounds(self) -> Self:
+        """The same, with what is too long for a status cut."""
+        return type(self)(**dict(self))

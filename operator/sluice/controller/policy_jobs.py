@@ -14,6 +14,7 @@ from sluice.kube.client import ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.kube.resources import JOBS
 from sluice.lifecycle.keeping import policy_of
+from sluice.policies.changes import listed
 from sluice.policies.job_name import label_of
 
 logger = logging.getLogger(__name__)
@@ -89,7 +90,7 @@ class PolicyJobs:
         annotations = {
             names.ANNOTATION_RUN_AT: order.at.isoformat(),
             names.ANNOTATION_ASKED: order.asked,
-            names.ANNOTATION_CHANGES: ",".join(order.changes),
+            names.ANNOTATION_CHANGES: listed(order.changes),
             names.ANNOTATION_AGE_AFTER: f"{seconds}s"
             if (seconds := int(order.yields_for.total_seconds()))
             else "",

@@ -20,6 +20,7 @@ from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
 from sluice.policies.by_hand import asked_to_go_on
+from sluice.policies.changes import fields_in
 from sluice.policies.enforced import enforced_in, patch_of_enforced
 from sluice.policies.job_name import job_name
 from sluice.policies.remedies import KINDS, Known, Make, OwnJob, TakeBack, Wait, decide, number_in, too_many
@@ -85,7 +86,7 @@ class Remedies:
     async def _tell(self, policy: Json, kept: Enforced, reason: EnforcedReason, why: str) -> None:
         """Says it on the policy as it is now, of which a status may just have been written."""
         latest = self._world.policies.by_uid(uid_of(policy)) or policy
-        await self._keep(latest, kept.model_copy(update={"reason": reason, "message": why}))
+        await self._keep(latest, kept.model_copy(update={"reason": reason, "message": why}).within_bounds())
 
     async def _keep(self, policy: Json, kept: Enforced) -> None:
         patch = patch_of_enforced(policy, kept)
@@ -148,7 +149,7 @@ class Remedies:
             number=number,
             phase=phase,
             sql=(body.get("spec") or {}).get("sql"),
-            fields=tuple(changes.split(",")) if changes else (),
+            fields=fields_in(changes),
             why=f"{told.get('reason')}: {told.get('message')}"
             if is_over
             else f"it is {phase or Phase.PENDING}",
@@ -159,10 +160,9 @@ class Remedies:
     def _end_of(self, status: Json) -> datetime:
         """When it ended, or a little later."""
         try:
-            at = datetime.fromisoformat(status["finishedAt"])
-        except (KeyError, TypeError, ValueError):
+            return max(self._began, datetime.fromisoformat(status["finishedAt"]) + _TO_THE_SECOND)
+        except (KeyError, TypeError, ValueError, OverflowError):
             return self._began  # somebody wrote over it
-        return max(self._began, at + _TO_THE_SECOND) if at.tzinfo is not None else self._began
 
 
 def _kind_of(job: Json) -> str:

@@ -163,6 +163,10 @@ class Schedule:
         """The day that the calendar of its zone shows at the run."""
         return run.astimezone(self.zone).date()
 
+    def shown(self, moment: datetime) -> str:
+        """The moment by the clock on the wall of its zone, for people."""
+        return f"{_told(moment).astimezone(self.zone):%Y-%m-%d %H:%M} {self.zone.key}"
+
     def _last_from(self, run: datetime, until: datetime) -> datetime:
         """The last run up to a moment, from a run before it. No run is after `end`, which comes down by half each time."""
         end = until

@@ -9,13 +9,16 @@ from sluice.api.policy_enforced import Enforced
 from sluice.lifecycle.status import difference
 
 FIELD = "enforced"
+MOST_JOBS = 99_999_999
+"""More than any policy makes: each has its number in its name."""
 
 
 def enforced_in(policy: Json) -> Enforced:
     try:
-        return Enforced.as_stored(_given(policy))
+        kept = Enforced.as_stored(_given(policy))
     except ValidationError:
         return Enforced()
+    return kept if kept.counted <= kept.number <= MOST_JOBS else Enforced()
 
 
 def patch_of_enforced(policy: Json, after: Enforced) -> Json:

@@ -100,7 +100,7 @@ def state_after(before: MaintenanceState | None, known: Known, plan: Plan, came:
         changes |= {"last_job": latest.name, "last_run_at": latest.at}
     if came.left_out is not None:
         changes["last_left_out"] = LeftOutRun(at=came.at, why=came.left_out)
-    return (before or MaintenanceState()).model_copy(update=changes)
+    return MaintenanceState(**(dict(before or MaintenanceState()) | changes))
 
 
 def _latest(jobs: Iterable[Made], before: MaintenanceState | None) -> Made | None:

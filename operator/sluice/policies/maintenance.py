@@ -202,7 +202,7 @@ def _of_missed(wanted: Upkeep, since: datetime, due: datetime) -> Iterable[str]:
 
 
 def _shown(at: datetime, wanted: Upkeep) -> str:
-    return f"{at.astimezone(wanted.schedule.zone):%Y-%m-%d %H:%M} {wanted.schedule.zone.key}"
+    return wanted.schedule.shown(at)
 
 
 def _next(wanted: Upkeep, known: Known, plan: Plan, now: datetime) -> datetime | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from sluice.api.bounds import SHORT, shortened
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
 from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBack
@@ -27,6 +28,8 @@ ROUND = timedelta(days=7)
 MOST_FAILURES = 5
 FIRST_PAUSE = timedelta(minutes=1)
 KEPT_SUCCEEDED, KEPT_FAILED = 3, 1
+_LONGEST_FAILURE = 1024
+"""Characters: what is said of it must have room beside it in one message."""
 _CLUSTER_BY = "clusterBy"
 
 
@@ -131,7 +134,7 @@ class Decision:
 def decide(known: Known, before: Enforced, now: datetime) -> Decision:
     kept = _counted(known, _of_this_generation(known, before), now)
     decision = _decided(known, kept, now)
-    kept = _telling(decision.kept, decision.step)
+    kept = _telling(decision.kept, decision.step).within_bounds()
     is_new = before == Enforced() and kept == Enforced(generation=known.generation)
     is_nothing = is_new and not isinstance(decision.step, Make)
     return Decision(decision.step, before if is_nothing else kept)
@@ -195,7 +198,8 @@ def _of_this_generation(known: Known, before: Enforced) -> Enforced:
 def _counted(known: Known, kept: Enforced, now: datetime) -> Enforced:
     """Takes in the ends of jobs that are not counted yet, and who is the last one."""
     by_number = {job.number: job for job in known.jobs}
-    for number in range(kept.counted + 1, max((kept.number, *by_number)) + 1):
+    told_of = {number for number in (kept.number, *by_number) if number > kept.counted}
+    for number in sorted(told_of):  # of numbers between them nothing is told: they may be many
         job = by_number.get(number)
         if job is not None:
             kept = kept.model_copy(update={"number": number, "job": job.name, "job_uid": job.uid})
@@ -243,7 +247,7 @@ def _with_failure(kept: Enforced, number: int, why: str, at: datetime) -> Enforc
             "counted": number,
             "failures": kept.failures + 1,
             "failed_at": at,
-            "failure": why[:2048],
+            "failure": why[:_LONGEST_FAILURE],
             "ended_at": _later(kept.ended_at, at),
         }
     )
@@ -371,8 +375,10 @@ def _of_fight(found: SetBack) -> str:
 
 
 def _fields_of(change: Alteration, plan: Plan) -> tuple[str, ...]:
-    """The policy's fields that the change sets."""
+    """The policy's fields that the change sets, as a status has room for them."""
     of_clustering = isinstance(change, ClusterBy)
     return tuple(
-        one.field for one in plan.differences if one.is_tried and (one.field == _CLUSTER_BY) is of_clustering
+        shortened(one.field, SHORT)
+        for one in plan.differences
+        if one.is_tried and (one.field == _CLUSTER_BY) is of_clustering
     )

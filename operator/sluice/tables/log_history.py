@@ -11,6 +11,9 @@ from sluice.tables.stamps import job_of
 MOST_REMOVALS = 10_000
 _MOST_OPERATIONS = 64
 _MOST_CHANGES = 1000
+_FOR_EVER = timedelta(days=366 * 1000)
+"""What is longer is as good as that, and leads to times that there are not."""
+_MOST_MILLISECONDS = _FOR_EVER // timedelta(milliseconds=1)
 _LONGEST = 80
 """Of what a commit's writer calls itself and its operation."""
 
@@ -127,9 +130,10 @@ def _milliseconds(said: object) -> timedelta | None:
     if isinstance(said, bool) or not isinstance(said, int | str):
         return None
     try:
-        return timedelta(milliseconds=int(said))
-    except (ValueError, OverflowError):
+        told = int(said)
+    except ValueError:
         return None
+    return None if told < 0 else timedelta(milliseconds=min(told, _MOST_MILLISECONDS))
 
 
 def _text(said: object) -> str | None:

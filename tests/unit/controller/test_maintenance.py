@@ -11,7 +11,7 @@ from sluice.api.maintenance_status import MaintenanceStates
 from sluice.api.reasons import EventReason
 from sluice.controller.maintenance_runs import WITHOUT_A_LOOK
 from sluice.kube.client import ApiError
-from sluice.tables.look import History, LastVacuum, Removals
+from sluice.tables.look import History, LastVacuum, Removals, TableState
 from unit.controller.bodies import job_body, policy_body
 from unit.controller.maintained import MANY, NIGHTLY, Leader, api_with
 
@@ -299,3 +299,12 @@ async def test_a_policy_that_does_not_count_or_wants_no_maintenance_makes_nothin
     await leader.turn(THREE)
     assert api.jobs == []
     assert leader.kept == MaintenanceStates()
+
+
+async def test_what_a_run_waits_for_is_told_however_long_that_is() -> None:
+    leader = Leader(api_with(CLEANED))
+    unclear = TableState(properties={"delta.deletedFileRetentionDuration": "x" * 5000})
+    await leader.turn(THREE, state=unclear)
+    assert leader.kept.vacuum is not None
+    assert leader.kept.vacuum.message is not None
+    assert len(leader.kept.vacuum.message) == 2048

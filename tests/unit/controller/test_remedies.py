@@ -348,3 +348,25 @@ async def test_nothing_is_written_where_nothing_was_ever_to_be_done(enforcement:
     cluster.looks_like(NOW, **{"delta.appendOnly": "true"})
     await cluster.visit()
     assert cluster.written == []
+
+
+@pytest.mark.parametrize("ended", ["9999-12-31T23:59:59Z", "2026-11-27T12:00:00", "whenever"])
+async def test_an_end_that_somebody_wrote_over_holds_nothing_up(ended: str) -> None:
+    cluster = _Cluster()
+    cluster.looks_like()
+    await cluster.visit()
+    (name,) = cluster.jobs
+    cluster._put(name, {"phase": "Succeeded", "observedGeneration": 1, "finishedAt": ended})
+    cluster.looks_like(NOW + 2 * MINUTE, **{"delta.appendOnly": "true"})
+    await cluster.visit(NOW + 2 * MINUTE)
+    assert cluster.enforced["counted"] == 1
+
+
+async def test_why_the_api_server_refuses_a_job_is_told_however_long_that_is() -> None:
+    cluster = _Cluster()
+    cluster.looks_like()
+    cluster.refuses = ApiError(403, "Forbidden", "x" * 5000)
+    with pytest.raises(ApiError):
+        await cluster.visit()
+    assert cluster.enforced["reason"] == "ApiServerRefuses"
+    assert len(cluster.enforced["message"]) == 2048

@@ -277,3 +277,12 @@ def test_nothing_that_clocks_and_leaders_do_makes_a_storm_or_stops_a_schedule(
         assert plan.look_again > now
         now = plan.look_again
     assert now < until
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+def test_a_decision_of_the_end_of_time_is_told_in_each_zone(zone: str) -> None:
+    wanted = Upkeep(Kind.OPTIMIZE, Schedule.parse("0 3 * * *", zone))
+    end = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    plan = planned(wanted, replace(ORDERS, decided=Decided(end, wanted.spelled)), NOON)
+    assert plan.decided == Decided(NOON, wanted.spelled)
+    assert plan.told

@@ -8,7 +8,9 @@ import pytest
 
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec
-from sluice.api.policy_enforced import Enforced
+from sluice.api.policy_enforced import MOST_FIELDS, Enforced
+from sluice.policies.changes import fields_in, listed
+from sluice.policies.enforced import MOST_JOBS, enforced_in, patch_of_enforced
 from sluice.policies.remedies import (
     MOST_FAILURES,
     ROUND,
@@ -269,3 +271,44 @@ def test_few_finished_jobs_stay() -> None:
     jobs = [job(number) for number in range(1, 7)] + [job(number, Phase.FAILED) for number in range(7, 10)]
     kept = KEPT.model_copy(update={"counted": 8})
     assert [one.number for one in too_many(jobs, kept)] == [3, 2, 1, 7]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("jobs", [(), (job(MOST_JOBS * 10),)])
+def test_a_number_that_somebody_made_up_costs_no_more_than_any_other(jobs: tuple[OwnJob, ...]) -> None:
+    kept = Enforced(generation=1, number=MOST_JOBS)
+    assert decide(known(*jobs, seen=look()), kept, NOW).kept.counted >= MOST_JOBS
+
+
+@pytest.mark.parametrize("said", [{"number": MOST_JOBS + 1}, {"number": 1, "counted": 2}])
+def test_numbers_that_no_operator_writes_are_as_if_nothing_was_kept(said: dict[str, int]) -> None:
+    assert enforced_in({"status": {"enforced": {"generation": 1, **said}}}) == Enforced()
+
+
+@pytest.mark.parametrize("failures", [1, MOST_FAILURES - 1])
+def test_however_long_a_failure_is_it_is_told_with_what_follows_within_what_a_status_takes(
+    failures: int,
+) -> None:
+    kept = KEPT.model_copy(update={"failures": failures})
+    long = decide(known(job(phase=Phase.FAILED, why="x" * 5000), seen=look()), kept, NOW + MINUTE)
+    again = decide(known(seen=look(NOW + 2 * MINUTE)), long.kept, NOW + MINUTE / 2)
+    assert long.kept.failure is not None
+    assert again.kept.message is not None
+    assert again.kept.message == getattr(again.step, "why", None)
+    assert len(again.kept.message) <= 2048
+
+
+def test_more_fields_than_a_status_has_room_for_are_counted_as_far_as_it_has() -> None:
+    fields = tuple(f"properties.p{number}" for number in range(MOST_FIELDS + 5))
+    kept = decide(known(job(fields=fields)), KEPT, NOW).kept
+    assert len(kept.fields_set) == MOST_FIELDS
+    assert Enforced.as_stored(patch_of_enforced({}, kept)["enforced"]) == kept
+
+
+@pytest.mark.parametrize("name", ["p" * 256, "one, two,three", "100 %", "größe=1"])
+def test_whatever_a_property_is_called_who_sets_it_back_is_noticed(name: str) -> None:
+    wanted = spec_of(enforcement="Enforce", properties={name: "1"})
+    made = _made(decide(known(spec=wanted, seen=look()), KEPT, NOW))
+    fields = fields_in(listed(made.fields))
+    after = decide(known(job(fields=fields), spec=wanted, seen=look(NOW + MINUTE)), KEPT, NOW + MINUTE).kept
+    assert [one.times for one in after.set_back] == [1]

@@ -580,8 +580,16 @@ def test_a_vacuum_that_ended_is_told_with_what_it_kept(looks: TableLooks, key: T
             ],
             2,
         ),
+        (
+            [
+                ("VACUUM START", {"defaultRetentionMillis": 10**30}),
+                ("VACUUM END", {"status": "COMPLETED"}),
+            ],
+            24 * 366_000,
+        ),
+        ([("VACUUM START", {"defaultRetentionMillis": -1}), ("VACUUM END", {"status": "COMPLETED"})], None),
     ],
-    ids=["failed", "begun before", "says nothing", "specified less", "two at once"],
+    ids=["failed", "begun before", "says nothing", "specified less", "two at once", "for ever", "negative"],
 )
 def test_a_vacuum_counts_only_with_what_it_kept_at_most(
     looks: TableLooks, key: TableKey, table: Path, commits: list[tuple[str, Json]], hours: int | None
