@@ -64,7 +64,7 @@ class RunReports:
         job = f"{metadata['namespace']}/{metadata['name']}"
         for table, version in _commits(attempt):
             known = self._of(table)
-            if known.newest is None or known.newest.version < version or known.newest.at < at - DAY:
+            if known.newest is None or known.newest.version < version or at - known.newest.at > DAY:
                 known.newest = Reported(version, job, at)
         lost_on = _lost_on(body, attempt)
         number = attempt.get("number")

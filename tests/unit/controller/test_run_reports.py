@@ -80,3 +80,12 @@ def test_what_somebody_wrote_into_a_status_is_passed_over(status: Any) -> None:
     reports = RunReports()
     reports.seen(job_body("a") | {"status": status})
     assert reports.newest(TABLE) is None
+
+
+@pytest.mark.parametrize("ended", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_an_end_at_the_end_of_time_is_taken_as_any_other(ended: str) -> None:
+    reports = RunReports()
+    for at in (NOW.isoformat(), ended):
+        attempt = {"number": 1, "endedAt": at, "commits": [{"table": TABLE, "version": 1}]}
+        reports.seen(job_body("a") | {"status": {"attempts": [attempt]}})
+    assert reports.newest(TABLE) is not None
