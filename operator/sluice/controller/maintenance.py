@@ -73,7 +73,7 @@ class MaintenanceOfPolicies:
         for kind, upkeep in wanted.upkeeps.by_kind.items():
             state = getattr(before, kind)
             word = asked.word if isinstance(asked, Asked) and asked.kind is kind else None
-            known = known_of(body, kind, state, self._world.of_policies.of(uid_of(body)), word)
+            known = known_of(body, kind, state, self._world.of_policies.of(body), word)
             plan = planned(upkeep, known, now)
             came = await self._runs.come(body, wanted.spec, Due(upkeep, plan, word), now)
             states[kind] = state_after(state, known, plan, came)
@@ -91,7 +91,7 @@ class MaintenanceOfPolicies:
         return min(again, default=None)
 
     async def _remove(self, policy: Json, gone: list[str]) -> None:
-        for job in self._world.of_policies.of(uid_of(policy)):
+        for job in self._world.of_policies.of(policy):
             if job["metadata"]["name"] in gone and "deletionTimestamp" not in job["metadata"]:
                 await self._jobs.remove(job)
 

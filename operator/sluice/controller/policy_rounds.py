@@ -83,7 +83,7 @@ class PolicyRounds:
         return _Seen(
             str(body["metadata"]["resourceVersion"]),
             self._world.policies_heeded,
-            self._world.of_policies.changes(uid),
+            self._world.of_policies.changes(body),
             None if look is None else look.at,
             until,
         )

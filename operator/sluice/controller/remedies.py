@@ -129,7 +129,7 @@ class Remedies:
     def _own_jobs(self, policy: Json) -> Iterator[OwnJob]:
         """Those that were made to change the table. A name that this policy would not give tells of no job of its."""
         metadata, uid = policy["metadata"], uid_of(policy)
-        jobs = [body for body in self._world.of_policies.of(uid) if _kind_of(body) in KINDS]
+        jobs = [body for body in self._world.of_policies.of(policy) if _kind_of(body) in KINDS]
         for body in jobs:
             name, kind = body["metadata"]["name"], _kind_of(body)
             number = number_in(name)

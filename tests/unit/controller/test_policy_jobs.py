@@ -69,7 +69,7 @@ async def test_a_job_is_an_ordinary_one_that_the_policy_owns_and_its_profile_run
     }
     assert job.metadata["annotations"][names.ANNOTATION_RUN_AT] == AT.isoformat()
     assert names.ANNOTATION_WRITER_EPOCH in job.metadata["annotations"]
-    assert [one["metadata"]["name"] for one in world.of_policies.of("policy-orders")] == [ORDER.name]
+    assert [one["metadata"]["name"] for one in world.of_policies.of(POLICY)] == [ORDER.name]
 
 
 async def test_two_leaders_make_one_job() -> None:
@@ -80,7 +80,7 @@ async def test_two_leaders_make_one_job() -> None:
     found = await second.make(POLICY, ORDER)
     assert found["metadata"]["uid"] == made["metadata"]["uid"]
     assert len(api.jobs) == 1
-    assert len(world.of_policies.of("policy-orders")) == 1
+    assert len(world.of_policies.of(POLICY)) == 1
 
 
 @pytest.mark.parametrize("owner", [None, "another", "policy-orders"])
@@ -102,7 +102,7 @@ async def test_a_job_of_somebody_else_is_named_and_left_alone(owner: str | None)
     with pytest.raises(SquattedError, match=r"etl/orders-properties-1 is in the way.*Delete it"):
         await jobs.make(POLICY, ORDER)
     assert api.jobs[ORDER.name] is squatter
-    assert world.of_policies.of("policy-orders") == ()
+    assert world.of_policies.of(POLICY) == ()
 
 
 async def test_one_that_has_begun_meanwhile_is_not_removed() -> None:
@@ -116,15 +116,15 @@ async def test_one_that_has_begun_meanwhile_is_not_removed() -> None:
     await jobs.remove(begun)
     assert api.jobs == {}
     await jobs.remove(begun)
-    assert world.of_policies.of("policy-orders") == ()
+    assert world.of_policies.of(POLICY) == ()
 
 
 async def test_a_policy_is_told_of_each_change_of_its_jobs_and_of_no_other() -> None:
     world, jobs = _jobs(_Api())
     made = await jobs.make(POLICY, ORDER)
-    before = world.of_policies.changes("policy-orders")
+    before = world.of_policies.changes(POLICY)
     world.job_seen(job_body("a-person's"))
-    assert world.of_policies.changes("policy-orders") == before
+    assert world.of_policies.changes(POLICY) == before
     failed = made | {
         "metadata": made["metadata"] | {"resourceVersion": "12"},
         "status": {
@@ -136,8 +136,18 @@ async def test_a_policy_is_told_of_each_change_of_its_jobs_and_of_no_other() -> 
         },
     }
     world.job_seen(failed)
-    assert world.of_policies.changes("policy-orders") > before
-    (kept,) = world.of_policies.of("policy-orders")
+    assert world.of_policies.changes(POLICY) > before
+    (kept,) = world.of_policies.of(POLICY)
     assert kept["status"]["message"] == "Delta says no"
     world.job_gone(made["metadata"]["uid"])
-    assert world.of_policies.of("policy-orders") == ()
+    assert world.of_policies.of(POLICY) == ()
+
+
+async def test_a_job_of_another_namespace_is_not_the_policys_whoever_it_says_owns_it() -> None:
+    world, jobs = _jobs(_Api())
+    made = await jobs.make(POLICY, ORDER)
+    before = world.of_policies.changes(POLICY)
+    elsewhere = made["metadata"] | {"namespace": "other", "uid": "uid-elsewhere"}
+    world.job_seen(made | {"metadata": elsewhere})
+    assert world.of_policies.changes(POLICY) == before
+    assert [job["metadata"]["namespace"] for job in world.of_policies.of(POLICY)] == ["etl"]
