@@ -2,6 +2,7 @@
 
 It rests on a look at the table that began after the run was due, because one that is older tells of another time."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -74,7 +75,9 @@ class MaintenanceRuns:
         look = self._look(policy, due.upkeep.kind, run, now)
         if look is None:
             return Came(is_settled=False)
-        errand = errand_of(spec, due.upkeep, run, look, longest=self._longest(policy, now), now=now)
+        longest = self._longest(policy, now)
+        # A table may have so many files that the acting loop would wait for a second.
+        errand = await asyncio.to_thread(errand_of, spec, due.upkeep, run, look, longest=longest, now=now)
         if isinstance(errand, LeaveOut):
             return Came(at=run.at, left_out=errand.why)
         if isinstance(errand, Wait):

@@ -22,7 +22,7 @@ from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.kube.resources import POLICIES
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.policies.standing import Seen, state_of
+from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
 from sluice.tables.dialect import oss
 
@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 
 PAUSE = 1.0
 AGAIN_SECONDS = 10.0
+
+_Heeded = tuple[str, LeftOut | None]
+"""A policy's version, and whether it counts: what changes of others lead to."""
 
 
 class PolicyStatuses:
@@ -60,11 +63,13 @@ class PolicyStatuses:
 
     async def run(self) -> None:
         heeded, again_at = -1, 0.0
+        known: dict[str, _Heeded] = {}
         failed: set[str] = set()
         while True:
             if heeded != self._world.policies_heeded:
                 heeded = self._world.policies_heeded
-                self._marked.update(uid_of(body) for body in self._world.policies.values())
+                before, known = known, self._heeded()
+                self._marked.update(uid for uid, one in known.items() if before.get(uid) != one)
             if failed and time.monotonic() >= again_at:
                 self._marked |= failed
                 failed = set()
@@ -75,10 +80,18 @@ class PolicyStatuses:
                 again_at = time.monotonic() + AGAIN_SECONDS
             await asyncio.sleep(PAUSE)
 
+    def _heeded(self) -> dict[str, _Heeded]:
+        left_out = self._world.policies_left_out
+        return {
+            uid_of(body): (str(body["metadata"]["resourceVersion"]), left_out.get(called(body)))
+            for body in self._world.policies.values()
+        }
+
     async def tell(self, uids: Iterable[str]) -> set[str]:
         """Writes the statuses of these policies; returns which don't have the one that they should have."""
         failed = set()
         for uid in uids:
+            await asyncio.sleep(0)  # the acting loop has its turn between any two of them
             body = self._world.policies.by_uid(uid)
             if not self._leadership.leads():
                 failed.add(uid)

@@ -18,6 +18,7 @@ from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.world import World
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.kube.mirror import uid_of
+from sluice.policies.standing import LeftOut
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class _Seen:
     """What a policy was last visited by, and when it is visited again though none of it differs."""
 
     version: str
-    heeded: int
+    left_out: LeftOut | None
     jobs: int
     look: datetime | None
     until: datetime
@@ -67,22 +68,24 @@ class PolicyRounds:
             await asyncio.sleep(PAUSE)
 
     async def turn(self, now: datetime) -> None:
-        bodies = self._world.policies.values()
-        for body in bodies:
+        uids = dict.fromkeys(uid_of(body) for body in self._world.policies.values())
+        for uid in uids:
             if not self._leadership.leads() or not self._has_listed() or self._world.is_of_the_past:
                 return
-            seen = self._seen.get(uid_of(body))
+            body, seen = self._world.policies.by_uid(uid), self._seen.get(uid)
+            if body is None:
+                continue
             if seen is None or now >= seen.until or seen != self._sight(body, seen.until):
                 await self._guarded(body, now)
-        uids = {uid_of(body) for body in bodies}
+                await asyncio.sleep(0)  # the acting loop has its turn between any two of them
         self._seen = {uid: seen for uid, seen in self._seen.items() if uid in uids}
         self._failing.forget_unless(uids.__contains__)
 
     def _sight(self, body: Json, until: datetime) -> _Seen:
-        uid, look = uid_of(body), self._looks.of(uid_of(body))
+        look = self._looks.of(uid_of(body))
         return _Seen(
             str(body["metadata"]["resourceVersion"]),
-            self._world.policies_heeded,
+            self._world.policies_left_out.get(called(body)),
             self._world.of_policies.changes(body),
             None if look is None else look.at,
             until,

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from difflib import get_close_matches
+from functools import cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -274,10 +275,16 @@ def _zone(name: str) -> ZoneInfo | None:
 
 
 def _close_to(name: str) -> str | None:
-    known = {each.lower(): each for each in sorted(available_timezones())}
+    known = _known_zones()
     places = [each for each in known if each.endswith(f"/{name}")]
     close = places or get_close_matches(name, known, n=1, cutoff=0.75)
     return known[close[0]] if close else None
+
+
+@cache
+def _known_zones() -> dict[str, str]:
+    """By their names in lower case."""
+    return {each.lower(): each for each in sorted(available_timezones())}
 
 
 def _said(text: str, of: _Field) -> _Said:

@@ -9,7 +9,7 @@ removed just when they may be deleted. So it is asked when commits removed files
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
@@ -86,7 +86,7 @@ class _Files:
 
 
 def of_compaction(
-    files: Iterable[File], facts: TableFacts, where: str | None, worth: Worth = Worth()
+    files: Collection[File], facts: TableFacts, where: str | None, worth: Worth = Worth()
 ) -> Gain:
     """Whether OPTIMIZE is worth it in the partitions of `where`, which has the day in place of :today. Raises NotUnderstoodError
     where that says what no OPTIMIZE of this table could do."""
@@ -185,11 +185,15 @@ def _refuse_other_columns(condition: Predicate, table: Table) -> None:
     )
 
 
-def _by_partition(files: Iterable[File], worth: Worth) -> list[_Files]:
+def _by_partition(files: Collection[File], worth: Worth) -> list[_Files]:
     found: dict[str, _Files] = {}
+    shared: dict[int, _Files] = {}
     for file in files:
-        key = json.dumps(file.partition, sort_keys=True)
-        found.setdefault(key, _Files(file.partition, worth)).add(file)
+        of_it = shared.get(id(file.partition))
+        if of_it is None:
+            key = json.dumps(file.partition, sort_keys=True)
+            of_it = shared[id(file.partition)] = found.setdefault(key, _Files(file.partition, worth))
+        of_it.add(file)
     return list(found.values())
 
 

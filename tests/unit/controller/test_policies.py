@@ -146,3 +146,45 @@ def _reason(world: World) -> str:
     body = world.policies.get("etl", "a")
     assert body is not None
     return str((body.get("status") or {}).get("reason"))
+
+
+async def test_others_have_their_turn_between_any_two_of_many() -> None:
+    world, _, statuses = _told("abcdefgh")
+    await _tell(world, statuses)
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    acting = asyncio.create_task(other())
+    await _tell(world, statuses)
+    acting.cancel()
+    assert turns >= 8
+
+
+async def test_a_change_of_one_has_only_those_told_anew_to_which_it_matters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, api, statuses = _told()
+    told: list[set[str]] = []
+    tell = statuses.tell
+
+    async def noted(uids: set[str]) -> set[str]:
+        told.append(set(uids))
+        return await tell(uids)
+
+    monkeypatch.setattr(statuses, "tell", noted)
+    monkeypatch.setattr("sluice.controller.policies.PAUSE", 0.0)
+    running = asyncio.create_task(statuses.run())
+    await until(lambda: len(api.patched) == 3)
+    for version in (10, 20):  # by the first, their own statuses are heeded
+        told.clear()
+        table = {"path": f"/lake/{version}"}
+        world.policy_seen(policy_body("a", version=version, generation=version, table=table))
+        world.heed_policies()
+        await until(lambda: len(told) > 2)
+    running.cancel()
+    assert {uid for uids in told for uid in uids} == {"policy-a"}
