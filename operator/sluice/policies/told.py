@@ -26,6 +26,8 @@ from sluice.policies.wishes import wishes_of
 from sluice.tables.look import CLUSTERING, Commit, History, Look
 
 _LONGEST_NAME = 256
+_MOST_BYTES = 2**63
+"""What no status takes, and no table has."""
 
 Named = Callable[[str], str]
 """How a job, as namespace/name, is called in this policy's namespace."""
@@ -42,13 +44,18 @@ def observed_of(look: Look, location: str, conflicts: int, named: Named) -> Obse
         properties=_most_of(state.properties),
         partition_by=state.partition_by[:MOST_COLUMNS],
         cluster_by=(state.cluster_by or ())[:MOST_COLUMNS],
-        size=look.size,
+        size=_count_of(look.size),
         files=look.count,
         last_commits=_newest(look.history.last_by_operation.values(), named),
         foreign_writers=_foreign(look.history, named),
         conflicts_last_day=conflicts,
         read_at=look.at,
     )
+
+
+def _count_of(bytes_: int | None) -> int | None:
+    """A log may say anything of its files' sizes."""
+    return bytes_ if bytes_ is not None and 0 <= bytes_ < _MOST_BYTES else None
 
 
 def unless_same(before: Any, now: ObservedTable) -> Json:

@@ -39,14 +39,15 @@ class AtCheckpoint:
 def read_checkpoint(files: LogFiles, checkpoint: Checkpoint, *, with_deleted_rows: bool) -> AtCheckpoint:
     """Raises FilesUnknownError, or one of the errors of delta-rs."""
     reader = _Reader(files, with_deleted_rows)
-    for name in checkpoint.files:
-        try:
+    try:
+        for name in checkpoint.files:
             (reader.read_json if name.endswith(".json") else reader.read_parquet)(name)
-        except (TypeError, KeyError, AttributeError, RecursionError, json.JSONDecodeError) as error:
-            raise FilesUnknownError(f"{name} in the log is not understood: {error!r}") from error
-    if with_deleted_rows:
-        for name in reader.sidecars:
+        for name in reader.sidecars if with_deleted_rows else ():
             reader.read_vectors(name)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise FilesUnknownError(
+            f"the checkpoint of version {checkpoint.version} is not understood: {error!r}"
+        ) from error
     return reader.found
 
 

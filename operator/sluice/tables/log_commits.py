@@ -50,7 +50,7 @@ def read_commit(files: LogFiles, version: int) -> ReadCommit:
     content = files.commit(version)
     try:
         return _of_lines(version, content)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise FilesUnknownError(f"its file is not understood: {error!r}") from error
 
 

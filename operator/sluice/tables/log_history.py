@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from sluice.api.bounds import without_surrogates
 from sluice.tables.log_commits import Columns, ReadCommit
 from sluice.tables.look import CLUSTERING, Commit, History, LastVacuum, Removals
 from sluice.tables.stamps import job_of
@@ -137,7 +138,7 @@ def _milliseconds(said: object) -> timedelta | None:
 
 
 def _text(said: object) -> str | None:
-    return said[:_LONGEST] if isinstance(said, str) and said else None
+    return without_surrogates(said[:_LONGEST]) if isinstance(said, str) and said else None
 
 
 def _put(found: dict[str, _T], name: str, value: _T, most: int) -> None:

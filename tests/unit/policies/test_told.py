@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from sluice.api.policy_status import DeltaTablePolicyStatus, ObservedTable
 from sluice.policies.told import observed_of, unless_same
 from sluice.tables.look import History
@@ -70,3 +72,10 @@ def test_the_time_of_the_read_stays_until_anything_else_differs() -> None:
     other = observed_of(replace(look(), size=1), "file:/lake/orders", 0, str)
     assert unless_same(before, other)["size"] == 1
     assert unless_same("what somebody wrote", first) == before
+
+
+@pytest.mark.parametrize("size", [-1, 2**63])
+def test_a_size_that_no_table_has_is_not_told(size: int) -> None:
+    observed = observed_of(replace(look(), size=size), "s3://lake/orders", 0, str)
+    assert observed.size is None
+    assert _fits(observed)

@@ -479,6 +479,22 @@ def test_a_broken_commit_hides_all_before_it(looks: TableLooks, key: TableKey, t
     assert history.foreign_commits == 2
 
 
+def test_what_a_commit_before_the_checkpoint_says_need_not_be_json_as_others_read_it(
+    looks: TableLooks, key: TableKey, table: Path
+) -> None:
+    orders(table)
+    commit(table, 1, info(1))
+    commit(table, 2, info(2))
+    DeltaTable(str(table)).create_checkpoint()
+    log = table / "_delta_log"
+    (log / f"{1:020}.json").write_text('{"commitInfo":{"operation":"half \\ud800","timestamp":1}}', "utf-8")
+    assert "half ?" in looks.look(key).history.last_by_operation
+    (log / f"{1:020}.json").write_text('{"add":{"path":"a","deletionVector":{"cardinality":1e400}}}', "utf-8")
+    history = TableLooks().look(key).history
+    assert history.foreign_commits == 1
+    assert history.since is not None
+
+
 def test_a_log_that_was_cleaned_up_meanwhile_is_followed_as_long_as_nothing_is_missing(
     looks: TableLooks, key: TableKey, table: Path
 ) -> None:
