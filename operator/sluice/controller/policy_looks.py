@@ -80,6 +80,8 @@ class PolicyLooks:
         )
         self._watched: dict[str, _Watched] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
+        self._outlived: set[asyncio.Task[None]] = set()
+        """Looks at tables that their policies are not about any more."""
         self._listeners: list[Listener] = []
         self._wakes = asyncio.Event()
         self._heeded = -1
@@ -131,7 +133,7 @@ class PolicyLooks:
                     logger.exception("the operator failed on the looks at tables of policies; trying again")
                 await self._wait()
         finally:
-            for task in self._looking.values():
+            for task in (*self._looking.values(), *self._outlived):
                 task.cancel()
             self._looking.clear()
 
@@ -170,6 +172,10 @@ class PolicyLooks:
             was_told = is_first and _was_compared(body)
             wait = random.uniform(0, min(self._spread, self._every)) if was_told else 0.0  # noqa: S311 - no secret
             self._watched[uid] = _Watched(key, generation, now + wait)
+            outlived = self._looking.pop(uid, None)
+            if outlived is not None:
+                self._outlived.add(outlived)
+                outlived.add_done_callback(self._outlived.discard)
         elif known.generation != generation:
             known.generation = generation
             self.soon(uid)
@@ -201,9 +207,11 @@ class PolicyLooks:
                 else _unread(began, f"the operator failed on it: {error!r}")
             )
         finally:
-            self._looking.pop(uid, None)
+            if self._looking.get(uid) is asyncio.current_task():
+                del self._looking[uid]
         self._seen(uid, watched, seen)
-        if watched.asked >= begun:  # what was asked for may have come too late for this look
+        is_about_it = self._watched.get(uid) is watched
+        if is_about_it and watched.asked >= begun:  # what was asked for may have come too late for this look
             self.soon(uid)
 
     def _seen(self, uid: str, watched: _Watched, look: Look) -> None:

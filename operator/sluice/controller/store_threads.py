@@ -55,8 +55,9 @@ class StoreThreads(Generic[Found]):
             OrderedDict()
         )
         """Reads by store, the store whose turn it is first."""
-        self._running: dict[str, set[TableKey]] = {}
-        self._stuck: set[TableKey] = set()
+        self._running: dict[str, list[TableKey]] = {}
+        """By store; a table is in it once for each of its reads, of which there are several where who asked for one is gone."""
+        self._stuck: list[TableKey] = []
         self._under_way = 0
         self._hanging: set[str] = set()
         """Stores that were reported as hanging, until a read of theirs ends in time."""
@@ -76,9 +77,9 @@ class StoreThreads(Generic[Found]):
     def is_overdue(self, key: TableKey) -> None:
         """Notes that nobody waits for the read any more: its thread, if it has one, takes no place from other stores."""
         store = store_of(key)
-        running = self._running.get(store, set())
-        if key in running:
-            self._stuck.add(key)
+        running = self._running.get(store, [])
+        if running.count(key) > self._stuck.count(key):
+            self._stuck.append(key)
         # Where none of its reads has begun, others' reads took the time.
         if running and store not in self._hanging:
             self._hanging.add(store)
@@ -94,7 +95,7 @@ class StoreThreads(Generic[Found]):
         while passed < len(self._waiting) and self._places() > 0:
             store, waiting = next(iter(self._waiting.items()))
             self._waiting.move_to_end(store)
-            running = self._running.setdefault(store, set())
+            running = self._running.setdefault(store, [])
             if len(running) >= (1 if store in self._hanging else self._per_store):
                 passed += 1
                 continue
@@ -102,7 +103,7 @@ class StoreThreads(Generic[Found]):
             key, answer = waiting.popleft()
             if not waiting:
                 del self._waiting[store]
-            running.add(key)
+            running.append(key)
             self._under_way += 1
             reading = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, key)
             reading.add_done_callback(lambda done, key=key, answer=answer: self._ended(key, done, answer))  # type: ignore[misc]
@@ -123,12 +124,12 @@ class StoreThreads(Generic[Found]):
     ) -> None:
         store = store_of(key)
         running = self._running[store]
-        running.discard(key)
+        running.remove(key)
         if not running:
             del self._running[store]
         self._under_way -= 1
         if key in self._stuck:
-            self._stuck.discard(key)
+            self._stuck.remove(key)
         elif store in self._hanging:
             self._hanging.discard(store)
             logger.info("%s: its tables are read in time again", store or "the catalog")

@@ -230,3 +230,34 @@ async def test_who_listens_and_fails_ends_no_looks(caplog: pytest.LogCaptureFixt
         looks.listen(told.append)
         await until(lambda: len(told) > 2)
     assert "the operator failed on what it saw of file:/lake/a" in caplog.text
+
+
+async def test_a_policy_that_names_another_table_does_not_wait_for_the_one_that_hangs() -> None:
+    lake = Lake()
+    lake.hangs["file:/lake/a"] = threading.Event()
+    world = world_of("a")
+    async with looking(world, lake) as looks:
+        await until(lambda: lake.looked == ["file:/lake/a"])
+        world.policy_seen(policy_body("a", version=2, generation=2, table={"path": "/other/b"}))
+        world.heed_policies()
+        await until(lambda: looks.of("policy-a") is not None)
+        assert looks.key_of("policy-a") == key_of_path("/other/b")
+        lake.hangs["file:/lake/a"].set()
+        looks.changed([key_of_path("/other/b")])
+        await until(lambda: lake.looked.count("file:/other/b") == 2)
+
+
+async def test_a_policy_that_is_created_again_while_its_table_hangs_has_it_looked_at() -> None:
+    lake = Lake()
+    lake.hangs["file:/lake/a"] = threading.Event()
+    world = world_of("a")
+    async with looking(world, lake) as looks:
+        await until(lambda: lake.looked == ["file:/lake/a"])
+        again = policy_body("a", version=2, table={"path": "/lake/a"})
+        world.policy_seen(again | {"metadata": again["metadata"] | {"uid": "again"}})
+        world.heed_policies()
+        await until(lambda: len(lake.looked) == 2)
+        lake.hangs["file:/lake/a"].set()
+        await until(lambda: looks.of("again") is not None)
+        looks.changed([key_of_path("/lake/a")])
+        await until(lambda: len(lake.looked) == 3)

@@ -172,3 +172,16 @@ async def test_a_store_that_hangs_is_told_once_and_again_when_it_does_not(
         "s3://one: its tables are read in time again"
     ]
     threads.close()
+
+
+async def test_two_reads_of_one_table_are_both_answered_and_leave_their_places(stores: Stores) -> None:
+    threads = StoreThreads(stores.read, per_store=2, in_all=2)
+    (table,) = tables("a", 1)
+    both = threads.read(table), threads.read(table)
+    for _ in both:
+        threads.is_overdue(table)
+    stores.let_go(table)
+    async with asyncio.timeout(20):
+        await asyncio.gather(*both)
+        await asyncio.gather(threads.read(table), threads.read(table))
+    threads.close()
