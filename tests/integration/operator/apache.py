@@ -88,11 +88,20 @@ class Apache:
         )
 
     def is_done_with(self, name: str) -> None:
-        """Takes its own finalizer off."""
-        body = self.application(name)
-        assert body is not None
-        left = [one for one in body["metadata"].get("finalizers", []) if one != OWN_FINALIZER]
-        self._patch(name, {"metadata": {"finalizers": left}})
+        """Takes its own finalizer off. Others take off theirs at the same time: what was read is written only if it is still so."""
+        while True:
+            body = self.application(name)
+            assert body is not None
+            metadata = body["metadata"]
+            left = [one for one in metadata.get("finalizers", []) if one != OWN_FINALIZER]
+            seen = {"resourceVersion": metadata["resourceVersion"], "finalizers": left}
+            try:
+                self._patch(name, {"metadata": seen})
+            except client.ApiException as error:
+                if error.status != 409:
+                    raise
+            else:
+                return
 
     def delete(self, name: str) -> None:
         self._custom.delete_namespaced_custom_object(*API, self.cluster.namespace, PLURAL, name)
