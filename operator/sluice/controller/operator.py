@@ -14,6 +14,7 @@ from sluice.controller.claiming import Claiming
 from sluice.controller.conditions import Conditions
 from sluice.controller.config import OperatorConfig
 from sluice.controller.events import EventWriter
+from sluice.controller.far_looks import FarLooks
 from sluice.controller.health import Health, Pulse
 from sluice.controller.http import served
 from sluice.controller.leadership import Leadership
@@ -54,7 +55,8 @@ async def run(config: OperatorConfig) -> None:
     kube = await Kube.connect(asked=asked, pace=Pace(config.api_qps, config.api_burst))
     world = World(config.runtimes, config.engines, config.owners)
     namespaces: tuple[str | None, ...] = config.watch_namespaces or (None,)
-    looks = PolicyLooks(world, TableLooks().look, every=seconds(config.policy_look))
+    far = FarLooks(TableLooks().look)
+    looks = PolicyLooks(world, far.look, every=seconds(config.policy_look))
     tables = TableReader(world, OpenTables().facts, told=looks.changed)
     logs = RunLogs(world.mark)
     conditions = Conditions()
@@ -128,9 +130,8 @@ async def run(config: OperatorConfig) -> None:
         await leadership.release()
         await events.finish()
         await leadership.close()
-        logs.close()
-        tables.close()
-        looks.close()
+        for readers in (logs, tables, looks, far):
+            readers.close()
         await redis.aclose()
         await kube.close()
 
