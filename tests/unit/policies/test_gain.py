@@ -1,6 +1,6 @@
 """A log that says that nothing would be gained keeps OPTIMIZE and VACUUM from running; one that can't tell doesn't."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -34,8 +34,8 @@ def day(number: int, region: str | None = "eu") -> Partition:
     return {"date": f"2026-11-{number:02}", "region": region}
 
 
-def files(count: int, partition: Partition, size: int = SMALL - 1) -> Iterable[File]:
-    return (File(partition, size) for _ in range(count))
+def files(count: int, partition: Partition, size: int = SMALL - 1) -> Collection[File]:
+    return [File(partition, size)] * count
 
 
 def test_many_small_files_in_one_partition_are_worth_a_compaction() -> None:
