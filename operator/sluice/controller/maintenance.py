@@ -7,8 +7,6 @@ forgotten between the two.
 from dataclasses import dataclass
 from datetime import datetime
 
-from pydantic import ValidationError
-
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.maintenance_status import MaintenanceState, MaintenanceStates
@@ -25,6 +23,7 @@ from sluice.lifecycle.neighbours import Neighbours
 from sluice.policies.by_hand import Asked, NotAsked, asked_for
 from sluice.policies.kept import kept_in, known_of, patch_of_maintenance, state_after
 from sluice.policies.maintenance import planned
+from sluice.policies.standing import spec_of
 from sluice.policies.upkeep import Upkeeps, upkeeps_of
 
 
@@ -101,7 +100,7 @@ class MaintenanceOfPolicies:
         known = self._wanted.get(uid)
         if known is None or known.generation != generation:
             self._forget_gone()
-            spec = _spec_of(body)
+            spec = spec_of(body)
             upkeeps = upkeeps_of(spec.maintenance if spec is not None else None)
             known = self._wanted[uid] = _Wanted(generation, spec, upkeeps)
         return known
@@ -110,10 +109,3 @@ class MaintenanceOfPolicies:
         uids = {uid_of(body) for body in self._world.policies.values()}
         self._wanted = {uid: wanted for uid, wanted in self._wanted.items() if uid in uids}
         self._runs.forget_unless(uids)
-
-
-def _spec_of(body: Json) -> DeltaTablePolicySpec | None:
-    try:
-        return DeltaTablePolicySpec.as_stored(body.get("spec"))
-    except ValidationError:
-        return None  # as its status says

@@ -5,8 +5,6 @@ import logging
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
-from pydantic import ValidationError
-
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
@@ -24,6 +22,7 @@ from sluice.policies.changes import fields_in
 from sluice.policies.enforced import enforced_in, patch_of_enforced
 from sluice.policies.job_name import job_name
 from sluice.policies.remedies import KINDS, Known, Make, OwnJob, TakeBack, Wait, decide, number_in, too_many
+from sluice.policies.standing import spec_of
 from sluice.tables.dialect import oss
 
 logger = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ class Remedies:
 
     async def visit(self, policy: Json, now: datetime) -> datetime | None:
         """Does what is to be done for one policy now; returns when there is something to be done again, if that is known."""
-        spec = _spec_of(policy)
+        spec = spec_of(policy)
         if spec is None or "deletionTimestamp" in policy["metadata"]:
             return None
         known = self._known(policy, spec)
@@ -172,10 +171,3 @@ def _kind_of(job: Json) -> str:
 def _phase_in(status: Json) -> Phase | None:
     told = status.get("phase")
     return Phase(told) if told in tuple(Phase) else None
-
-
-def _spec_of(policy: Json) -> DeltaTablePolicySpec | None:
-    try:
-        return DeltaTablePolicySpec.as_stored(policy.get("spec"))
-    except ValidationError:
-        return None  # as its status says

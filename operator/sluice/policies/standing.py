@@ -98,7 +98,7 @@ class PolicyState:
 
 def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | None:
     """None: its status is as it was left, and nothing was seen yet that is newer."""
-    spec = _spec_of(body)
+    spec = spec_of(body)
     table = _table_of(spec)
     if left_out is not None:
         return PolicyState(Verdict(Standing.STALLED, left_out.reason, left_out.why), table)
@@ -230,7 +230,8 @@ def _told_of(one: Difference) -> str:
     return said
 
 
-def _spec_of(body: Json) -> DeltaTablePolicySpec | None:
+def spec_of(body: Json) -> DeltaTablePolicySpec | None:
+    """None: it is not understood, and does not count, as its status says."""
     try:
         return DeltaTablePolicySpec.as_stored(body.get("spec"))
     except ValidationError:
