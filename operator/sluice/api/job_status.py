@@ -11,7 +11,7 @@ from sluice.api.base import Model
 from sluice.api.bounds import Int32, Int64, ShortText, Text, cut_to
 from sluice.api.conditions import ConditionList
 from sluice.api.engine_kind import EngineKind
-from sluice.api.sql import ONE_LINE
+from sluice.api.sql import ONE_LINE, ReportedTableName
 
 ShownPredicate = Annotated[str, Field(max_length=4096), cut_to(4096)]
 ObjectKey = Annotated[str, Field(max_length=320)]
@@ -22,6 +22,7 @@ MAX_BLOCKERS = 10
 MAX_ATTEMPTS = 10
 MAX_COMMITS = 64
 MAX_FOOTPRINTS = 64
+MAX_NAMES = 16
 MAX_LOCATION = 1024
 
 Location = Annotated[str, Field(max_length=MAX_LOCATION, pattern=ONE_LINE), cut_to(MAX_LOCATION)]
@@ -210,6 +211,15 @@ class AttemptReport(Model):
     """Why there is none."""
 
 
+class ReportedName(Model):
+    """Where a catalog name led in the driver's catalog, which others use as well."""
+
+    name: ReportedTableName
+    """The name, with its catalog and its schema; Spark's own catalog may be left out."""
+    table: Location
+    """The table's location."""
+
+
 class AttemptDriver(Model):
     """Where there is more to read of a driver than its result."""
 
@@ -282,6 +292,9 @@ class Attempt(Model):
     sluice.dev/progress."""
     report: AttemptReport | None = None
     """The driver's full report. Absent: it could say nothing of one."""
+    names: Annotated[tuple[ReportedName, ...], Field(max_length=MAX_NAMES), cut_to(MAX_NAMES)] = ()
+    """Where catalog names of its statements led, as its driver found them: at most 16, and only those of catalogs that others use
+    as well."""
 
 
 class ShownRun(Model):

@@ -77,12 +77,17 @@ TablePath = Annotated[
     ),
 ]
 
+_TABLE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_-]*([.][A-Za-z0-9_][A-Za-z0-9_-]*){0,2}$"
+
+ReportedTableName = Annotated[str, Field(max_length=386, pattern=_TABLE_NAME)]
+"""What somebody else wrote there would be a name that no job can use."""
+
 TableName = Annotated[
     str,
     Field(max_length=386),
     Checked(
         matching(
-            r"^[A-Za-z0-9_][A-Za-z0-9_-]*([.][A-Za-z0-9_][A-Za-z0-9_-]*){0,2}$",
+            _TABLE_NAME,
             "must be a catalog name of one to three parts, such as lake.sales.orders; write a location under path",
         )
     ),

@@ -9,7 +9,16 @@ from pydantic import ValidationError
 from sluice.api import names
 from sluice.api.base import Model
 from sluice.api.bounds import without_surrogates
-from sluice.api.job_status import AttemptException, AttemptReport, Commit, ConflictingCommit, Outcome
+from sluice.api.job_status import (
+    MAX_NAMES,
+    AttemptException,
+    AttemptReport,
+    Commit,
+    ConflictingCommit,
+    Outcome,
+    ReportedName,
+)
+from sluice.api.tables import TableRef
 
 RESULT_VERSION = 1
 """Fields that are new in a result do not change it: an operator that does not know them leaves them out, and a result without
@@ -36,6 +45,8 @@ class RunResult(Model):
     of_job: str | None = None
     """The job whose run it was, as namespace/name, where the reader knows it."""
     report: AttemptReport | None = None
+    names: tuple[ReportedName, ...] = ()
+    """Where names led in a catalog that others use as well."""
     strayed: tuple[str, ...] = ()
     """What of its commits lies elsewhere than the job was judged to touch, for people."""
     has_kept_to_footprint: bool | None = None
@@ -63,6 +74,7 @@ def parse(message: str | None) -> RunResult | None:
             exception=_exception(content.get("exception")),
             failed_operation=_failed_operation(content),
             report=_report(content.get("report")),
+            names=_names(content.get("names")),
             strayed=_strayed(content.get("footprint")),
             has_kept_to_footprint=_has_kept_to_footprint(content.get("footprint")),
             was_ended_from_outside=_was_ended_from_outside(content),
@@ -142,6 +154,25 @@ def _report(content: Any) -> AttemptReport | None:
     return AttemptReport(
         config_map=_short(content.get("configMap"), 256), missing=_short(content.get("missing"), 2048)
     )
+
+
+def _names(content: Any) -> tuple[ReportedName, ...]:
+    """What no job could say in its manifest leads nowhere: the driver is its author's, and may report anything."""
+    found = []
+    for one in content[:MAX_NAMES] if isinstance(content, list) else ():
+        name, location = (one.get("name"), one.get("location")) if isinstance(one, dict) else (None, None)
+        if isinstance(name, str) and isinstance(location, str) and _may_be_said(name, location):
+            found.append(ReportedName(name=name, table=location))
+    return tuple(found)
+
+
+def _may_be_said(name: str, location: str) -> bool:
+    try:
+        TableRef(name=name)
+        TableRef(path=location)
+    except ValidationError:
+        return False
+    return True
 
 
 def _strayed(content: Any) -> tuple[str, ...]:

@@ -224,6 +224,7 @@ def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
     return {
         "commits_known": _tells_all(result, logs),
         "report": result.report if result is not None else None,
+        "names": result.names if result is not None else (),
         "footprint_held": said.is_held if said is not None else None,
     }
 

@@ -261,3 +261,33 @@ def test_half_a_character_costs_nothing_of_the_result() -> None:
     result = parse(json.dumps(RESULT | {"footprint": {"strayed": ["\ud800"]}}))
     assert result is not None
     assert result.strayed == ("?",)
+
+
+def test_names_are_read_as_far_as_a_job_could_say_them() -> None:
+    said = [
+        {"name": "lake.sales.orders", "location": "s3a://lake/orders"},
+        {"name": "a view; DROP", "location": "s3://lake/orders"},
+        {"name": "lake.sales.items", "location": "warehouse/items"},
+        {"name": "lake.sales.parts", "location": "s3://key:secret@lake/parts"},
+        {"name": "lake.sales.logs", "location": "s3://lake/orders/_delta_log"},
+        {"name": ["x"], "location": None},
+        "lake.sales.all",
+    ]
+    result = parse(json.dumps(RESULT | {"names": said}))
+    assert result is not None
+    assert [(one.name, one.table) for one in result.names] == [("lake.sales.orders", "s3a://lake/orders")]
+
+
+@pytest.mark.parametrize("said", [{}, "names", 3, None])
+def test_names_in_another_shape_cost_nothing_of_the_result(said: object) -> None:
+    result = parse(json.dumps(RESULT | {"names": said}))
+    assert result is not None
+    assert result.names == ()
+    assert result.commits
+
+
+def test_no_more_names_are_read_than_a_status_holds() -> None:
+    said = [{"name": f"lake.sales.t{number}", "location": f"s3://lake/{number}"} for number in range(40)]
+    result = parse(json.dumps(RESULT | {"names": said}))
+    assert result is not None
+    assert len(result.names) == 16
