@@ -23,6 +23,7 @@ SECONDS = {
     "operator/alone/test_register.py": 50,
     "chart/test_hooks.py": 50,
     "devenv/test_dev_leaves_nothing.py": 50,
+    "operator/test_gitops.py": 50,
     "operator/test_redis.py": 45,
     "operator/test_hostile.py": 45,
     "pipeline/test_bound_names.py": 40,
@@ -37,7 +38,6 @@ SECONDS = {
     "operator/test_ending.py": 25,
     "localengine/test_runs.py": 20,
     "operator/test_one_job.py": 20,
-    "operator/test_gitops.py": 15,
 }
 """Rough seconds on a quiet machine: only their order counts."""
 USUAL_SECONDS = 10

@@ -72,6 +72,26 @@ def test_every_bad_manifest_is_refused_with_its_message(server: Server) -> None:
             "wanted: the feature clustering",
             'spec.features[0]: Invalid value: "clustering": is not wanted by its name: say clusterBy',
         ),
+        (
+            "wanted: the feature sharding",
+            'spec.features[0]: Invalid value: "sharding": is no feature that Sluice can turn on: write one of changeDataFeed,',
+        ),
+        (
+            "wanted: delta.checkpointInterval of 0",
+            "spec.properties: Invalid value: delta.checkpointInterval must be a whole number from 1 on",
+        ),
+        (
+            "policy: a schedule of the 25th hour",
+            'spec.maintenance.vacuum.schedule: Invalid value: "0 25 * * *": must be a cron schedule of minute, hour, day, month',
+        ),
+        (
+            "policy: a time zone of no possible name",
+            'spec.maintenance.optimize.timeZone: Invalid value: "Berlin time": must be a time zone by its name, such as UTC or',
+        ),
+        (
+            "policy: a relative path",
+            'spec.table.path: Invalid value: "orders": must be absolute, such as s3://bucket/table or file:/data/table',
+        ),
     ],
 )
 @pytest.mark.parametrize("option", [[], ["--dry-run=server"]], ids=["applied", "tried"])

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable, Field, Schema
+from deltalake.schema import PrimitiveType
 
 from integration.conftest import Kubectl
 from integration.operator.conftest import StartOperator
@@ -18,22 +20,35 @@ from sluice.api.base import Json
 FOLDER = Path(__file__).parents[3] / "examples" / "gitops"
 KINDS = ("deltawritejob", "deltatablepolicy")
 FOR_EVER = 2**31 - 1
+WISHES = "gitops-raw-orders"
+"""The policy that says what its table should be."""
+WANTED = {"delta.deletedFileRetentionDuration": "interval 14 days"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The example's folder, about tables of this machine."""
+    """The example's folder, about tables of this machine; that of the policy with wishes is there, and not as it wants it."""
     there = tmp_path / "gitops"
     shutil.copytree(FOLDER, there, ignore=shutil.ignore_patterns("argocd"))
     for file in there.rglob("*.yaml"):
         text = file.read_text(encoding="utf-8").replace("s3://lake", f"{tmp_path}/lake")
         file.write_text(text.replace("logStore: S3Conditional", "logStore: Safe"), encoding="utf-8")
+    DeltaTable.create(_raw_orders(there), Schema([Field("id", PrimitiveType("long"))]))
     return there
 
 
+def _raw_orders(folder: Path) -> str:
+    return str(folder.parent / "lake" / "shop" / "raw_orders")
+
+
 def _objects(cluster: Played) -> Iterator[Json]:
+    """Those of the folder: a job that a policy has made is in none."""
     for kind in KINDS:
-        yield from cluster.objects.every(kind)
+        yield from (body for body in cluster.objects.every(kind) if not _owners(body))
+
+
+def _owners(body: Json) -> list[str]:
+    return [owner["name"] for owner in body["metadata"].get("ownerReferences", ())]
 
 
 def _versions(cluster: Played) -> dict[str, str]:
@@ -43,21 +58,31 @@ def _versions(cluster: Played) -> dict[str, str]:
     }
 
 
-def _settled(cluster: Played) -> str:
-    """The job that runs, once the other waits for it and both policies count."""
-    eventually(lambda: len(cluster.applications()) == 1, "one job of the folder is admitted")
-    [application] = cluster.applications()
-    [first] = [
-        job["metadata"]["name"]
-        for job in cluster.jobs()
-        if job["metadata"]["uid"] == application["metadata"]["labels"][names.LABEL_JOB_UID]
-    ]
-    [second] = [job["metadata"]["name"] for job in cluster.jobs() if job["metadata"]["name"] != first]
+def _become_as_wanted(cluster: Played, table: str) -> None:
+    """What the policy's job does to its table, after which the policy is Ready."""
+    [job] = eventually(
+        lambda: [job["metadata"]["name"] for job in cluster.jobs() if _owners(job) == [WISHES]],
+        "the policy with wishes has made a job",
+    )
+    driver = cluster.start(job)
+    DeltaTable(table).alter.set_table_properties(WANTED)
+    driver.succeeds(f"file:{table}", 1)
+    cluster.policy_is(WISHES, "AsWanted")
+
+
+def _settled(cluster: Played, folder: Path) -> str:
+    """The job that runs, once the other waits for it and both policies are Ready."""
+    _become_as_wanted(cluster, _raw_orders(folder))
+    jobs = {job["metadata"]["uid"]: job["metadata"]["name"] for job in cluster.jobs() if not _owners(job)}
+    [uid] = eventually(
+        lambda: [uid for uid in jobs if cluster.applications_of(uid)], "one job of the folder is admitted"
+    )
+    first = jobs.pop(uid)
+    [second] = jobs.values()
     cluster.start(first)
     cluster.reaches(first, "Running")
     cluster.reaches(second, "Waiting")
-    for policy in cluster.objects.every("deltatablepolicy"):
-        cluster.policy_is(policy["metadata"]["name"], "Counts")
+    cluster.policy_is("gitops-orders", "Counts")
     return str(first)
 
 
@@ -73,13 +98,17 @@ def _operator_had_its_turn(cluster: Played, mark: str) -> None:
     "way", [[], ["--server-side", "--field-manager=argocd-controller"]], ids=["client", "server"]
 )
 def test_a_folder_that_is_applied_again_changes_nothing(
-    cluster: Played, operator: OperatorProcess, kubectl: Kubectl, folder: Path, way: list[str]
+    cluster: Played,
+    operator: OperatorProcess,
+    kubectl: Kubectl,
+    folder: Path,
+    way: list[str],
 ) -> None:
     arguments = ("-n", cluster.namespace, "-k", str(folder), *way)
     first = kubectl("apply", *arguments)
     assert first.returncode == 0, first.stderr
     assert len(first.stdout.splitlines()) == 4
-    running = _settled(cluster)
+    running = _settled(cluster, folder)
     before = _versions(cluster)
     assert len(before) == 4
     again = kubectl("apply", *arguments)
@@ -90,7 +119,7 @@ def test_a_folder_that_is_applied_again_changes_nothing(
     assert _versions(cluster) == before
     cluster.driver_named(cluster.status(running)["attempts"][0]["application"]).succeeds("file:/lake")
     cluster.reaches(running, "Succeeded")
-    [waited] = [job["metadata"]["name"] for job in cluster.jobs() if job["metadata"]["name"] != running]
+    [waited] = {job["metadata"]["name"] for job in cluster.jobs() if not _owners(job)} - {running}
     cluster.start(waited).succeeds("file:/lake", 2)
     cluster.reaches(waited, "Succeeded")
     ended = kubectl("apply", *arguments)
@@ -110,7 +139,7 @@ def test_nobody_owns_what_somebody_else_writes(
         done = kubectl(*arguments, f"--field-manager={manager}")
         assert done.returncode == 0, done.stderr
         if manager == "argocd-controller":
-            _settled(cluster)
+            _settled(cluster, folder)
     for body in _objects(cluster):
         owned = {
             (entry["manager"], entry.get("subresource", "")): set(entry["fieldsV1"])
@@ -134,7 +163,7 @@ def test_a_folder_goes_over_from_client_side_to_server_side_apply(
 ) -> None:
     arguments = ("apply", "-n", cluster.namespace, "-k", str(folder))
     assert kubectl(*arguments).returncode == 0
-    _settled(cluster)
+    _settled(cluster, folder)
     over = kubectl(*arguments, "--server-side")
     assert (over.returncode, over.stderr) == (0, "")
     before = _versions(cluster)
