@@ -199,7 +199,7 @@ class Metrics:
 
         self._events_dropped = Counter(
             "sluice_events_dropped",
-            "Kubernetes Events of jobs that were not written: too many waited, or the API server did not take them.",
+            "Kubernetes Events of jobs and policies that were not written: too many waited, or the API server did not take them.",
             registry=registry,
         )
 
