@@ -139,8 +139,23 @@ async def test_a_policy_is_told_of_each_change_of_its_jobs_and_of_no_other() -> 
     assert world.of_policies.changes(POLICY) > before
     (kept,) = world.of_policies.of(POLICY)
     assert kept["status"]["message"] == "Delta says no"
+    seen = world.of_policies.changes(POLICY)
     world.job_gone(made["metadata"]["uid"])
     assert world.of_policies.of(POLICY) == ()
+    assert world.of_policies.changes(POLICY) != seen
+
+
+async def test_of_a_policy_whose_jobs_are_gone_nothing_is_kept_and_its_next_change_is_told() -> None:
+    api = _Api()
+    world, jobs = _jobs(api)
+    told = [world.of_policies.changes(POLICY)]
+    for _ in range(3):
+        made = await jobs.make(POLICY, ORDER)
+        told.append(world.of_policies.changes(POLICY))
+        api.jobs.clear()
+        world.job_gone(made["metadata"]["uid"])
+        assert world.of_policies.changes(POLICY) == told[0]
+    assert len(set(told)) == len(told)
 
 
 async def test_a_job_of_another_namespace_is_not_the_policys_whoever_it_says_owns_it() -> None:
