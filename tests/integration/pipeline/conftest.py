@@ -43,6 +43,8 @@ SPARK_CONF = {
         "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"
     ),
     "spark.databricks.delta.snapshotPartitions": "1",
+    # VACUUM would list a folder in 10,000 tasks.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     "spark.ui.enabled": "false",
 }
 
