@@ -18,6 +18,7 @@ class EnforcedReason(StrEnum):
     FIGHT = "Fight"
     REMEDY_FAILED = "RemedyFailed"
     NAME_TAKEN = "NameTaken"
+    NAMESPACE_NOT_ALLOWED = "NamespaceNotAllowed"
     RUNTIME_UNKNOWN = "RuntimeUnknown"
     API_SERVER_REFUSES = "ApiServerRefuses"
 

@@ -351,6 +351,11 @@ class EventReason(_Word):
         "MaintenanceLeftOut",
         "Of a policy: a run of its maintenance was due or asked for, and there is no job; the message says why.",
     )
+    MAINTENANCE_REFUSED = (
+        "MaintenanceRefused",
+        "Of a policy: the API server does not take a job for its maintenance, for a quota or a webhook; the message quotes it, and "
+        "the job is created once that takes it.",
+    )
     STATUS_UNREADABLE = "StatusUnreadable", "Its status can't be read, and has no place to say so."
 
 
@@ -376,9 +381,13 @@ class PolicyReason(_Word):
     FIGHT = "Fight", "Stalled: somebody sets the table back each time; nothing of it is changed any more."
     REMEDY_FAILED = "RemedyFailed", "Stalled: the jobs that change the table have failed too often in a row."
     NAME_TAKEN = "NameTaken", "Stalled: somebody else's job has the name that a job of the policy would have."
+    NAMESPACE_NOT_ALLOWED = (
+        "NamespaceNotAllowed",
+        "Stalled: it wants jobs of its own, and its allowedNamespaces leaves out its own namespace, in which they would be.",
+    )
     RUNTIME_UNKNOWN = (
         "RuntimeUnknown",
-        "Stalled: the operator has no runtime profile of the name in runtimeRef.",
+        "Stalled: it wants jobs of its own, and the operator has no runtime profile of the name in runtimeRef.",
     )
     API_SERVER_REFUSES = (
         "ApiServerRefuses",

@@ -3,29 +3,36 @@
 It rests on a look at the table that began after the run was due, because one that is older tells of another time."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sluice.api.base import Json
+from sluice.api.durations import seconds
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.reasons import EventReason
 from sluice.controller.events import EventWriter
 from sluice.controller.policy_jobs import Order, PolicyJobs, SquattedError
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.world import World
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.policies.errand import LeaveOut, Wait, errand_of
 from sluice.policies.kept import Came
 from sluice.policies.maintenance import Kind, Plan, Run, Upkeep
+from sluice.policies.own_jobs import why_none
 from sluice.policies.retention import Writer
 from sluice.policies.upkeep import yields_for
 from sluice.tables import TableKey, unread
 from sluice.tables.look import Look, TableState
 
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=10)
+"""Until a job is created again that the API server refused; each time twice as long."""
 WITHOUT_A_LOOK = timedelta(minutes=5)
 """So long a run waits for such a look; then its table counts as one that cannot be read."""
+_TOLD_IN_THE_LOG = {"spark.databricks.delta.vacuum.logging.enabled": "true"}
+"""On S3 no log tells of a VACUUM without it, and the next run could not know whether there is something to be gained."""
 _LAST = -1000
 """The lowest priority: whoever waits for the table goes first."""
 
@@ -46,6 +53,16 @@ class _Noticed:
     since: datetime
 
 
+@dataclass(frozen=True)
+class _Refused:
+    """A job that the API server did not take."""
+
+    run: str
+    why: str
+    pause: timedelta
+    until: datetime
+
+
 @dataclass(kw_only=True)
 class MaintenanceRuns:
     world: World
@@ -57,9 +74,11 @@ class MaintenanceRuns:
     def __post_init__(self) -> None:
         self._noticed: dict[tuple[str, Kind], _Noticed] = {}
         """The run of each kind that was last seen to be due, by the policy's uid, and since when."""
+        self._refused: dict[tuple[str, str], _Refused] = {}
 
     def forget_unless(self, uids: set[str]) -> None:
         self._noticed = {key: noticed for key, noticed in self._noticed.items() if key[0] in uids}
+        self._refused = {key: refused for key, refused in self._refused.items() if key[0] in uids}
 
     async def come(self, policy: Json, spec: DeltaTablePolicySpec, due: Due, now: datetime) -> Came:
         run, told = due.plan.run, "; ".join(due.plan.told) or None
@@ -72,6 +91,9 @@ class MaintenanceRuns:
     async def _come(
         self, policy: Json, spec: DeltaTablePolicySpec, due: Due, run: Run, now: datetime
     ) -> Came:
+        why = self._why_no_job(policy, spec, due.upkeep.kind, run, now)
+        if why is not None:
+            return Came(waits=why, is_settled=False)
         look = self._look(policy, due.upkeep.kind, run, now)
         if look is None:
             return Came(is_settled=False)
@@ -82,14 +104,49 @@ class MaintenanceRuns:
             return Came(at=run.at, left_out=errand.why)
         if isinstance(errand, Wait):
             return Came(waits=errand.why, is_settled=False)
+        more = f" ({'; '.join(due.plan.told)})" if due.plan.told else ""
+        order = _order(errand.sql, due, run, now, spec.admission.default_timeout)
+        return await self._make(policy, order, f"{errand.why}{more}", now)
+
+    def _why_no_job(
+        self, policy: Json, spec: DeltaTablePolicySpec, kind: Kind, run: Run, now: datetime
+    ) -> str | None:
+        """None: one can be made now."""
+        none = why_none(spec, policy["metadata"]["namespace"], self.world.profiles)
+        if none is not None:
+            return none.why
+        refused = self._refused.get((uid_of(policy), kind.value))
+        return (
+            refused.why if refused is not None and refused.run == run.name and now < refused.until else None
+        )
+
+    async def _make(self, policy: Json, order: Order, why: str, now: datetime) -> Came:
         try:
-            await self.jobs.make(policy, _order(errand.sql, due, run, now))
+            await self.jobs.make(policy, order)
         except SquattedError as error:
             return Came(waits=str(error), is_settled=False)
-        more = f" ({'; '.join(due.plan.told)})" if due.plan.told else ""
-        message = f"created DeltaWriteJob {run.name} for {due.upkeep.kind}: {errand.why}{more}"
+        except (NotFoundError, ConflictError):
+            raise  # it isn't refused: what it rests on has changed
+        except ApiError as error:
+            return await self._refuse(policy, order, error, now)
+        self._refused.pop((uid_of(policy), order.kind), None)
+        message = f"created DeltaWriteJob {order.name} for {order.kind}: {why}"
         await self.events.tell_of_policy(policy, EventReason.MAINTENANCE_CREATED, message)
-        return Came(at=run.at, job=run.name)
+        return Came(at=order.at, job=order.name)
+
+    async def _refuse(self, policy: Json, order: Order, error: ApiError, now: datetime) -> Came:
+        """What is quoted may differ each time: it is told as it was said first."""
+        before = self._refused.get((uid_of(policy), order.kind))
+        if before is not None and before.run == order.name:
+            pause = min(before.pause * 2, LONGEST_PAUSE)
+            refused = replace(before, pause=pause, until=now + pause)
+        else:
+            why = f"the API server refuses its job {order.name}: {error}; it is created as soon as that takes it"
+            refused = _Refused(order.name, why, FIRST_PAUSE, now + FIRST_PAUSE)
+            message = f"no {order.kind} is run yet: {why}"
+            await self.events.tell_of_policy(policy, EventReason.MAINTENANCE_REFUSED, message, warning=True)
+        self._refused[uid_of(policy), order.kind] = refused
+        return Came(waits=refused.why, is_settled=False)
 
     def _look(self, policy: Json, kind: Kind, run: Run, now: datetime) -> Look | None:
         """None: there is none yet that tells enough."""
@@ -117,7 +174,8 @@ class MaintenanceRuns:
         return max(writers, key=lambda writer: writer.runs_for, default=None)
 
 
-def _order(sql: str, due: Due, run: Run, now: datetime) -> Order:
+def _order(sql: str, due: Due, run: Run, now: datetime, timeout: str | None) -> Order:
+    longest_wait = None if timeout is None else timedelta(seconds=seconds(timeout))
     return Order(
         name=run.name,
         kind=due.upkeep.kind.value,
@@ -125,7 +183,8 @@ def _order(sql: str, due: Due, run: Run, now: datetime) -> Order:
         at=run.at,
         asked=(due.asked or "") if run.by_hand else "",
         priority=0 if run.by_hand else _LAST,
-        yields_for=yields_for(due.upkeep, run, now),
+        yields_for=yields_for(due.upkeep, run, now, longest_wait),
+        spark_conf=_TOLD_IN_THE_LOG if due.upkeep.kind is Kind.VACUUM else {},
     )
 
 

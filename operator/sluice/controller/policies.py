@@ -136,6 +136,7 @@ class PolicyStatuses:
             conflicts=0 if key is None else self._world.reports.conflicts(key.text, datetime.now(UTC)),
             ran=None if ran is None else _in_words(ran, named),
             named=named,
+            profiles=self._world.profiles.keys(),
         )
 
     def _delta_of(self, body: Json) -> Version | None:

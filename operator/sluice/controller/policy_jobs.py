@@ -46,6 +46,8 @@ class Order:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     retries: int = RETRIES
     priority: int = 0
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    """Settings beside those of its profile."""
     yields_for: timedelta = timedelta()
     """How long it leaves others ahead of it in the queue."""
 
@@ -127,5 +129,6 @@ class PolicyJobs:
                 **({"priority": order.priority} if order.priority else {}),
                 **runtime,
                 **parameters,
+                **({"runtime": {"sparkConf": dict(order.spark_conf)}} if order.spark_conf else {}),
             },
         }

@@ -21,13 +21,13 @@ from sluice.policies.by_hand import asked_to_go_on
 from sluice.policies.changes import fields_in
 from sluice.policies.enforced import enforced_in, patch_of_enforced
 from sluice.policies.job_name import job_name
+from sluice.policies.own_jobs import DEFAULT_PROFILE, why_none
 from sluice.policies.remedies import KINDS, Known, Make, OwnJob, TakeBack, Wait, decide, number_in, too_many
 from sluice.policies.standing import spec_of
 from sluice.tables.dialect import oss
 
 logger = logging.getLogger(__name__)
 
-_DEFAULT = "default"
 _TO_THE_SECOND = timedelta(seconds=1)
 """Times in statuses may be cut to seconds."""
 
@@ -102,7 +102,7 @@ class Remedies:
         metadata, uid = policy["metadata"], uid_of(policy)
         if called(policy) in self._world.policies_left_out:
             spec = spec.model_copy(update={"enforcement": Enforcement.OBSERVE})
-        profile = self._profiles.get(spec.runtime_ref or _DEFAULT)
+        profile = self._profiles.get(spec.runtime_ref or DEFAULT_PROFILE)
         jobs = tuple(self._own_jobs(policy))
         last = enforced_in(policy).job_uid
         is_left = last is not None and last not in self._world.jobs and self._world.is_there(last)
@@ -114,15 +114,9 @@ class Remedies:
             jobs=jobs,
             look=self._looks.of(uid),
             version=None if profile is None else oss(profile.delta_version).version,
-            obstacle=None if profile is not None else self._no_profile(spec),
+            no_jobs=why_none(spec, metadata["namespace"], self._profiles),
             asked=asked_to_go_on((metadata.get("annotations") or {}).get(names.ANNOTATION_RUN)),
             lingering=frozenset({last} if last is not None and is_left else ()),
-        )
-
-    def _no_profile(self, spec: DeltaTablePolicySpec) -> str:
-        return (
-            f"spec.runtimeRef: there is no runtime profile {spec.runtime_ref!r}; the operator has "
-            f"{', '.join(sorted(self._profiles))}"
         )
 
     def _own_jobs(self, policy: Json) -> Iterator[OwnJob]:

@@ -18,6 +18,7 @@ from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy
 from sluice.policies.difference import Plan, plan_of
 from sluice.policies.job_name import job_name
+from sluice.policies.own_jobs import NoJobs
 from sluice.policies.wishes import wishes_of
 from sluice.tables.look import CLUSTERING, Commit, Look
 
@@ -77,7 +78,7 @@ class Known:
     look: Look | None
     version: Version | None
     """Of Delta, that its jobs run."""
-    obstacle: str | None = None
+    no_jobs: NoJobs | None = None
     """Why no job can be made."""
     asked: str | None = None
     """The word by which somebody asks to go on, heeded or not."""
@@ -348,8 +349,8 @@ def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, .
         return Stalled(EnforcedReason.FIGHT, _of_fight(fight))
     if kept.failures >= MOST_FAILURES:
         return Stalled(EnforcedReason.REMEDY_FAILED, _of_failures(kept))
-    if known.obstacle is not None:
-        return Stalled(EnforcedReason.RUNTIME_UNKNOWN, known.obstacle)
+    if known.no_jobs is not None:
+        return Stalled(known.no_jobs.reason, known.no_jobs.why)
     if kept.failed_at is not None:
         due = kept.failed_at + FIRST_PAUSE * 2 ** (kept.failures - 1)
         if now < due:

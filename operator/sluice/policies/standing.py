@@ -1,5 +1,6 @@
 """How a policy stands: whether all of it counts, and whether its table is as it wants."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from sluice.api.reasons import PolicyReason
 from sluice.delta.version import Version
 from sluice.policies.difference import Difference, Plan, plan_of
 from sluice.policies.enforced import enforced_in
+from sluice.policies.own_jobs import wants_jobs, why_none
 from sluice.policies.told import Named, drift_of, observed_of, unless_same
 from sluice.policies.upkeep import upkeeps_of
-from sluice.policies.wishes import problems_with
+from sluice.policies.wishes import problems_with, wants_of_the_table
 from sluice.tables import keys_of
 from sluice.tables.look import Look
 
@@ -27,6 +29,8 @@ _WITHOUT_A_LOOK = frozenset(
         PolicyReason.COUNTS.value,
         PolicyReason.IMPOSSIBLE.value,
         PolicyReason.NOT_YET.value,
+        PolicyReason.NAMESPACE_NOT_ALLOWED.value,
+        PolicyReason.RUNTIME_UNKNOWN.value,
         PolicyReason.LEFT_OUT.value,
         PolicyReason.AMBIGUOUS.value,
         PolicyReason.NOT_UNDERSTOOD.value,
@@ -34,7 +38,7 @@ _WITHOUT_A_LOOK = frozenset(
 )
 """Reasons that are given whatever the table is."""
 
-_DONE = {
+_SAME_WORD = {
     reason.value: reason for reason in PolicyReason if reason.value in {one.value for one in EnforcedReason}
 }
 _GOES_ON = (PolicyReason.CHANGING, PolicyReason.RETRYING)
@@ -77,6 +81,8 @@ class Seen:
     """What runs reported of the table, in a sentence. None: nothing."""
     named: Named = str
     """How jobs are called in its namespace."""
+    profiles: Collection[str] | None = None
+    """Names of the profiles under which jobs can run. None: not known."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,9 @@ def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | 
     is_same_table = before.get("table") == table
     plan = None if seen.look is None else plan_of(spec, seen.look.state, seen.version)
     told = _told(spec, plan, seen, before if is_same_table else {}, table)
-    verdict = _obstacle(spec) or _of_table(body, spec, plan, seen, told)
+    verdict = _obstacle(spec, body["metadata"]["namespace"], seen.profiles) or _of_table(
+        body, spec, plan, seen, told
+    )
     if verdict is not None:
         return PolicyState(verdict, table, told)
     is_judged = before.get("observedGeneration") == body["metadata"]["generation"] and is_same_table
@@ -137,7 +145,7 @@ def _told(spec: DeltaTablePolicySpec, plan: Plan | None, seen: Seen, before: Jso
     return Told(observed, shown, len(plan.differences))
 
 
-def _obstacle(spec: DeltaTablePolicySpec) -> Verdict | None:
+def _obstacle(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[str] | None) -> Verdict | None:
     """What a person has to see to, whatever the table is."""
     problems = problems_with(spec)
     if problems:
@@ -147,6 +155,9 @@ def _obstacle(spec: DeltaTablePolicySpec) -> Verdict | None:
     if never:
         message = f"{'; '.join(never)}. That maintenance is never done; the rest of it counts"
         return Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
+    none = None if profiles is None or not wants_jobs(spec) else why_none(spec, namespace, profiles)
+    if none is not None:
+        return Verdict(Standing.STALLED, _SAME_WORD[none.reason.value], f"{none.why}. The rest of it counts")
     missing = tuple(what_has_no_effect(spec))
     if missing:
         message = f"{'; '.join(missing)}. The rest of it counts"
@@ -159,30 +170,30 @@ def _of_table(
 ) -> Verdict | None:
     """None: it hasn't been read yet."""
     if seen.look is None or plan is None:
-        return None if _wants(spec) or _states_facts(spec) else _counts()
+        return None if wants_of_the_table(spec) or _states_facts(spec) else _counts()
     if not seen.look.state.exists or seen.look.state.unread is not None:
         return _without_table(spec, seen.look.state.unread, seen, told)
     if plan.changes and spec.enforcement is Enforcement.ENFORCE:
         return _of_changes(enforced_in(body), plan.differences)
     if plan.differences:
         return Verdict(Standing.STALLED, PolicyReason.DRIFTED, _in_words(spec, plan.differences))
-    if not _wants(spec):
+    if not wants_of_the_table(spec):
         return _counts()
     return Verdict(Standing.READY, PolicyReason.AS_WANTED, "the table is as the policy wants")
 
 
 def _of_changes(done: Enforced, differences: tuple[Difference, ...]) -> Verdict:
     """What is being done about differences, or why nothing is any more."""
-    if done.reason is None or done.reason not in _DONE or done.message is None:
+    if done.reason is None or done.reason not in _SAME_WORD or done.message is None:
         why = f"to be changed: {', '.join(one.field for one in differences if one.is_tried)}"
         return Verdict(Standing.RECONCILING, PolicyReason.CHANGING, why)
-    reason = _DONE[done.reason]
+    reason = _SAME_WORD[done.reason]
     return Verdict(Standing.RECONCILING if reason in _GOES_ON else Standing.STALLED, reason, done.message)
 
 
 def _without_table(spec: DeltaTablePolicySpec, unread: str | None, seen: Seen, told: Told) -> Verdict:
     """What is said where there is no table, or it can't be read."""
-    if not _wants(spec):
+    if not wants_of_the_table(spec):
         why = "there is no table yet" if unread is None else f"the table is not compared with it: {unread}"
         return _counts(f"; {why}" if _states_facts(spec) else "")
     if unread is None:
@@ -193,10 +204,6 @@ def _without_table(spec: DeltaTablePolicySpec, unread: str | None, seen: Seen, t
 
 def _counts(more: str = "") -> Verdict:
     return Verdict(Standing.READY, PolicyReason.COUNTS, f"the whole policy is in effect{more}")
-
-
-def _wants(spec: DeltaTablePolicySpec) -> bool:
-    return bool(spec.properties or spec.features) or spec.cluster_by is not None
 
 
 def _states_facts(spec: DeltaTablePolicySpec) -> bool:

@@ -65,12 +65,14 @@ def _upkeep(kind: Kind, wanted: Maintenance) -> Upkeep:
     )
 
 
-def yields_for(wanted: Upkeep, run: Run, now: datetime) -> timedelta:
+def yields_for(wanted: Upkeep, run: Run, now: datetime, longest_wait: timedelta | None) -> timedelta:
     """So long the run's job leaves others ahead of it: until it must have begun, or the next run is due. What somebody asked for
-    is as urgent as any other job."""
+    is as urgent as any other job. `longest_wait`: then the job times out, so that it must have its turn long before."""
     if run.by_hand:
         return timedelta()
     following = wanted.schedule.next_after(run.at)
     deadline = None if wanted.starting_deadline is None else run.at + wanted.starting_deadline
     left = [max(end - now, timedelta()) for end in (following, deadline) if end is not None]
+    if longest_wait is not None:
+        left.append(longest_wait / 2)
     return min(*left, MOST_YIELDED[wanted.kind])

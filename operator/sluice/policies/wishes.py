@@ -35,6 +35,10 @@ def wishes_of(spec: DeltaTablePolicySpec) -> tuple[Wish, ...]:
     return (*given, *switched)
 
 
+def wants_of_the_table(spec: DeltaTablePolicySpec) -> bool:
+    return bool(spec.properties or spec.features) or spec.cluster_by is not None
+
+
 def problems_with(spec: DeltaTablePolicySpec) -> tuple[str, ...]:
     """Sentences on what is wrong with what it wants, whatever table it is, beyond what its schema refuses."""
     found = (problem_with(name, value) for name, value in sorted((spec.properties or {}).items()))

@@ -31,10 +31,14 @@ class Api:
         self.objects: dict[tuple[str, str], Json] = {}
         self.version = 10
         self.failing: Exception | None = None
+        self.refuses = ""
+        """In the statements of jobs on which it fails."""
+        self.asked = 0
         self.made: list[str] = []
 
     async def create(self, _: Any, _namespace: str, body: Json) -> Json:
-        if self.failing is not None:
+        self.asked += 1
+        if self.failing is not None and self.refuses in body["spec"]["sql"]:
             raise self.failing
         name = body["metadata"]["name"]
         if ("job", name) in self.objects:

@@ -271,15 +271,75 @@ async def test_what_fails_for_one_policy_is_logged_once_and_tried_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     leader = Leader(api_with())
-    leader.api.failing = ApiError(403, "Forbidden", "you may not")
+    leader.api.failing = RuntimeError("out of order")
     for minutes in range(3):
         await leader.turn(THREE + minutes * MINUTE)
     said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 1
-    assert said[0].startswith("policy etl/orders: its maintenance cannot go on: ")
+    assert said == [
+        "policy etl/orders: the operator failed on its maintenance: RuntimeError('out of order')",
+        "policy etl/orders: the operator failed on its maintenance",
+    ]
     leader.api.failing = None
     await leader.turn(THREE + HOUR)
     assert len(leader.api.jobs) == 1
+
+
+async def test_a_job_that_the_api_server_refuses_is_told_once_and_tried_again_ever_more_seldom() -> None:
+    leader = Leader(api_with())
+    for number in range(20):
+        leader.api.failing = ApiError(403, "Forbidden", f"exceeded quota: jobs, used: {number}")
+        await leader.turn(THREE + number * MINUTE)
+    [(reason, message)] = leader.events.told
+    assert reason is EventReason.MAINTENANCE_REFUSED
+    assert "exceeded quota: jobs, used: 0" in message
+    state = leader.kept.optimize
+    assert state is not None
+    assert "the API server refuses its job" in (state.message or "")
+    assert leader.api.asked < 10
+    leader.api.failing = None
+    await leader.turn(THREE + HOUR)
+    assert len(leader.api.jobs) == 1
+    assert leader.kept.optimize is not None
+    assert leader.kept.optimize.message is None
+
+
+async def test_a_kind_whose_job_is_refused_does_not_keep_the_other_one_from_its_own() -> None:
+    leader = Leader(api_with(NIGHTLY | CLEANED))
+    leader.api.failing, leader.api.refuses = ApiError(403, "Forbidden", "no OPTIMIZE here"), "OPTIMIZE"
+    await leader.turn(THREE)
+    assert [job["spec"]["sql"] for job in leader.api.jobs] == ["VACUUM delta.`/lake/orders`"]
+    assert leader.kept.optimize is not None
+    assert "no OPTIMIZE here" in (leader.kept.optimize.message or "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"runtimeRef": "big"}, "there is no runtime profile 'big'"),
+        ({"allowedNamespaces": ["other"]}, "own namespace etl is not among them"),
+    ],
+)
+async def test_where_no_job_of_it_could_run_none_is_made_and_it_is_told(spec: Json, why: str) -> None:
+    leader = Leader(api_with(NIGHTLY, **spec))
+    await leader.turn(THREE)
+    assert leader.api.jobs == []
+    assert leader.kept.optimize is not None
+    assert why in (leader.kept.optimize.message or "")
+
+
+async def test_a_job_ages_well_before_it_would_time_out() -> None:
+    leader = Leader(api_with(admission={"defaultTimeout": "1h"}))
+    await leader.turn(THREE)
+    [job] = leader.api.jobs
+    assert job["metadata"]["annotations"][names.ANNOTATION_AGE_AFTER] == "1800s"
+
+
+async def test_a_clean_up_has_itself_told_in_the_log_whatever_the_store() -> None:
+    leader = Leader(api_with(NIGHTLY | CLEANED))
+    await leader.turn(THREE)
+    settings = {job["spec"]["sql"].split()[0]: job["spec"].get("runtime") for job in leader.api.jobs}
+    logged = {"sparkConf": {"spark.databricks.delta.vacuum.logging.enabled": "true"}}
+    assert settings == {"OPTIMIZE": None, "VACUUM": logged}
 
 
 @pytest.mark.parametrize("reason", ["older", "taken away"])

@@ -255,7 +255,10 @@ async def test_a_profile_that_is_not_there_is_told_with_those_that_are() -> None
     await cluster.visit()
     assert cluster.jobs == {}
     assert cluster.enforced["reason"] == "RuntimeUnknown"
-    assert "'big'; the operator has default" in cluster.enforced["message"]
+    assert (
+        "'big', and the policy's jobs would run under it; the operator has default"
+        in cluster.enforced["message"]
+    )
 
 
 async def test_a_policy_that_does_not_count_changes_nothing() -> None:

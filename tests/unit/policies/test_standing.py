@@ -18,6 +18,8 @@ from unit.policies.looks import AT, commit, look, no_table, unreadable
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 TABLE = {"path": "/lake/orders"}
 FEED = {"delta.enableChangeDataFeed": "true"}
+ENFORCED: Json = {"properties": FEED, "enforcement": "Enforce"}
+KEPT_UP: Json = {"maintenance": {"optimize": {"schedule": "@daily"}}}
 
 
 def policy(**spec: Any) -> Json:
@@ -60,6 +62,18 @@ def standing(status: DeltaTablePolicyStatus) -> str:
         ({"properties": FEED}, Seen(look(properties=FEED)), "Ready AsWanted"),
         ({"clusterBy": []}, Seen(look()), "Ready AsWanted"),
         ({"properties": FEED, "runtimeRef": "big"}, Seen(look(properties=FEED)), "Ready AsWanted"),
+        ({"properties": FEED, "runtimeRef": "big"}, Seen(profiles=["a"]), "Reconciling NotReadYet"),
+        (ENFORCED | {"runtimeRef": "big"}, Seen(profiles=["big"]), "Reconciling NotReadYet"),
+        (
+            ENFORCED | {"runtimeRef": "big"},
+            Seen(look(properties=FEED), profiles=["a"]),
+            "Stalled RuntimeUnknown",
+        ),
+        (KEPT_UP, Seen(profiles=["a"]), "Stalled RuntimeUnknown"),
+        (KEPT_UP | {"allowedNamespaces": ["etl", "b"]}, Seen(profiles=["default"]), "Ready Counts"),
+        (KEPT_UP | {"allowedNamespaces": ["b"]}, Seen(profiles=["default"]), "Stalled NamespaceNotAllowed"),
+        (ENFORCED | {"allowedNamespaces": ["b"]}, Seen(profiles=["default"]), "Stalled NamespaceNotAllowed"),
+        ({"enforcement": "Enforce", "allowedNamespaces": ["b"]}, Seen(profiles=["default"]), "Ready Counts"),
         ({"maintenance": {"vacuum": {"schedule": "@daily"}}}, Seen(), "Ready Counts"),
         ({"maintenance": {"vacuum": {"schedule": "0 3 30 2 *"}}}, Seen(), "Stalled Impossible"),
         (

@@ -74,14 +74,21 @@ def test_what_the_schema_lets_through_and_no_run_could_do_is_a_problem_of_its_ki
 def test_a_job_lets_others_go_first_until_it_must_begin_or_the_next_run_is_due(kind: Kind) -> None:
     often = upkeeps(**{kind: {"schedule": "*/20 * * * *"}}).by_kind[kind]
     run = Run("a", THREE)
-    assert yields_for(often, run, THREE + MINUTE) == 19 * MINUTE
-    assert yields_for(often, run, THREE + HOUR) == timedelta()
+    assert yields_for(often, run, THREE + MINUTE, None) == 19 * MINUTE
+    assert yields_for(often, run, THREE + HOUR, None) == timedelta()
     soon = upkeeps(**{kind: {"schedule": "@daily", "startingDeadline": "10m"}}).by_kind[kind]
-    assert yields_for(soon, run, THREE + MINUTE) == 9 * MINUTE
+    assert yields_for(soon, run, THREE + MINUTE, None) == 9 * MINUTE
     seldom = upkeeps(**{kind: {"schedule": "@monthly"}}).by_kind[kind]
-    assert yields_for(seldom, run, THREE) == MOST_YIELDED[kind]
+    assert yields_for(seldom, run, THREE, None) == MOST_YIELDED[kind]
+
+
+def test_a_job_has_its_turn_long_before_it_times_out() -> None:
+    weekly = upkeeps(optimize={"schedule": "@weekly"}).by_kind[Kind.OPTIMIZE]
+    run = Run("a", THREE)
+    assert yields_for(weekly, run, THREE, 4 * HOUR) == 2 * HOUR
+    assert yields_for(weekly, run, THREE, timedelta(days=30)) == MOST_YIELDED[Kind.OPTIMIZE]
 
 
 def test_what_somebody_asked_for_is_as_urgent_as_any_other_job() -> None:
     daily = upkeeps(optimize={"schedule": "@daily"}).by_kind[Kind.OPTIMIZE]
-    assert yields_for(daily, Run("a", THREE, by_hand=True), THREE) == timedelta()
+    assert yields_for(daily, Run("a", THREE, by_hand=True), THREE, HOUR) == timedelta()
