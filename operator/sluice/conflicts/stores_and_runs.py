@@ -95,6 +95,37 @@ def vacuum_under_a_run(race: Race) -> Ruling | None:
     return None
 
 
+@rule(
+    says=(
+        "A VACUUM that begins after the table was told to keep files for a shorter time deletes what other running jobs read, or "
+        "have written but not committed: these were let run beside it because the table kept files for longer."
+    ),
+    sources=("D31", "C14"),
+    example=Example(
+        example_jobs.VACUUM,
+        "ALTER TABLE orders SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 1 hour')",
+    ),
+    proofs=(
+        "conflicts/test_shorter_retention.py::test_what_may_shorten_the_retention_is_unsafe_beside_a_vacuum",
+        "conflicts/test_shorter_retention.py::test_whoever_accepts_risks_does_not_accept_this_one",
+    ),
+)
+def shorter_retention(race: Race) -> Ruling | None:
+    for vacuum, other in ((race.winner, race.loser), (race.loser, race.winner)):
+        hours = other.leaves_retention_hours
+        if vacuum.retention_hours is not None and hours is not None and hours < _WEEK:
+            kept = f"for {_hours(hours)}" if hours else "for less"
+            return Ruling(
+                Level.UNSAFE,
+                f"VACUUM would delete what third jobs need: {other.operation} may have {other.table} keep files {kept}, and they "
+                f"may run for {_hours(_WEEK)}",
+                None,
+                None,
+                WHOLE_TABLE,
+            )
+    return None
+
+
 def deletes_too_soon(footprint: TableFootprint) -> bool:
     return footprint.retention_hours is not None and footprint.retention_hours < _WEEK
 
@@ -166,4 +197,4 @@ def same_checkpoint(race: Race) -> Ruling | None:
     )
 
 
-RULES: tuple[Rule, ...] = (lost_commits, vacuum_under_a_run, same_checkpoint)
+RULES: tuple[Rule, ...] = (lost_commits, vacuum_under_a_run, shorter_retention, same_checkpoint)

@@ -43,6 +43,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
     metadata = Metadata.MAY_CHANGE if declared.metadata else _METADATA.get(operation, Metadata.NONE)
     if metadata is Metadata.NONE and operation in BRINGS_NEW_ROWS and adds_identity(reading, None):
         metadata = Metadata.IDENTITY
+    changes = metadata not in (Metadata.NONE, Metadata.IDENTITY)
     return reading.footprint(
         operation,
         reads=NOTHING if operation is Operation.OPTIMIZE else reads,
@@ -52,7 +53,8 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         blind=operation in APPENDS and reads.is_empty,
         data_change=operation is not Operation.OPTIMIZE,
         metadata=metadata,
-        protocol=Protocol.NONE if metadata in (Metadata.NONE, Metadata.IDENTITY) else Protocol.MAY_ADD,
+        protocol=Protocol.MAY_ADD if changes else Protocol.NONE,
+        leaves_retention_hours=0.0 if changes and operation is not Operation.CREATE else None,
         domains=frozenset({CLUSTERING} if operation in CLUSTERS_ANEW else ()),
         single_attempt=operation in TRIES_ONCE,
         replaces=operation in REPLACES,

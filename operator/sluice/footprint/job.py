@@ -233,6 +233,7 @@ def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
             data_change=True,
             metadata=Metadata.MAY_CHANGE,
             protocol=Protocol.MAY_ADD,
+            leaves_retention_hours=0.0,
             certain=False,
             adds_surely=False,
             keeps_no_row=False,

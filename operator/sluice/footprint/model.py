@@ -100,6 +100,8 @@ class TableFootprint:
     """Whether Delta compacts small files after its commit."""
     retention_hours: float | None = None
     """For VACUUM: it keeps files younger than this."""
+    leaves_retention_hours: float | None = None
+    """For how long VACUUM may keep the table's files once this has committed; None: as long as before."""
     is_guess: bool = False
     """Whether this is only what a job that cannot be read may do."""
     sources: Sources = NO_SOURCES
@@ -256,6 +258,7 @@ def _anything_to(table: TableKey) -> tuple[TableFootprint, TableFootprint]:
         protocol=Protocol.MAY_ADD,
         replaces=True,
         single_attempt=True,
+        leaves_retention_hours=0.0,
     )
     return anything, TableFootprint(
         table, statement=1, operation=Operation.VACUUM, retention_hours=0.0, is_guess=True

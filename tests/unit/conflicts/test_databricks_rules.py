@@ -374,7 +374,10 @@ def test_no_document_on_write_conflicts_speaks_of_vacuum_so_it_goes_by_m5() -> N
     for writer in WRITERS:
         assert d.pair(p.VACUUM, writer).together
     assert d.loses(p.VACUUM, p.ADD_COLUMN).level is Level.MAY
-    assert d.loses(p.RESTORE, p.VACUUM).level is Level.MAY
+
+
+def test_no_document_speaks_of_vacuum_beside_restore_which_may_shorten_how_long_files_are_kept() -> None:
+    assert d.loses(p.RESTORE, p.VACUUM).rule == "shorter-retention"
 
 
 def test_two_writes_under_one_transaction_id_wait_though_no_document_says_so() -> None:

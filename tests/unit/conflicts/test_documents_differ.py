@@ -174,7 +174,7 @@ def test_d12_pins_by_conditions_m1_also_by_an_or_of_them() -> None:
     assert d.loses(delete, p.UPDATE_B, **OSS).level is Level.NEVER
 
 
-@pytest.mark.parametrize("winner", [p.APPEND, p.VACUUM, p.MERGE])
+@pytest.mark.parametrize("winner", [p.APPEND, p.OPTIMIZE, p.MERGE])
 def test_no_document_speaks_of_restore_c11_it_has_one_attempt(winner: str) -> None:
     assert d.loses(p.RESTORE, winner).level is Level.MAY
     assert d.loses(p.RESTORE, winner, **OSS).exception == "ConcurrentWriteException"

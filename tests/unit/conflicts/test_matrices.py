@@ -74,9 +74,14 @@ def test_dynamic_overwrite_is_the_way_to_delete_twice(winner: str) -> None:
     assert loses(p.DYNAMIC, winner, "4.4.0") == (Level.MAY, CDD)
 
 
-@pytest.mark.parametrize("winner", [p.APPEND, p.DELETE_B, p.SET, p.VACUUM, p.RESTORE, p.REPLACE_TABLE])
+@pytest.mark.parametrize("winner", [p.APPEND, p.DELETE_B, p.SET, p.RESTORE, p.REPLACE_TABLE])
 def test_a_restore_commits_in_one_attempt(winner: str) -> None:
     assert loses(p.RESTORE, winner, "4.4.0") == (Level.MAY, CW)
+
+
+@pytest.mark.parametrize("other", [p.RESTORE, p.REPLACE_TABLE])
+def test_beside_a_vacuum_more_than_one_attempt_is_at_stake(other: str) -> None:
+    assert loses(other, p.VACUUM, "4.4.0") == loses(p.VACUUM, other, "4.4.0") == (Level.UNSAFE, None)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

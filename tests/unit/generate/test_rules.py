@@ -70,7 +70,7 @@ def test_by_statement_every_rule_of_the_engine_is_named_by_which_two_writers_can
     named = set(re.findall(r"`([a-z-]+)`", table.partition("\n\n**")[0].partition("\n## ")[0])) - {"orders"}
     of_writers = {rule for rule in book.rules if rule not in (oss.streaming_read, databricks.streaming_read)}
     can_lose = {rule.id for rule in of_writers - left_out if book.verdict(rule.example).level > Level.NEVER}
-    assert named == can_lose | {stores_and_runs.same_checkpoint.id}
+    assert named == can_lose | {stores_and_runs.same_checkpoint.id, stores_and_runs.shorter_retention.id}
 
 
 def test_by_statement_every_kind_of_operation_is_there() -> None:

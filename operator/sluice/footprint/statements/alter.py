@@ -1,6 +1,7 @@
 """ALTER TABLE and COMMENT ON, judged by what their commit carries: metadata, protocol, or a metadata domain."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 from sluice.api.job import Operation
@@ -19,6 +20,7 @@ from sluice.footprint.sql.shape import (
     WORD,
 )
 from sluice.footprint.statements.insert import CLUSTERING, refuse_unknown
+from sluice.footprint.statements.maintenance import DATA_RETENTION, hours_kept_by, hours_set_by
 
 ENABLING = {
     "delta.enabledeletionvectors": ("true", "deletionVectors"),
@@ -54,6 +56,7 @@ AFTER_ALTER = "|".join(
 )
 _ONLY_WRITTEN = ("delta.feature.", "delta.minreaderversion", "delta.minwriterversion")
 _MAPPING = "delta.columnmapping.mode"
+_RETENTION = DATA_RETENTION.lower()
 _CHANGES = (
     ("ADD", "COLUMN"),
     ("ADD", "COLUMNS"),
@@ -138,6 +141,10 @@ def _set_properties(reading: Reading) -> TableFootprint:
     if not given:
         raise reading.refused("SET TBLPROPERTIES needs ('key' = 'value', ...)")
     wanted = {_as_delta_has(key): (value or "") for key, value in given.items()}
+    return replace(_with_properties(reading, wanted), leaves_retention_hours=_retention(wanted))
+
+
+def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint:
     known = _known(reading)
     if known is not None and all(known.get(key) == value for key, value in wanted.items()):
         return _metadata_only(reading, Metadata.SAME)
@@ -157,6 +164,11 @@ def _unset_properties(reading: Reading) -> TableFootprint:
     tokens = reading.statement.tokens
     start = next((k for k in range(reading.end + 2, len(tokens)) if tokens[k].text == "("), len(tokens))
     given = [_as_delta_has(key) for key in properties(tokens[start:])]
+    leaves = hours_kept_by({}) if _RETENTION in given else None
+    return replace(_without_properties(reading, given), leaves_retention_hours=leaves)
+
+
+def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
     known = _known(reading)
     protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in given) else Protocol.NONE
     if _MAPPING in given:
@@ -165,6 +177,10 @@ def _unset_properties(reading: Reading) -> TableFootprint:
         return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
     changes = any(key in known for key in given)
     return _metadata_only(reading, Metadata.CHANGES if changes else Metadata.SAME, protocol)
+
+
+def _retention(wanted: dict[str, str]) -> float | None:
+    return hours_set_by(wanted) if _RETENTION in wanted else None
 
 
 def _known(reading: Reading) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ from sluice.footprint.errors import NotUnderstoodError
 from sluice.footprint.model import NOTHING, Metadata, Protocol, TableFootprint
 from sluice.footprint.queries.rows import surely_some
 from sluice.footprint.sources import ANY_SOURCES, NO_SOURCES, Sources
-from sluice.footprint.sql.keywords import QUOTED, closed, outside_parentheses, words
+from sluice.footprint.sql.keywords import QUOTED, closed, outside_parentheses, properties, words
 from sluice.footprint.sql.naming import folder_at, in_sparks_catalog, key_of_parts, table_at
 from sluice.footprint.sql.reading import Reading
 from sluice.footprint.sql.shape import (
@@ -27,6 +27,7 @@ from sluice.footprint.sql.shape import (
 )
 from sluice.footprint.sql.statement import query_of
 from sluice.footprint.statements.insert import CLUSTERING
+from sluice.footprint.statements.maintenance import hours_set_by
 from sluice.tables import TableKey
 
 AFTER_CONVERT = (
@@ -98,6 +99,7 @@ def replace_table(reading: Reading) -> TableFootprint:
         protocol=Protocol.NONE if there and _needs_no_feature(reading) else Protocol.MAY_ADD,
         domains=frozenset({CLUSTERING}),
         replaces=True,
+        leaves_retention_hours=_retention(reading),
         certain=_certain(reading),
         sources=_selected(reading),
     )
@@ -110,6 +112,7 @@ def clone(reading: Reading) -> TableFootprint:
         metadata=Metadata.MAY_CHANGE,
         protocol=Protocol.MAY_ADD,
         replaces=True,
+        leaves_retention_hours=_retention(reading),
         creates=reading.statement.tokens[1].text.upper() == "TABLE",
         single_attempt=True,
         sources=_cloned(reading),
@@ -126,6 +129,13 @@ def convert(reading: Reading) -> TableFootprint:
         creates=True,
         single_attempt=True,
     )
+
+
+def _retention(reading: Reading) -> float:
+    rest = reading.statement.tokens[reading.end :]
+    clauses = rest[: len(rest) - len(_query_tokens(reading))]
+    place = next((at for at, word in outside_parentheses(clauses) if word == "TBLPROPERTIES"), None)
+    return hours_set_by({} if place is None else properties(clauses[place + 1 :]))
 
 
 def _is_there(reading: Reading) -> bool:

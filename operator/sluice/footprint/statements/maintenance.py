@@ -130,6 +130,13 @@ def hours_kept_by(properties: Mapping[str, str]) -> float | None:
     return kept / _HOUR if isinstance(kept, int) else None
 
 
+def hours_set_by(given: Mapping[str, str | None]) -> float:
+    """The same from the properties that a statement gives to a table: 0 where they don't say, since what they leave to the defaults
+    of a session is not all known."""
+    said = next((value for key, value in given.items() if key.lower() == DATA_RETENTION.lower()), None)
+    return (hours_kept_by({DATA_RETENTION: said}) if said is not None else None) or 0.0
+
+
 def restore(reading: Reading) -> TableFootprint:
     """RESTORE: tries to commit only once, and brings back the files, metadata and protocol of another version."""
     return reading.footprint(
@@ -137,4 +144,5 @@ def restore(reading: Reading) -> TableFootprint:
         metadata=Metadata.RESTORES,
         protocol=Protocol.MAY_ADD,
         single_attempt=True,
+        leaves_retention_hours=0.0,
     )
