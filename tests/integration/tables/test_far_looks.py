@@ -14,6 +14,7 @@ from sluice.tables.look import Look
 from unit.tables.lake import commit, orders
 
 TABLE = key_of_path("s3://far/orders")
+MOST_REQUESTS = 3
 
 
 def _nobody_is_near(key: TableKey) -> Look:
@@ -39,6 +40,29 @@ def test_a_table_on_s3_is_looked_at_and_what_did_not_change_is_the_same(s3: S3Se
     assert again.files is first.files, "files that did not change are not sent once more"
     commit(place, 1)
     assert far.look(TABLE).state.version == 1
+
+
+def test_a_look_that_finds_nothing_new_costs_few_requests_however_long_the_log_is(
+    s3: S3Server, store: StoreProxy, far: FarLooks
+) -> None:
+    """Each request is paid for, and policies have their tables looked at all day."""
+    counts = []
+    for commits in (1, 20):
+        place, table = s3.bucket("far") / f"of-{commits}", key_of_path(f"s3://far/of-{commits}")
+        orders(place)
+        for version in range(1, commits):
+            commit(place, version)
+        asked = len(store.requests)
+        first = far.look(table)
+        assert first.state.version == commits - 1
+        at_first, asked = len(store.requests) - asked, len(store.requests)
+        assert far.look(table).state == first.state
+        again = store.requests[asked:]
+        told = [f"{one.method} {one.target}" for one in again]
+        print(f"a log of {commits}: {at_first} requests at first, {len(again)} again: {told}")
+        counts.append(len(again))
+    assert counts[0] == counts[1]
+    assert counts[0] <= MOST_REQUESTS
 
 
 def test_a_store_that_hangs_stops_no_other_thread_and_is_given_up_in_time(
