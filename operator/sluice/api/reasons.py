@@ -343,6 +343,20 @@ class EventReason(_Word):
     LEASE_REVOKED = "LeaseRevoked", "A lease of it was revoked by hand."
     OPERATOR_FAILED = "OperatorFailed", "The operator failed on what is left of it."
     API_SERVER_REFUSES = "ApiServerRefuses", "The API server refuses a request for what is left of it."
+    TABLE_CHANGE_BEGUN = (
+        "TableChangeBegun",
+        "Of a policy: it created a job that changes its table to what it wants; the message says what that sets.",
+    )
+    TABLE_CHANGED = (
+        "TableChanged",
+        "Of a policy: such a job has ended well; the message says what it has set.",
+    )
+    TABLE_CHANGE_FAILED = "TableChangeFailed", "Of a policy: such a job has failed; the message says why."
+    TABLE_CHANGES_STALLED = (
+        "TableChangesStalled",
+        "Of a policy: nothing of its table is changed before somebody sees to it: it is set back each time, jobs have "
+        "failed too often, or none can be made; the message has the reason in its status.",
+    )
     MAINTENANCE_CREATED = (
         "MaintenanceCreated",
         "Of a policy: it created a job for its maintenance; the message says why it is worth a run.",

@@ -25,6 +25,7 @@ def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: 
         looks=looks,
         jobs=jobs,
         statuses=statuses,
+        events=shared.events,
         profiles=shared.config.runtimes,
         began=datetime.now(UTC),
     )

@@ -10,6 +10,7 @@ from sluice.api.base import Json
 from sluice.api.job_status import Phase
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
 from sluice.api.policy_enforced import Enforced, EnforcedReason
+from sluice.controller.events import EventWriter
 from sluice.controller.policies import PolicyStatuses, called
 from sluice.controller.policy_jobs import Order, PolicyJobs, SquattedError
 from sluice.controller.policy_looks import PolicyLooks
@@ -17,6 +18,8 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
+from sluice.lifecycle.telling import Told
+from sluice.policies.announcing import announced, begun
 from sluice.policies.by_hand import asked_to_go_on
 from sluice.policies.changes import fields_in
 from sluice.policies.enforced import enforced_in, patch_of_enforced
@@ -40,6 +43,7 @@ class Remedies:
         looks: PolicyLooks,
         jobs: PolicyJobs,
         statuses: PolicyStatuses,
+        events: EventWriter,
         profiles: Mapping[str, RuntimeProfile],
         began: datetime,
     ) -> None:
@@ -48,6 +52,7 @@ class Remedies:
         self._looks = looks
         self._jobs = jobs
         self._statuses = statuses
+        self._events = events
         self._profiles = profiles
         self._began = began
 
@@ -81,6 +86,8 @@ class Remedies:
             why = f"the API server refuses its job {step.name}: {error}"
             await self._tell(policy, kept, EnforcedReason.API_SERVER_REFUSES, why)
             raise
+        else:
+            await self._announce(policy, begun(step))
 
     async def _tell(self, policy: Json, kept: Enforced, reason: EnforcedReason, why: str) -> None:
         """Says it on the policy as it is now, of which a status may just have been written."""
@@ -89,9 +96,15 @@ class Remedies:
 
     async def _keep(self, policy: Json, kept: Enforced) -> None:
         patch = patch_of_enforced(policy, kept)
-        if patch:
-            await self._statuses.write(policy, patch)
-            self._statuses.mark(uid_of(policy))
+        if not patch:
+            return
+        await self._statuses.write(policy, patch)
+        self._statuses.mark(uid_of(policy))
+        for told in announced(enforced_in(policy), kept):
+            await self._announce(policy, told)
+
+    async def _announce(self, policy: Json, told: Told) -> None:
+        await self._events.tell_of_policy(policy, told.reason, told.message, warning=told.is_warning)
 
     async def _remove(self, job: OwnJob) -> None:
         known = self._world.jobs.get(job.uid)

@@ -147,6 +147,9 @@ class Played:
     def events_of(self, name: str) -> list[str]:
         return self._events_about(names.JOB_KIND, name)
 
+    def events_of_policy(self, name: str) -> list[str]:
+        return self._events_about(names.POLICY_KIND, name)
+
     def events_of_the_operator(self) -> list[str]:
         return self._events_about("Lease", "sluice-leader")
 

@@ -82,6 +82,12 @@ def test_what_is_set_back_is_set_again_three_times_and_a_word_has_it_go_on(
     assert "delta-rs" in policy["status"]["message"]
     assert len(_jobs_of(cluster, "fought")) == 3
     assert DeltaTable(str(path)).version() == 6, "each change was one commit"
+    told = [*("TableChangeBegun", "TableChanged") * 3, "TableChangesStalled"]
+    eventually(
+        lambda: cluster.events_of_policy("fought") == told,
+        "each change is told, and that it is given up",
+        show=lambda: cluster.events_of_policy("fought"),
+    )
     cluster.change_policy("fought", {"metadata": {"annotations": {names.ANNOTATION_RUN: "enforce"}}})
     _done(cluster, _next_job(cluster, "fought", 3), path)
     cluster.policy_is("fought", "AsWanted")

@@ -9,6 +9,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.reasons import EventReason
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_jobs import PolicyJobs
 from sluice.controller.remedies import Remedies
@@ -21,6 +22,7 @@ from sluice.predicates import Table
 from sluice.tables import TableFacts
 from sluice.tables.look import Look, TableState
 from unit.controller.bodies import job_body, policy_body, unfenced
+from unit.controller.maintained import Events
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -45,6 +47,7 @@ class _Cluster:
         self.jobs: dict[str, Json] = {}
         self.seen: dict[str, Look] = {}
         self.looked_for: list[str] = []
+        self.events = Events()
         self.world.policy_seen(policy_body("orders", **(SPEC | spec)))
         self.world.heed_policies()
         self.began = NOW - MINUTE
@@ -52,6 +55,7 @@ class _Cluster:
 
     def leader(self) -> Remedies:
         kube: Any = self
+        events: Any = self.events
         leads: Any = SimpleNamespace(leads=lambda: True)
         looks: Any = SimpleNamespace(of=self.seen.get, soon=self.looked_for.append, listen=lambda _: None)
         return Remedies(
@@ -59,6 +63,7 @@ class _Cluster:
             looks=looks,
             jobs=PolicyJobs(kube, self.world, unfenced()),
             statuses=PolicyStatuses(kube, self.world, leads, looks=looks, neighbours=Neighbours()),
+            events=events,
             profiles={"default": PROFILE},
             began=self.began,
         )
@@ -186,6 +191,40 @@ async def test_a_table_is_looked_at_after_a_job_and_is_then_as_wanted() -> None:
     assert cluster.written == written
 
 
+async def test_a_change_has_two_events_and_a_table_that_stays_as_wanted_has_none() -> None:
+    cluster = _Cluster()
+    cluster.looks_like()
+    for _ in range(3):
+        await cluster.visit()
+    cluster.job_is("Succeeded", at=NOW + MINUTE)
+    for minutes in range(2, 6):
+        cluster.looks_like(NOW + minutes * MINUTE, **{"delta.appendOnly": "true"})
+        await cluster.visit(NOW + minutes * MINUTE)
+    (name,) = cluster.jobs
+    assert cluster.events.told == [
+        (EventReason.TABLE_CHANGE_BEGUN, f"created DeltaWriteJob {name} to set properties.delta.appendOnly"),
+        (EventReason.TABLE_CHANGED, f"{name} has set properties.delta.appendOnly"),
+    ]
+
+
+async def test_a_fight_is_told_when_it_is_given_up() -> None:
+    cluster = _Cluster()
+    cluster.looks_like()
+    at = NOW
+    for _ in range(3):
+        await cluster.visit(at)
+        cluster.job_is("Succeeded", at=at + MINUTE)
+        at += 2 * MINUTE
+        await cluster.visit(at)
+        cluster.looks_like(at)
+    for _ in range(3):
+        await cluster.visit(at)
+    [*changes, (reason, message)] = cluster.events.told
+    assert [one for one, _ in changes] == [EventReason.TABLE_CHANGE_BEGUN, EventReason.TABLE_CHANGED] * 3
+    assert reason is EventReason.TABLE_CHANGES_STALLED
+    assert message.startswith("Fight: spec.properties.delta.appendOnly was set 3 times")
+
+
 async def test_what_was_set_back_is_counted_before_it_is_set_again() -> None:
     cluster = _Cluster()
     cluster.looks_like()
@@ -244,6 +283,7 @@ async def test_a_refusal_of_the_api_server_is_told_and_tried_again() -> None:
             await cluster.visit()
         assert cluster.enforced["reason"] == "ApiServerRefuses"
         assert "exceeded quota: jobs" in cluster.enforced["message"]
+    assert [reason for reason, _ in cluster.events.told] == [EventReason.TABLE_CHANGES_STALLED]
     cluster.refuses = None
     await cluster.visit()
     assert len(cluster.jobs) == 1
@@ -314,6 +354,7 @@ async def test_a_failed_job_is_told_with_its_words_and_followed_by_another_later
     due = await cluster.visit(later)
     assert due == NOW + timedelta(seconds=61)
     assert cluster.enforced["reason"] == "Retrying"
+    assert cluster.events.told[-1][0] is EventReason.TABLE_CHANGE_FAILED
     assert "RunFailed: DELTA_UNKNOWN_CONFIGURATION" in cluster.enforced["message"]
     await cluster.visit(due)
     assert len(cluster.jobs) == 2
