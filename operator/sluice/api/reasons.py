@@ -416,6 +416,11 @@ class PolicyReason(_Word):
         "Stalled: it wants what no table can be, or its maintenance has a schedule, a time zone or a condition that is none; "
         "the rest of it counts.",
     )
+    VACUUM_NEVER_RUNS = (
+        "VacuumNeverRuns",
+        "Stalled: none of its VACUUMs runs, because the table's property keeps files for a shorter time than its "
+        "maintenance.vacuum.retention, or says nothing that is understood; the rest of it counts.",
+    )
     NOT_YET = "NotYet", "Stalled: it asks for something that has no effect yet; the rest of it counts."
     LEFT_OUT = (
         "LeftOut",

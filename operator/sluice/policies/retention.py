@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+from sluice.api.durations import seconds
+from sluice.api.maintenance import Vacuum
 from sluice.footprint.statements.maintenance import DATA_RETENTION, hours_kept_by
 
 _HOUR = timedelta(hours=1)
@@ -65,6 +67,14 @@ def retention_of(
             f"job has ended, or {_SET_IT} to a longer interval"
         )
     return Kept(own, f"files are kept for {own:g} hours, which is {whose}")
+
+
+def why_never(wanted: Vacuum | None, properties: Mapping[str, str]) -> str | None:
+    """Why no VACUUM is run before somebody changes the policy or the table's property; None: one is, or none is wanted."""
+    if wanted is None or wanted.suspend:
+        return None
+    kept = retention_of(timedelta(seconds=seconds(wanted.retention)), properties, None, timedelta())
+    return kept.why if isinstance(kept, NotNow) else None
 
 
 def _shown(time: timedelta) -> str:

@@ -16,6 +16,7 @@ from sluice.delta.version import Version
 from sluice.policies.difference import Difference, Plan, plan_of
 from sluice.policies.enforced import enforced_in
 from sluice.policies.own_jobs import wants_jobs, why_none
+from sluice.policies.retention import why_never
 from sluice.policies.told import Named, drift_of, observed_of, unless_same
 from sluice.policies.upkeep import upkeeps_of
 from sluice.policies.wishes import problems_with, wants_of_the_table
@@ -38,6 +39,8 @@ _WITHOUT_A_LOOK = frozenset(
 )
 """Reasons that are given whatever the table is."""
 
+_BY_A_LOOK_AT_ANY = (PolicyReason.VACUUM_NEVER_RUNS,)
+"""Reasons that a look gives also a policy that wants nothing of its table: they stay until the next look."""
 _SAME_WORD = {
     reason.value: reason for reason in PolicyReason if reason.value in {one.value for one in EnforcedReason}
 }
@@ -170,16 +173,33 @@ def _of_table(
 ) -> Verdict | None:
     """None: it hasn't been read yet."""
     if seen.look is None or plan is None:
-        return None if wants_of_the_table(spec) or _states_facts(spec) else _counts()
+        is_compared = wants_of_the_table(spec) or _states_facts(spec)
+        return None if is_compared or _was(body, *_BY_A_LOOK_AT_ANY) else _counts()
     if not seen.look.state.exists or seen.look.state.unread is not None:
         return _without_table(spec, seen.look.state.unread, seen, told)
     if plan.changes and spec.enforcement is Enforcement.ENFORCE:
         return _of_changes(enforced_in(body), plan.differences)
     if plan.differences:
         return Verdict(Standing.STALLED, PolicyReason.DRIFTED, _in_words(spec, plan.differences))
-    if not wants_of_the_table(spec):
-        return _counts()
-    return Verdict(Standing.READY, PolicyReason.AS_WANTED, "the table is as the policy wants")
+    return _of_upkeep(spec, seen.look) or (
+        Verdict(Standing.READY, PolicyReason.AS_WANTED, "the table is as the policy wants")
+        if wants_of_the_table(spec)
+        else _counts()
+    )
+
+
+def _of_upkeep(spec: DeltaTablePolicySpec, look: Look) -> Verdict | None:
+    """None: nothing of it is held back for ever."""
+    wanted = None if spec.maintenance is None else spec.maintenance.vacuum
+    never = why_never(wanted, look.state.properties)
+    if never is None:
+        return None
+    return Verdict(Standing.STALLED, PolicyReason.VACUUM_NEVER_RUNS, f"no VACUUM is run: {never}")
+
+
+def _was(body: Json, *reasons: PolicyReason) -> bool:
+    status = body.get("status")
+    return isinstance(status, dict) and status.get("reason") in {reason.value for reason in reasons}
 
 
 def _of_changes(done: Enforced, differences: tuple[Difference, ...]) -> Verdict:

@@ -19,6 +19,8 @@ NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 TABLE = {"path": "/lake/orders"}
 FEED = {"delta.enableChangeDataFeed": "true"}
 ENFORCED: Json = {"properties": FEED, "enforcement": "Enforce"}
+FILES_KEPT = "delta.deletedFileRetentionDuration"
+CLEANED_UP: Json = {"maintenance": {"vacuum": {"schedule": "@daily"}}}
 KEPT_UP: Json = {"maintenance": {"optimize": {"schedule": "@daily"}}}
 
 
@@ -75,6 +77,20 @@ def standing(status: DeltaTablePolicyStatus) -> str:
         (ENFORCED | {"allowedNamespaces": ["b"]}, Seen(profiles=["default"]), "Stalled NamespaceNotAllowed"),
         ({"enforcement": "Enforce", "allowedNamespaces": ["b"]}, Seen(profiles=["default"]), "Ready Counts"),
         ({"maintenance": {"vacuum": {"schedule": "@daily"}}}, Seen(), "Ready Counts"),
+        (CLEANED_UP, Seen(look()), "Ready Counts"),
+        (CLEANED_UP, Seen(look(properties={FILES_KEPT: "interval 2 days"})), "Stalled VacuumNeverRuns"),
+        (CLEANED_UP, Seen(look(properties={FILES_KEPT: "for ever"})), "Stalled VacuumNeverRuns"),
+        (CLEANED_UP, Seen(unreadable("no answer")), "Ready Counts"),
+        (
+            {"maintenance": {"vacuum": {"schedule": "@daily", "suspend": True}}},
+            Seen(look(properties={FILES_KEPT: "interval 2 days"})),
+            "Ready Counts",
+        ),
+        (
+            CLEANED_UP | {"properties": {FILES_KEPT: "interval 7 days"}, "enforcement": "Enforce"},
+            Seen(look(properties={FILES_KEPT: "interval 2 days"})),
+            "Reconciling Changing",
+        ),
         ({"maintenance": {"vacuum": {"schedule": "0 3 30 2 *"}}}, Seen(), "Stalled Impossible"),
         (
             {"maintenance": {"optimize": {"schedule": "@daily", "where": "d < :now"}}},
@@ -85,6 +101,14 @@ def standing(status: DeltaTablePolicyStatus) -> str:
 )
 def test_it_stands_as_its_table_does(spec: Json, seen: Seen, wanted: str) -> None:
     assert standing(told(policy(**spec), seen)) == wanted
+
+
+def test_that_no_vacuum_ever_runs_stays_told_until_a_look_or_a_change_tells_otherwise() -> None:
+    body = policy(**CLEANED_UP)
+    assert told(body, Seen(look(properties={FILES_KEPT: "interval 2 days"}))).reason == "VacuumNeverRuns"
+    assert "at least 'interval 168 hours'" in body["status"]["message"]
+    assert told(body, Seen()).reason == "VacuumNeverRuns"
+    assert told(body, Seen(look())).reason == "Counts"
 
 
 def test_where_the_table_differs_the_status_says_in_what_since_when_and_by_whom() -> None:
