@@ -55,6 +55,8 @@ class Observation:
     """Whether its start waits for compute alone: its application is suspended, or its driver's pod has no node."""
     is_suspended: bool = False
     """Whether its application is suspended: it would start another driver once it is resumed."""
+    starting_since: datetime | None = None
+    """When its start came as far as it is, by the API server's clock: its driver's pod was made, or got or lacked a node."""
 
 
 def observe(
@@ -149,7 +151,18 @@ def _of_pod(pod: dict[str, Any]) -> Observation:
         Stage.STARTING,
         detail=_obstacle(status, state.get("waiting", {})) or _UNDER_WAY,
         waits_for_compute=not pod["spec"].get("nodeName"),
+        starting_since=_starting_since(pod),
     )
+
+
+def _starting_since(pod: dict[str, Any]) -> datetime | None:
+    scheduled = (
+        condition.get("lastTransitionTime")
+        for condition in pod.get("status", {}).get("conditions", [])
+        if condition.get("type") == "PodScheduled"
+    )
+    moments = [_time(text) for text in (pod["metadata"].get("creationTimestamp"), *scheduled)]
+    return max((moment for moment in moments if moment is not None), default=None)
 
 
 def _why_stale(pod: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import Creates, withdrawn
 
 SLOW_START_SECONDS = 5.0
+"""Seconds that each step of a start may take before it is told."""
 
 SLOW_END_SECONDS = 10.0
 """Seconds for a Spark operator to see that a driver has ended, before anybody is told that it hasn't said so."""
@@ -186,7 +187,7 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
             step = _before_another_driver(job, attempt, evidence, now)
         case Stage.STARTING:
             change = _starting(job, attempt, evidence, deadline)
-            step = Tell(change, _seconds_of_patience(job, attempt, now), deadline)
+            step = Tell(change, _seconds_of_patience(job, attempt, seen, now), deadline)
         case Stage.RUNNING:
             step = replace(_told_running(job, attempt, evidence, now), deadline=deadline)
         case Stage.NO_DRIVER:
@@ -389,12 +390,16 @@ def may_land(application: str) -> str:
     )
 
 
-def _seconds_of_patience(job: JobView, attempt: Attempt, now: datetime) -> float:
-    """Seconds before it is said that a driver starts: usually it starts sooner than writing that is worth, unless its job says
-    anything else."""
+def _seconds_of_patience(job: JobView, attempt: Attempt, seen: Observation, now: datetime) -> float:
+    """Seconds before it is said how far its start is: usually the next step comes sooner than writing that is worth, unless its job
+    says anything else. Where many start, or slowly, each step would else cost a write. A moment that the API server's clock
+    puts ahead of ours tells nothing: waiting for it could take for ever."""
     if job.phase is not Phase.STARTING or attempt.message is not None:
         return 0.0
-    return max(0.0, SLOW_START_SECONDS - (now - attempt.granted_at).total_seconds())
+    since = attempt.granted_at
+    if seen.starting_since is not None and seen.starting_since <= now:
+        since = max(since, seen.starting_since)
+    return max(0.0, SLOW_START_SECONDS - (now - since).total_seconds())
 
 
 def _obstacle(job: JobView, attempt: Attempt) -> str | None:

@@ -164,6 +164,31 @@ def test_that_a_driver_starts_is_told_of_those_that_take_a_while() -> None:
         assert found.seconds_until_worth_it == left
 
 
+def test_each_step_of_a_start_is_told_only_if_it_takes_a_while() -> None:
+    starting = intent()
+    view = job(starting)
+    view = replace(view, body=view.body | {"status": view.body["status"] | {"phase": "Starting"}})
+
+    def patience(driver: Json, *, after: int) -> float:
+        seen = evidence_of(LEASE.uid, view, [application("SUBMITTED")], [driver]).of(starting)
+        now = NOW + timedelta(seconds=after)
+        found = way.next_step(view, seen, way.Cover(LEASE), Creates(), now)
+        assert isinstance(found, way.Tell)
+        return found.seconds_until_worth_it
+
+    made = pod(creationTimestamp="2026-11-19T10:01:00Z")
+    assert patience(made, after=61) == way.SLOW_START_SECONDS - 1
+    assert patience(made, after=65) == 0
+    for status, reason in (("False", "Unschedulable"), ("True", "")):
+        scheduled = {"type": "PodScheduled", "status": status, "reason": reason}
+        conditions = [scheduled | {"lastTransitionTime": "2026-11-19T10:02:00Z"}]
+        placed = made | {"status": {"conditions": conditions}}
+        assert patience(placed, after=122) == way.SLOW_START_SECONDS - 2
+        assert patience(placed, after=125) == 0
+    made_ahead_of_our_clock = pod(creationTimestamp="2026-11-19T11:00:00Z")
+    assert patience(made_ahead_of_our_clock, after=65) == 0
+
+
 def test_a_running_driver_is_told_with_the_time_of_its_start() -> None:
     found = step(application("RUNNING"), pod(RUNNING))
     assert told(found) == (Phase.RUNNING, "DriverRunning")
