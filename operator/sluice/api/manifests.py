@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from sluice.api import names
 from sluice.api.job import DeltaWriteJob
 from sluice.api.policy import DeltaTablePolicy
+from sluice.api.unfolding import Unfoldable
 
 Manifest = DeltaWriteJob | DeltaTablePolicy
 
@@ -32,7 +33,7 @@ class InvalidManifest(ValueError):  # noqa: N818 - it is about the manifest, not
         self.problems = problems
 
 
-class KubectlLoader(yaml.SafeLoader):
+class KubectlLoader(Unfoldable, yaml.SafeLoader):
     """Reads YAML as kubectl's parser does."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -81,6 +82,10 @@ def documents(text: str) -> Iterator[dict[str, Any]]:
                 raise InvalidManifest((f"a manifest must be a mapping, not {type(document).__name__}",))
             yield document
     except yaml.YAMLError as error:
+        raise InvalidManifest((f"not YAML: {error}",)) from error
+    except RecursionError as error:
+        raise InvalidManifest(("it is nested too deeply to be read",)) from error
+    except ValueError as error:
         raise InvalidManifest((f"not YAML: {error}",)) from error
 
 

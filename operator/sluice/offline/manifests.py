@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+from sluice.api.unfolding import Unfoldable
+
 try:
     from yaml import CSafeLoader as _Loader
 except ImportError:  # PyYAML without libyaml: slower, otherwise the same
@@ -227,7 +229,7 @@ def _unreadable(error: yaml.YAMLError, part: str, begins: int, file: str) -> tup
     return f"{file}, line {begins + mark.line}, column {mark.column + 1}", f"is not YAML: {problem}"
 
 
-class _StrictLoader(_Loader):
+class _StrictLoader(Unfoldable, _Loader):
     """YAML lets a repeated key win silently, and makes a boolean of the bare word `on`; kubectl refuses the one, and takes the
     other for the name "true", and so does this loader."""
 
