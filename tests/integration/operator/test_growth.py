@@ -16,6 +16,8 @@ FEW, MANY = 8, 32
 WRITES = ("create", "update", "patch", "delete")
 COUNTED = ("deltawritejobs", "sparkapplications", "pods")
 MOST_WRITES_A_JOB = 8
+"""Three of its objects: the application is made, and it and the driver's pod are let go. Five statuses: it waits, is admitted,
+its driver starts (where that takes long), runs, has ended."""
 QUIET_SECONDS = 2.0
 
 
@@ -32,6 +34,17 @@ def test_a_job_from_created_to_finished_writes_no_more_beside_four_times_as_many
         for name in names:
             cluster.reaches(name, "Succeeded")
         assert (_at_rest(operator) - before)["writes"] <= MOST_WRITES_A_JOB * many
+
+
+def test_a_start_costs_no_status_for_each_of_its_steps_however_late_they_come(
+    cluster: Played, operator: OperatorProcess
+) -> None:
+    before = _at_rest(operator)
+    cluster.apply("late", append("/lake/late"))
+    eventually(lambda: cluster.status("late").get("reason") == "DriverStarting", "its start takes long")
+    cluster.start("late").succeeds("file:/lake/late")
+    cluster.reaches("late", "Succeeded")
+    assert (_at_rest(operator) - before)["writes"] <= MOST_WRITES_A_JOB
 
 
 def test_one_more_job_costs_no_more_beside_four_times_as_many_that_have_finished(
