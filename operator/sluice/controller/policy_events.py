@@ -11,6 +11,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any, NoReturn
 
+import aiohttp
 import kopf
 from kopf._cogs.clients.errors import APIError  # kopf raises it, and exports it nowhere else
 from kopf._cogs.structs.credentials import Vault  # kopf takes one, and exports it nowhere else
@@ -19,6 +20,7 @@ from sluice.api import names
 from sluice.controller.stopping import end, heed_signals
 from sluice.controller.world import World
 from sluice.kube.client import PAGE, REQUEST_TIMEOUT, WATCH_GRACE, WATCH_SECONDS, ApiError, Kube
+from sluice.kube.connection import Connector
 from sluice.kube.resources import POLICIES
 
 logger = logging.getLogger(__name__)
@@ -31,11 +33,46 @@ PAUSE = 5.0
 
 async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: asyncio.Event) -> None:
     """Follows policies in these namespaces, or in all."""
+    refused, level = None, _kopf_log.level
+    while not stop.is_set():
+        _kopf_log.setLevel(level)
+        world.forgotten.clear()
+        if not await are_discovered(kube, stop):
+            return
+        connection = Vault()
+        try:
+            tasks = await kopf.spawn_tasks(
+                registry=_registry(world, namespaces),
+                namespaces=namespaces,
+                clusterwide=not namespaces,
+                standalone=True,
+                vault=connection,
+            )
+            heed_signals(stop)  # kopf has taken them for itself, and fails on the second
+            await _run_until(tasks, stop, world.forgotten)
+        except APIError as error:  # a right that was taken away, or a definition that went
+            if str(error) != refused:
+                logger.warning("the API server refuses policies: %s; asking again", error)
+                refused = str(error)
+            await _sleep(PAUSE, stop)
+        finally:
+            await connection.close()  # kopf does so as the last of its tasks, unless that is cancelled twice
+
+
+def _registry(world: World, namespaces: tuple[str, ...]) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
+    logins: list[tuple[kopf.ConnectionInfo, kopf.AiohttpSession]] = []
 
     @kopf.on.login(registry=registry)
-    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
-        return kopf.login_via_client(**kwargs)
+    async def login(**kwargs: Any) -> kopf.AiohttpSession | None:
+        found = await asyncio.to_thread(kopf.login_via_client, **kwargs)
+        if found is None:
+            return None
+        if (
+            not logins or logins[-1][0] != found
+        ):  # kopf finds by the same session that what was refused is all there is
+            logins.append((found, _session(found)))
+        return logins[-1][1]
 
     @kopf.on.startup(registry=registry)
     def configure(settings: kopf.OperatorSettings, **_: Any) -> None:
@@ -51,30 +88,23 @@ async def follow(world: World, kube: Kube, namespaces: tuple[str, ...], stop: as
         else:
             world.policy_seen(body)
 
-    refused, level = None, _kopf_log.level
-    while not stop.is_set():
-        _kopf_log.setLevel(level)
-        world.forgotten.clear()
-        if not await are_discovered(kube, stop):
-            return
-        connection = Vault()
-        try:
-            tasks = await kopf.spawn_tasks(
-                registry=registry,
-                namespaces=namespaces,
-                clusterwide=not namespaces,
-                standalone=True,
-                vault=connection,
-            )
-            heed_signals(stop)  # kopf has taken them for itself, and fails on the second
-            await _run_until(tasks, stop, world.forgotten)
-        except APIError as error:  # a right that was taken away, or a definition that went
-            if str(error) != refused:
-                logger.warning("the API server refuses policies: %s; asking again", error)
-                refused = str(error)
-            await _sleep(PAUSE, stop)
-        finally:
-            await connection.close()  # kopf does so as the last of its tasks, unless that is cancelled twice
+    return registry
+
+
+def _session(found: kopf.ConnectionInfo) -> kopf.AiohttpSession:
+    """As kopf's own, but for the connections, which are all closed when kopf has closed it."""
+    session = aiohttp.ClientSession(
+        connector=Connector(found.as_ssl_context()),
+        headers=found.as_http_headers(),
+        proxy=found.proxy_url,
+        trust_env=found.trust_env,
+    )
+    return kopf.AiohttpSession(
+        server=found.server,
+        priority=found.priority,
+        default_namespace=found.default_namespace,
+        aiohttp_session=session,
+    )
 
 
 async def are_discovered(kube: Kube, stop: asyncio.Event) -> bool:

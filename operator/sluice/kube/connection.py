@@ -5,10 +5,13 @@ The client lets aiohttp look for proxies and for a netrc file in two threads of 
 CPU as all the rest of it. The proxy does not change while a process lives, and a netrc means nothing to an API server.
 """
 
+import asyncio
+import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
+from weakref import WeakSet
 
 import aiohttp
 from kubernetes.aio import client
@@ -18,6 +21,28 @@ from yarl import URL
 READ_AHEAD = 1 << 21
 """Bytes of a watch that are taken in before somebody reads them."""
 USER_AGENT = "sluice"
+
+
+class Connector(aiohttp.TCPConnector):
+    """Has closed all of its connections once it is closed. aiohttp's own forgets one whose request was given up, as that of each
+    watch is at the end, before the API server has answered its goodbye: a loop that ends then leaves it open."""
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        # No limit here: each watch has a connection of its own, and whoever waits for one would wait in REQUEST_TIMEOUT.
+        super().__init__(limit=0, ssl=tls)
+        self._opened: WeakSet[asyncio.Transport] = WeakSet()
+
+    async def connect(self, *args: Any, **kwargs: Any) -> aiohttp.connector.Connection:
+        connection = await super().connect(*args, **kwargs)
+        if connection.transport is not None:
+            self._opened.add(connection.transport)
+        return connection
+
+    async def close(self, *, abort_ssl: bool = True) -> None:
+        await super().close(abort_ssl=abort_ssl)
+        for transport in self._opened:
+            transport.abort()
+        await asyncio.sleep(0)  # asyncio closes what is aborted in its next turn
 
 
 class Connection:
@@ -33,8 +58,7 @@ class Connection:
         if proxy is not None:
             self._more |= {"proxy": proxy.with_user(None), "proxy_headers": _for_proxy(proxy, settings)}
         self._session = aiohttp.ClientSession(
-            # No limit here: each watch has a connection of its own, and whoever waits for one would wait in REQUEST_TIMEOUT.
-            connector=aiohttp.TCPConnector(limit=0, ssl=RESTClientObject(settings).ssl_context),
+            connector=Connector(RESTClientObject(settings).ssl_context),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept": "application/json", "User-Agent": USER_AGENT},
             read_bufsize=READ_AHEAD,

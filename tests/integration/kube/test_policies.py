@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from kubernetes.config import kube_config
 
+from integration.kube.sockets import open_sockets
 from integration.objects import Objects
 from sluice.api import names
 from sluice.controller import policy_events
@@ -28,11 +29,13 @@ POLICY: dict[str, Any] = {
 async def test_kopf_leaves_no_connection_open_however_often_it_is_told_to_end(
     kubeconfig: Path, objects: Objects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own way of closing is the last task of it that ends, and gives up when it is told twice."""
+    """Its own way of closing is the last task of it that ends, and gives up when it is told twice. No connection waits for the
+    API server to answer its goodbye, either."""
     monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(kubeconfig))
     monkeypatch.setattr(policy_events, "end", partial(end, ask_again=0.0))
     complaints: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    before = open_sockets()
     world, stop = World({"default": RuntimeProfile(spark_version="4.2.0")}), asyncio.Event()
     kube = await Kube.connect(str(kubeconfig))
     following = asyncio.create_task(policy_events.follow(world, kube, (objects.namespace,), stop))
@@ -44,6 +47,7 @@ async def test_kopf_leaves_no_connection_open_however_often_it_is_told_to_end(
     stop.set()
     await following
     await kube.close()
+    assert open_sockets() == before
     del following
     gc.collect()
     await asyncio.sleep(0)
