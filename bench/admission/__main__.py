@@ -5,18 +5,14 @@
 """
 
 import argparse
-import json
-import signal
 import sys
 from collections.abc import Sequence
 
 from bench.admission.catalogue import BAD_INPUT, GROWTH, SCENARIOS, measure
+from bench.admission.command import command
 from bench.admission.figures import Measured, table
 from bench.admission.stage import Options
 
-from devenv.errors import DevError
-from devenv.processes import adopt_orphans
-from devenv.temporary import own_temporary_folder
 from devenv.toolchain import cache, ensure_control_plane_tools
 
 JOBS = (200, 1_000, 3_000, 10_000)
@@ -25,21 +21,7 @@ JOBS_OF_BAD_INPUT = (1_000,)
 
 def main(given: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(given)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    adopt_orphans()
-    try:
-        with own_temporary_folder():
-            found = _measure_all(arguments)
-    except DevError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted: everything that was started has been ended\n")
-        return 130
-    if arguments.output == "json":
-        sys.stdout.write(json.dumps([one.as_json() for one in found], indent=2) + "\n")
-    return 0 if all(one.is_whole for one in found) else 1
+    return command(lambda: _measure_all(arguments), as_json=arguments.output == "json")
 
 
 def _measure_all(arguments: argparse.Namespace) -> list[Measured]:

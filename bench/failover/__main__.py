@@ -6,20 +6,16 @@ etcd and Redis, and jobs of which some run, some wait behind them, and most have
 """
 
 import argparse
-import json
-import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
 
 from bench.admission.catalogue import play
+from bench.admission.command import command
 from bench.admission.figures import Measured, table
 from bench.admission.stage import Bench, Options
 from bench.failover.rounds import Failovers, Goes, Sizes
 
-from devenv.errors import DevError
-from devenv.processes import adopt_orphans
-from devenv.temporary import own_temporary_folder
 from devenv.toolchain import cache, ensure_control_plane_tools
 
 JOBS = (1_000, 3_000, 10_000)
@@ -27,25 +23,13 @@ JOBS = (1_000, 3_000, 10_000)
 
 def main(given: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(given)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
-    adopt_orphans()
-    try:
-        with own_temporary_folder():
-            found = _measure_all(arguments)
-    except DevError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted: everything that was started has been ended\n")
-        return 130
-    if arguments.output == "json":
-        sys.stdout.write(json.dumps([one.as_json() for one in found], indent=2) + "\n")
-    else:
-        for goes in Goes:
-            about = [one for one in found if one.scenario == goes]
-            sys.stdout.write(f"{table(about, f'the leader is {goes}')}\n")
-    return 0 if all(one.is_whole for one in found) else 1
+    return command(lambda: _measure_all(arguments), as_json=arguments.output == "json", told=_told)
+
+
+def _told(found: list[Measured]) -> str:
+    return "".join(
+        f"{table([one for one in found if one.scenario == goes], f'the leader is {goes}')}\n" for goes in Goes
+    )
 
 
 def _measure_all(arguments: argparse.Namespace) -> list[Measured]:

@@ -144,15 +144,11 @@ class Leftovers:
         """Holds the lease of a driver that may run. Its finalizers would keep a namespace that is being deleted from going."""
         lease = self._leases.lease_of(uid, one.number)
         if isinstance(step, deletion.Hold):
-            self._tell_once(uid, f"{who}: {step.message}")
+            self._told.warns(logger, uid, f"{who}: {step.message}")
         elif lease is None:
-            self._tell_once(uid, f"{who}: {step.otherwise}")
+            self._told.warns(logger, uid, f"{who}: {step.otherwise}")
         elif await self._leases.bury(lease, step.why):
             await self._applications.let_go(one)
-
-    def _tell_once(self, uid: str, message: str) -> None:
-        if self._told.is_news(uid, message):
-            logger.warning("%s", message)
 
     async def _release(self, uid: str, *, look_first: bool) -> None:
         """Releases leases by evidence alone. `look_first`: a create's answer may have been lost, and no watch may have shown

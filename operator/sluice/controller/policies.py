@@ -111,9 +111,13 @@ class PolicyStatuses:
             self._marked.add(uid)  # changed since it was seen
             return True
         except ApiError as error:
-            self._log(uid, f"policy {called(body)}: its status cannot be written: {error}; trying again")
+            self._failing.warns(
+                logger, uid, f"policy {called(body)}: its status cannot be written: {error}; trying again"
+            )
         except Exception as error:
-            if self._log(uid, f"policy {called(body)}: the operator failed on its status: {error!r}"):
+            if self._failing.warns(
+                logger, uid, f"policy {called(body)}: the operator failed on its status: {error!r}"
+            ):
                 logger.exception("policy %s: the operator failed on its status; trying again", called(body))
         else:
             self._failing.forget(uid)
@@ -166,13 +170,6 @@ class PolicyStatuses:
         self.written += 1
         self._world.policy_seen(patched)
         return patched
-
-    def _log(self, uid: str, said: str) -> bool:
-        """Whether it is news."""
-        is_news = self._failing.is_news(uid, said)
-        if is_news:
-            logger.warning("%s", said)
-        return is_news
 
 
 def _in_words(ran: Reported, named: Callable[[str], str]) -> str:

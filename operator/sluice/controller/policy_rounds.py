@@ -100,17 +100,14 @@ class PolicyRounds:
         except (NotFoundError, ConflictError):
             return  # it is gone, or was changed since it was seen, and is seen again
         except ApiError as error:
-            self._log(uid, f"policy {called(body)}: {self._what} cannot go on: {error}; trying again")
+            self._failing.warns(
+                logger, uid, f"policy {called(body)}: {self._what} cannot go on: {error}; trying again"
+            )
         except Exception as error:
-            if self._log(uid, f"policy {called(body)}: the operator failed on {self._what}: {error!r}"):
+            if self._failing.warns(
+                logger, uid, f"policy {called(body)}: the operator failed on {self._what}: {error!r}"
+            ):
                 logger.exception("policy %s: the operator failed on %s", called(body), self._what)
         else:
             self._failing.forget(uid)
         self._seen[uid] = replace(sight, until=until)
-
-    def _log(self, uid: str, said: str) -> bool:
-        """Whether it is news."""
-        is_news = self._failing.is_news(uid, said)
-        if is_news:
-            logger.warning("%s", said)
-        return is_news

@@ -30,7 +30,7 @@ from sluice.policies.combinations import (
 from sluice.policies.state import features_of, too_old, why_unwritable
 from sluice.policies.wishes import Wish, problems_with, wishes_of
 from sluice.tables.look import TableState
-from sluice.tables.policy_facts import declared_by, wrong_facts
+from sluice.tables.policy_facts import declared_by, listed, wrong_facts
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,6 @@ def _level_of(spec: DeltaTablePolicySpec, state: TableState) -> IsolationLevel:
         return IsolationLevel.WRITE_SERIALIZABLE if on_databricks else IsolationLevel.SERIALIZABLE
     weak = found.lower() == IsolationLevel.WRITE_SERIALIZABLE.value.lower()
     return IsolationLevel.WRITE_SERIALIZABLE if weak else IsolationLevel.SERIALIZABLE
-
-
-def _listed(columns: tuple[str, ...]) -> str:
-    return ", ".join(columns) or "none"
 
 
 def _unordered(columns: Iterable[str]) -> list[str]:
@@ -214,8 +210,8 @@ def _of_clustering(spec: DeltaTablePolicySpec, state: TableState, blocked: str |
     irreversible = why_irreversible(added) if wanted else None
     return Difference(
         "clusterBy",
-        _listed(wanted),
-        "not known" if state.cluster_by is None else _listed(state.cluster_by),
+        listed(wanted),
+        "not known" if state.cluster_by is None else listed(state.cluster_by),
         irreversible=irreversible,
         forbidden=blocked or why_it_cannot_cluster(state, wanted),
         held_back=irreversible is not None and not spec.allow_irreversible,

@@ -58,11 +58,14 @@ class _Seen:
         return self.look.state.version or 0
 
     def is_latest(self) -> bool:
-        return (
-            self.mark is not None
-            and not self.files.has_commit(self.version + 1)
-            and self.files.mark(self.version) == self.mark
-        )
+        try:
+            return (
+                self.mark is not None
+                and not self.files.has_commit(self.version + 1)
+                and self.files.mark(self.version) == self.mark
+            )
+        except READ_ERRORS:
+            return False  # the error of opening the table is the one that counts
 
 
 class TableLooks:
@@ -117,7 +120,7 @@ class TableLooks:
         address = address_of(key)
         if not has_log(key, address):
             return None
-        if before is not None and begun - before.read_at < REREAD and _is_latest(before):
+        if before is not None and begun - before.read_at < REREAD and before.is_latest():
             return replace(before, look=replace(before.look, at=begun))
         return self._read(open_table(key, address), before, begun)
 
@@ -179,13 +182,6 @@ class TableLooks:
 
 def _absent(begun: datetime) -> Look:
     return Look(begun, TableState(exists=False), absent())
-
-
-def _is_latest(before: _Seen) -> bool:
-    try:
-        return before.is_latest()
-    except READ_ERRORS:
-        return False  # the error of opening the table is the one that counts
 
 
 def _is_later(files: LogFiles, version: int, before: _Seen) -> bool:

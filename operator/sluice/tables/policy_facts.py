@@ -127,10 +127,10 @@ def wrong_facts(
     """Compares with what the log says. Another order of the columns is no difference."""
     stated = declared.partition_by
     if stated is not None and sorted(map(str.lower, stated)) != sorted(map(str.lower, partition_by)):
-        yield WrongFact("partitionBy", _listed(stated), _listed(partition_by))
+        yield WrongFact("partitionBy", listed(stated), listed(partition_by))
     if declared.isolation_level not in (None, level):
         yield WrongFact("isolationLevel", str(declared.isolation_level), str(level))
 
 
-def _listed(columns: tuple[str, ...]) -> str:
+def listed(columns: tuple[str, ...]) -> str:
     return ", ".join(columns) or "none"

@@ -8,6 +8,7 @@ from devenv import kubernetes_binaries
 from devenv.kubernetes_binaries import HELM
 from devenv.toolchain import cache
 from integration.chart.helm import Helm
+from integration.chart.shown import labels_by_figure
 from integration.conftest import Kubectl, OwnObjects
 
 HERE = Path(__file__).parent
@@ -16,6 +17,11 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def helm() -> Helm:
     return Helm(kubernetes_binaries.ensure(cache(), HELM) / "helm")
+
+
+@pytest.fixture(scope="session")
+def figures() -> dict[str, set[str]]:
+    return labels_by_figure()
 
 
 @pytest.fixture(scope="session")

@@ -7,17 +7,12 @@ import pytest
 import yaml
 
 from integration.chart.helm import CHART, RELEASE, Helm, one
-from integration.chart.shown import OF_THE_INSTALLATION, OF_THE_SCRAPE, grouped_by, labels_by_figure, selected
+from integration.chart.shown import OF_THE_INSTALLATION, OF_THE_SCRAPE, grouped_by, selected
 
 ALERTS = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))
 RULES = [rule for group in ALERTS["groups"] for rule in group["rules"]]
 NAMES = [rule["alert"] for rule in RULES]
 DOCS = CHART.parent.parent / "docs"
-
-
-@pytest.fixture(scope="module")
-def figures() -> dict[str, set[str]]:
-    return labels_by_figure()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from integration.chart.helm import CHART, Helm, one
-from integration.chart.shown import OF_THE_INSTALLATION, OF_THE_SCRAPE, grouped_by, labels_by_figure, selected
+from integration.chart.shown import OF_THE_INSTALLATION, OF_THE_SCRAPE, grouped_by, selected
 from sluice.api.base import Json
 
 TEXT = (CHART / "files" / "dashboard.json").read_text(encoding="utf-8")
@@ -17,11 +17,6 @@ NAMED_TARGETS: dict[str, dict[str, str]] = {
     f"{panel['title']}-{target['refId']}": target for panel in PANELS for target in panel["targets"]
 }
 TARGETS = NAMED_TARGETS.values()
-
-
-@pytest.fixture(scope="module")
-def figures() -> dict[str, set[str]]:
-    return labels_by_figure()
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=NAMED_TARGETS)
