@@ -77,8 +77,8 @@ CLAIMS = "sluice-installations"
 
 EPOCH_KEY = "epoch"
 """In the admission policy's parameter."""
-JUDGED_BY_EPOCH = ("objects", "statuses")
-"""What an admission policy of its own judges: the objects of runs, and the statuses of jobs."""
+JUDGED_BY_EPOCH = ("objects", "statuses", "jobs")
+"""What an admission policy of its own judges: the objects of runs, the statuses of jobs, and the jobs that policies make."""
 
 
 def leader_lease(deployment: str) -> str:

@@ -189,7 +189,7 @@ class EpochPolicy:
             "metadata": {
                 "name": probe,
                 "namespace": self._namespace,
-                "labels": {names.LABEL_JOB_UID: "none"},
+                "labels": {names.LABEL_JOB_UID: "none", names.LABEL_POLICY: "none"},
                 "annotations": {names.ANNOTATION_WRITER_EPOCH: str(older)},
             },
         }

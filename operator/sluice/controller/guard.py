@@ -52,7 +52,7 @@ class Guard:
         self._events = events
         self._timers = timers
         """Pauses of the loop itself: what failed is tried again."""
-        self._told = refused
+        self.told = refused
         self._pauses: Pauses[str] = Pauses(time.monotonic, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
         self._failing = News()
         self._wordless = News()
@@ -118,7 +118,7 @@ class Guard:
 
     async def _refused(self, uid: str, error: ApiError) -> None:
         """Handles a refusal: the job may be gone, or differ from what was seen, which a watch may have missed."""
-        self._told(error)
+        self.told(error)
         job = self._world.jobs.get(uid)
         logger.warning("%s: %s; trying again", self._called(uid), error)
         if job is None:

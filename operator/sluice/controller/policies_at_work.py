@@ -19,7 +19,7 @@ Work = Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
 
 def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: Loop) -> Work:
     """What runs as long as this replica leads, by its name."""
-    jobs = PolicyJobs(shared.kube, shared.world, loop.epochs)
+    jobs = PolicyJobs(shared.kube, shared.world, loop.epochs, refused=loop.guard.told)
     remedies = Remedies(
         world=shared.world,
         looks=looks,

@@ -1,7 +1,7 @@
 """Makes the jobs of policies, and takes them away: ordinary jobs, which queue like all others, in the policy's namespace."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.controller.epoch_policy import EpochPolicy
 from sluice.controller.world import World
-from sluice.kube.client import ConflictError, Kube, NotFoundError
+from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.kube.resources import JOBS
 from sluice.lifecycle.keeping import policy_of
@@ -55,10 +55,19 @@ class Order:
 class PolicyJobs:
     """Of one leader; what it creates carries its epoch."""
 
-    def __init__(self, kube: Kube, world: World, epochs: EpochPolicy) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        world: World,
+        epochs: EpochPolicy,
+        *,
+        refused: Callable[[ApiError], None] = lambda _: None,
+    ) -> None:
+        """`refused`: is told of each create that the API server didn't carry out."""
         self._kube = kube
         self._world = world
         self._epochs = epochs
+        self._refused = refused
 
     async def make(self, policy: Json, order: Order) -> Json:
         """Makes the job, and returns it; the one that is there already, if it is this policy's. Raises SquattedError where it is
@@ -73,6 +82,9 @@ class PolicyJobs:
                     f"DeltaWriteJob {namespace}/{order.name} is in the way: it is not of this policy, which would make one of that "
                     "name. Delete it, or copy it to another name"
                 ) from None
+        except ApiError as error:
+            self._refused(error)
+            raise
         else:
             logger.info("%s/%s: made for policy %s", namespace, order.name, policy["metadata"]["name"])
         self._world.job_seen(job)

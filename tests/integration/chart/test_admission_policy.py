@@ -57,14 +57,16 @@ def test_without_them_one_operator_runs_and_more_are_refused(
 
 def test_they_fail_closed_and_ask_the_parameter_of_their_own_installation(helm: Helm) -> None:
     bodies = of_policies(made(helm, "deployment=etl", kubernetes="1.36.0"))
-    without = [body for body in bodies if body["metadata"]["name"] == "specs.etl.lake.sluice.dev"]
-    assert [body["kind"] for body in without] == [*KINDS]
-    policy, binding = (body["spec"] for body in without)
-    assert policy["failurePolicy"] == "Fail"
-    first, _ = policy["matchConditions"]
-    assert first["expression"] == "request.userInfo.username != 'system:serviceaccount:lake:etl'"
-    assert binding == {"policyName": "specs.etl.lake.sluice.dev", "validationActions": ["Deny"]}
-    for body in (body for body in bodies if body not in without):
+    of_others = ("owners.etl.lake.sluice.dev", "specs.etl.lake.sluice.dev")
+    for name in of_others:
+        without = [body for body in bodies if body["metadata"]["name"] == name]
+        assert [body["kind"] for body in without] == [*KINDS]
+        policy, binding = (body["spec"] for body in without)
+        assert policy["failurePolicy"] == "Fail"
+        first, *_ = policy["matchConditions"]
+        assert first["expression"] == "request.userInfo.username != 'system:serviceaccount:lake:etl'"
+        assert binding == {"policyName": name, "validationActions": ["Deny"]}
+    for body in (body for body in bodies if body["metadata"]["name"] not in of_others):
         spec: Any = body["spec"]
         if body["metadata"]["name"].startswith("parameters."):
             assert body["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
@@ -86,7 +88,7 @@ def test_installations_beside_each_other_share_none_of_them(helm: Helm) -> None:
         for body in of_policies(made(helm, value, kubernetes="1.36.0", namespace=namespace))
         if body["kind"] == KINDS[0]
     ]
-    assert len(set(found)) == len(found) == 12
+    assert len(set(found)) == len(found) == 18
 
 
 def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None:
@@ -97,7 +99,7 @@ def test_one_that_watches_some_namespaces_looks_at_no_others(helm: Helm) -> None
         if body["kind"] == KINDS[0] and not body["metadata"]["name"].startswith("parameters.")
     ]
     names_in = [selector["matchExpressions"][0]["values"] for selector in selectors]
-    assert sorted(names_in) == [["team", "other"], *[["team", "other", "lake"]] * 2]
+    assert sorted(names_in) == [*[["team", "other"]] * 2, *[["team", "other", "lake"]] * 3]
 
 
 def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_over(
@@ -115,9 +117,9 @@ def test_what_keeps_parameters_read_stays_and_the_next_installation_takes_it_ove
     install = ("install", RELEASE, str(CHART), "--set", "crds.install=false,rbac.aggregate=false")
     watched = ("--set", f"watchNamespaces={{{namespace}}},jobServiceAccount.create=false")
     types(*install, *watched)
-    assert len(there()) == 8
+    assert len(there()) == 12
     types("uninstall", RELEASE)
     assert {line.partition("/")[2].partition(".")[0] for line in there()} == {"parameters"}
     types(*install, *watched)
-    assert len(there()) == 8
+    assert len(there()) == 12
     types("uninstall", RELEASE)

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from sluice.api.reasons import Reason
 from sluice.controller.applications import Applications
 from sluice.controller.conditions import Conditions
 from sluice.controller.epoch_policy import EpochPolicy, NotFencedError
+from sluice.controller.policy_jobs import Order, PolicyJobs
 from sluice.controller.status import StatusWriter
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
@@ -70,6 +72,7 @@ class Leader:
         self.world = World({"default": RuntimeProfile(spark_version="4.2.0")})
         self.statuses = StatusWriter(kube, self.world, self.epochs)
         self.applications = Applications(kube, self.world, self.epochs)
+        self.jobs = PolicyJobs(kube, self.world, self.epochs)
         self._kube, self._namespace = kube, namespace
 
     async def tells(self, body: Json) -> None:
@@ -79,6 +82,10 @@ class Leader:
 
     async def takes_the_name(self, name: str) -> None:
         await self.applications.occupy_driver_name(self._namespace, name, "some-uid", 1)
+
+    async def makes(self, policy: Json, name: str) -> Json:
+        order = Order(name, "optimize", "OPTIMIZE delta.`/lake/orders`", datetime.now(UTC))
+        return await self.jobs.make(policy, order)
 
     async def creates(self, body: Json) -> None:
         await self._kube.create(KUBEFLOW_APPLICATIONS, self._namespace, body)
@@ -125,7 +132,17 @@ def application(name: str, epoch: int | None) -> Json:
     }
 
 
-async def over(doing: Awaitable[None]) -> bool:
+def _of_policy(name: str) -> Json:
+    metadata = {"name": name, "labels": {names.LABEL_POLICY: "orders"}}
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": names.JOB_KIND,
+        "metadata": metadata,
+        "spec": append("/lake/orders"),
+    }
+
+
+async def over(doing: Awaitable[object]) -> bool:
     """Whether the write is refused for its epoch."""
     with pytest.raises(ApiError, match="is over: another leader has begun epoch 9001") as refusal:
         await doing
@@ -136,6 +153,8 @@ async def test_each_late_write_of_a_former_leader_is_refused_once_the_next_epoch
     here: Fenced, cluster: Played
 ) -> None:
     cluster.apply("told", append("/lake/told"))
+    cluster.declare("orders", {"table": {"path": "/lake/orders"}})
+    policy = cluster.policy("orders")
     pod, other = held_pod(cluster, "held"), held_pod(cluster, "strayed", **{names.LABEL_JOB_UID: "another"})
     here.install()
     job: Any = cluster.job("told")
@@ -148,6 +167,7 @@ async def test_each_late_write_of_a_former_leader_is_refused_once_the_next_epoch
         await leader.epochs.enforce(9001)
         assert await over(former.tells(job)), "a status"
         assert await over(former.creates(application("late", 9000))), "an application"
+        assert await over(former.makes(policy, "late")), "a policy's job"
         assert await over(former.takes_the_name("taken")), "a placeholder"
         assert await over(former.lets_go(pod)), "a finalizer"
         assert await over(former.puts_the_label_back(other)), "a label"
@@ -156,12 +176,14 @@ async def test_each_late_write_of_a_former_leader_is_refused_once_the_next_epoch
         assert here.epoch == 9001, "the parameter is never lowered"
         await leader.tells(job)
         await leader.creates(application("late", 9001))
+        made = await leader.makes(policy, "late")
         await leader.takes_the_name("taken")
         await leader.puts_the_label_back(other)
         await leader.lets_go(pod)
     finally:
         await kube.close()
     assert cluster.status("told")["writerEpoch"] == 9001
+    assert made["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] == "9001"
     placeholder = cluster.pod("taken-driver")
     assert placeholder is not None
     assert placeholder["metadata"]["annotations"] == {names.ANNOTATION_WRITER_EPOCH: "9001"}
@@ -199,6 +221,8 @@ def test_the_operators_writes_without_an_epoch_are_refused_and_nobody_elses_are_
         own.patch("deltawritejob", "some", {"status": {"reason": "Told"}}, sub="status")
     with pytest.raises(RefusedRequestError, match="epoch 7 is over"):
         own.patch("deltawritejob", "some", {"status": {"writerEpoch": 7}}, sub="status")
+    with pytest.raises(RefusedRequestError, match="has no writer epoch"):
+        own.create("deltawritejob", _of_policy("without"))
     own.create("configmap", {"metadata": {"name": "sluice-unexplained-leases"}})
 
     cluster.objects.patch("deltawritejob", "some", {"status": {"reason": "Told"}}, sub="status")
@@ -312,7 +336,7 @@ def test_doctor_tells_whether_the_policy_is_there_and_bound_to_the_installation(
     expecting, not_expecting = configured("expecting", admissionPolicy=True), configured("not-expecting")
     assert [level for level, _ in _found(here, kubeconfig, not_expecting)] == ["warn"]
     missing = _found(here, kubeconfig, expecting)
-    assert [level for level, _ in missing] == ["fail"] * 4
+    assert [level for level, _ in missing] == ["fail"] * 6
     assert all("is not there, and nothing is granted without it" in message for _, message in missing)
     here.install()
     assert [level for level, _ in _found(here, kubeconfig, expecting)] == ["fail"]
@@ -320,6 +344,6 @@ def test_doctor_tells_whether_the_policy_is_there_and_bound_to_the_installation(
     [(level, message)] = _found(here, kubeconfig, expecting)
     assert level == "ok"
     assert message.endswith("/sluice-epoch says that epoch 9000 is in force")
-    assert [level for level, _ in _found(here, kubeconfig, not_expecting)] == ["fail", "fail", "ok"]
+    assert [level for level, _ in _found(here, kubeconfig, not_expecting)] == ["fail", "fail", "fail", "ok"]
     here.loosen({"validationActions": ["Audit"]})
     assert ("fail", "its binding refuses nothing (validationActions)") in _found(here, kubeconfig, expecting)

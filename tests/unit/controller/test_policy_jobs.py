@@ -10,7 +10,7 @@ from sluice.api.base import Json
 from sluice.api.job import DeltaWriteJob
 from sluice.controller.policy_jobs import KEPT_SECONDS, Order, PolicyJobs, SquattedError
 from sluice.controller.world import World
-from sluice.kube.client import ConflictError, NotFoundError
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from unit.controller.bodies import job_body, policy_body, unfenced
 
 AT = datetime(2026, 11, 27, 3, tzinfo=UTC)
@@ -103,6 +103,19 @@ async def test_a_job_of_somebody_else_is_named_and_left_alone(owner: str | None)
         await jobs.make(POLICY, ORDER)
     assert api.jobs[ORDER.name] is squatter
     assert world.of_policies.of(POLICY) == ()
+
+
+async def test_whoever_may_have_been_replaced_is_told_that_its_job_is_refused() -> None:
+    class _Refusing(_Api):
+        async def create(self, *_: Any) -> Json:
+            raise ApiError(422, "Invalid", "epoch 6 is over: another leader has begun epoch 7")
+
+    kube: Any = _Refusing()
+    told: list[ApiError] = []
+    jobs = PolicyJobs(kube, World({}), unfenced(), refused=told.append)
+    with pytest.raises(ApiError, match="is over"):
+        await jobs.make(POLICY, ORDER)
+    assert [error.status for error in told] == [422]
 
 
 async def test_one_that_has_begun_meanwhile_is_not_removed() -> None:
