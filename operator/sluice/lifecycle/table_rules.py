@@ -129,11 +129,10 @@ def writers_at_a_time(declarations: Declarations) -> dict[TableKey, int]:
 
 
 def _takes_risks(table: TableKey, declarations: Declarations) -> bool:
+    if table.is_name and len(table.bound) > 1:
+        return False  # it leads to several tables, and not all of their policies count
     found = [said.declared.admission.risk for said in declarations.all_of(table)]
-    leads_to_one = (
-        len(table.bound) < 2
-    )  # where a name leads to several tables, not all of their policies count
-    return leads_to_one and bool(found) and all(risk is Risk.OPTIMISTIC for risk in found)
+    return bool(found) and all(risk is Risk.OPTIMISTIC for risk in found)
 
 
 def _rules(tables: Iterable[TableKey], declarations: Declarations) -> Iterator[tuple[TableKey, Declaration]]:

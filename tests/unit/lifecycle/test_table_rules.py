@@ -203,6 +203,17 @@ def test_a_name_that_leads_to_two_tables_takes_none() -> None:
     assert accepted(Admission(), (name,), declared) == set()
 
 
+def test_a_location_with_several_names_is_one_table_and_takes_them() -> None:
+    spec = DeltaTablePolicySpec.model_validate(takes_risks("/lake/orders"))
+    names = [(key_of_name(name), ORDERS) for name in ("sales.orders", "archive.orders")]
+    declared = declarations_of([Policy("p0", "etl", spec, "2026-11-19T10:00:00Z")], names)
+    for key in (ORDERS, *(name for name, _ in names)):
+        table = declared.names.key_of(key)
+        assert len(table.bound) == 2
+        assert accepted(Admission(), (table,), declared) == {ORDERS}
+        assert risk_not_allowed(Admission(risk=Risk.OPTIMISTIC), (table,), declared) is None
+
+
 def test_who_asks_for_a_risk_that_a_policy_does_not_take_is_refused() -> None:
     asks, declared = Admission(risk=Risk.OPTIMISTIC), policies(takes_risks("/lake/orders"))
     assert risk_not_allowed(asks, (ORDERS,), declared) is None
