@@ -124,7 +124,6 @@ _ALL = (
     _switch("delta.enableIcebergCompatV1", "icebergCompatV1"),
     _switch("delta.enableIcebergCompatV2", "icebergCompatV2"),
     _switch("delta.enableIcebergCompatV3", "icebergCompatV3", since=(4, 3)),
-    # where the driver has no jar of delta-iceberg, each commit to a table with iceberg fails in 3.3, after it has landed
     Property(ENABLED_FORMATS, formats("iceberg", "hudi"), ""),
     # a preview in 4.4, too
     _switch("delta.enableVariantShredding", "variantShredding-preview", since=(4, 0)),

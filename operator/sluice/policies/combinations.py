@@ -1,11 +1,11 @@
 """Which properties Delta lets a table have together, and which values lead to which: what it would refuse is told, not tried."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from sluice.api.validation import searching
 from sluice.delta.exclusions import EXCLUSIONS, Use, why_not_both
-from sluice.delta.features import OLDEST_KNOWN, why_irreversible, with_needed
+from sluice.delta.features import OLDEST_KNOWN, in_words, why_irreversible, with_needed
 from sluice.delta.properties import (
     ENABLED_FORMATS,
     FILE_RETENTION,
@@ -26,6 +26,9 @@ _MANIFEST = "delta.compatibility.symlinkFormatManifest.enabled"
 _ICEBERG = tuple(f"delta.enableIcebergCompatV{n}" for n in (1, 2, 3))
 _WITHOUT_VECTORS = _ICEBERG[:2]
 _RETENTIONS_COMPARED_SINCE: Version = (4, 1)
+_WRITES_ICEBERG_SINCE: Version = (4, 4)
+"""The oldest version that was seen to write a table with iceberg where the driver has no jar of delta-iceberg: 3.3 fails after
+each commit, when it has landed already."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def exclusions(properties: Mapping[str, str]) -> Iterator[Clash]:
 
 
 def _uses(properties: Mapping[str, str], use: Use) -> bool:
-    return re.search(use.pattern, properties.get(use.property, "")) is not None
+    return searching(use.pattern)(properties.get(use.property, ""))
 
 
 def clashes(before: Mapping[str, str], after: Mapping[str, str], version: Version | None) -> Iterator[Clash]:
@@ -121,6 +124,24 @@ def why_no_way(name: str, found: str | None, wanted: str) -> str | None:
     if (before, after) != ("none", "name"):
         return f"Delta changes {MAPPING} of a table from none to name only, not from {before} to {after}: write a new table"
     return None
+
+
+def why_later_writes_would_fail(name: str, wanted: str, version: Version | None) -> str | None:
+    """Says why this version of Delta would take the value, and fail with each statement from then on."""
+    if name != ENABLED_FORMATS or "iceberg" not in _formats({name: wanted}):
+        return None
+    if version is not None and version >= _WRITES_ICEBERG_SINCE:
+        return None
+    told = (
+        f"run Delta {in_words(version)}"
+        if version is not None
+        else "do not say which version of Delta they run"
+    )
+    return (
+        f"before Delta {in_words(_WRITES_ICEBERG_SINCE)} every statement on a table with iceberg may fail after its commit, for "
+        f"want of the jar delta-iceberg, and the jobs that would change the table {told}: choose a newer one in their runtime "
+        f"profile (deltaVersion), or set {name} by a job of your own, if the drivers of all writers have that jar"
+    )
 
 
 def why_not_for(state: TableState, name: str, wanted: str) -> str | None:

@@ -24,6 +24,7 @@ from sluice.policies.clustering import paths_of, why_it_cannot_cluster
 from sluice.policies.combinations import (
     clashes,
     why_it_cannot_be_taken_back,
+    why_later_writes_would_fail,
     why_no_way,
     why_not_for,
 )
@@ -146,6 +147,7 @@ def _forbidden(state: TableState, wish: Wish, version: Version | None) -> str | 
     return (
         (None if known is None else too_old(known.since, wish.name, version))
         or why_no_way(wish.name, state.properties.get(wish.name), wish.value)
+        or why_later_writes_would_fail(wish.name, wish.value, version)
         or why_not_for(state, wish.name, wish.value)
     )
 

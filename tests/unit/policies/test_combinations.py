@@ -111,6 +111,18 @@ def test_only_since_4_1_delta_compares_the_retentions() -> None:
         assert _differences({}, SHORT_LOG, version)["delta.logRetentionDuration"].is_tried is tried
 
 
+@pytest.mark.parametrize("formats", ["iceberg", "iceberg,hudi", "hudi,iceberg"])
+def test_iceberg_is_not_tried_with_a_delta_that_may_fail_with_each_later_statement(formats: str) -> None:
+    name = "delta.universalFormat.enabledFormats"
+    wanted = {**V2, **MAPPED, **NO_VECTORS, name: formats}
+    for version in ((3, 3), (4, 3), None):
+        difference = _differences({}, wanted, version)[name]
+        assert "may fail after its commit" in str(difference.forbidden)
+    assert _differences({}, wanted, (4, 4))[name].is_tried
+    assert _differences({}, {name: "hudi"}, (3, 3))[name].is_tried
+    assert set(_differences(wanted, wanted, (3, 3))) == {"team"}, "a table that has it already is as wanted"
+
+
 def test_what_is_held_back_cannot_carry_what_needs_it() -> None:
     spec = spec_of(properties={**MAPPED, **V2, **ICEBERG}, allowIrreversible=False)
     plan = plan_of(spec, TableState(), (4, 4))
