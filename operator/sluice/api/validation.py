@@ -114,10 +114,16 @@ def all_keys(
     )
 
 
+_NO_LETTER_I = str.maketrans("\u0130\u0131", "\0\0")
+
+
 def searching(pattern: str) -> Callable[[str], bool]:
-    """Searches as RE2 does: Python's `$` would accept a line break at the end, so outside of classes it becomes \\Z."""
+    """Searches as RE2 does. Python's `$` would accept a line break at the end, so outside of classes it becomes \\Z; and where case
+    doesn't count, Python alone takes the dotted capital and the dotless small i of Turkish for an i."""
     compiled = re.compile(re.sub(r"\[[^]]*\]|\\.|\$", lambda m: r"\Z" if m[0] == "$" else m[0], pattern))
-    return lambda value: compiled.search(value) is not None
+    if not pattern.startswith("(?i)"):
+        return lambda value: compiled.search(value) is not None
+    return lambda value: compiled.search(value.translate(_NO_LETTER_I)) is not None
 
 
 def cel_matches(subject: str, pattern: str) -> str:

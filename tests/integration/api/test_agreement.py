@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from kubernetes import client
@@ -17,6 +18,7 @@ from kubernetes import client
 from generate.crds import RESOURCES
 from integration.api.manifest_tables import bad_manifests, good_manifests
 from integration.api.server import Refusal, Server
+from sluice.api import names
 from sluice.api.manifests import InvalidManifest, parse
 from unit.api.schemas import rules_in
 
@@ -32,7 +34,7 @@ OURS = {rule["message"] for resource in RESOURCES for rule in rules_in(resource)
 
 TRICKY = [
     *("\n", "\t", "\v", "\f", "\x00", "\x1f", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff", " ", ""),
-    *("ſ", "K", "İ", "é", "ß", "٣", "𝟘", "😀"),  # noqa: RUF001 - letters and digits that only look plain
+    *("ſ", "K", "İ", "ı", "é", "ß", "٣", "𝟘", "😀"),  # noqa: RUF001 - letters and digits that only look plain
     *(
         "$",
         "{{",
@@ -190,6 +192,27 @@ def test_models_and_api_server_judge_alike(resources: client.CustomObjectsApi) -
     assert judged[TAKEN] > 40, judged
     assert judged[BY_SCHEMA] > 40, judged
     assert judged[BY_RULES] > 40, judged
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("delta.columnMapping.mode", value) for value in ("ID", "\u0131d", "\u0130D", "id\n")),
+        *(("delta.isolationLevel", value) for value in ("SERIALIZABLE", "serial\u0131zable")),
+        *(("delta.logRetentionDuration", value) for value in ("30 DAYS", "4 WEE\u212aS", "1 m\u0131nute")),
+        *((name, "a") for name in ("DELTA.appendOnly", "delta.append\u0131nly", "dElta\u0131.x")),
+    ],
+)
+def test_letters_that_only_look_plain_are_judged_alike(
+    resources: client.CustomObjectsApi, name: str, value: str
+) -> None:
+    policy = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.POLICY_KIND,
+        "metadata": {"name": "letters"},
+        "spec": {"table": {"path": "/lake/letters"}, "properties": {name: value}},
+    }
+    _judged_alike(Server(resources, "default"), policy)
 
 
 TAKEN, BY_SCHEMA, BY_RULES = "taken", "refused by its schema", "refused by our rules"

@@ -177,6 +177,23 @@ def test_the_pattern_that_the_schema_refuses_by_takes_all_that_delta_takes(name:
         assert searching(values.pattern)(text)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("(?i)^(name|id)$", "ID", True),
+        ("(?i)^(name|id)$", "\u0130d", False),
+        ("(?i)^(name|id)$", "\u0131d", False),
+        ("(?i)[^a-z]", "\u0131", True),
+        ("(?i)^disk$", "di\u017f\u212a", True),
+        ("^[a-z]$", "\u0131", False),
+        ("(?i)^true$", "true\n", False),
+    ],
+)
+def test_a_pattern_finds_here_what_it_finds_in_the_api_server(pattern: str, text: str, found: bool) -> None:
+    """RE2 takes the Kelvin sign for a k and the long s for an s, and neither of the two Turkish letters for an i."""
+    assert searching(pattern)(text) is found
+
+
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_text_that_almost_fits_is_refused_without_trying_it_in_every_way(name: str) -> None:
     found = searching(PROPERTIES[name].values.pattern)
