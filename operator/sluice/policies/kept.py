@@ -4,7 +4,7 @@ What somebody wrote over is as if nothing was kept: then runs count from now on,
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,6 +17,7 @@ from sluice.policies.maintenance import Decided, Kind, Known, Made, Plan
 
 FIELD = "maintenance"
 _FIRST_GENERATION = 1
+_TWO_CLOCKS = timedelta(days=1)
 _PHASES = {phase.value: phase for phase in Phase}
 
 
@@ -69,11 +70,21 @@ def _jobs_of(kind: Kind, jobs: Iterable[Json]) -> tuple[Made, ...]:
         if (metadata.get("labels") or {}).get(names.LABEL_POLICY_KIND) != kind.value:
             continue
         annotations = metadata.get("annotations") or {}
-        at = _moment(annotations.get(names.ANNOTATION_RUN_AT)) or _moment(metadata.get("creationTimestamp"))
+        at = _time_of_run(
+            annotations.get(names.ANNOTATION_RUN_AT), _moment(metadata.get("creationTimestamp"))
+        )
         if at is not None:
             by_hand = bool(annotations.get(names.ANNOTATION_ASKED))
             found.append(Made(metadata["name"], at, _phase(status), by_hand))
     return tuple(found)
+
+
+def _time_of_run(told: Any, made: datetime | None) -> datetime | None:
+    """A run is of a time before its job is made, but for two clocks: what somebody wrote in its place doesn't count."""
+    at = _moment(told)
+    if at is None or made is None:
+        return at or made
+    return at if at - made < _TWO_CLOCKS else made
 
 
 def known_of(

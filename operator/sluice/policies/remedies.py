@@ -17,6 +17,7 @@ from sluice.api.policy_enforced import Enforced, EnforcedReason, FieldSet, SetBa
 from sluice.delta.version import Version
 from sluice.policies.alteration import Alteration, ClusterBy
 from sluice.policies.difference import Plan, plan_of
+from sluice.policies.enforced import MOST_JOBS
 from sluice.policies.job_name import job_name
 from sluice.policies.own_jobs import NoJobs
 from sluice.policies.wishes import wishes_of
@@ -32,6 +33,10 @@ KEPT_SUCCEEDED, KEPT_FAILED = 3, 1
 _LONGEST_FAILURE = 1024
 """Characters: what is said of it must have room beside it in one message."""
 _CLUSTER_BY = "clusterBy"
+_OF_NUMBERS = (
+    f"its jobs are numbered up to {MOST_JOBS}, which is more than it has made: somebody made a job of that name in its place, or "
+    "wrote the number into its status. Delete the policy and create it again, which begins to count anew"
+)
 
 
 class RemedyKind(StrEnum):
@@ -167,7 +172,8 @@ def too_many(jobs: Iterable[OwnJob], kept: Enforced) -> tuple[OwnJob, ...]:
 def number_in(name: str) -> int | None:
     """Which one it is of its policy's, by its name."""
     number = name.rpartition("-")[2]
-    return int(number) if number.isascii() and number.isdecimal() and len(number) < 10 else None
+    is_one = number.isascii() and number.isdecimal() and len(number) <= len(str(MOST_JOBS))
+    return int(number) if is_one else None
 
 
 def is_over_the_limit(kept: Enforced) -> SetBack | None:
@@ -355,6 +361,8 @@ def _next(known: Known, kept: Enforced, change: Alteration, fields: tuple[str, .
         due = kept.failed_at + FIRST_PAUSE * 2 ** (kept.failures - 1)
         if now < due:
             return Wait(f"the next job is made at {due:%Y-%m-%dT%H:%M:%SZ}: {kept.failure}", until=due)
+    if kept.number >= MOST_JOBS:
+        return Stalled(EnforcedReason.NAME_TAKEN, _OF_NUMBERS)
     kind = RemedyKind.CLUSTERING if isinstance(change, ClusterBy) else RemedyKind.PROPERTIES
     name = job_name(known.name, known.uid, kind, str(kept.number + 1))
     return Make(name, kind, change.sql, fields)

@@ -25,6 +25,7 @@ from sluice.policies.remedies import (
     TakeBack,
     Wait,
     decide,
+    number_in,
     too_many,
 )
 from sluice.predicates import Table
@@ -278,6 +279,14 @@ def test_few_finished_jobs_stay() -> None:
 def test_a_number_that_somebody_made_up_costs_no_more_than_any_other(jobs: tuple[OwnJob, ...]) -> None:
     kept = Enforced(generation=1, number=MOST_JOBS)
     assert decide(known(*jobs, seen=look()), kept, NOW).kept.counted >= MOST_JOBS
+
+
+def test_a_number_that_no_policy_comes_to_ends_it_instead_of_having_it_count_anew_at_each_turn() -> None:
+    assert number_in(f"orders-properties-x-{MOST_JOBS}") == MOST_JOBS
+    assert number_in(f"orders-properties-x-{MOST_JOBS + 1}") is None
+    step = decide(known(job(MOST_JOBS), seen=look(NOW + MINUTE)), KEPT, NOW).step
+    assert isinstance(step, Stalled)
+    assert "Delete the policy and create it again" in step.why
 
 
 @pytest.mark.parametrize("said", [{"number": MOST_JOBS + 1}, {"number": 1, "counted": 2}])
