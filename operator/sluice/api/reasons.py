@@ -428,8 +428,8 @@ class PolicyReason(_Word):
     )
     AMBIGUOUS = (
         "Ambiguous",
-        "Stalled: another policy, perhaps in another namespace, binds its name to another path, and as long as it does, "
-        "this one's table is not compared, changed or maintained.",
+        "Stalled: another policy, perhaps in another namespace, binds its name to another path, so that the name leads nowhere; "
+        "the older one goes on for the table at its path, of the younger one only the name binding counts.",
     )
     NOT_OWNER = (
         "NotOwner",

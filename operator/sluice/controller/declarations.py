@@ -12,7 +12,7 @@ from sluice.api.policy import DeltaTablePolicySpec, PolicyTable
 from sluice.api.problems import problems_of
 from sluice.api.reasons import PolicyReason
 from sluice.policies.standing import LeftOut
-from sluice.tables import Declarations, Names, Policy, TableKey, declarations_of, keys_of
+from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
 from sluice.tables.names import NameAndLocation, names_of
 from sluice.tables.owners import NOBODY, Owners
 
@@ -129,7 +129,7 @@ def _together(read: Iterable[_Read], owners: Owners) -> _Found:
         for policy, older in found.left_out
     ]
     told = (one.told for one in squatters if one.told is not None)
-    return found, (*told, *by_name, *not_understood, *second, *_ambiguous(policies, found.names))
+    return found, (*told, *by_name, *not_understood, *second, *_ambiguous(policies, found))
 
 
 def _without_squatters_by_name(
@@ -158,8 +158,10 @@ def _places(key: TableKey) -> Iterator[TableKey]:
         yield from map(TableKey.parse, sorted(key.bound))
 
 
-def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
-    """Policies that bind a name which others bind elsewhere: told to both, because both would go on believing in theirs."""
+def _ambiguous(policies: Iterable[Policy], found: Declarations) -> Iterator[LeftOut]:
+    """Policies that bind a name which others bind elsewhere: told to both, because both would go on believing in theirs. What is
+    done for the table of the older one is done by its location, of which there is no doubt."""
+    names, left_out = found.names, {policy.key for policy, _ in found.left_out}
     for policy in policies:
         name, location = policy.table
         if name is None or location is None:
@@ -167,12 +169,18 @@ def _ambiguous(policies: Iterable[Policy], names: Names) -> Iterator[LeftOut]:
         key = names.key_of(name)
         elsewhere = sorted(key.bound - {location.text})
         if key.is_name and elsewhere:
+            goes_on = policy.key not in left_out
+            meanwhile = (
+                f"This policy goes on for {location}, by that location"
+                if goes_on
+                else "Only the name binding of this policy counts, as it is the younger one"
+            )
             yield LeftOut(
                 policy.key,
                 PolicyReason.AMBIGUOUS,
-                f"other policies bind {name} to {', '.join(elsewhere)}, this one binds it to {location}: jobs of this name wait "
-                "for writers of any of these, no driver is told where it leads, and this policy's table is not compared, "
-                "changed or maintained, until one location is left",
+                f"other policies bind {name} to {', '.join(elsewhere)}, this one binds it to {location}: until one location is "
+                f"left, jobs of this name wait for writers of any of these, and no driver is told where it leads. {meanwhile}",
+                goes_on,
             )
 
 

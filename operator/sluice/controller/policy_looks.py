@@ -183,7 +183,7 @@ class PolicyLooks:
     def _table_of(self, body: Json) -> TableKey | None:
         """The table of a policy that counts."""
         called = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
-        if called in self._world.policies_left_out:
+        if self._world.leaves_alone(called):
             return None
         return self._world.declarations.tables.get(called)
 

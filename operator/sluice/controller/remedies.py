@@ -113,7 +113,7 @@ class Remedies:
 
     def _known(self, policy: Json, spec: DeltaTablePolicySpec) -> Known:
         metadata, uid = policy["metadata"], uid_of(policy)
-        if called(policy) in self._world.policies_left_out:
+        if self._world.leaves_alone(called(policy)):
             spec = spec.model_copy(update={"enforcement": Enforcement.OBSERVE})
         profile = self._profiles.get(spec.runtime_ref or DEFAULT_PROFILE)
         jobs = tuple(self._own_jobs(policy))

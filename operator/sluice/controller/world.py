@@ -116,6 +116,11 @@ class World:
         self.forget()
         self._changed.set()
 
+    def leaves_alone(self, policy: str) -> bool:
+        """Whether nothing is done for the table of this policy, which is called by namespace and name."""
+        left_out = self.policies_left_out.get(policy)
+        return left_out is not None and not left_out.goes_on
+
     def heed_policies(self) -> None:
         """Takes in changed policies: names may lead elsewhere, so what was concluded from that is concluded again, for all at
         once."""

@@ -1,6 +1,6 @@
 """How a policy stands: whether all of it counts, and whether its table is as it wants."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -69,6 +69,8 @@ class LeftOut:
     policy: str
     reason: PolicyReason
     why: str
+    goes_on: bool = False
+    """Whether its table is compared, changed and maintained all the same."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | 
     """None: its status is as it was left, and nothing was seen yet that is newer."""
     spec = spec_of(body)
     table = _table_of(spec)
-    if left_out is not None:
+    if left_out is not None and not left_out.goes_on:
         return PolicyState(Verdict(Standing.STALLED, left_out.reason, left_out.why), table)
     if spec is None:
         why = "it is not understood, and does not count"
@@ -122,13 +124,29 @@ def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | 
     verdict = _obstacle(spec, body["metadata"]["namespace"], seen.profiles) or _of_table(
         body, spec, plan, seen, told
     )
-    if verdict is not None:
-        return PolicyState(verdict, table, told)
     is_judged = before.get("observedGeneration") == body["metadata"]["generation"] and is_same_table
-    if is_judged and before.get("reason") not in _WITHOUT_A_LOOK:
+    if verdict is None and is_judged and before.get("reason") not in _WITHOUT_A_LOOK:
         return None
-    why = "the table's log has not been read yet"
-    return PolicyState(Verdict(Standing.RECONCILING, PolicyReason.NOT_READ_YET, why), table, told)
+    unread = Verdict(Standing.RECONCILING, PolicyReason.NOT_READ_YET, "the table's log has not been read yet")
+    return PolicyState(_together(verdict or unread, _besides(spec, left_out)), table, told)
+
+
+def _besides(spec: DeltaTablePolicySpec, left_out: LeftOut | None) -> Iterator[Verdict]:
+    """What else a person has to see to, while all that can be done is done."""
+    never = upkeeps_of(spec.maintenance).problems
+    if never:
+        message = f"{'; '.join(never)}. That maintenance is never done; the rest of it counts"
+        yield Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
+    if left_out is not None:
+        yield Verdict(Standing.STALLED, left_out.reason, left_out.why)
+
+
+def _together(verdict: Verdict, besides: Iterable[Verdict]) -> Verdict:
+    """One verdict that says all of them: a trouble with the table comes first, as nothing goes on there."""
+    troubles = (*((verdict,) if verdict.standing is Standing.STALLED else ()), *besides)
+    if not troubles:
+        return verdict
+    return Verdict(Standing.STALLED, troubles[0].reason, ". ".join(one.message for one in troubles))
 
 
 def _told(spec: DeltaTablePolicySpec, plan: Plan | None, seen: Seen, before: Json, table: str | None) -> Told:
@@ -153,10 +171,6 @@ def _obstacle(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[s
     problems = problems_with(spec)
     if problems:
         message = f"{'; '.join(problems)}. Nothing of the table is changed; how writes are admitted counts"
-        return Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
-    never = upkeeps_of(spec.maintenance).problems
-    if never:
-        message = f"{'; '.join(never)}. That maintenance is never done; the rest of it counts"
         return Verdict(Standing.STALLED, PolicyReason.IMPOSSIBLE, message)
     none = None if profiles is None or not wants_jobs(spec) else why_none(spec, namespace, profiles)
     if none is not None:

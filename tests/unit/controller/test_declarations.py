@@ -65,9 +65,10 @@ def test_who_binds_a_name_that_others_bind_elsewhere_is_told_on_both_sides() -> 
     assert found.names.key_of(NAME).bound == {"file:/lake/orders", "file:/lake/other"}
     last = {one.policy: one for one in told}
     assert {name: one.reason for name, one in last.items()} == {"etl/a": "Ambiguous", "etl/b": "Ambiguous"}
-    assert all(
-        "this policy's table is not compared, changed or maintained" in one.why for one in last.values()
-    )
+    assert {name: one.goes_on for name, one in last.items()} == {"etl/a": True, "etl/b": False}
+    assert "This policy goes on for file:/lake/orders, by that location" in last["etl/a"].why
+    assert "Only the name binding of this policy counts, as it is the younger one" in last["etl/b"].why
+    assert found.tables == {"etl/a": PATH, "etl/c": key_of_path("/lake/third")}
     assert "other policies bind sales.orders to file:/lake/other" in last["etl/a"].why
     assert "other policies bind sales.orders to file:/lake/orders" in last["etl/b"].why
 

@@ -361,6 +361,20 @@ async def test_a_policy_that_does_not_count_or_wants_no_maintenance_makes_nothin
     assert leader.kept == MaintenanceStates()
 
 
+async def test_whoever_binds_the_policys_name_elsewhere_later_does_not_stop_its_maintenance() -> None:
+    api = api_with()
+    policy = api.objects["policy", "orders"]
+    named = {"path": "/lake/orders", "name": "sales.orders"}
+    api.put("policy", policy | {"spec": policy["spec"] | {"table": named}})
+    later = policy_body("later", table={"path": "/lake/other", "name": "sales.orders"}, maintenance=CLEANED)
+    later["metadata"]["creationTimestamp"] = "2026-11-19T02:00:00Z"
+    api.put("policy", later)
+    leader = Leader(api)
+    await leader.turn(THREE - MINUTE)
+    await leader.turn(THREE)
+    assert [job["spec"]["sql"] for job in api.jobs] == ["OPTIMIZE delta.`/lake/orders`"]
+
+
 async def test_what_a_run_waits_for_is_told_however_long_that_is() -> None:
     leader = Leader(api_with(CLEANED))
     unclear = TableState(properties={"delta.deletedFileRetentionDuration": "x" * 5000})

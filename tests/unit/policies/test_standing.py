@@ -9,6 +9,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.api.policy_enforced import EnforcedReason
 from sluice.api.policy_status import DeltaTablePolicyStatus
+from sluice.api.reasons import PolicyReason
 from sluice.policies import standing as standing_module
 from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
@@ -201,6 +202,35 @@ def test_what_is_being_done_stands_in_place_of_the_differences(
     assert standing(status) == f"{'Reconciling' if goes_on else 'Stalled'} {reason.value}"
     assert (status.message, status.drift_count) == ("so it is", 1)
     assert standing(told(body, Seen(look(properties={"delta.appendOnly": "true"})))) == "Ready AsWanted"
+
+
+NEVER_DUE: Json = {"maintenance": {"vacuum": {"schedule": "0 3 30 2 *"}}}
+NAME_LEADS_ELSEWHERE = LeftOut("etl/a", PolicyReason.AMBIGUOUS, "its name leads to two", goes_on=True)
+
+
+def test_trouble_with_the_table_is_the_reason_and_what_else_is_wrong_is_in_the_message() -> None:
+    body = policy(properties={"delta.appendOnly": "true"}, enforcement="Enforce", **NEVER_DUE)
+    body["status"] = {"enforced": {"reason": EnforcedReason.FIGHT.value, "message": "set back each time"}}
+    status = told(body, Seen(look()), NAME_LEADS_ELSEWHERE)
+    assert standing(status) == "Stalled Fight"
+    message = str(status.message)
+    assert message.startswith("set back each time. ")
+    assert "That maintenance is never done" in message
+    assert message.endswith("its name leads to two")
+    body["status"]["enforced"] = {}
+    assert standing(told(body, Seen(look()), NAME_LEADS_ELSEWHERE)) == "Stalled Impossible"
+
+
+def test_a_policy_whose_name_another_one_binds_elsewhere_is_compared_with_its_table_all_the_same() -> None:
+    body = policy(properties=FEED)
+    assert standing(told(body, Seen(), NAME_LEADS_ELSEWHERE)) == "Stalled Ambiguous"
+    drifted = told(body, Seen(look()), NAME_LEADS_ELSEWHERE)
+    assert (standing(drifted), drifted.drift_count) == ("Stalled Drifted", 1)
+    assert str(drifted.message).endswith(". its name leads to two")
+    as_wanted = told(body, Seen(look(properties=FEED)), NAME_LEADS_ELSEWHERE)
+    assert (standing(as_wanted), as_wanted.message) == ("Stalled Ambiguous", "its name leads to two")
+    assert as_wanted.drift_count == 0
+    assert standing(told(body, Seen(look(properties=FEED)))) == "Ready AsWanted"
 
 
 def test_where_what_is_left_cannot_be_changed_enforcing_waits_for_a_person(
