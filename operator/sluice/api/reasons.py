@@ -383,6 +383,11 @@ class PolicyReason(_Word):
         "TableMissing",
         "Reconciling: there is no table yet; once there is one, it is compared with the policy.",
     )
+    NOT_A_DELTA_TABLE = (
+        "NotADeltaTable",
+        "Stalled: other things lie in the table's folder, and no Delta log; the message names one of them. It is looked at again "
+        "all the same.",
+    )
     DRIFTED = (
         "Drifted",
         "Stalled: the table differs from the policy, and nothing changes that by itself; status.drift has each difference.",

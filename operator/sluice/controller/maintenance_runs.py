@@ -16,15 +16,15 @@ from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.world import World
 from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.kube.mirror import uid_of
-from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.writers import writers_of
 from sluice.policies.errand import LeaveOut, Wait, errand_of
 from sluice.policies.kept import Came
 from sluice.policies.maintenance import Kind, Plan, Run, Upkeep
 from sluice.policies.own_jobs import why_none
 from sluice.policies.retention import Writer
 from sluice.policies.upkeep import yields_for
-from sluice.tables import TableKey, unread
+from sluice.tables import unread
 from sluice.tables.look import Look, TableState
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=10)
@@ -168,8 +168,8 @@ class MaintenanceRuns:
         key, namespace = self.looks.key_of(uid_of(policy)), policy["metadata"]["namespace"]
         writers = (
             Writer(self.neighbours.called(f"the job {job.key}", namespace), now - job.open_attempt.granted_at)
-            for job in self.world.jobs.values()
-            if job.open_attempt is not None and (key is None or _may_write(job, key))
+            for job in writers_of(key, self.world.jobs.values())
+            if job.open_attempt is not None
         )
         return max(writers, key=lambda writer: writer.runs_for, default=None)
 
@@ -186,8 +186,3 @@ def _order(sql: str, due: Due, run: Run, now: datetime, timeout: str | None) -> 
         yields_for=yields_for(due.upkeep, run, now, longest_wait),
         spark_conf=_TOLD_IN_THE_LOG if due.upkeep.kind is Kind.VACUUM else {},
     )
-
-
-def _may_write(job: JobView, key: TableKey) -> bool:
-    held = job.status.footprint
-    return not held or any(job.names.key_of(TableKey.parse(one.table)).may_equal(key) for one in held)

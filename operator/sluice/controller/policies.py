@@ -22,6 +22,7 @@ from sluice.kube.client import ApiError, ConflictError, Kube, NotFoundError
 from sluice.kube.mirror import uid_of
 from sluice.kube.resources import POLICIES
 from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.writers import writers_of
 from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
 from sluice.tables.dialect import oss
@@ -134,8 +135,11 @@ class PolicyStatuses:
         key = self.looks.key_of(uid)
         ran = None if key is None else self._world.reports.newest(key.text)
         named = partial(self._neighbours.called, by=namespace)
+        look = self.looks.of(uid)
+        holds = look is not None and look.state.holds is not None
         return Seen(
-            look=self.looks.of(uid),
+            look=look,
+            is_written=holds and any(writers_of(key, self._world.jobs.values())),
             version=self._delta_of(body),
             conflicts=0 if key is None else self._world.reports.conflicts(key.text, datetime.now(UTC)),
             ran=None if ran is None else _in_words(ran, named),

@@ -21,9 +21,10 @@ from sluice.policies.told import Named, drift_of, observed_of, unless_same
 from sluice.policies.upkeep import upkeeps_of
 from sluice.policies.wishes import problems_with, wants_of_the_table
 from sluice.tables import keys_of
-from sluice.tables.look import Look
+from sluice.tables.look import Look, TableState
 
 _MOST_NAMED = 3
+_LONGEST_NAME = 256
 _WITHOUT_A_LOOK = frozenset(
     {
         PolicyReason.NOT_OWNER.value,
@@ -39,7 +40,7 @@ _WITHOUT_A_LOOK = frozenset(
 )
 """Reasons that are given whatever the table is."""
 
-_BY_A_LOOK_AT_ANY = (PolicyReason.VACUUM_NEVER_RUNS,)
+_BY_A_LOOK_AT_ANY = (PolicyReason.VACUUM_NEVER_RUNS, PolicyReason.NOT_A_DELTA_TABLE)
 """Reasons that a look gives also a policy that wants nothing of its table: they stay until the next look."""
 _SAME_WORD = {
     reason.value: reason for reason in PolicyReason if reason.value in {one.value for one in EnforcedReason}
@@ -86,6 +87,8 @@ class Seen:
     """What runs reported of the table, in a sentence. None: nothing."""
     named: Named = str
     """How jobs are called in its namespace."""
+    is_written: bool = False
+    """Whether a job that may write the table has begun, where something lies in its place: it may be the table's first version."""
     profiles: Collection[str] | None = None
     """Names of the profiles under which jobs can run. None: not known."""
 
@@ -190,7 +193,7 @@ def _of_table(
         is_compared = wants_of_the_table(spec) or _states_facts(spec)
         return None if is_compared or _was(body, *_BY_A_LOOK_AT_ANY) else _counts()
     if not seen.look.state.exists or seen.look.state.unread is not None:
-        return _without_table(spec, seen.look.state.unread, seen, told)
+        return _without_table(spec, seen.look.state, seen, told)
     if plan.changes and spec.enforcement is Enforcement.ENFORCE:
         return _of_changes(enforced_in(body), plan.differences)
     if plan.differences:
@@ -225,8 +228,15 @@ def _of_changes(done: Enforced, differences: tuple[Difference, ...]) -> Verdict:
     return Verdict(Standing.RECONCILING if reason in _GOES_ON else Standing.STALLED, reason, done.message)
 
 
-def _without_table(spec: DeltaTablePolicySpec, unread: str | None, seen: Seen, told: Told) -> Verdict:
+def _without_table(spec: DeltaTablePolicySpec, state: TableState, seen: Seen, told: Told) -> Verdict:
     """What is said where there is no table, or it can't be read."""
+    unread = state.unread
+    if state.holds is not None and not seen.is_written:
+        why = (
+            f"{state.holds[:_LONGEST_NAME]} lies in the table's folder, and no Delta log: correct spec.table.path, or make a Delta "
+            "table of it (CONVERT TO DELTA). Where somebody writes its first version just now, it is looked at again"
+        )
+        return Verdict(Standing.STALLED, PolicyReason.NOT_A_DELTA_TABLE, why)
     if not wants_of_the_table(spec):
         why = "there is no table yet" if unread is None else f"the table is not compared with it: {unread}"
         return _counts(f"; {why}" if _states_facts(spec) else "")

@@ -20,6 +20,8 @@ class TableState:
     exists: bool = True
     unread: str | None = None
     """Why the log could not be read; then nothing else is known."""
+    holds: str | None = None
+    """Where there is no table: the name of something else that lies in its place, if that is known."""
     version: int | None = None
     table_id: str | None = None
     reader_version: int = 1

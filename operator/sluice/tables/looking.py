@@ -24,7 +24,7 @@ from sluice.tables.log_commits import ReadCommit, read_commit
 from sluice.tables.log_files import LogFiles
 from sluice.tables.log_history import HistoryKeeper
 from sluice.tables.look import Look, TableState
-from sluice.tables.opening import READ_ERRORS, has_log, open_table, why_unread
+from sluice.tables.opening import READ_ERRORS, has_log, holds_other_things, open_table, why_unread
 from sluice.tables.snapshot import facts_of
 
 MOST_TABLES = 2000
@@ -91,14 +91,14 @@ class TableLooks:
         try:
             seen = self._look(key, before, begun)
         except TableNotFoundError:
-            return _absent(begun)
+            return _absent(key, begun)
         except _TROUBLE as trouble:
             if before is not None:
                 self._keep(key, before)
             why = why_unread(key, trouble)
             return Look(begun, TableState(unread=why), unread(why))
         if seen is None:
-            return _absent(begun)
+            return _absent(key, begun)
         self._keep(key, seen)
         return seen.look
 
@@ -180,8 +180,12 @@ class TableLooks:
         return found[::-1]
 
 
-def _absent(begun: datetime) -> Look:
-    return Look(begun, TableState(exists=False), absent())
+def _absent(key: TableKey, begun: datetime) -> Look:
+    try:
+        holds = holds_other_things(key, address_of(key))
+    except OSError:
+        holds = None  # such as a folder that may not be listed: that there is no log is known all the same
+    return Look(begun, TableState(exists=False, holds=holds), absent())
 
 
 def _is_later(files: LogFiles, version: int, before: _Seen) -> bool:

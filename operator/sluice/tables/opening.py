@@ -1,6 +1,9 @@
 """Opens tables where they lie: how long a store is asked, in which region, and what its refusals mean."""
 
+import os
 import threading
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -9,14 +12,10 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from sluice.tables.address import LogUnreadableError, cannot_be_read, in_short, must_be_around
 from sluice.tables.catalog_managed import as_managed
 from sluice.tables.identity import TableKey
+from sluice.tables.s3_requests import NoAnswerError, empty_endpoint, own_endpoint
+from sluice.tables.signed import names_below
 from sluice.tables.store_troubles import StoreTrouble, explained, own_words, trouble_of
-from sluice.tables.unsigned import (
-    NoAnswerError,
-    empty_endpoint,
-    is_of_a_store,
-    own_endpoint,
-    region_of,
-)
+from sluice.tables.unsigned import is_of_a_store, region_of
 
 READ_ERRORS = (DeltaError, OSError, ValueError)
 """What delta-rs raises."""
@@ -29,6 +28,10 @@ BOUNDS = {
     # For one whole answer: a table's checkpoint may be large.
     "timeout": "30s",
 }
+
+_DEFAULT_REGION = "us-east-1"
+"""In which delta-rs asks, too, where nobody says another one."""
+_MOST_NAMES = 1000
 
 _regions: dict[str, str] = {}
 """Of buckets that turned out to be in another region than AWS_REGION says."""
@@ -47,6 +50,30 @@ def has_log(key: TableKey, address: str) -> bool:
         must_be_around(key, address)
         return False
     return True
+
+
+def holds_other_things(key: TableKey, address: str) -> str | None:
+    """The name of something that lies where a table would, which has no log: then it is no Delta table, unless somebody writes its
+    first version just now. None: nothing does, a log is begun, or it can't be told. What begins with _ or . belongs to writers."""
+    names = [name.rstrip("/") for name in _names_in(key, address)]
+    if "_delta_log" in names:
+        return None
+    return next((name for name in names if not name.startswith(("_", "."))), None)
+
+
+def _names_in(key: TableKey, address: str) -> Iterable[str]:
+    if key.text.startswith("file:"):
+        try:
+            with os.scandir(address) as entries:
+                return [entry.name for entry in islice(entries, _MOST_NAMES)]
+        except FileNotFoundError:
+            return ()
+    if not key.text.startswith("s3:"):
+        return ()
+    bucket, prefix = bucket_of(key), key.text.partition("://")[2].partition("/")[2]
+    with _lock:
+        region = _regions.get(bucket) or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return names_below(bucket, f"{prefix}/" if prefix else "", region or _DEFAULT_REGION)
 
 
 def open_table(table: TableKey, address: str) -> DeltaTable:

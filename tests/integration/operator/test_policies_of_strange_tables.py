@@ -37,7 +37,8 @@ def test_a_log_that_is_none_is_told_and_a_folder_without_one_is_no_table_yet(
     told = shared.policy_is("strange-nonsense", "TableUnread")
     assert _condition_that_holds(told) == "Stalled"
     assert f"file:{nonsense}" in told["status"]["message"]
-    missing = shared.policy_is("strange-plain", "TableMissing")
-    assert _condition_that_holds(missing) == "Reconciling"
+    other = shared.policy_is("strange-plain", "NotADeltaTable")
+    assert _condition_that_holds(other) == "Stalled"
+    assert "part-0.parquet lies in the table's folder" in other["status"]["message"]
     shown = kubectl("get", "dtp", "-n", shared.namespace, "strange-nonsense", "-o", "wide")
     assert {"False", "TableUnread"} <= set(shown.stdout.split())

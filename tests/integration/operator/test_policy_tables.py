@@ -118,13 +118,15 @@ def test_a_table_that_cannot_be_read_any_more_stays_as_it_was_last_read(
     assert "driftCount" not in unread["status"]
 
 
-def test_a_folder_that_is_no_table_is_one_that_is_not_there_yet(
+def test_a_folder_with_other_things_is_no_table_until_it_is_made_one(
     cluster: Played, looking: OperatorProcess, tmp_path: Path
 ) -> None:
     (tmp_path / "parquet").mkdir()
     (tmp_path / "parquet" / "part-0.parquet").write_bytes(b"PAR1")
     cluster.declare("parquet", {"table": {"path": str(tmp_path / "parquet")}, "properties": WANTED})
-    cluster.policy_is("parquet", "TableMissing")
+    assert condition_of(cluster.policy_is("parquet", "NotADeltaTable")) == "Stalled"
+    create(tmp_path / "parquet", **WANTED)
+    assert condition_of(cluster.policy_is("parquet", "AsWanted")) == "Ready"
 
 
 def test_nothing_is_written_while_nothing_differs(

@@ -21,6 +21,10 @@ def no_table(at: datetime = AT) -> Look:
     return Look(at, TableState(exists=False), PARTITIONED)
 
 
+def other_things(at: datetime = AT) -> Look:
+    return Look(at, TableState(exists=False, holds="part-0.parquet"), PARTITIONED)
+
+
 def unreadable(why: str, at: datetime = AT) -> Look:
     return Look(at, TableState(unread=why), unread(why))
 

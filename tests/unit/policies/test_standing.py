@@ -14,7 +14,7 @@ from sluice.policies import standing as standing_module
 from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
 from unit.controller.bodies import policy_body
-from unit.policies.looks import AT, commit, look, no_table, unreadable
+from unit.policies.looks import AT, commit, look, no_table, other_things, unreadable
 
 NOW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 TABLE = {"path": "/lake/orders"}
@@ -60,6 +60,10 @@ def standing(status: DeltaTablePolicyStatus) -> str:
         ({"isolationLevel": "WriteSerializable"}, Seen(look()), "Stalled Drifted"),
         ({"properties": FEED}, Seen(), "Reconciling NotReadYet"),
         ({"properties": FEED}, Seen(no_table()), "Reconciling TableMissing"),
+        ({"properties": FEED}, Seen(other_things()), "Stalled NotADeltaTable"),
+        ({"properties": FEED}, Seen(other_things(), is_written=True), "Reconciling TableMissing"),
+        ({}, Seen(other_things()), "Stalled NotADeltaTable"),
+        ({}, Seen(other_things(), is_written=True), "Ready Counts"),
         ({"properties": FEED}, Seen(unreadable("no answer")), "Stalled TableUnread"),
         ({"properties": FEED}, Seen(look()), "Stalled Drifted"),
         ({"properties": FEED}, Seen(look(properties=FEED)), "Ready AsWanted"),

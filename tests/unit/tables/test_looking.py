@@ -176,6 +176,27 @@ def test_where_there_is_no_table_the_look_says_so(looks: TableLooks, key: TableK
     assert not look.facts.exists
 
 
+@pytest.mark.parametrize(
+    ("names", "holds"),
+    [
+        ([], None),
+        (["_started", ".part-0.crc"], None),
+        (["_SUCCESS", "part-0.parquet"], "part-0.parquet"),
+        (["date=2026-11-19/part-0.parquet"], "date=2026-11-19"),
+        (["_delta_log/_staged/a", "part-0.parquet"], None),
+    ],
+)
+def test_what_lies_in_the_place_of_a_table_is_told(
+    looks: TableLooks, key: TableKey, table: Path, names: list[str], holds: str | None
+) -> None:
+    table.mkdir()
+    for name in names:
+        (table / name).parent.mkdir(parents=True, exist_ok=True)
+        (table / name).touch()
+    look = looks.look(key)
+    assert (look.state.exists, look.state.unread, look.state.holds) == (False, None, holds)
+
+
 def test_a_log_that_cannot_be_read_is_told_with_its_reason(
     looks: TableLooks, key: TableKey, table: Path
 ) -> None:

@@ -1,0 +1,16 @@
+"""Which jobs may be writing a table just now."""
+
+from collections.abc import Iterable, Iterator
+
+from sluice.lifecycle.job import JobView
+from sluice.tables import TableKey
+
+
+def writers_of(key: TableKey | None, jobs: Iterable[JobView]) -> Iterator[JobView]:
+    """Those with an open attempt that may write it. `key`: None where it isn't known which table it is."""
+    return (job for job in jobs if job.open_attempt is not None and (key is None or _may_write(job, key)))
+
+
+def _may_write(job: JobView, key: TableKey) -> bool:
+    held = job.status.footprint
+    return not held or any(job.names.key_of(TableKey.parse(one.table)).may_equal(key) for one in held)
