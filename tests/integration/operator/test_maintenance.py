@@ -75,6 +75,29 @@ def test_what_is_asked_for_is_made_once_and_goes_as_its_limit_says(
     shared.policy_is("asked", "Counts")
 
 
+def test_whoever_binds_the_name_elsewhere_later_does_not_stop_what_the_older_policy_has_done(
+    shared: Played, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    table, other = (small_files(tmp_path / name, 1) for name in ("named", "another"))
+    upkeep = {"optimize": {"schedule": SELDOM}}
+    for policy, path in (("named-first", table), ("named-later", other)):
+        place = {"path": path, "name": "upkeep.named"}
+        shared.declare(policy, {"table": place, "maintenance": upkeep})
+        shared.policy_is(policy, "Counts" if path == table else "Ambiguous")
+    message = shared.policy_is("named-first", "Ambiguous")["status"]["message"]
+    assert message.endswith(f"This policy goes on for file:{table}, by that location")
+    for policy in ("named-later", "named-first"):
+        annotate(shared, kubectl, policy, "optimize")
+    heeded(shared, "named-first", "optimize")
+    job = one_made(shared, "named-first")
+    assert job["spec"]["sql"] == f"OPTIMIZE delta.`{table}`"
+    ended_well(shared, job, table)
+    shared.reaches(job["metadata"]["name"], "Succeeded")
+    assert made_by(shared, "named-later") == []
+    for policy in ("named-later", "named-first"):
+        kubectl("delete", "dtp", "-n", shared.namespace, policy)
+
+
 def test_what_is_due_is_made_or_left_out_and_what_is_suspended_is_neither(
     shared: Played, tmp_path: Path
 ) -> None:
