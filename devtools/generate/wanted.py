@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sluice.delta.exclusions import EXCLUSIONS
 from sluice.delta.features import FEATURES, OLDEST_KNOWN, WANTED, in_words
-from sluice.delta.properties import MAPPING, PROPERTIES, Property
+from sluice.delta.properties import ENABLED_FORMATS, MAPPING, PROPERTIES, WRITES_ICEBERG_SINCE, Property
 from sluice.delta.refused import REFUSED, Refused
 
 HEADER = f"""<!-- Generated from operator/sluice/delta by `./dev generate`: change the lists there, not this file. -->
@@ -34,6 +34,10 @@ _LOST = """
 What setting it loses, even if it is set back:
 
 """
+_ICEBERG = f"""
+`{ENABLED_FORMATS}` with iceberg is set only by jobs that run Delta {in_words(WRITES_ICEBERG_SINCE)} or newer: for want of the jar
+delta-iceberg, older ones may fail with each later statement on the table, after its commit.
+"""
 _EXCLUSIVE = """
 These exclude each other, so that a policy that wants both is refused:
 
@@ -53,6 +57,7 @@ def render() -> str:
             *map(_feature, WANTED),
             _PROPERTIES,
             *map(_property, PROPERTIES.values()),
+            _ICEBERG,
             _LOST,
             *_losses(),
             _EXCLUSIVE,

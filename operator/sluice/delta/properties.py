@@ -28,6 +28,9 @@ FILE_RETENTION = "delta.deletedFileRetentionDuration"
 STATS_COLUMNS = "delta.dataSkippingStatsColumns"
 STATS_COUNT = "delta.dataSkippingNumIndexedCols"
 ENABLED_FORMATS = "delta.universalFormat.enabledFormats"
+WRITES_ICEBERG_SINCE: Version = (4, 4)
+"""The oldest version that was seen to write a table with iceberg where the driver has no jar of delta-iceberg: 3.3 fails after
+each commit, when it has landed already."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from sluice.delta.properties import (
     MAPPING,
     PROPERTIES,
     STATS_COLUMNS,
+    WRITES_ICEBERG_SINCE,
     is_on,
 )
 from sluice.delta.version import Version
@@ -26,9 +27,6 @@ _MANIFEST = "delta.compatibility.symlinkFormatManifest.enabled"
 _ICEBERG = tuple(f"delta.enableIcebergCompatV{n}" for n in (1, 2, 3))
 _WITHOUT_VECTORS = _ICEBERG[:2]
 _RETENTIONS_COMPARED_SINCE: Version = (4, 1)
-_WRITES_ICEBERG_SINCE: Version = (4, 4)
-"""The oldest version that was seen to write a table with iceberg where the driver has no jar of delta-iceberg: 3.3 fails after
-each commit, when it has landed already."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def why_later_writes_would_fail(name: str, wanted: str, version: Version | None)
     """Says why this version of Delta would take the value, and fail with each statement from then on."""
     if name != ENABLED_FORMATS or "iceberg" not in _formats({name: wanted}):
         return None
-    if version is not None and version >= _WRITES_ICEBERG_SINCE:
+    if version is not None and version >= WRITES_ICEBERG_SINCE:
         return None
     told = (
         f"run Delta {in_words(version)}"
@@ -138,7 +136,7 @@ def why_later_writes_would_fail(name: str, wanted: str, version: Version | None)
         else "do not say which version of Delta they run"
     )
     return (
-        f"before Delta {in_words(_WRITES_ICEBERG_SINCE)} every statement on a table with iceberg may fail after its commit, for "
+        f"before Delta {in_words(WRITES_ICEBERG_SINCE)} every statement on a table with iceberg may fail after its commit, for "
         f"want of the jar delta-iceberg, and the jobs that would change the table {told}: choose a newer one in their runtime "
         f"profile (deltaVersion), or set {name} by a job of your own, if the drivers of all writers have that jar"
     )
