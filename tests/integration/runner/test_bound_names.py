@@ -1,5 +1,5 @@
 """A name that a policy binds to a location is the table there, on a driver without any catalog; where a catalog that others
-use as well says otherwise, nothing runs."""
+use as well says otherwise, nothing runs. What earlier runs reported of a name is compared, and leads nobody anywhere."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ def driver(spark: SparkSession) -> Iterator[SparkSession]:
 
 def bound(**locations: Path | str) -> list[Document]:
     return [{"name": name.replace("__", "."), "path": str(path)} for name, path in locations.items()]
+
+
+def reported(**locations: Path | str) -> list[Document]:
+    return [{**name, "reported": True} for name in bound(**locations)]
 
 
 def run(driver: SparkSession, names: list[Document], *texts: str) -> Document:
@@ -198,6 +202,67 @@ def test_nothing_runs_where_the_catalog_is_in_use_already(driver: SparkSession, 
     assert (error, "can't be bound any more" in message) == ("NotAsJudgedError", True), message
 
 
+def test_what_an_earlier_run_reported_leads_no_name_anywhere(driver: SparkSession, table: Path) -> None:
+    _, message = failure(run(driver, reported(orders=table), "DELETE FROM orders WHERE id = 1"))
+    assert "TABLE_OR_VIEW_NOT_FOUND" in message
+    assert len(rows(driver, table)) == 2
+
+
+@pytest.mark.parametrize("name", ["fresh", "prod.sales.fresh"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE {name} USING delta LOCATION '{other}' AS SELECT 1L AS id",
+        "CREATE TABLE {name} (id BIGINT) USING delta OPTIONS (path '{other}')",
+        "CREATE TABLE {name} (id BIGINT) USING delta",
+        "CREATE TABLE {name} LIKE delta.`{table}` LOCATION '{other}'",
+        "CREATE TABLE {name} SHALLOW CLONE delta.`{table}`",
+    ],
+)
+def test_a_reported_table_is_not_made_elsewhere_in_a_catalog_of_this_driver_alone(
+    driver: SparkSession, table: Path, tmp_path: Path, name: str, text: str
+) -> None:
+    policies = bound(prod__sales__orders=table)  # by which there is a catalog prod
+    names = [*policies, {"name": name, "path": str(tmp_path / "fresh"), "reported": True}]
+    other = tmp_path / "other"
+    result = run(driver, names, text.format(name=name, table=table, other=other))
+    error, message = failure(result)
+    assert error == "NotAsJudgedError", message
+    assert (
+        f"where an earlier run reported that it is: create it with LOCATION '{tmp_path / 'fresh'}'" in message
+    )
+    assert "names" not in result
+    assert not other.exists()
+    assert not list(warehouse(driver).glob("**/fresh"))
+
+
+def test_a_reported_table_is_made_again_where_it_was_in_the_driver_s_own_catalog(
+    driver: SparkSession, tmp_path: Path
+) -> None:
+    place = warehouse(driver) / "staged"
+    rewrite = (
+        "DROP TABLE IF EXISTS staged",
+        "CREATE TABLE staged USING delta AS SELECT 1L AS id, 'a' AS item",
+        "INSERT INTO staged VALUES (2, 'b')",
+        f"CREATE TABLE beside USING delta LOCATION '{tmp_path / 'beside'}' AS SELECT * FROM staged",
+    )
+    names = reported(staged=f"file:{place}", beside=tmp_path / "beside")
+    result = run(driver, names, *rewrite)
+    assert result["outcome"] == "Succeeded", result
+    assert "names" not in result
+    assert rows(driver, place) == rows(driver, tmp_path / "beside") == [(1, "a"), (2, "b")]
+    for name in ("staged", "beside"):
+        driver.sql(f"DROP TABLE {name}")
+
+
+def test_reports_of_names_that_no_statement_uses_keep_nothing_from_running(
+    driver: SparkSession, table: Path
+) -> None:
+    names = reported(elsewhere__sales__orders="/lake/gone", orders="/lake/other")
+    result = run(driver, names, f"DELETE FROM {at(table)} WHERE id = 1")
+    assert result["outcome"] == "Succeeded", result
+
+
 def hive(folder: Path) -> dict[str, str]:
     """A metastore that others use as well: its database is on disk."""
     return {
@@ -211,10 +276,15 @@ def hive(folder: Path) -> dict[str, str]:
     }
 
 
-def on_hive(folder: Path, names: list[Document], *texts: str) -> Document:
-    driver = submit(folder, plan(sql(*texts), names=names), hive(folder))
+def on_hive(folder: Path, names: list[Document], *texts: str, work: Document | None = None) -> Document:
+    document = plan(work or sql(*texts))
+    driver = submit(folder, document | ({"names": names} if names else {}), hive(folder))
     driver.process.communicate(timeout=500)
     return driver.result()
+
+
+def told(result: Document) -> dict[str, str]:
+    return {name["name"]: name["location"] for name in result.get("names", [])}
 
 
 @pytest.mark.long
@@ -240,8 +310,10 @@ def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
     assert [one["commits"][0]["table"] for one in found["statements"]] == [f"file:{path}"], found
 
     other = tmp_path / "lake" / "other"
-    error, message = failure(on_hive(tmp_path, bound(sales__orders=other), "DELETE FROM sales.orders"))
+    differing = on_hive(tmp_path, bound(sales__orders=other), "DELETE FROM sales.orders")
+    error, message = failure(differing)
     assert error == "NotAsJudgedError"
+    assert told(differing) == {"spark_catalog.sales.orders": f"file:{path}"}
     assert f"sales.orders is file:{path} in this driver's catalog, and {other} in the policy" in message
 
     made = on_hive(
@@ -251,3 +323,110 @@ def test_a_hive_metastore_is_asked_and_must_agree(tmp_path: Path) -> None:
     assert error == "NotAsJudgedError"
     assert f"create it with LOCATION '{other}'" in message
     assert not list((tmp_path / "warehouse").glob("**/other"))
+    assert told(made) == {}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_a_run_tells_where_names_lead_in_a_hive_metastore(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    kept = f"file:{tmp_path}/warehouse/sales.db/kept"
+    made = on_hive(
+        tmp_path,
+        [],
+        "CREATE DATABASE sales",
+        f"CREATE TABLE sales.orders (id BIGINT, item STRING) USING delta LOCATION '{lake / 'orders'}'",
+        "CREATE TABLE sales.kept USING delta AS SELECT 1L AS id, 'a' AS item",
+        "CREATE TABLE sales.plain USING parquet AS SELECT 1L AS id",
+        "CREATE VIEW sales.seen AS SELECT * FROM sales.orders",
+        "CREATE TEMPORARY VIEW mine AS SELECT * FROM sales.kept",
+        "CREATE TABLE sales.gone USING delta AS SELECT 1L AS id",
+        "DROP TABLE sales.gone",
+        "USE sales",
+        f"INSERT INTO delta.`{lake / 'orders'}` WITH own AS (SELECT * FROM mine) SELECT own.id, own.item FROM own, seen, plain",
+        "SELECT * FROM gone",
+    )
+    # A table's location is known although the run fails; views, what isn't Delta's, and what was dropped don't count.
+    assert made["outcome"] == "Failed"
+    assert "gone" in made["exception"]["message"]
+    assert told(made) == {
+        "spark_catalog.sales.orders": f"file:{lake}/orders",
+        "spark_catalog.sales.kept": kept,
+    }
+
+    # Sources, subqueries, other versions, in any spelling; the target of a write as well.
+    read = on_hive(
+        tmp_path,
+        reported(sales__orders=lake / "orders", sales__kept=kept, sales__unused="/lake/elsewhere"),
+        "USE sales",
+        "CREATE TEMPORARY VIEW v AS SELECT * FROM Orders VERSION AS OF 0 WHERE id IN (SELECT id FROM spark_catalog.sales.KEPT)",
+    )
+    assert read["outcome"] == "Succeeded", read
+    assert set(told(read)) == {"spark_catalog.sales.orders", "spark_catalog.sales.kept"}
+    write = {
+        "table": {"name": "sales.fresh"},
+        "source": {"sql": "SELECT id FROM sales.orders"},
+        "mode": "Append",
+    }
+    written = on_hive(tmp_path, [], work={"write": write})
+    assert set(told(written)) == {"spark_catalog.sales.orders", "spark_catalog.sales.fresh"}, written
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_what_an_earlier_run_reported_must_be_so_in_a_hive_metastore(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    made = on_hive(
+        tmp_path,
+        [],
+        "CREATE DATABASE sales",
+        f"CREATE TABLE sales.orders (id BIGINT) USING delta LOCATION '{lake / 'orders'}'",
+        f"CREATE TABLE sales.lines (id BIGINT) USING delta LOCATION '{lake / 'lines'}'",
+        "CREATE TABLE sales.staged (id BIGINT) USING delta",
+        "SET spark.sql.catalog.mine=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        f"CREATE TABLE sales.later (id BIGINT) USING delta LOCATION '{lake / 'later'}'",
+    )
+    assert made["outcome"] == "Succeeded", made
+    # What is made once the job has changed catalogs is told to nobody.
+    assert set(told(made)) == {f"spark_catalog.sales.{name}" for name in ("orders", "lines", "staged")}
+
+    names = reported(sales__orders=lake / "orders", sales__staged=told(made)["spark_catalog.sales.staged"])
+    again = on_hive(
+        tmp_path,
+        names,
+        "INSERT INTO sales.orders SELECT id FROM sales.lines",
+        "DROP TABLE sales.staged",
+        "CREATE TABLE sales.staged USING delta AS SELECT 1L AS id",
+    )
+    assert again["outcome"] == "Succeeded", again
+
+    moved = on_hive(
+        tmp_path,
+        reported(sales__lines=lake / "before", sales__orders=lake / "orders"),
+        f"DELETE FROM delta.`{lake / 'orders'}`",
+        "INSERT INTO sales.orders SELECT id FROM sales.lines",
+    )
+    error, message = failure(moved)
+    assert error == "NotAsJudgedError"
+    assert message.startswith(
+        f"nothing was run, because spark_catalog.sales.lines is file:{lake}/lines in this driver's catalog"
+    )
+    assert f"report that it leads to {lake}/before: this run reports where it leads now" in message
+    assert told(moved) == {"spark_catalog.sales.lines": f"file:{lake}/lines"}
+    assert moved["statements"] == []
+
+    elsewhere = on_hive(
+        tmp_path,
+        reported(sales__new=lake / "new"),
+        "CREATE TABLE sales.new USING delta AS SELECT 1 AS id",
+    )
+    error, message = failure(elsewhere)
+    assert error == "NotAsJudgedError"
+    assert "where an earlier run reported that it is: create it with LOCATION" in message
+    # Where it would have been made is told, so that it counts as both.
+    assert told(elsewhere) == {"spark_catalog.sales.new": f"file:{tmp_path}/warehouse/sales.db/new"}
+    assert (
+        f"If it shall be at {told(elsewhere)['spark_catalog.sales.new']}, delete the job and apply it again"
+        in message
+    )
+    assert not list((tmp_path / "warehouse").glob("**/new"))

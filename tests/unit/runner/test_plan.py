@@ -84,6 +84,8 @@ def test_names_are_read_with_the_locations_that_they_lead_to() -> None:
     assert decoded(sql_plan()).names == ()
     plan = decoded(sql_plan(names=[{"name": "prod.sales.orders", "path": "s3a://lake/orders"}]))
     assert plan.names == (BoundName(("prod", "sales", "orders"), "s3a://lake/orders"),)
+    [reported] = decoded(sql_plan(names=[{"name": "t", "path": "/lake/t", "reported": True}])).names
+    assert reported == BoundName(("t",), "/lake/t", is_reported=True)
 
 
 def test_a_plan_comes_in_any_number_of_chunks_and_keeps_dollars_and_quotes() -> None:
@@ -217,6 +219,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ("a name without a path", sql_plan(names=[{"name": "t"}]), r"plan\.names\[0\]\.path: is missing"),
     ("a name of four parts", sql_plan(names=[{"name": "a.b.c.d", "path": "/t"}]), r"names\[0\]\.name: expected one to three"),
     ("a name with an empty part", sql_plan(names=[{"name": "a..b", "path": "/t"}]), r"names\[0\]\.name: expected one to three"),
+    ("a report as a word", sql_plan(names=[{"name": "t", "path": "/t", "reported": "yes"}]), r"names\[0\]\.reported: expected"),
     ("an unknown field of a name", sql_plan(names=[{"name": "t", "path": "/t", "x": 1}]), r"plan\.names\[0\]: unknown field x"),
     ("parameters", sql_plan(parameters={"n": 1}), r"plan: unknown field parameters"),
 ]  # fmt: skip

@@ -152,19 +152,43 @@ def test_a_foreign_stamp_of_any_size_does_not_crowd_out_the_result() -> None:
     assert (told["version"], told["stamp"], told["foreign"]) == (5, None, False)
 
 
+def test_names_read_as_agreed() -> None:
+    content = document(Result(1, names=[("spark_catalog.sales.orders", "file:/lake/orders")]))
+    assert content["names"] == [{"name": "spark_catalog.sales.orders", "location": "file:/lake/orders"}]
+    assert "namesLeftOut" not in content
+    assert "names" not in document(Result(1))
+
+
+def test_names_are_left_out_before_anything_else_is_cut_and_the_first_stay_longest() -> None:
+    names = [(f"spark_catalog.sales.t{number}", f"s3a://lake/t{number}") for number in range(20)]
+    content = document(Result(1, [committed(1)], names=names))
+    assert [name["name"] for name in content["names"]] == [name for name, _ in names[:16]]
+    assert content["namesLeftOut"] == 4
+
+    crowded = document(Result(1, [committed(1)], failure("why " * 800), 1, names=names))
+    kept = len(crowded["names"])
+    assert 0 < kept < 16
+    assert crowded["names"][0]["name"] == names[0][0]
+    assert crowded["namesLeftOut"] == 20 - kept
+    assert crowded["exception"]["message"] == "why " * 800
+    assert crowded["truncated"] is True
+
+
 @given(
     st.text(max_size=3000),
     st.integers(0, 120),
     st.text(max_size=600),
     st.one_of(st.none(), st.text(max_size=1500)),
+    st.lists(st.tuples(st.text(max_size=386), st.text(max_size=1000)), max_size=40),
 )
 def test_every_result_fits_and_is_json(
-    message: str, statements: int, operation: str, metadata: str | None
+    message: str, statements: int, operation: str, metadata: str | None, names: list[tuple[str, str]]
 ) -> None:
     winner = Winner(None, operation, metadata)
     results = [committed(number) for number in range(1, statements + 1)]
-    content = document(Result(1, results, failure(message), 1, winner))
+    content = document(Result(1, results, failure(message), 1, winner, names=names))
     assert content["outcome"] == "Failed"
+    assert len(content.get("names", [])) + content.get("namesLeftOut", 0) == len(names)
 
 
 def test_metrics_are_numbers_and_only_those_that_people_ask_about() -> None:

@@ -1,81 +1,131 @@
-"""Names that policies bind to locations: by each of them the driver finds the table that the job was judged by, or runs nothing.
+"""Names that were judged to lead to locations: by each of them the driver finds the table that the job was judged by, or runs
+nothing.
 
-Where only this driver knows a catalog, the catalog is ours (`dev.sluice.delta.BoundCatalog`), to which such a name is the table
-at its location. A catalog that others use as well (a metastore, one of the profile's own) stays as it is, and is asked.
+Where policies bind a name and only this driver knows its catalog, the catalog is ours (`dev.sluice.delta.BoundCatalog`), to which
+the name is the table at its location. A catalog that others use as well (a metastore, one of the profile's own) stays as it is,
+and is asked. So is any catalog about a name of which earlier runs reported where it leads: nobody leads others by a report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from py4j.java_gateway import JavaClass
 
 from sluice_runner import tables
 from sluice_runner.assumptions import NotAsJudgedError
+from sluice_runner.catalogs import BOUND, SETTING, Catalogs, Name, lower
+from sluice_runner.leads import Leads
 from sluice_runner.locations import is_same
 from sluice_runner.plan import BoundName
-from sluice_runner.targets import CREATES_A_TABLE, LIKE, RefusedStatementError, Statement
+from sluice_runner.targets import CREATES_A_TABLE, LIKE, WRITE, RefusedStatementError, Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Name = tuple[str, ...]
-
-_CATALOG = "dev.sluice.delta.BoundCatalog"
-_DELTAS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-_SPARKS_OWN = "spark_catalog"
-_SETTING = "spark.sql.catalog."
-_IMPLEMENTATION = "spark.sql.catalogImplementation"
-_IN_MEMORY = "in-memory"
 _CLONES = "CloneTableStatement"
 _VIEW = "VIEW"
+_MOVES = frozenset({"DropTable", "RenameTable", "SetTableLocation"})
 _MAKES = CREATES_A_TABLE | LIKE | {_CLONES}
+
+
+def may_make_its_table(statement: Statement) -> bool:
+    return statement.command in _MAKES | {WRITE}
+
+
+def may_lead_its_name_elsewhere(statement: Statement) -> bool:
+    return may_make_its_table(statement) or statement.command in _MOVES
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A name that is compared with what a catalog says of it."""
+
+    full: Name
+    path: str
+    is_reported: bool
+    is_shared: bool
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.full)
+
+    @property
+    def told(self) -> str:
+        return "an earlier run reported" if self.is_reported else "a policy says"
 
 
 class Bound:
     """The bound names of this driver."""
 
-    def __init__(self, spark: SparkSession, names: Sequence[BoundName]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        catalogs: Catalogs,
+        names: Sequence[BoundName],
+        leads: Leads,
+        mentioned: Callable[[], Iterable[Name]],
+    ) -> None:
+        """`leads`: told of a name that leads elsewhere. `mentioned`: what all statements mention."""
         self._spark = spark
+        self._catalogs = catalogs
+        self._leads = leads
         self._ours: dict[Name, str] = {}
         """Locations by name, all in lower case."""
-        self._theirs: dict[Name, tuple[Name, str]] = {}
-        """Names as they are written and their locations, in catalogs that others use as well."""
-        if not names:
-            return
-        configured = _catalogs(spark)
-        catalogs = set()
+        self._compared: dict[Name, _Judged] = {}
+        """By the name in lower case."""
+        self._refused = "nothing was run"
+        bound_here = set()
         for name in names:
-            full = _in_full(name.parts, configured)
-            if full[0] not in configured or (full[0] == _SPARKS_OWN and _is_only_here(spark, configured)):
-                catalogs.add(full[0])
-                self._ours[_lower(full)] = name.path
+            full = catalogs.in_full(name.parts)
+            is_shared = catalogs.is_shared(full[0])
+            if name.is_reported or is_shared:
+                self._compared[lower(full)] = _Judged(full, name.path, name.is_reported, is_shared)
             else:
-                self._theirs[_lower(full)] = full, name.path
-        if catalogs:
-            self._bind(catalogs)
-        for full, path in self._theirs.values():
-            self._is_there(full, path)
+                bound_here.add(full[0])
+                self._ours[lower(full)] = name.path
+        if bound_here:
+            self._bind(bound_here)
+        self._compare_all(mentioned)
+        self._refused = "the statement was not run"
 
     def there(self, name: Name) -> Name:
         """The table's name by its location, if the name is bound in a catalog of ours; otherwise the name."""
-        path = self._ours.get(self._full(name)) if self._ours else None
+        path = self._ours.get(lower(self._catalogs.completed(name))) if self._ours else None
         return name if path is None else tables.path_name(path)
 
-    def refuse(self, statement: Statement) -> None:
-        """Refuses a statement that would lead a bound name elsewhere."""
-        if not self._ours and not self._theirs:
+    def refuse(self, statement: Statement, mentioned: Callable[[], Iterable[Name]]) -> None:
+        """Refuses a statement that would lead a bound name elsewhere, or mentions one that leads elsewhere."""
+        if not self._ours and not self._compared:
             return
         for position, name in enumerate(statement.names):
-            full = self._full(name, creates=position == 0 and statement.command in _MAKES)
+            creates = position == 0 and statement.command in _MAKES
+            full = lower(self._catalogs.completed(name, creates=creates))
             if full in self._ours:
                 if position == 0:
                     self._refuse_elsewhere(statement, name, self._ours[full])
-            elif full in self._theirs:
-                written, path = self._theirs[full]
-                if not self._is_there(written, path) and position == 0:
-                    _refuse_unless_located(statement, name, path)
+            elif full in self._compared:
+                judged = self._compared[full]
+                if not self._is_there(judged) and position == 0:
+                    self._refuse_unless_located(statement, judged)
+        if self._compared:
+            self._compare(name for name in mentioned() if name not in statement.names)
+
+    def _compare_all(self, mentioned: Callable[[], Iterable[Name]]) -> None:
+        """Of reported names only those that are used: of the others nobody has said that they lead to one place everywhere."""
+        for judged in self._compared.values():
+            if not judged.is_reported:
+                self._is_there(judged)
+        if any(judged.is_reported for judged in self._compared.values()):
+            self._compare(mentioned())
+
+    def _compare(self, names: Iterable[Name]) -> None:
+        for name in names:
+            judged = self._compared.get(lower(self._catalogs.completed(name)))
+            if judged is not None:
+                self._is_there(judged)
 
     def _refuse_elsewhere(self, statement: Statement, name: Name, path: str) -> None:
         """Spark and Delta would make these past the catalog, where tables are kept by default."""
@@ -102,101 +152,71 @@ class Bound:
         for full, path in self._ours.items():
             bound.bind(".".join(full), path)
         for catalog in sorted(catalogs):
-            self._spark.conf.set(_SETTING + catalog, _CATALOG)
-            found = self._manager.catalog(catalog).getClass().getName()
-            if found != _CATALOG:
+            self._spark.conf.set(SETTING + catalog, BOUND)
+            found = self._catalogs.manager.catalog(catalog).getClass().getName()
+            if found != BOUND:
                 raise NotAsJudgedError(
                     f"nothing was run, because names of catalog {catalog} can't be bound any more: it is a {found} already"
                 )
 
-    def _is_there(self, full: Name, path: str) -> bool:
+    def _is_there(self, judged: _Judged) -> bool:
         """Whether the catalog has the table; it must be the one that the job was judged by."""
-        found = tables.find_for_sure(self._spark, full)
-        if found and self._spark.catalog.getTable(tables.quoted(full)).tableType == _VIEW:
-            raise NotAsJudgedError(  # which may read more than the one table that is seen behind it
-                f"nothing was run, because {'.'.join(full)} is a view in this driver's catalog, and a policy says that it is the "
-                f"table at {path}: correct the policy or the catalog"
-            )
+        found = tables.find_for_sure(self._spark, judged.full)
+        name = tables.quoted(judged.full)
+        if found and self._spark.catalog.getTable(name).tableType == _VIEW:
+            self._refuse_what_is_no_table(
+                judged, "a view"
+            )  # which may read more than the table that is seen behind it
         if not found:
-            if self._spark.catalog.tableExists(tables.quoted(full)):
-                raise NotAsJudgedError(
-                    f"nothing was run, because {'.'.join(full)} is no Delta table in this driver's catalog, and a policy says that "
-                    f"it is the one at {path}: correct the policy or the catalog"
-                )
+            if self._spark.catalog.tableExists(name):
+                self._refuse_what_is_no_table(judged, "no Delta table")
             return False
-        elsewhere = [table.location for table in found if not is_same(table.location, path)]
-        if elsewhere or len(found) > 1:
-            here = ", ".join(elsewhere) or "several tables"
-            raise NotAsJudgedError(
-                f"nothing was run, because {'.'.join(full)} is {here} in this driver's catalog, and {path} in the policy by which "
-                "the job was judged: correct the policy's path, or the table's location in the catalog"
-            )
+        if len(found) > 1 or not is_same(found[0].location, judged.path):
+            self._refuse_another(judged, [table.location for table in found])
         return True
 
-    def _full(self, name: Name, *, creates: bool = False) -> Name:
-        """The name with its catalog and its schema, as the session completes it now."""
-        manager = self._manager
-        if (
-            len(name) == 1
-            and not creates  # beside a temporary view of its name
-            and self._spark._jsparkSession.sessionState().catalog().getTempView(name[0]).isDefined()
-        ):
-            return name
-        if len(name) == 1:
-            return _lower((str(manager.currentCatalog().name()), *manager.currentNamespace(), *name))
-        if manager.isCatalogRegistered(name[0]):
-            return _lower(name)
-        return _lower((str(manager.currentCatalog().name()), *name))
-
-    @property
-    def _manager(self) -> Any:
-        return self._spark._jsparkSession.sessionState().catalogManager()
-
-
-def _refuse_unless_located(statement: Statement, name: Name, path: str) -> None:
-    """The table is not there yet. The catalog would choose a place of its own for it."""
-    if statement.command not in _MAKES | {"AppendData"}:
-        return  # Spark says that there is no such table
-    if statement.location is None or not is_same(statement.location, path):
+    def _refuse_what_is_no_table(self, judged: _Judged, what: str) -> NoReturn:
         raise NotAsJudgedError(
-            f"the statement was not run, because this driver's catalog would make {'.'.join(name)} elsewhere than at {path}, "
-            f"where a policy says that it is: create it with LOCATION '{path}'"
+            f"{self._refused}, because {judged.name} is {what} in this driver's catalog, and {judged.told} that it is the table at "
+            f"{judged.path}: "
+            + ("name in the job what is meant" if judged.is_reported else "correct the policy or the catalog")
         )
 
+    def _refuse_another(self, judged: _Judged, elsewhere: Sequence[str]) -> NoReturn:
+        found = elsewhere[0] if len(elsewhere) == 1 else "several tables"
+        told = f"{self._refused}, because {judged.name} is {found} in this driver's catalog, and "
+        if judged.is_shared and len(elsewhere) == 1:
+            self._leads.tell_first(judged.full, found)
+        if not judged.is_reported:
+            raise NotAsJudgedError(
+                f"{told}{judged.path} in the policy by which the job was judged: correct the policy's path, or the table's "
+                "location in the catalog"
+            )
+        cure = "name it by its path"
+        if judged.is_shared:
+            cure = (
+                "this run reports where it leads now, so that the name counts as both. Delete the job and apply it again; if "
+                "catalogs differ for good, name the table by its path"
+            )
+        raise NotAsJudgedError(
+            f"{told}the job was judged by an earlier run's report that it leads to {judged.path}: {cure}"
+        )
 
-def _catalogs(spark: SparkSession) -> Mapping[str, str]:
-    """The classes of the catalogs that are configured, by name; our own don't count."""
-    found: Any = spark._jsparkSession.sessionState().conf().getAllConfs()
-    entries: Iterator[tuple[str, str]] = _pairs(found)
-    return {
-        key[len(_SETTING) :]: value
-        for key, value in entries
-        if key.startswith(_SETTING) and "." not in key[len(_SETTING) :] and value != _CATALOG
-    } | {_SPARKS_OWN: spark.conf.get(_SETTING + _SPARKS_OWN, "") or ""}
-
-
-def _pairs(scala_map: Any) -> Iterator[tuple[str, str]]:
-    each = scala_map.iterator()
-    while each.hasNext():
-        pair = each.next()
-        yield str(pair._1()), str(pair._2())
-
-
-def _is_only_here(spark: SparkSession, configured: Mapping[str, str]) -> bool:
-    """Whether Spark's own catalog is in this driver's memory, and nobody else's."""
-    return spark.conf.get(_IMPLEMENTATION, _IN_MEMORY) == _IN_MEMORY and configured[_SPARKS_OWN] in (
-        _DELTAS_CATALOG,
-        _CATALOG,
-    )
-
-
-def _in_full(parts: Name, catalogs: Mapping[str, str]) -> Name:
-    """Of two parts the first is a catalog, if there is one of that name: so Spark reads it."""
-    if len(parts) == 1:
-        return (_SPARKS_OWN, "default", *parts)
-    names_a_catalog = parts[0] in catalogs and parts[0] != _SPARKS_OWN
-    return parts if len(parts) > 2 or names_a_catalog else (_SPARKS_OWN, *parts)
-
-
-def _lower(name: Sequence[str]) -> Name:
-    return tuple(part.lower() for part in name)
+    def _refuse_unless_located(self, statement: Statement, judged: _Judged) -> None:
+        """The table is not there yet. The catalog would choose a place of its own for it."""
+        if not may_make_its_table(statement):
+            return  # Spark says that there is no such table
+        place = statement.location
+        if place is None and statement.command not in LIKE:  # which may have a location that isn't seen here
+            place = self._catalogs.place_of_new(judged.full)
+        if place is not None and is_same(place, judged.path):
+            return
+        also = ""
+        if judged.is_reported and judged.is_shared and place is not None and "/" in place:
+            place = self._catalogs.qualified(place)
+            self._leads.tell_first(judged.full, place)
+            also = f". If it shall be at {place}, delete the job and apply it again: this run reports it, and then both count"
+        raise NotAsJudgedError(
+            f"the statement was not run, because this driver's catalog would make {judged.name} elsewhere than at {judged.path}, "
+            f"where {judged.told} that it is: create it with LOCATION '{judged.path}'{also}"
+        )

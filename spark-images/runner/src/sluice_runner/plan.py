@@ -118,6 +118,8 @@ class BoundName:
     parts: tuple[str, ...]
     """Catalog, schema and table; the first one or two may be missing, as they may be in SQL."""
     path: str
+    is_reported: bool = False
+    """Whether earlier runs found it to lead there, and no policy says so: then it is compared, and never bound."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Plan:
     touched: tuple[Touched, ...] = ()
     """What its statements were judged to do: looked at afterwards. Absent: nothing is looked at."""
     names: tuple[BoundName, ...] = ()
-    """Where policies say that names lead. Absent: only the driver's own catalogs know names."""
+    """Where names were judged to lead. Absent: only the driver's own catalogs know names."""
 
 
 def decode(arguments: Sequence[str]) -> Plan:
@@ -262,7 +264,7 @@ def _bound_name(fields: Fields) -> BoundName:
     parts = tuple(fields.text("name").split("."))
     if not all(parts) or len(parts) > _MOST_PARTS:
         raise PlanError(f"{fields.place('name')}: expected one to three parts with dots between them")
-    bound = BoundName(parts, fields.text("path"))
+    bound = BoundName(parts, fields.text("path"), fields.optional_boolean("reported"))
     fields.end()
     return bound
 

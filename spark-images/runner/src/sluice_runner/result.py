@@ -1,7 +1,8 @@
 """The result as the operator reads it from the termination log: JSON of at most 4,096 bytes.
 
-Kubernetes would cut a longer message anywhere. So the longest parts are cut first: messages, then metrics, then
-commits, and finally statements, of which the last matter most, because a later one implies the earlier ones.
+Kubernetes would cut a longer message anywhere. So what is missed least is cut first: names, which another run tells as well, then
+the longest parts: messages, then metrics, then commits, and finally statements, of which the last matter most, because a later one
+implies the earlier ones.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _LOCATION_BYTES = 512
 _STRAYED = 2
 _STRAYED_BYTES = 300
 _LEAST_OF_FOOTPRINT = 60
+_NAMES = 16
 
 
 COMMITTED = "Committed"
@@ -69,6 +71,8 @@ class Result:
     """None: not written yet."""
     is_looked_at: bool = False
     """Whether commits were held against what the job was judged to touch."""
+    names: Sequence[tuple[str, str]] = ()
+    """Where names lead in catalogs that others use as well."""
 
     @property
     def outcome(self) -> str:
@@ -85,6 +89,7 @@ class Result:
 class _Cut:
     """What is removed to make the result fit."""
 
+    names: int = _NAMES
     message_bytes: int | None = None
     metrics: bool = False
     commits_of_last: int | None = None
@@ -93,26 +98,29 @@ class _Cut:
 
 
 def encode(result: Result) -> bytes:
-    for cut in _cuts(len(result.statements)):
+    for cut in _cuts(result):
         encoded = _json(_document(result, cut))
         if len(encoded) <= MAX_BYTES:
             return encoded
     raise ValueError("a result without statements and with its messages cut cannot be too long")
 
 
-def _cuts(statements: int) -> Iterator[_Cut]:
+def _cuts(result: Result) -> Iterator[_Cut]:
     """Yields ever deeper cuts: the last statements keep their parts longest, because they imply the ones before."""
     yield _Cut()
     cut = _Cut()
+    for kept in _halves(min(len(result.names), _NAMES)):
+        cut = replace(cut, names=kept)
+        yield cut
     for size in _MESSAGE_BYTES:
         cut = replace(cut, message_bytes=size)
         yield cut
     cut = replace(cut, metrics=True)
     yield cut
-    for kept in _halves(statements):
+    for kept in _halves(len(result.statements)):
         cut = replace(cut, commits_of_last=kept)
         yield cut
-    for kept in _halves(statements):
+    for kept in _halves(len(result.statements)):
         cut = replace(cut, last_statements=kept)
         yield cut
     yield replace(cut, footprint_bytes=_LEAST_OF_FOOTPRINT, message_bytes=0)
@@ -139,6 +147,10 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
         document["report"] = _report(result.report)
     if result.is_looked_at and result.statements:
         document["footprint"] = _footprint(result, cut)
+    if result.names:
+        document["names"] = [{"name": name, "location": place} for name, place in result.names[: cut.names]]
+    if len(result.names) > cut.names:
+        document["namesLeftOut"] = len(result.names) - cut.names
     if cut != _Cut():
         document["truncated"] = True
     if len(kept) < len(result.statements):

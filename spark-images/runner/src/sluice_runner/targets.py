@@ -174,7 +174,7 @@ def _setting(plan: Any) -> str | None:
 
 def _created(plan: Any) -> tuple[str | None, str | None]:
     """The format and the location of the table that is created."""
-    if _simple_name(plan) == "UnresolvedWith":
+    if simple_name(plan) == "UnresolvedWith":
         return _created(plan.child())
     spec = plan.tableSpec()
     return _of_option(spec.provider()), _of_option(spec.location())
@@ -194,11 +194,16 @@ def _is_temporary(spark: SparkSession, names: Sequence[Sequence[str]]) -> bool:
 
 
 def _command(plan: Any) -> str:
-    name = _simple_name(plan)
+    name = simple_name(plan)
     return _command(plan.child()) if name == "UnresolvedWith" else name
 
 
-def _simple_name(node: Any) -> str:
+def name_in(plan: Any, kind: str) -> tuple[str, ...] | None:
+    """The name for which a part of a parsed statement stands."""
+    return _strings(getattr(plan, _PARTS[kind])()) if kind in _PARTS else None
+
+
+def simple_name(node: Any) -> str:
     name: str = node.getClass().getSimpleName()
     return name.rstrip("$")  # what has no parameters is an object in Scala
 
@@ -210,19 +215,19 @@ class _Names:
         self.has_options = False
 
     def of(self, plan: Any) -> Iterator[tuple[str, ...]]:
-        kind = _simple_name(plan)
+        kind = simple_name(plan)
         if kind in _HIDING:
             raise RefusedStatementError(
                 f"the statement {_HIDING[kind]}, which hides the table that it writes from Sluice: name it in the statement"
             )
         if kind == _BY_LOCATION:
             yield ("delta", plan.path())
-        elif kind in _PARTS:
-            yield _strings(getattr(plan, _PARTS[kind])())
+        elif (name := name_in(plan, kind)) is not None:
+            yield name
         elif kind in _TARGET_FIELD:
             self.writes += 1
             target = getattr(plan, _TARGET_FIELD[kind])()
-            self.has_options |= _simple_name(target) == "UnresolvedRelation" and _has_options(target)
+            self.has_options |= simple_name(target) == "UnresolvedRelation" and _has_options(target)
             yield from self.of(target)
         else:
             yield from self._of_parts(plan)

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 
 from sluice_runner import commits, stores, tables, targets, write
 from sluice_runner.assumptions import refuse_another_connector
-from sluice_runner.bound import Bound
+from sluice_runner.bound import Bound, may_lead_its_name_elsewhere
+from sluice_runner.catalogs import Catalogs, Name
 from sluice_runner.commits import Commit
 from sluice_runner.failures import Failure, classify
 from sluice_runner.fencing import Unfenced, fencing_of
 from sluice_runner.judged import Judged
+from sluice_runner.leads import Leads, Looks
 from sluice_runner.masking import mask_of
+from sluice_runner.mentions import mentioned
 from sluice_runner.partitions import Conditions
 from sluice_runner.past import Done
 from sluice_runner.plan import Plan, Sql, Statement, Target, Write
@@ -52,6 +55,7 @@ class Progress:
     running: int | None = None
     doing: str | None = None
     """What an application says that it does."""
+    leads: Leads = field(default_factory=Leads)
 
     def failed(self, failure: Failure, winner: Winner | None = None) -> Result:
         return Result(
@@ -61,6 +65,7 @@ class Progress:
             self.running,
             winner or failure.winner,
             is_looked_at=bool(self.plan.touched),
+            names=self.leads.found,
         )
 
     def succeeded(self, *, nothing_was_left: bool) -> Result:
@@ -69,6 +74,7 @@ class Progress:
             self.statements,
             nothing_was_left=nothing_was_left,
             is_looked_at=bool(self.plan.touched),
+            names=self.leads.found,
         )
 
 
@@ -77,6 +83,7 @@ class _Prepared:
     """A statement that is ready to run."""
 
     statement: targets.Statement
+    mentioned: Callable[[], Sequence[Name]]
     execute: Callable[[], object]
 
 
@@ -88,6 +95,7 @@ class _Context:
     plan: Plan
     fencing: Unfenced
     bound: Bound
+    looks: Looks
     gate: Gate
     judged: Judged
     past: Done
@@ -105,7 +113,8 @@ def run(spark: SparkSession, progress: Progress) -> Result:
     plan = progress.plan
     fencing = fencing_of(spark, plan)
     try:
-        bound = Bound(spark, plan.names)
+        catalogs = Catalogs(spark)
+        bound = Bound(spark, catalogs, plan.names, progress.leads, partial(_all_mentioned, spark, plan))
         steps = list(_steps(spark, plan, bound))
         last = steps[-1][0]
         past = fencing.begin(last)
@@ -113,7 +122,8 @@ def run(spark: SparkSession, progress: Progress) -> Result:
         return progress.failed(failure_of(plan, error))
     conditions = Conditions(spark)
     gate, judged = Gate(spark, plan.writes, conditions), Judged(spark, plan.touched, conditions)
-    context = _Context(spark, plan, fencing, bound, gate, judged, past, past.last < last)
+    looks = Looks(spark, catalogs, progress.leads)
+    context = _Context(spark, plan, fencing, bound, looks, gate, judged, past, past.last < last)
     for number, prepare in steps:
         progress.running = number
         began = time.monotonic()
@@ -148,7 +158,7 @@ def _prepare_sql(spark: SparkSession, statement: Statement, bound: Bound) -> _Pr
     for name in found.names:
         tables.refuse_foreign_folder(spark, bound.there(name))
 
-    return _Prepared(found, partial(spark.sql, statement.text))
+    return _Prepared(found, partial(mentioned, spark, statement.text), partial(spark.sql, statement.text))
 
 
 def _prepare_write(spark: SparkSession, work: Write, bound: Bound) -> _Prepared:
@@ -156,7 +166,21 @@ def _prepare_write(spark: SparkSession, work: Write, bound: Bound) -> _Prepared:
     if work.table.path is None and name != write.table_name(work.table):
         work = replace(work, table=Target(path=name[1], name=None))
     tables.refuse_foreign_folder(spark, name)
-    return _Prepared(targets.of_write(name), partial(write.run, spark, work))
+    return _Prepared(
+        targets.of_write(name), partial(_mentioned_by, spark, work, name), partial(write.run, spark, work)
+    )
+
+
+def _all_mentioned(spark: SparkSession, plan: Plan) -> Iterator[Name]:
+    if isinstance(plan.work, Sql):
+        for statement in plan.work.statements:
+            yield from mentioned(spark, statement.text)
+    elif isinstance(plan.work, Write):
+        yield from _mentioned_by(spark, plan.work, write.table_name(plan.work.table))
+
+
+def _mentioned_by(spark: SparkSession, work: Write, name: Name) -> Sequence[Name]:
+    return [name, *(mentioned(spark, work.source.sql) if work.source.sql is not None else ())]
 
 
 def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _Outcome:
@@ -169,7 +193,8 @@ def _step(context: _Context, number: int, prepare: Callable[[], _Prepared]) -> _
             return _Outcome(_looked_at(context, found, _left_out(number, found, context.past)))
         refuse_another_connector(context.spark)
         context.fencing.refuse(found)
-        context.bound.refuse(found)
+        context.bound.refuse(found, prepared.mentioned)
+        context.looks.at(prepared.mentioned)
         before = commits.versions(context.spark, names)
         stores.refuse_unsafe(context.spark, context.plan.assumed.spark_conf, found, before)
         if found.writes_all or found.command in WRITES_ONE_TABLE:
@@ -191,6 +216,10 @@ def _executed(context: _Context, number: int, prepared: _Prepared, before: Mappi
             prepared.execute()
     except Exception as error:  # noqa: BLE001 - whatever it is, the job ended with it
         failure = failure_of(plan, error).about(statement.names)
+    if may_lead_its_name_elsewhere(statement):
+        context.looks.again_at(statement.names[0])
+    if statement.setting is not None:
+        context.looks.after_setting(statement.setting)
     found, unread = _commits_since(spark, plan, statement.names, before)
     own = [commit for commit in found if commit.user_metadata == text]
     failure = failure or _failure_in(plan, partial(context.gate.refuse_unchecked, own))
