@@ -15,7 +15,7 @@ from sluice.controller.pauses import Pauses
 from sluice.controller.world import World
 from sluice.engines import AttemptRun, engine_for, is_placeholder, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
-from sluice.engines.placeholder import asking_for_nothing
+from sluice.engines.placeholder import asking_for, least_named_in
 from sluice.engines.plan import (
     APPLICATION_VARIABLE,
     option_variable,
@@ -51,8 +51,8 @@ FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 60.0
 """Seconds between two questions whether a namespace is being deleted: what is lost may be so for days."""
 
-WANTS_AMOUNTS = ("failed quota", "exceeded quota", "No limit is specified")
-"""What the API server says of a pod that a quota of its namespace refuses, or a LimitRange with a maximum for each pod."""
+WANTS_AMOUNTS = ("failed quota", "exceeded quota", "No limit is specified", "No request is specified")
+"""What the API server says of a pod that a quota of its namespace refuses, or a LimitRange with a bound for each pod."""
 
 NO_ACCOUNT = "error looking up service account"
 """What the API server says of a pod whose account is not there."""
@@ -169,13 +169,21 @@ class Applications:
         await self._with_its_label(self._world.pods, pod)
 
     async def _create_placeholder(self, pod: Json) -> Json:
+        """With amounts only where it is refused without them, and with no more than the refusals ask for."""
         namespace = pod["metadata"]["namespace"]
         try:
             return await self._kube.create(PODS, namespace, pod)
         except ApiError as error:
             if not any(word in str(error) for word in WANTS_AMOUNTS):
                 raise
-        return await self._kube.create(PODS, namespace, asking_for_nothing(pod))
+            least = least_named_in(str(error))
+        try:
+            return await self._kube.create(PODS, namespace, asking_for(pod, least))
+        except ApiError as error:
+            more = least | least_named_in(str(error))
+            if more == least:
+                raise
+        return await self._kube.create(PODS, namespace, asking_for(pod, more))
 
     async def find_namespace_ending(self, namespace: str) -> bool:
         """Whether the namespace is being deleted, as the API server says of a pod that is not created."""

@@ -1,5 +1,6 @@
 """A pod that never starts, under the name of a driver: whichever Spark operator runs the application, that name is fixed."""
 
+import re
 from typing import Any
 
 from sluice.api import names
@@ -38,10 +39,18 @@ def placeholder(namespace: str, application: str, labels: dict[str, str]) -> dic
     }
 
 
-def asking_for_nothing(pod: dict[str, Any]) -> dict[str, Any]:
-    """Returns the placeholder with amounts of nothing: a quota of compute refuses a pod that names none, and so does a maximum for
-    each pod. Elsewhere it names none, because the least that a namespace asks of each container may be more."""
-    resources = {"requests": _NOTHING, "limits": _NOTHING}
+def least_named_in(refusal: str) -> dict[str, str]:
+    """The amounts that a LimitRange wants at least, by the API server's own words; what it wants of a pod counts before what it
+    wants of each container, of which the placeholder has one."""
+    found = re.findall(r"minimum (\S+) usage per (\w+) is (\w+)", refusal)
+    return {resource: least for resource, _, least in sorted(found, key=lambda one: one[1] == "Pod")}
+
+
+def asking_for(pod: dict[str, Any], least: dict[str, str]) -> dict[str, Any]:
+    """Returns the placeholder with amounts, nothing but these: a quota of compute refuses a pod that names none, and so does what
+    a LimitRange says of each pod. Elsewhere it names none, and whatever is asked of each container is filled in."""
+    amounts = _NOTHING | least
+    resources = {"requests": amounts, "limits": amounts}
     containers = [container | {"resources": resources} for container in pod["spec"]["containers"]]
     return pod | {"spec": pod["spec"] | {"containers": containers}}
 

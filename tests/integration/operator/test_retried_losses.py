@@ -216,6 +216,18 @@ def _quota(cluster: Played, **hard: str) -> Iterator[None]:
     core.delete_namespaced_resource_quota("small", cluster.namespace)
 
 
+@contextmanager
+def _bounds(cluster: Played, of: str, **least: str) -> Iterator[None]:
+    core = client.CoreV1Api(cluster.api)
+    item = client.V1LimitRangeItem(type=of, min=least)
+    bounds = client.V1LimitRange(
+        metadata=client.V1ObjectMeta(name="least"), spec=client.V1LimitRangeSpec(limits=[item])
+    )
+    core.create_namespaced_limit_range(cluster.namespace, bounds)
+    yield
+    core.delete_namespaced_limit_range("least", cluster.namespace)
+
+
 def _is_refused_its_driver(cluster: Played, name: str, quota: str) -> Json:
     """The Spark operator is, and says so of the application."""
     cluster.apply(name, append(f"/lake/{name}", retry={"limit": 1, "backoff": "1s"}))
@@ -237,6 +249,22 @@ def _is_retried_for_quota(cluster: Played, name: str, quota: str) -> None:
         "NotStarted",
         f"no driver was started: failed to run spark-submit: {quota}",
     )
+
+
+@pytest.mark.parametrize("of", ["Pod", "Container"])
+@pytest.mark.parametrize("quota", [{}, {"limits_memory": "8Gi", "limits_cpu": "8"}], ids=["free", "quota"])
+def test_that_no_driver_starts_is_proved_where_a_namespace_wants_a_least_of_each(
+    cluster: Played, operator: OperatorProcess, of: str, quota: dict[str, str]
+) -> None:
+    assert operator.running
+    name = f"least-{of.lower()}-{len(quota)}"
+    with _bounds(cluster, of, cpu="100m", memory="64Mi"), _quota(cluster, **quota):
+        cluster.apply(name, append(f"/lake/{name}"))
+        application = eventually(cluster.applications, "it has its application")[0]
+        cluster.application_is(application["metadata"]["name"], "FAILED", "failed to run spark-submit")
+        status = cluster.reaches(name, "Failed")
+    assert status["attempts"][0]["outcome"] == "NotStarted"
+    assert cluster.holders() == set()
 
 
 def test_a_driver_for_which_the_quota_has_no_room_waits_with_its_leases_until_nobody_can_start_it(

@@ -14,7 +14,7 @@ from sluice.api.engine_kind import EngineKind
 from sluice.api.runtime import Runtime
 from sluice.engines import AttemptRun, RuntimeProfile, engine_for, placeholder
 from sluice.engines.attempt import application_name, driver_pod_name
-from sluice.engines.placeholder import asking_for_nothing, is_placeholder
+from sluice.engines.placeholder import asking_for, is_placeholder, least_named_in
 
 KUBEFLOW = engine_for(EngineKind.KUBEFLOW)
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -191,12 +191,22 @@ def test_the_placeholder_can_never_start() -> None:
 
 def test_a_placeholder_says_that_it_needs_nothing_where_a_quota_wants_to_know() -> None:
     pod = placeholder("etl", "a-1", {})
-    asked = asking_for_nothing(pod)
+    asked = asking_for(pod, {})
     nothing = {"cpu": "0", "memory": "0", "ephemeral-storage": "0"}
     [container] = asked["spec"]["containers"]
     assert container["resources"] == {"requests": nothing, "limits": nothing}
     assert is_placeholder(asked)
     assert asked["metadata"] == pod["metadata"]
+
+
+def test_a_placeholder_asks_for_the_least_that_a_namespace_wants() -> None:
+    refusal = (
+        'pods "a-1-driver" is forbidden: [minimum memory usage per Pod is 128Mi.  No request is specified, minimum cpu usage per '
+        "Container is 100m, but request is 0, minimum memory usage per Container is 64Mi, but limit is 0]"
+    )
+    [container] = asking_for(placeholder("etl", "a-1", {}), least_named_in(refusal))["spec"]["containers"]
+    amounts = {"cpu": "100m", "memory": "128Mi", "ephemeral-storage": "0"}
+    assert container["resources"] == {"requests": amounts, "limits": amounts}
 
 
 def _named(value: Any, name: str) -> Iterator[Any]:
