@@ -102,7 +102,8 @@ class Guard:
 
     async def _tell(self, uid: str, trouble: _Trouble, message: str) -> None:
         """Tells it in the job's status; of a finished job by an Event: what is left to be done for it changes nothing of how it
-        ended, and nobody would write that there again."""
+        ended, and nobody would write that there again. So it does where the status is refused: where an API server older than 1.30
+        holds a spec that the definition takes no more, it takes no status of it, either."""
         job = self._world.jobs.get(uid)
         if job is None or job.is_deleted:
             return
@@ -113,6 +114,8 @@ class Guard:
             await self._statuses.stall(job, trouble.reason, message)
         except ApiError as second:
             logger.warning("%s: its status cannot say so: %s", job.key, second)
+            if second.is_definite and not isinstance(second, NotFoundError):
+                await self._events.tell(job, trouble.event, message, warning=True)
         except Exception:
             logger.exception("%s: the operator failed to say so in its status", job.key)
 

@@ -17,8 +17,11 @@ class _Statuses:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, str]] = []
         self.events: list[tuple[str, str, str]] = []
+        self.refused: ApiError | None = None
 
     async def stall(self, job: JobView, reason: str, message: str) -> None:
+        if self.refused is not None:
+            raise self.refused
         self.told.append((job.key, reason, message))
 
     async def tell(self, job: JobView, reason: str, message: str, *, warning: bool) -> None:
@@ -108,6 +111,23 @@ async def test_a_finished_job_keeps_saying_how_it_ended_and_an_event_tells_what_
         ("etl/a", "OperatorFailed"),
     ]
     assert "may not patch pods" in statuses.events[0][2]
+
+
+async def test_where_a_status_is_refused_for_a_stored_spec_one_event_tells_what_is_wrong_with_it() -> None:
+    _, statuses, guard = guarded()
+    statuses.refused = ApiError(422, "Invalid", "spec.retry.backoff: must be longer than 0")
+    for _ in range(3):
+        await guard.on("uid-a", fails(statuses.refused))
+    assert [(key, reason) for key, reason, _ in statuses.events] == [("etl/a", "ApiServerRefuses")]
+    assert "spec.retry.backoff: must be longer than 0" in statuses.events[0][2]
+
+
+@pytest.mark.parametrize("status", [404, 409, 500])
+async def test_where_a_status_is_not_written_for_now_no_event_says_so(status: int) -> None:
+    _, statuses, guard = guarded()
+    statuses.refused = NotFoundError(404, "NotFound", "") if status == 404 else ApiError(status, "", "")
+    await guard.on("uid-a", fails(KeyError("x")))
+    assert statuses.events == []
 
 
 async def test_a_status_without_a_place_for_words_is_told_of_by_one_event() -> None:
