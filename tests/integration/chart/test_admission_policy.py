@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from integration.chart.helm import CHART, RELEASE, Helm, one
+from integration.chart.helm import CHART, RELEASE, Helm, bodies_in, one
 from integration.conftest import Kubectl
 from sluice.api import names
 from sluice.api.base import Json
@@ -17,7 +17,7 @@ OLD = "1.29.4"
 def made(helm: Helm, *values: str, kubernetes: str, namespace: str = "lake") -> list[Json]:
     done = helm.template(namespace, *values, kubernetes=kubernetes)
     assert done.returncode == 0, done.stderr
-    return [body for body in yaml.safe_load_all(done.stdout) if body]
+    return bodies_in(done.stdout)
 
 
 def of_policies(bodies: list[Json]) -> list[Json]:

@@ -115,8 +115,8 @@ def test_a_second_engine_on_the_same_folder_is_refused(engine: Any, tmp_path: Pa
     engine.start()
     first, former_starts = engine.process, engine.former_starts
     lock = engine.work / engine.namespace / "engine.lock"
-    while not lock.exists():
-        assert first.poll() is None
+    eventually(lambda: lock.exists() or first.poll() is not None, "the first engine has its folder")
+    assert first.poll() is None
     engine.start()
     assert engine.process.wait(30) == 1
     assert "another local engine works in" in engine.told()
