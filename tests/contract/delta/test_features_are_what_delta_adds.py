@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from contract.harness.followed import EMPTY, PARTITIONED, Followed
-from contract.harness.tables import Asked
+from contract.harness.tables import Asked, Question
 from sluice.delta.features import WANTED, with_needed
-from sluice.delta.properties import MAPPING, PROPERTIES
+from sluice.delta.properties import MAPPING, PROPERTIES, WRITES_ICEBERG_SINCE
 
 WITH_ROWS = (EMPTY, "INSERT INTO {table} VALUES (1, 2, named_struct('a', 1, 'b', 2), 3)")
 VECTORS, TRACKING = "delta.enableDeletionVectors", "delta.enableRowTracking"
@@ -49,6 +49,30 @@ def test_all_features_are_turned_on_by_one_statement(asked: Asked, delta: str) -
     table = Followed.made(asked, delta, *WITH_ROWS)
     assert len(table.plan(features=list(WANTED), allowIrreversible=True).changes) == 1
     table.follows(features=list(WANTED), allowIrreversible=True)
+
+
+def test_a_delta_that_fails_with_each_statement_on_a_table_with_iceberg_never_makes_one(
+    asked: Asked, delta: str
+) -> None:
+    table = Followed.made(asked, delta, EMPTY)
+    wanted = {V2: ON, MAPPING: "name", FORMATS: "iceberg"}
+    append = "INSERT INTO {table} VALUES (1, 2, named_struct('a', 1, 'b', 2), 3)"
+    if table.version >= WRITES_ICEBERG_SINCE:
+        table.follows(properties=wanted, allowIrreversible=True)
+        written = asked(Question(table.name, statements=(append,)))
+        assert written.refused is None
+        assert len(written.commits) == len(table.answer.commits) + 1
+        return
+    (change,) = table.plan(properties=wanted, allowIrreversible=True).changes
+    assert FORMATS not in getattr(change, "properties", {})
+    given = ", ".join(f"'{name}' = '{value}'" for name, value in wanted.items())
+    by_hand = asked(Question(table.name, statements=(f"ALTER TABLE {{table}} SET TBLPROPERTIES ({given})",)))
+    written = asked(Question(table.name, statements=(append,)))
+    assert by_hand.refused is not None
+    assert written.refused is not None
+    assert len(written.commits) == len(by_hand.commits) + 1 == len(table.answer.commits) + 2, (
+        "both have landed"
+    )
 
 
 @dataclass(frozen=True)
