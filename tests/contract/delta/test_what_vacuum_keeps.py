@@ -10,7 +10,8 @@ import pytest
 from contract.harness.tables import Asked, Question
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.footprint import footprint_of
-from sluice.footprint.statements.maintenance import DATA_RETENTION
+from sluice.footprint.model import TableFootprint
+from sluice.footprint.statements.maintenance import DATA_RETENTION, hours_kept_by
 from sluice.predicates import Table
 from sluice.tables import TableFacts, key_of_path
 
@@ -91,10 +92,61 @@ def test_a_removed_file_is_forgotten_when_the_table_says_whatever_retain_says(as
     assert after.files == ()
 
 
+A_WEEK = f"('{DATA_RETENTION}' = 'interval 1 week')"
+CHANGES = {
+    "ALTER TABLE {table} SET TBLPROPERTIES ('" + DATA_RETENTION + "' = 'interval 3 hours')": 3,
+    "ALTER TABLE {table} SET TBLPROPERTIES ('" + DATA_RETENTION.lower() + "' = 'INTERVAL 3 HOURS')": 3,
+    "ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'ops')": 1,
+    "ALTER TABLE {table} UNSET TBLPROPERTIES ('" + DATA_RETENTION + "')": 168,
+    "ALTER TABLE {table} ADD COLUMNS (extra INT)": 1,
+    f"CREATE OR REPLACE TABLE {{table}} USING delta TBLPROPERTIES {A_WEEK} AS SELECT 1L AS id": 168,
+    "CREATE OR REPLACE TABLE {table} USING delta AS SELECT 1L AS id": 168,
+    "SET spark.databricks.delta.properties.defaults.deletedFileRetentionDuration = interval 4 hours; "
+    "CREATE OR REPLACE TABLE {table} USING delta AS SELECT 1L AS id": 4,
+    f"CREATE OR REPLACE TABLE {{table}} SHALLOW CLONE delta.`{{source}}` TBLPROPERTIES {A_WEEK}": 168,
+    "CREATE OR REPLACE TABLE {table} SHALLOW CLONE delta.`{source}`": 2,
+    "RESTORE TABLE {table} TO VERSION AS OF 0": 5,
+}
+
+
+@pytest.mark.parametrize(("change", "hours"), CHANGES.items(), ids=[*CHANGES])
+def test_no_statement_leaves_less_than_is_foretold_of_it(
+    asked: Asked, delta: str, change: str, hours: float
+) -> None:
+    def made(name: str, *kept: str) -> str:
+        first, *later = (f"('{DATA_RETENTION}' = 'interval {one} hours')" for one in kept)
+        asked(
+            Question(
+                name,
+                statements=(
+                    f"CREATE TABLE {{table}} (id BIGINT) USING delta TBLPROPERTIES {first}",
+                    *(f"ALTER TABLE {{table}} SET TBLPROPERTIES {one}" for one in later),
+                ),
+            )
+        )
+        return str(asked.folder / name)
+
+    number = next(_NUMBERS)
+    source, name = made(f"source-{number}", "2"), f"vacuumed-{number}"
+    made(name, "5", "1")
+    statements = tuple(change.replace("{source}", source).split("; "))
+    answer = asked(Question(name, statements=statements))
+    assert answer.refused is None
+    assert hours_kept_by(answer.properties) == hours
+    (told,) = (
+        one.leaves_retention_hours
+        for one in _footprints("; ".join(statements), {DATA_RETENTION: "1 hour"}, delta)
+    )
+    assert (1 if told is None else told) <= hours
+
+
 def _believed_hours(vacuum: str, properties: dict[str, str], delta: str) -> float:
-    facts = TableFacts(columns=Table.of({"id": "bigint"}), properties=properties)
-    spec = DeltaWriteJobSpec.model_validate({"sql": vacuum.replace("{table}", "delta.`/lake/t`")})
-    found = footprint_of(spec, {}, facts={key_of_path("/lake/t"): facts}, delta_version=delta)
-    (one,) = found.tables
+    (one,) = _footprints(vacuum, properties, delta)
     assert one.retention_hours is not None
     return one.retention_hours
+
+
+def _footprints(sql: str, properties: dict[str, str], delta: str) -> tuple[TableFootprint, ...]:
+    facts = TableFacts(columns=Table.of({"id": "bigint"}), properties=properties)
+    spec = DeltaWriteJobSpec.model_validate({"sql": sql.replace("{table}", "delta.`/lake/t`")})
+    return footprint_of(spec, {}, facts={key_of_path("/lake/t"): facts}, delta_version=delta).tables
