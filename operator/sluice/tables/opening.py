@@ -58,7 +58,7 @@ def holds_other_things(key: TableKey, address: str) -> str | None:
     names = [name.rstrip("/") for name in _names_in(key, address)]
     if "_delta_log" in names:
         return None
-    return next((name for name in names if not name.startswith(("_", "."))), None)
+    return min((name for name in names if not name.startswith(("_", "."))), default=None)
 
 
 def _names_in(key: TableKey, address: str) -> Iterable[str]:
