@@ -20,12 +20,14 @@ Work = Mapping[str, Callable[[], Coroutine[Any, Any, None]]]
 def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: Loop) -> Work:
     """What runs as long as this replica leads, by its name."""
     jobs = PolicyJobs(shared.kube, shared.world, loop.epochs, refused=loop.guard.told)
+    neighbours = Neighbours.of(shared.config.shared_namespaces)
     remedies = Remedies(
         world=shared.world,
         looks=looks,
         jobs=jobs,
         statuses=statuses,
         events=shared.events,
+        neighbours=neighbours,
         profiles=shared.config.runtimes,
         began=datetime.now(UTC),
     )
@@ -35,7 +37,7 @@ def at_work(shared: Shared, looks: PolicyLooks, statuses: PolicyStatuses, loop: 
         jobs=jobs,
         statuses=statuses,
         events=shared.events,
-        neighbours=Neighbours.of(shared.config.shared_namespaces),
+        neighbours=neighbours,
     )
 
     def rounds(visit: Visit, what: str) -> PolicyRounds:

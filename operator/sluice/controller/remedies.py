@@ -4,6 +4,7 @@ before it is done."""
 import logging
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
 from sluice.api import names
 from sluice.api.base import Json
@@ -18,6 +19,7 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.kube.client import ApiError
 from sluice.kube.mirror import uid_of
+from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.telling import Told
 from sluice.policies.announcing import announced, begun
 from sluice.policies.by_hand import asked_to_go_on
@@ -44,6 +46,7 @@ class Remedies:
         jobs: PolicyJobs,
         statuses: PolicyStatuses,
         events: EventWriter,
+        neighbours: Neighbours,
         profiles: Mapping[str, RuntimeProfile],
         began: datetime,
     ) -> None:
@@ -53,6 +56,7 @@ class Remedies:
         self._jobs = jobs
         self._statuses = statuses
         self._events = events
+        self._neighbours = neighbours
         self._profiles = profiles
         self._began = began
 
@@ -129,6 +133,7 @@ class Remedies:
             version=None if profile is None else oss(profile.delta_version).version,
             no_jobs=why_none(spec, metadata["namespace"], self._profiles),
             asked=asked_to_go_on((metadata.get("annotations") or {}).get(names.ANNOTATION_RUN)),
+            named=partial(self._neighbours.called, by=metadata["namespace"]),
             lingering=frozenset({last} if last is not None and is_left else ()),
         )
 

@@ -20,8 +20,9 @@ from sluice.policies.difference import Plan, plan_of
 from sluice.policies.enforced import MOST_JOBS
 from sluice.policies.job_name import job_name
 from sluice.policies.own_jobs import NoJobs
+from sluice.policies.told import Named, author_of
 from sluice.policies.wishes import wishes_of
-from sluice.tables.look import CLUSTERING, Commit, Look
+from sluice.tables.look import CLUSTERING, Look
 
 ROUNDS = 3
 """How often a field may be found set back before nobody sets it any more."""
@@ -87,6 +88,8 @@ class Known:
     """Why no job can be made."""
     asked: str | None = None
     """The word by which somebody asks to go on, heeded or not."""
+    named: Named = str
+    """How jobs are called in its namespace."""
     lingering: frozenset[str] = frozenset()
     """Uids of jobs that are gone, while something of theirs may still write."""
 
@@ -274,7 +277,9 @@ def _with_set_back(kept: Enforced, fields: Iterable[str], known: Known, look: Lo
             continue
         before = found.get(field)
         times = 1 if before is None or look.at - set_at[field] > ROUND else before.times + 1
-        found[field] = SetBack(field=field, times=times, at=look.at, by=_by_whom(keys.get(field), look))
+        found[field] = SetBack(
+            field=field, times=times, at=look.at, by=_by_whom(keys.get(field), look, known.named)
+        )
         del set_at[field]
     return kept.model_copy(
         update={
@@ -284,17 +289,11 @@ def _with_set_back(kept: Enforced, fields: Iterable[str], known: Known, look: Lo
     )
 
 
-def _by_whom(key: str | None, look: Look) -> str:
+def _by_whom(key: str | None, look: Look, named: Named) -> str:
     commit = None if key is None else look.history.changed_by.get(key)
     if commit is None:
         return "somebody whom the log does not tell any more"
-    return f"{_writer(commit)} in version {commit.version}"
-
-
-def _writer(commit: Commit) -> str:
-    if commit.job is not None:
-        return f"job {commit.job}"
-    return f"{commit.engine or 'a writer that does not name itself'} ({commit.operation or 'no operation named'})"
+    return f"{author_of(commit, named)} in version {commit.version}"
 
 
 # ------------------------------------------------------------------------------------------------------------------ what is done

@@ -30,7 +30,7 @@ _MOST_BYTES = 2**63
 """What no status takes, and no table has."""
 
 Named = Callable[[str], str]
-"""How a job, as namespace/name, is called in this policy's namespace."""
+"""How a job, as namespace/name, perhaps behind a kind, is called in this policy's namespace."""
 
 
 def observed_of(look: Look, location: str, conflicts: int, named: Named) -> ObservedTable:
@@ -89,7 +89,7 @@ def drift_of(
 def author_of(commit: Commit, named: Named) -> str:
     """Who made the commit, as far as the log says so."""
     if commit.job is not None:
-        return f"job {named(commit.job)}"
+        return named(f"job {commit.job}")
     return f"{commit.engine or 'a writer that does not name itself'} ({commit.operation or 'no operation named'})"
 
 

@@ -20,7 +20,7 @@ from sluice.kube.resources import JOBS, POLICIES, Resource
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.predicates import Table
 from sluice.tables import TableFacts
-from sluice.tables.look import Look, TableState
+from sluice.tables.look import Commit, History, Look, TableState
 from unit.controller.bodies import job_body, policy_body, unfenced
 from unit.controller.maintained import Events
 
@@ -64,6 +64,7 @@ class _Cluster:
             jobs=PolicyJobs(kube, self.world, unfenced()),
             statuses=PolicyStatuses(kube, self.world, leads, looks=looks, neighbours=Neighbours()),
             events=events,
+            neighbours=Neighbours(),
             profiles={"default": PROFILE},
             began=self.began,
         )
@@ -86,8 +87,12 @@ class _Cluster:
         self.world.heed_policies()
 
     def looks_like(self, at: datetime = NOW, **properties: str) -> None:
+        self.looks_as_told(at, History(), properties)
+
+    def looks_as_told(self, at: datetime, history: History, properties: Json) -> None:
         state = TableState(version=1, columns=("a",), properties=properties)
-        self.seen["policy-orders"] = Look(at, state, TableFacts(columns=Table.of({"a": "int"})))
+        facts = TableFacts(columns=Table.of({"a": "int"}))
+        self.seen["policy-orders"] = Look(at, state, facts, history=history)
 
     def job_is(self, phase: str, *, at: datetime = NOW, **status: Any) -> None:
         (name,) = [one for one in self.jobs if self._is_open(one)]
@@ -223,6 +228,23 @@ async def test_a_fight_is_told_when_it_is_given_up() -> None:
     assert [one for one, _ in changes] == [EventReason.TABLE_CHANGE_BEGUN, EventReason.TABLE_CHANGED] * 3
     assert reason is EventReason.TABLE_CHANGES_STALLED
     assert message.startswith("Fight: spec.properties.delta.appendOnly was set 3 times")
+
+
+@pytest.mark.parametrize(
+    ("job", "by"), [("etl/tidy", "job etl/tidy"), ("other/secret", "a job in another namespace in version 7")]
+)
+async def test_who_set_it_back_is_named_only_to_whom_he_may_be_named(job: str, by: str) -> None:
+    cluster = _Cluster()
+    cluster.looks_like()
+    await cluster.visit()
+    cluster.job_is("Succeeded", at=NOW + MINUTE)
+    later = NOW + 2 * MINUTE
+    back = Commit(7, later, "SET TBLPROPERTIES", "Apache-Spark/4.0.1", job)
+    cluster.looks_as_told(later, History(changed_by={"delta.appendOnly": back}), {})
+    await cluster.visit(later)
+    [one] = cluster.enforced["setBack"]
+    assert one["by"].startswith(by)
+    assert "secret" not in json.dumps(cluster.policy["status"])
 
 
 async def test_what_was_set_back_is_counted_before_it_is_set_again() -> None:

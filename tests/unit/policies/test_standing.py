@@ -291,5 +291,5 @@ def test_jobs_of_others_are_called_as_the_namespace_may_know_them() -> None:
     status = told(policy(properties=FEED), seen)
     assert status.observed is not None
     assert status.observed.last_commits[0].job == "somebody"
-    assert status.drift[0].by == "job somebody in version 2"
+    assert status.drift[0].by == "somebody in version 2"
     assert "other" not in status.model_dump_json()
