@@ -125,11 +125,11 @@ def _share_a_table(one: Holder, other: Holder) -> bool:
 
 
 def written_by(one: Holder) -> tuple[TableKey, ...]:
-    """The tables that it may write; a name that leads to several may be any of them."""
+    """The tables that it may write; a name that leads to several may be any of them, and a location goes by its names as well."""
     found: dict[TableKey, None] = {}
     for table in one.footprint.keys:
         found[table] = None
-        found.update(dict.fromkeys(map(TableKey.parse, sorted(table.bound)) if table.is_name else ()))
+        found.update(dict.fromkeys(map(TableKey.parse, sorted(table.bound))))
     return tuple(found)
 
 

@@ -89,6 +89,10 @@ class Queue:
         """Whether anything is held for this job."""
         return uid in self._there.holding
 
+    @property
+    def holders(self) -> list[Holder]:
+        return [one.holder for held in self._there.holding.values() for one in held]
+
     def limit(self, most: Mapping[TableKey, int]) -> None:
         """Replaces all limits: how many may write a table at a time."""
         for table in [

@@ -91,6 +91,11 @@ def unexplained_leases(deployment: str) -> str:
     return f"{deployment}-unexplained-leases"
 
 
+def reported_names(deployment: str) -> str:
+    """The ConfigMap that says where runs reported that catalog names lead, in the operator's namespace."""
+    return f"{deployment}-reported-names"
+
+
 def epoch_parameter(deployment: str) -> str:
     """The ConfigMap in the operator's namespace that says which epoch is in force."""
     return f"{deployment}-epoch"

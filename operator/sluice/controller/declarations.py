@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, Policy, TableKey, declarations_of, keys_of
 from sluice.tables.names import NameAndLocation, names_of
 from sluice.tables.owners import NOBODY, Owners
+from sluice.tables.reported_names import ReportedNames
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,22 @@ class KnownPolicies:
             found[uid] = known if known is not None and is_same else (generation, _read(body, self._owners))
         self._known = found
         return _together((read for _, read in found.values()), self._owners)
+
+
+def with_reports(found: Declarations, reported: ReportedNames, owners: Owners) -> Declarations:
+    """Adds where names lead by the word of runs. A policy by such a name alone is then for the table that lies there, if it may be,
+    and no other policy is for it."""
+    names = found.names.with_reports(reported.leads, reported.claims)
+    by_table = dict(found.by_table)
+    for key, one in found.by_table.items():
+        there = names.key_of(key)
+        if (
+            key.is_name
+            and not there.is_name
+            and owners.why_not(one.policy.partition("/")[0], [there]) is None
+        ):
+            by_table.setdefault(there, one)
+    return replace(found, names=names, by_table=by_table)
 
 
 def _read(body: Json, owners: Owners) -> _Read:

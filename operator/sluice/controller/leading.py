@@ -28,6 +28,7 @@ from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, WorkDone
 from sluice.controller.relist import Relist
+from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.revoking import Revoking
 from sluice.controller.run_commits import RunLogs
 from sluice.controller.status import StatusWriter
@@ -37,6 +38,7 @@ from sluice.controller.timers import Timers
 from sluice.controller.unexplained import Unexplained
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
+from sluice.installations.reported_names import ReportedNamesMap
 from sluice.installations.unexplained import UnexplainedLeases
 from sluice.kube.client import ApiError, Kube
 from sluice.leases import ForgottenError, LeaseStore
@@ -83,6 +85,9 @@ def loop_of(shared: Shared, installation: str) -> Loop:
 
     guard = Guard(world, relist, statuses, events, timers, refused=refused)
     workers = Workers(guard.on)
+    reported = NamesFromReports(
+        ReportedNamesMap(kube, config.namespace, config.deployment), world, config.owners
+    )
     leases = LeaseTable(
         LeaseStore(shared.redis, config.deployment, installation),
         world=world,
@@ -99,6 +104,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
             ),
         ),
         came_back=CameBack(world, applications),
+        names=reported,
         redis=config.redis,
         conditions=shared.conditions,
         guard=guard,
@@ -150,6 +156,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         revoking=Revoking(
             world=world, applications=applications, leases=leases, leadership=shared.leadership, events=events
         ),
+        names=reported,
         guard=guard,
         tables=shared.tables,
         conditions=shared.conditions,

@@ -21,6 +21,7 @@ from sluice.controller.guard import Guard
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.pauses import Pauses
 from sluice.controller.relist import Relist
+from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.room import Room
 from sluice.controller.status import StatusWriter
 from sluice.controller.unexplained import Unexplained
@@ -84,6 +85,7 @@ class LeaseTable:
         statuses: StatusWriter,
         unexplained: Unexplained,
         came_back: CameBack,
+        names: NamesFromReports,
         conditions: Conditions,
         guard: Guard,
         epochs: EpochPolicy,
@@ -107,6 +109,7 @@ class LeaseTable:
         self.unexplained = unexplained
         """Held since the API server went back, since the table was another installation's, or since their objects had to go."""
         self._came_back = came_back
+        self._names = names
         self._noted_beat = 0
         self._remembered: dict[str, list[Lease]] = {}
         """What Redis held before the last rebuild, by uid: it may know what an object can no longer tell."""
@@ -346,6 +349,7 @@ class LeaseTable:
         """Starts a new epoch with every lease that Kubernetes knows of after the epoch was raised."""
         await self._store.check_fitness()
         epoch, returns = await self._listed_under_a_new_epoch()
+        await self._names.begin(epoch)
         self._world.heed_policies()
         grants = holding.grants(self._world.jobs, self._evidence())
         former = await self._store.former()

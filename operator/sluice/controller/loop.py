@@ -24,6 +24,7 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.metrics import Metrics
 from sluice.controller.relist import Relist
+from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.revoking import Revoking
 from sluice.controller.surroundings import Surroundings
 from sluice.controller.table_reader import TableReader
@@ -33,6 +34,7 @@ from sluice.controller.world import World
 from sluice.kube.client import ApiError
 from sluice.lifecycle.finished import retry_asked
 from sluice.lifecycle.job import JobView
+from sluice.tables.reported_names import Held
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,7 @@ class Loop:
     admitting: Admitting
     by_hand: ByHand
     revoking: Revoking
+    names: NamesFromReports
     guard: Guard
     tables: TableReader
     conditions: Conditions
@@ -86,6 +89,7 @@ class Loop:
         finally:
             if self._listing is not None:
                 self._listing.cancel()
+            self.names.close()
             await self.workers.close()
             self.pulse.rest()
 
@@ -118,7 +122,10 @@ class Loop:
             return 0.0
         if self.relist.listed_at is None:
             return self._seconds_to_the_first_list
-        waits = (self.timers.seconds_left(), self.admitting.seconds_left(), self.leases.seconds_left)
+        waits = (
+            *(self.timers.seconds_left(), self.admitting.seconds_left()),
+            *(self.leases.seconds_left, self.names.seconds_left),
+        )
         return min(TIDY_SECONDS, *(max(0.0, left) for left in waits if left is not None))
 
     async def _act(self) -> None:
@@ -139,6 +146,15 @@ class Loop:
             await self.admitting.turn()
         except Exception:
             logger.exception("nothing more is admitted in this turn: the operator failed; trying again")
+        self.names.turn(self._who_holds)
+
+    def _who_holds(self) -> Held | None:
+        """Tells whether somebody holds what may be a table; None: not all that is held is known."""
+        holders = self.admitting.holders
+        if not self.leases.is_sure or holders.to_read or holders.frozen:
+            return None
+        held = [key for holder in self.admitting.queue.holders for key in holder.footprint.touched]
+        return lambda table: any(key.may_equal(table) for key in held)
 
     async def _make_sure(self) -> None:
         if self.leases.is_sure:

@@ -202,7 +202,7 @@ class TableReader:
     def _heed_policies(self) -> None:
         """Has every table read again after policies changed: what they declare is part of the answer."""
         self._world.heed_policies()
-        if self._declarations is not self._world.declarations:
+        if self._declarations.by_table != self._world.declarations.by_table:
             self._declarations = self._world.declarations
             self._answered.clear()
 

@@ -10,7 +10,8 @@ from contextlib import suppress
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
 from sluice.controller import clock
-from sluice.controller.declarations import KnownPolicies
+from sluice.controller.declarations import KnownPolicies, with_reports
+from sluice.controller.heard_names import HeardNames
 from sluice.controller.jobs_of_policies import JobsOfPolicies
 from sluice.controller.objects import Owned, OwnedApplications
 from sluice.controller.run_reports import RunReports
@@ -29,6 +30,7 @@ from sluice.lifecycle.work import Works
 from sluice.policies.standing import LeftOut
 from sluice.tables import Declarations, TableFacts, TableKey
 from sluice.tables.owners import NOBODY, Owners
+from sluice.tables.reported_names import ReportedNames
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,7 @@ class World:
         self.jobs: dict[str, JobView] = {}
         self.policies = Mirror(POLICIES, self._policy_changed)
         self.reports = RunReports()
+        self.heard_names = HeardNames()
         self._job_bodies = Mirror(JOBS, self._job_changed, keep=self._kept)
         self.applications = OwnedApplications(engines, self.mark, keeping.of_application)
         self.pods = Owned(PODS, self.mark, keeping.of_pod)
@@ -63,9 +66,13 @@ class World:
         """How often the API server went back to an earlier state."""
         self.returns_heeded = 0
         self.declarations = Declarations()
-        """What policies say, as far as it was heeded."""
+        """What policies say, as far as it was heeded, and where runs reported that names lead."""
+        self._by_policies = Declarations()
+        self._owners = owners
         self._known_policies = KnownPolicies(owners)
         self._policies_differ = False
+        self.reported_names = ReportedNames()
+        self._names_differ = False
         self.policies_heeded = 0
         """How often a change of policies had consequences."""
         self.policies_left_out: dict[str, LeftOut] = {}
@@ -122,23 +129,35 @@ class World:
         return left_out is not None and not left_out.goes_on
 
     def heed_policies(self) -> None:
-        """Takes in changed policies: names may lead elsewhere, so what was concluded from that is concluded again, for all at
-        once."""
-        if not self._policies_differ:
+        """Takes in changed policies, and what runs reported of names: these may lead elsewhere, so what was concluded from that is
+        concluded again, for all at once."""
+        if self._policies_differ:
+            self._heed_left_out()
+        elif not self._names_differ:
             return
-        self._policies_differ = False
+        self._policies_differ = self._names_differ = False
         before = self.declarations.names
-        self.declarations, left_out = self._known_policies.declarations(self.policies.values())
+        self.declarations = with_reports(self._by_policies, self.reported_names, self._owners)
         self.policies_heeded += 1
+        differing = self.declarations.names.differing(before)
+        for uid, job in list(self.jobs.items()) if differing else ():
+            self.jobs[uid] = job.renamed(self.declarations.names, differing)
+            if job.concludes_from(differing):
+                self.mark(uid)
+
+    def _heed_left_out(self) -> None:
+        self._by_policies, left_out = self._known_policies.declarations(self.policies.values())
         known, self.policies_left_out = self.policies_left_out, {one.policy: one for one in left_out}
         for one in left_out:
             if known.get(one.policy) != one:
                 logger.warning("policy %s: %s", one.policy, one.why)
-        differing = self.declarations.names.differing(before)
-        if differing:
-            self.jobs = {
-                uid: job.renamed(self.declarations.names, differing) for uid, job in self.jobs.items()
-            }
+
+    def names_reported(self, names: ReportedNames) -> None:
+        """Takes in where names lead by the word of runs."""
+        before, self.reported_names = self.reported_names, names
+        if before.leads != names.leads or before.claims != names.claims:
+            self._names_differ = True
+            self._changed.set()
 
     def table_seen(self, key: TableKey, facts: TableFacts) -> None:
         """Takes in other facts of a table: what was concluded from them is concluded again for jobs that wait and jobs that
@@ -263,6 +282,7 @@ class World:
 
     def _kept(self, body: Json) -> Json:
         self.reports.seen(body)
+        self.heard_names.seen(body)
         return finished.kept(body)
 
     def _job_changed(self, before: Json | None, now: Json | None) -> None:

@@ -206,6 +206,11 @@ class JobFootprint:
     def keys(self) -> tuple[TableKey, ...]:
         return tuple(dict.fromkeys(footprint.table for footprint in self.tables))
 
+    @property
+    def touched(self) -> tuple[TableKey, ...]:
+        """The tables that it writes, and those that it reads, as far as they are known."""
+        return tuple(dict.fromkeys((*self.keys, *self.reads.tables)))
+
     def may_change(self, tables: Iterable[TableKey]) -> bool:
         """Whether what is known of one of these tables may be wrong after it."""
         wanted = tuple(tables)

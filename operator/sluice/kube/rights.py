@@ -90,7 +90,7 @@ def rights_of(deployment: str, engines: Collection[EngineKind] = tuple(EngineKin
             ("create",),
             CONFIG_MAPS,
             Where.OWN,
-            "to write down leases that nothing explains, and which epoch is in force",
+            "to write down leases that nothing explains, where runs reported that names lead, and which epoch is in force",
         ),
         Right(
             _CHANGED,
@@ -98,6 +98,14 @@ def rights_of(deployment: str, engines: Collection[EngineKind] = tuple(EngineKin
             Where.OWN,
             "to write down leases that nothing explains",
             name=names.unexplained_leases(deployment),
+        ),
+        Right(
+            _CHANGED,
+            CONFIG_MAPS,
+            Where.OWN,
+            "to write down where runs reported that catalog names lead; without it such names are bound to nothing",
+            name=names.reported_names(deployment),
+            is_needed=False,
         ),
         Right(
             _CHANGED,

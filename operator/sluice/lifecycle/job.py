@@ -64,7 +64,7 @@ class JobView:
     def renamed(self, names: Names, differing: frozenset[TableKey]) -> "JobView":
         """Returns the job after names lead elsewhere."""
         view = replace(self, names=names)
-        return view._keeping(self, *_BY_SPEC, *(() if self._concludes_from(differing) else _BY_FACTS))
+        return view._keeping(self, *_BY_SPEC, *(() if self.concludes_from(differing) else _BY_FACTS))
 
     def depends_on(self, table: TableKey) -> bool:
         """Whether anything was concluded from what is known of the table."""
@@ -78,7 +78,7 @@ class JobView:
             return False
         return self.spec_hash in hashes
 
-    def _concludes_from(self, names: frozenset[TableKey]) -> bool:
+    def concludes_from(self, names: frozenset[TableKey]) -> bool:
         """Whether anything may have been concluded from where one of these leads."""
         if "_footprint_with_facts" not in self.__dict__:
             return False
@@ -244,7 +244,13 @@ class JobView:
     @cached_property
     def tables(self) -> tuple[TableKey, ...]:
         """The tables that it writes, each by its one key."""
-        return tuple(dict.fromkeys(map(self.names.key_of, self.footprint_from_spec.keys)))
+        return tuple(dict.fromkeys(map(self._judged_names.key_of, self.footprint_from_spec.keys)))
+
+    @property
+    def _judged_names(self) -> Names:
+        """The names by which it is judged: a user's own application isn't told where they lead, so that nobody would notice that
+        one leads elsewhere than a run reported."""
+        return self.names if self.spec.application is None else self.names.by_policies
 
     @property
     def sources(self) -> tuple[TableKey, ...]:
@@ -255,7 +261,7 @@ class JobView:
 
     @cached_property
     def _selected_from(self) -> tuple[TableKey, ...]:
-        keys = dict.fromkeys(map(self.names.key_of, self.footprint_from_spec.reads.tables))
+        keys = dict.fromkeys(map(self._judged_names.key_of, self.footprint_from_spec.reads.tables))
         return tuple(key for key in keys if not key.is_name)
 
     @cached_property
@@ -300,7 +306,7 @@ class JobView:
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
         sources = {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
-        return self._work.footprint_with_facts(self.names, facts, sources)
+        return self._work.footprint_with_facts(self._judged_names, facts, sources)
 
     @property
     def unrepeatable(self) -> str | None:

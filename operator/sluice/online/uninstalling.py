@@ -69,6 +69,7 @@ async def tidy_up(at: Installation, secret: str | None) -> None:
     """Removes what the operator made for itself, and the claim by which it would stand in the way of another installation."""
     async with cluster() as kube:
         await _delete(kube, CONFIG_MAPS, at, names.unexplained_leases(at.deployment))
+        await _delete(kube, CONFIG_MAPS, at, names.reported_names(at.deployment))
         await _delete(kube, CONFIG_MAPS, at, names.epoch_parameter(at.deployment))
         await _delete(kube, LEASES, at, names.leader_lease(at.deployment))
         if secret is not None:

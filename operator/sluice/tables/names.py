@@ -18,15 +18,42 @@ class Names:
     """Names that are known to be tables, not views."""
     claims: Mapping[TableKey, frozenset[TableKey]] = field(default_factory=dict)
     """Locations by name, by the word of those who have no say in where it leads."""
+    reported: Mapping[TableKey, frozenset[TableKey]] = field(default_factory=dict)
+    """Locations by name, as runs reported them. They count for names that no policy binds, and a location has no name by them: it
+    may have others in the catalog."""
+    reported_claims: Mapping[TableKey, frozenset[TableKey]] = field(default_factory=dict)
+
+    def with_reports(
+        self,
+        reported: Mapping[TableKey, frozenset[TableKey]],
+        claims: Mapping[TableKey, frozenset[TableKey]] | None = None,
+    ) -> "Names":
+        return replace(self, reported=reported, reported_claims=claims or {})
+
+    @cached_property
+    def by_policies(self) -> "Names":
+        """The names as policies alone have them, for those whose driver compares nothing with what runs reported."""
+        return self.with_reports({}) if self.reported or self.reported_claims else self
+
+    def is_reported(self, name: TableKey) -> bool:
+        """Whether only runs say where the name leads."""
+        return not _of_any(self.locations, _spelled(name)) and bool(_of_any(self.reported, _spelled(name)))
 
     def key_of(self, table: TableKey) -> TableKey:
         """The one key of a table, whether its name or its location is given."""
         if not table.is_name:
             return replace(table, bound=self._names[table]) if table in self._names else table
-        locations = _of_any(self.locations, _spelled(table))
+        spelled = _spelled(table)
+        locations = _of_any(self.locations, spelled)
         if len(locations) == 1:
             return self.key_of(*locations)
-        return replace(table, bound=_texts(locations), claimed=_texts(_of_any(self.claims, _spelled(table))))
+        if not locations:
+            locations = _of_any(self.reported, spelled)
+            if len(locations) == 1:
+                there = self.key_of(*locations)
+                return replace(there, bound=there.bound | _texts(spelled))
+        claimed = _of_any(self.claims, spelled) | _of_any(self.reported_claims, spelled)
+        return replace(table, bound=_texts(locations), claimed=_texts(claimed))
 
     def is_table(self, table: TableKey) -> bool:
         """Whether it is surely a table, not a view over others."""
@@ -36,13 +63,29 @@ class Names:
 
     def differing(self, other: "Names") -> frozenset[TableKey]:
         """Names and locations about which `other` says something else."""
-        named = {*self.locations, *self.tables, *self.claims, *other.locations, *other.tables, *other.claims}
-        given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
+        if self.locations == other.locations and self.tables == other.tables and self.claims == other.claims:
+            named = self._told_otherwise(other)
+            given = {name for one in named for name in _spelled(one)}
+        else:
+            named = {name for told in (self, other) for name in told._all_names}
+            given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
         return frozenset(key for key in given if self._about(key) != other._about(key))
+
+    @property
+    def _all_names(self) -> set[TableKey]:
+        return {*self.locations, *self.tables, *self.claims, *self.reported, *self.reported_claims}
+
+    def _told_otherwise(self, other: "Names") -> set[TableKey]:
+        """Names of which runs reported something else. There may be thousands of others."""
+        pairs = ((self.reported, other.reported), (self.reported_claims, other.reported_claims))
+        return {
+            name for mine, theirs in pairs for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)
+        }
 
     @cached_property
     def fingerprint(self) -> str:
-        """A fingerprint that is the same for names that lead to the same locations."""
+        """A fingerprint that is the same for names that policies lead to the same locations. What runs report since changes nothing
+        for those who hold: they keep the places where they were judged to be."""
         claims = (_in_order(self.claims),) if self.claims else ()
         told = repr((_in_order(self.locations), sorted(name.text for name in self.tables), *claims))
         return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -63,10 +63,11 @@ class Declarations:
         return found.declared if found is not None else None
 
     def all_of(self, key: TableKey) -> Iterator[Declaration]:
-        """Yields what is declared of a table: where policies bind its name to several locations, of each that it may be."""
+        """Yields what is declared of a table: where its name leads to several locations, of each that it may be; of one
+        that was named, also what is declared of that name."""
         if self.by_table:
             one = self.names.key_of(key)
-            keys = (one, *map(TableKey.parse, sorted(one.bound))) if one.is_name else (one,)
+            keys = (one, *_parsed(key.bound | one.bound))
             found = {known.policy: known for key in keys if (known := self.by_table.get(key)) is not None}
             yield from found.values()
 
@@ -90,6 +91,10 @@ def declarations_of(
             continue
         by_table.update(dict.fromkeys(keys, Declaration(policy.key, policy.declared)))
     return Declarations(by_table, names, tuple(left_out))
+
+
+def _parsed(texts: Iterable[str]) -> tuple[TableKey, ...]:
+    return tuple(map(TableKey.parse, sorted(texts)))
 
 
 def _order(policy: Policy) -> tuple[bool, str, str, str]:

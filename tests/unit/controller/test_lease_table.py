@@ -22,9 +22,11 @@ from sluice.controller.conditions import Conditions
 from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
 from sluice.controller.lease_table import LeaseTable
+from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.unexplained import Unexplained
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
+from sluice.installations.reported_names import ReportedNamesMap
 from sluice.installations.unexplained import Record
 from sluice.kube.client import ApiError
 from sluice.leases import Epochs, ForgottenError, Grant, Lease, OtherInstallationError, Reach
@@ -35,7 +37,9 @@ from sluice.lifecycle import deletion
 from sluice.lifecycle.evidence import EvidenceFailedError
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
+from sluice.tables.owners import NOBODY
 from unit.controller.bodies import job_body, unfenced
+from unit.installations.config_map_server import Server
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, pod
 from unit.lifecycle.test_holding import TOUCHED
 
@@ -212,6 +216,7 @@ async def built(
     played: Any = api
     redis: Any = store
     records: Any = written or Written()
+    server: Any = Server()
     world = World({"default": RuntimeProfile(spark_version="4.2.0")})
     api.world = world
     guard = Guard(world, played, played, played)
@@ -230,6 +235,7 @@ async def built(
             revoke_command=partial(names.revoke_command, namespace="sluice-system", deployment="sluice"),
         ),
         came_back=CameBack(world, played),
+        names=NamesFromReports(ReportedNamesMap(server, "sluice-system", "sluice"), world, NOBODY),
         conditions=conditions,
         guard=guard,
         epochs=unfenced(),

@@ -40,6 +40,7 @@ async def test_a_word_is_heeded_unless_its_job_is_being_deleted(word: str, *, de
         admitting=no(),
         by_hand=no(heed=heed),
         revoking=no(),
+        names=no(),
         guard=no(),
         tables=no(),
         conditions=no(),

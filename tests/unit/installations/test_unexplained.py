@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.api.base import Json
 from sluice.installations.unexplained import Record, UnexplainedLeases, in_words
-from sluice.kube.client import ConflictError, NotFoundError
+from sluice.kube.client import ConflictError
 from sluice.leases import Epochs, Grant, Lease
+from unit.installations.config_map_server import Server
 
 REVOKE = partial(names.revoke_command, namespace="ops", deployment="sluice")
 
@@ -34,35 +34,6 @@ def test_of_many_the_first_are_told_and_their_number() -> None:
     said = in_words(many, REVOKE)
     assert said.startswith("No object explains 10000 held leases")
     assert len(said) < 1024
-
-
-class Server:
-    """Has one ConfigMap, and takes it only under the version that it has."""
-
-    def __init__(self) -> None:
-        self.body: Json | None = None
-        self.writes = 0
-
-    async def get(self, *_: Any) -> Json:
-        if self.body is None:
-            raise NotFoundError(404, "NotFound", "not there")
-        return self.body
-
-    async def create(self, _: Any, __: str, body: Json) -> Json:
-        if self.body is not None:
-            raise ConflictError(409, "AlreadyExists", "it is there")
-        return self._taken(body)
-
-    async def replace(self, _: Any, __: str, ___: str, body: Json) -> Json:
-        assert self.body is not None
-        if body["metadata"]["resourceVersion"] != self.body["metadata"]["resourceVersion"]:
-            raise ConflictError(409, "Conflict", "it was changed")
-        return self._taken(body)
-
-    def _taken(self, body: Json) -> Json:
-        self.writes += 1
-        self.body = body | {"metadata": body["metadata"] | {"resourceVersion": str(self.writes)}}
-        return self.body
 
 
 GRANT = Grant(Lease("u", 1, "h", "etl/a", ("file:/a",)), Epochs.token(3, 7))

@@ -1,0 +1,75 @@
+"""Collects where runs report that catalog names lead, as jobs' statuses have it, until the leader takes it in."""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from sluice.api.base import Json
+from sluice.api.job_status import MAX_NAMES
+from sluice.api.tables import TableRef
+from sluice.installations.reported_names import LONGEST_NAME
+from sluice.tables import TableKey, key_of_name
+from sluice.tables.reported_names import Lead
+
+MOST_WAITING = 4096
+"""Names that nobody has taken in yet; those that were told of longest ago are forgotten, and bound once they are told again."""
+
+_Heard = tuple[TableKey, TableKey, str]
+"""A name, where it leads, and the namespace of whoever said so."""
+
+
+class HeardNames:
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[_Heard, Lead] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def seen(self, body: Json) -> None:
+        """Takes in a job as the API server has it."""
+        metadata, status = body["metadata"], body.get("status")
+        attempts = status.get("attempts") if isinstance(status, dict) else None
+        for attempt in attempts if isinstance(attempts, list) else ():
+            if isinstance(attempt, dict) and isinstance(attempt.get("names"), list):
+                job = f"{metadata['namespace']}/{metadata['name']}"
+                for name, lead in _told(attempt, job):
+                    self._heed(name, lead)
+
+    def take(self) -> list[tuple[TableKey, Lead]]:
+        """Takes what was heard since this was last called, the oldest first."""
+        taken, self._waiting = self._waiting, OrderedDict()
+        return sorted(((name, lead) for (name, _, _), lead in taken.items()), key=lambda one: one[1].at)
+
+    def _heed(self, name: TableKey, lead: Lead) -> None:
+        heard = (name, lead.table, lead.namespace)
+        known = self._waiting.get(heard)
+        if known is None or known.at < lead.at:
+            self._waiting[heard] = lead
+            self._waiting.move_to_end(heard)
+        if len(self._waiting) > MOST_WAITING:
+            self._waiting.popitem(last=False)
+
+
+def _told(attempt: Json, job: str) -> Iterator[tuple[TableKey, Lead]]:
+    """Whoever may write statuses may have written anything: what no manifest could say binds nothing."""
+    at = _time(attempt.get("endedAt"))
+    if at is None:
+        return
+    for one in attempt["names"][:MAX_NAMES]:
+        with suppress(ValidationError):
+            name, location = (one.get("name"), one.get("table")) if isinstance(one, dict) else (None, None)
+            if isinstance(name, str) and isinstance(location, str) and len(name) <= LONGEST_NAME:
+                TableRef(name=name)
+                TableRef(path=location)
+                yield key_of_name(name), Lead(location, job, at)
+
+
+def _time(given: Any) -> datetime | None:
+    with suppress(TypeError, ValueError):  # is told where the job is read
+        at = datetime.fromisoformat(given)
+        return min(at if at.tzinfo is not None else at.replace(tzinfo=UTC), datetime.now(UTC))
+    return None

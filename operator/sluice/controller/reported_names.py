@@ -1,0 +1,196 @@
+"""Binds catalog names by what runs report. What a run reports is written down before it counts, and what counts no more is written
+down afterwards: so the next leader knows each place to which anybody was led.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from sluice.controller.news import News
+from sluice.controller.world import World
+from sluice.installations.reported_names import NotOursError, ReportedNamesMap, Told
+from sluice.kube.client import ApiError, ConflictError
+from sluice.tables import TableKey
+from sluice.tables.owners import Owners
+from sluice.tables.reported_names import MOST_BYTES, Held, ReportedNames, Whereabouts
+
+logger = logging.getLogger(__name__)
+
+PAUSE = 1.0
+"""Seconds between looks at what is to be written, or to end."""
+AGAIN = 10.0
+"""Seconds after a write that failed."""
+TOLD_AGAIN = timedelta(days=1)
+"""How much older than what is known the time may be that is written down, at which a name was last told of."""
+_ALL = "all"
+
+
+class NamesFromReports:
+    def __init__(
+        self,
+        written_down: ReportedNamesMap,
+        world: World,
+        owners: Owners,
+        *,
+        pause: float = PAUSE,
+        again: float = AGAIN,
+    ) -> None:
+        self._map = written_down
+        self._world = world
+        self._owners = owners
+        self._pause = pause
+        self._again = again
+        self._epoch = 0
+        self._is_read = False
+        self._counts = ReportedNames()
+        """What is judged by."""
+        self._written = ReportedNames()
+        self._heard: list[Told] = []
+        """What is not written down yet, or only changes when a name was last told of."""
+        self._unwritten: set[TableKey] = set()
+        """Names that may be written down otherwise than they count."""
+        self._writing: asyncio.Task[None] | None = None
+        self._due = 0.0
+        self._failing = News()
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until something is to be done here; None: nothing is."""
+        if self._writing is not None:
+            return None
+        is_anything = self._heard or self._unwritten or self._counts.ambiguous or not self._is_read
+        return max(0.0, self._due - time.monotonic()) if is_anything else None
+
+    async def begin(self, epoch: int) -> None:
+        """Reads what the leader before has written down. Where that fails, such names are bound to nothing until it was read."""
+        if self._is_read:
+            return
+        self._epoch = epoch
+        try:
+            await self._read()
+        except (ApiError, NotOursError) as error:
+            self._fails(error)
+            self._count(ReportedNames())
+
+    def close(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+
+    def turn(self, is_held: Callable[[], Held | None]) -> None:
+        """Goes on with what is to be done. `is_held` gives None while nobody can tell who holds."""
+        self._heard += self._world.heard_names.take()
+        if self._writing is not None or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + self._pause
+        if self._counts.ambiguous and (held := is_held()) is not None:
+            self._end_where_nobody_holds(held)
+        if not self._is_read or self._has_news():
+            self._writing = asyncio.create_task(self._write(is_held), name="reported names")
+
+    def _end_where_nobody_holds(self, is_held: Held) -> None:
+        left = self._counts.unless_held(is_held)
+        if left is not self._counts:
+            ended = {name for name, one in left.known.items() if one is not self._counts.known[name]}
+            for name in ended:
+                logger.info(
+                    "name %s: it leads to %s alone: nobody holds another of its places",
+                    name,
+                    _words(left.known[name]),
+                )
+            self._unwritten |= ended
+            self._count(left)
+
+    def _has_news(self) -> bool:
+        """Whether anything is to be written down. When a name was last told of is for a later write, unless it is long ago."""
+        names = {name for name, _ in self._heard} | self._unwritten
+        if not names:
+            return False
+        wanted = self._counts.heard(self._heard, self._owners)
+        if any(_differ(wanted.known.get(name), self._written.known.get(name)) for name in names):
+            return True
+        self._counts, self._heard, self._unwritten = wanted, [], set()
+        return False
+
+    async def _write(self, is_held: Callable[[], Held | None]) -> None:
+        try:
+            if self._is_read:
+                await self._write_heard(is_held() or _anything_is_held)
+            else:
+                await self._read()
+        except NotOursError as error:
+            logger.warning("%s: what runs report binds no name here any more", error)
+            self._due = float("inf")
+        except ApiError as error:
+            self._fails(error)
+        except Exception:
+            logger.exception("the operator failed on the names that runs reported; trying again")
+            self._due = time.monotonic() + self._again
+        else:
+            self._failing.forget(_ALL)
+        finally:
+            self._writing = None
+            self._world.wake()
+
+    async def _write_heard(self, is_held: Held) -> None:
+        heard = list(self._heard)
+        wanted = self._counts.heard(heard, self._owners).within(MOST_BYTES, is_held)
+        self._tell_of_new(wanted)
+        try:
+            await self._map.write(wanted)
+        except ConflictError:  # a person has written: that counts
+            self._written = ReportedNames.of(await self._map.read(self._epoch), self._owners)
+            self._count(self._written)
+            return
+        self._written, self._heard = wanted, self._heard[len(heard) :]
+        self._unwritten = {name for name, _ in self._heard}
+        self._count(wanted)
+
+    async def _read(self) -> None:
+        self._written = ReportedNames.of(await self._map.read(self._epoch), self._owners)
+        await self._map.begin(self._written, self._epoch)
+        self._is_read = True
+        self._count(self._written)
+
+    def _count(self, names: ReportedNames) -> None:
+        self._counts = names
+        self._world.names_reported(names)
+
+    def _tell_of_new(self, wanted: ReportedNames) -> None:
+        for name in {name for name, _ in self._heard}:
+            now, before = wanted.known.get(name), self._counts.known.get(name)
+            if now is None:
+                logger.warning(
+                    "name %s: there is no room to note where it leads: it is bound to nothing", name
+                )
+            elif _places(now) != _places(before):
+                logger.info("name %s: it leads to %s, as %s reported", name, _words(now), now.last.job)
+
+    def _fails(self, error: Exception) -> None:
+        self._due = time.monotonic() + self._again
+        if self._failing.is_news(_ALL, str(error)):
+            logger.warning(
+                "what runs report of catalog names cannot be kept, and binds none meanwhile: %s; trying again",
+                error,
+            )
+
+
+def _anything_is_held(_: TableKey) -> bool:
+    return True
+
+
+def _differ(one: Whereabouts | None, other: Whereabouts | None) -> bool:
+    if one is None or other is None:
+        return one is not other
+    return _places(one) != _places(other) or one.last_seen - other.last_seen > TOLD_AGAIN
+
+
+def _places(one: Whereabouts | None) -> tuple[tuple[TableKey, ...], tuple[TableKey, ...]]:
+    if one is None:
+        return (), ()
+    return tuple(lead.table for lead in one.leads), tuple(lead.table for lead in one.claims)
+
+
+def _words(one: Whereabouts) -> str:
+    return " or ".join(lead.location for lead in one.all)

@@ -1,0 +1,268 @@
+"""What runs report of catalog names is written down before it counts, and holds for whoever leads next."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sluice.api import names
+from sluice.api.base import Json
+from sluice.controller.reported_names import NamesFromReports
+from sluice.controller.world import World
+from sluice.engines import RuntimeProfile
+from sluice.installations.reported_names import ReportedNamesMap
+from sluice.kube.client import ApiError
+from sluice.tables import TableKey, key_of_name, key_of_path
+from sluice.tables.owners import NOBODY
+from unit.controller.bodies import job_body, policy_body
+from unit.installations.config_map_server import Server
+
+NAME, HERE, THERE = "lake.sales.orders", "s3://lake/orders", "s3://lake/orders-2"
+ORDERS = key_of_name(NAME)
+
+
+class Leader:
+    def __init__(self, server: Server, epoch: int = 1) -> None:
+        kube: Any = server
+        self.world = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+        written = ReportedNamesMap(kube, "ops", "sluice")
+        self.names = NamesFromReports(written, self.world, NOBODY, pause=0.0, again=0.0)
+        self.epoch = epoch
+        self.held: set[TableKey] = set()
+
+    async def begin(self) -> "Leader":
+        await self.names.begin(self.epoch)
+        await self.turn()
+        return self
+
+    async def turn(self) -> None:
+        for _ in range(3):  # what was written is told by the turn after
+            self.names.turn(lambda: self._is_held)
+            await asyncio.sleep(0)
+        self.world.heed_policies()
+
+    def _is_held(self, table: TableKey) -> bool:
+        return any(key.may_equal(table) for key in self.held)
+
+    def ran(self, location: str, minute: int = 0, name: str = NAME, job: str = "load") -> None:
+        version = 10 + minute
+        self.world.job_seen(ran(job, [{"name": name, "table": location}], minute=minute, version=version))
+
+    @property
+    def key(self) -> TableKey:
+        return self.world.declarations.names.key_of(ORDERS)
+
+
+def ran(job: str, told: Any, *, minute: int = 0, version: int = 10) -> Json:
+    body = job_body(job, version=version, sql=f"DELETE FROM {NAME}")
+    ended = f"2026-11-19T10:{minute:02}:00Z"
+    attempt = {
+        "number": 1,
+        "token": 1 << 32,
+        "hash": "h",
+        "application": f"sluice-{job}-1",
+        "grantedAt": ended,
+        "endedAt": ended,
+        "outcome": "Succeeded",
+        "names": told,
+    }
+    status = {"phase": "Succeeded", "observedGeneration": 1, "attempts": [attempt], "footprint": []}
+    return body | {"status": status}
+
+
+async def test_a_name_counts_once_it_is_written_down() -> None:
+    server = Server()
+    leader = await Leader(server).begin()
+    assert leader.key.is_name
+    leader.ran(HERE)
+    await leader.turn()
+    assert leader.key == key_of_path(HERE)
+    assert server.body is not None
+    (told,) = json.loads(server.body["data"][NAME])
+    assert told == {"table": HERE, "job": "etl/load", "at": "2026-11-19T10:00:00+00:00"}
+
+
+async def test_what_cannot_be_written_down_binds_nothing_and_is_tried_again() -> None:
+    class Full(Server):
+        refuses = False
+
+        async def replace(self, *given: Any) -> Json:
+            if self.refuses:
+                raise ApiError(503, "ServiceUnavailable", "not now")
+            return await super().replace(*given)
+
+    server = Full()
+    leader = await Leader(server).begin()
+    server.refuses = True
+    leader.ran(HERE)
+    await leader.turn()
+    assert leader.key.is_name
+    server.refuses = False
+    await leader.turn()
+    assert leader.key == key_of_path(HERE)
+
+
+async def test_the_next_leader_knows_each_place() -> None:
+    server = Server()
+    leader = await Leader(server).begin()
+    leader.held = {key_of_path(HERE)}
+    leader.ran(HERE)
+    leader.ran(THERE, 1, job="other")
+    await leader.turn()
+    assert leader.key.bound == {HERE, THERE}
+    following = Leader(server, 2)
+    following.held = {key_of_path(HERE)}
+    await following.begin()
+    assert following.key.bound == {HERE, THERE}
+    following.held = set()
+    await following.turn()
+    assert following.key == key_of_path(THERE)
+    assert (await Leader(server, 3).begin()).key == key_of_path(THERE)
+
+
+async def test_a_former_leader_writes_nothing_any_more() -> None:
+    server = Server()
+    former = await Leader(server).begin()
+    following = await Leader(server, 2).begin()
+    former.ran(HERE)
+    await former.turn()
+    following.ran(THERE)
+    await following.turn()
+    assert former.key.is_name
+    assert following.key == key_of_path(THERE)
+    assert server.body is not None
+    assert HERE not in json.dumps(server.body["data"])[:-1].replace(THERE, "")
+
+
+async def test_what_a_person_takes_out_binds_nothing_any_more() -> None:
+    server = Server()
+    leader = await Leader(server).begin()
+    leader.ran(HERE)
+    await leader.turn()
+    assert server.body is not None
+    await server.replace(None, "", "", server.body | {"data": {}})
+    leader.ran(HERE, name="lake.sales.returns", job="other", minute=1)
+    await leader.turn()
+    await leader.turn()
+    assert leader.key.is_name
+    assert leader.world.declarations.names.key_of(key_of_name("lake.sales.returns")) == key_of_path(HERE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "no JSON", "{}", "3", "null", "[3]", '["a"]', "[{}]", "[" * 10_000),
+        *(
+            '[{"table": "s3://lake/orders", "job": "etl/load", "at": 3}]',
+            '[{"table": 3, "job": "etl/a", "at": ""}]',
+        ),
+        '[{"table": "orders", "job": "etl/load", "at": "2026-11-19T10:00:00+00:00"}]',
+        '[{"table": "s3://lake/orders", "job": "etl", "at": "2026-11-19T10:00:00+00:00"}]',
+        '[{"table": "s3://lake/orders", "job": "etl/load", "at": "2026-11-19T10:00:00"}]',
+    ],
+)
+async def test_an_entry_that_cannot_be_read_binds_nothing_and_is_told(
+    text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = '[{"table": "s3://lake/returns", "job": "etl/load", "at": "2026-11-19T10:00:00+00:00"}]'
+    server = Server()
+    server.body = {
+        "metadata": {"name": names.reported_names("sluice"), "resourceVersion": "0"},
+        "data": {NAME: text, "not..a name": good, "lake.sales.returns": good},
+    }
+    leader = await Leader(server).begin()
+    assert leader.key.is_name
+    assert leader.world.declarations.names.key_of(key_of_name("lake.sales.returns")) == key_of_path(
+        "s3://lake/returns"
+    )
+    assert f"{NAME} cannot be read" in caplog.text
+    assert "not..a name cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *(
+            None,
+            3,
+            "names",
+            {},
+            [None],
+            ["x"],
+            [{}],
+            [[]],
+            [{"name": 3, "table": HERE}],
+            [{"name": NAME, "table": 3}],
+        ),
+        *([{"name": NAME, "table": "relative/path"}], [{"name": "a b", "table": HERE}]),
+        *(
+            [{"name": NAME, "table": "s3://key:secret@lake/orders"}],
+            [{"name": f"lake.{'x' * 300}", "table": HERE}],
+        ),
+    ],
+)
+async def test_what_no_manifest_could_say_binds_nothing(told: Any) -> None:
+    server = Server()
+    leader = await Leader(server).begin()
+    leader.world.job_seen(ran("load", told))
+    await leader.turn()
+    assert server.body is not None
+    assert not server.body["data"]
+
+
+async def test_a_time_to_come_counts_as_now() -> None:
+    server = Server()
+    leader = await Leader(server).begin()
+    body = ran("load", [{"name": NAME, "table": HERE}])
+    body["status"]["attempts"][0]["endedAt"] = "2999-11-19T10:00:00Z"
+    leader.world.job_seen(body)
+    await leader.turn()
+    assert server.body is not None
+    (told,) = json.loads(server.body["data"][NAME])
+    assert datetime.fromisoformat(told["at"]) <= datetime.now(UTC)
+
+
+async def test_jobs_of_which_it_changes_nothing_are_not_judged_anew() -> None:
+    leader = await Leader(Server()).begin()
+    leader.world.job_seen(job_body("by-name", sql=f"DELETE FROM {NAME}"))
+    leader.world.job_seen(job_body("by-path", sql="DELETE FROM delta.`s3://lake/returns`"))
+    before = {uid: job.footprint for uid, job in leader.world.jobs.items()}
+    leader.world.take_changes()
+    leader.ran(HERE)
+    await leader.turn()
+    assert "uid-by-path" not in leader.world.take_changes()
+    assert leader.world.jobs["uid-by-path"].footprint is before["uid-by-path"]
+    assert leader.world.jobs["uid-by-name"].footprint.keys == (key_of_path(HERE),)
+
+
+async def test_an_application_of_ones_own_is_judged_by_policies_alone() -> None:
+    leader = await Leader(Server()).begin()
+    leader.ran(HERE)
+    await leader.turn()
+    spec = {
+        "type": "Python",
+        "mode": "cluster",
+        "sparkVersion": "4.2.0",
+        "image": "spark:4.2.0",
+        "mainApplicationFile": "a.py",
+    }
+    own = {"engine": "kubeflow", "template": {"spec": spec}}
+    footprint = [{"table": {"name": NAME}, "operation": "Append"}]
+    leader.world.job_seen(job_body("own", application=own, footprint=footprint))
+    job = leader.world.jobs["uid-own"]
+    assert job.tables == (ORDERS,)
+    assert job.tables[0].is_name
+
+
+async def test_a_policy_by_the_name_alone_is_for_the_table_to_which_runs_led_it() -> None:
+    leader = await Leader(Server()).begin()
+    leader.world.policy_seen(policy_body("orders", table={"name": NAME}, admission={"maxWriters": 1}))
+    leader.world.heed_policies()
+    leader.ran(HERE)
+    await leader.turn()
+    found = leader.world.declarations
+    assert found.tables["etl/orders"] == key_of_path(HERE)
+    assert [one.policy for one in found.all_of(leader.key)] == ["etl/orders"]
+    assert [one.policy for one in found.all_of(key_of_path(HERE))] == ["etl/orders"]
