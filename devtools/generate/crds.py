@@ -1,6 +1,6 @@
 """The CustomResourceDefinitions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,7 +10,7 @@ import yaml
 from generate.structural import structural
 from sluice.api import DeltaTablePolicy, DeltaWriteJob, names
 from sluice.api.base import Model
-from sluice.api.not_yet import JOBS_REFUSED_FOR, WITHOUT_EFFECT_IN_POLICIES, WRITTEN_INTO_NO_POLICY, NotYet
+from sluice.api.not_yet import JOBS_REFUSED_FOR
 
 HEADER = "# Generated from operator/sluice/api by `./dev generate`: change the models, not this file.\n"
 
@@ -45,11 +45,6 @@ class Resource:
     def file_name(self) -> str:
         return f"{self.plural}.yaml"
 
-
-_NOT_YET: Mapping[type[Model], tuple[tuple[NotYet, ...], str]] = {
-    DeltaWriteJob: (JOBS_REFUSED_FOR, "the job is refused"),
-    DeltaTablePolicy: (WITHOUT_EFFECT_IN_POLICIES, "it has no effect"),
-}
 
 AGE = Column("Age", ".metadata.creationTimestamp", "How long ago it was created.", type="date")
 
@@ -141,10 +136,8 @@ def definition(resource: Resource) -> dict[str, Any]:
 def _root(model: type[Model]) -> dict[str, Any]:
     schema = structural(model, defaults=True)
     properties = schema["properties"]
-    _tell_what_is_not_yet(model, properties["spec"])
-    if model is DeltaTablePolicy:
-        for name in WRITTEN_INTO_NO_POLICY:
-            properties["status"]["properties"][name]["description"] += " Not supported yet: it stays empty."
+    if model is DeltaWriteJob:
+        _tell_what_is_not_yet(properties["spec"])
     properties["apiVersion"] = {"type": "string"}
     properties["kind"] = {"type": "string"}
     properties["metadata"] = {"type": "object"}
@@ -153,14 +146,13 @@ def _root(model: type[Model]) -> dict[str, Any]:
     return schema | {"required": ["spec"]}
 
 
-def _tell_what_is_not_yet(model: type[Model], spec: dict[str, Any]) -> None:
-    fields, what_happens = _NOT_YET[model]
-    for one in fields:
+def _tell_what_is_not_yet(spec: dict[str, Any]) -> None:
+    for one in JOBS_REFUSED_FOR:
         field = spec
         for name in one.path.split("."):
             field = field["properties"][name]
         unless = f", except with {one.unless}" if one.unless else ""
-        field["description"] += f" Not supported yet: {what_happens}{unless}."
+        field["description"] += f" Not supported yet: the job is refused{unless}."
 
 
 def _walk(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

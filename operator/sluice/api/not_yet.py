@@ -1,6 +1,6 @@
-"""Fields that the two resources have and this version does not honour: closed lists, so that none is passed over unseen.
+"""Fields that a job has and this version does not honour: a closed list, so that none is passed over unseen.
 
-What refuses jobs, what policies' statuses say, the command line, the CRDs and the docs all say it from here.
+What refuses jobs, the command line, the CRDs and the docs all say it from here.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,6 @@ from pydantic.alias_generators import to_snake
 
 from sluice.api.base import Model
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.policy import DeltaTablePolicySpec
 
 
 def _nothing_else(_: Any) -> bool:
@@ -23,7 +22,7 @@ class NotYet:
     path: str
     """The field below spec, as manifests spell it."""
     why: str
-    """What happens instead; for a job also what to do."""
+    """What happens instead, and what to do."""
     unless: str = ""
     """A value that asks for what happens anyway, in words; the default always does."""
     happens_anyway: Callable[[Any], bool] = _nothing_else
@@ -45,22 +44,9 @@ _OTHER_WORK = "this version of Sluice runs no streams"
 JOBS_REFUSED_FOR = (NotYet("stream", _OTHER_WORK),)
 """What a job can say and no run would honour."""
 
-WITHOUT_EFFECT_IN_POLICIES: tuple[NotYet, ...] = ()
-"""What a policy can say without effect; the rest of it counts."""
-
-WRITTEN_INTO_NO_POLICY: tuple[str, ...] = ()
-"""Fields of a policy's status that stay empty."""
-
 
 def why_a_job_is_refused(spec: DeltaWriteJobSpec) -> Iterator[str]:
     """Yields a sentence for each field that it must not set yet."""
     for one in JOBS_REFUSED_FOR:
         if one.is_asked_for(spec):
             yield f"spec.{one.path}: not supported yet: {one.why}"
-
-
-def what_has_no_effect(spec: DeltaTablePolicySpec) -> Iterator[str]:
-    """Yields a sentence for each field of a policy that asks for more than the default and has no effect."""
-    for one in WITHOUT_EFFECT_IN_POLICIES:
-        if one.is_asked_for(spec):
-            yield f"spec.{one.path} has no effect yet: {one.why}"

@@ -426,7 +426,6 @@ class PolicyReason(_Word):
         "Stalled: none of its VACUUMs runs, because the table's property keeps files for a shorter time than its "
         "maintenance.vacuum.retention, or says nothing that is understood; the rest of it counts.",
     )
-    NOT_YET = "NotYet", "Stalled: it asks for something that has no effect yet; the rest of it counts."
     LEFT_OUT = (
         "LeftOut",
         "Stalled: there is an older policy for the same table; only the name binding of this one counts.",

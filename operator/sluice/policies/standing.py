@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from sluice.api.base import Json
-from sluice.api.not_yet import what_has_no_effect
 from sluice.api.policy import DeltaTablePolicySpec, Enforcement
 from sluice.api.policy_enforced import Enforced, EnforcedReason
 from sluice.api.reasons import PolicyReason
@@ -30,7 +29,6 @@ _WITHOUT_A_LOOK = frozenset(
         PolicyReason.NOT_OWNER.value,
         PolicyReason.COUNTS.value,
         PolicyReason.IMPOSSIBLE.value,
-        PolicyReason.NOT_YET.value,
         PolicyReason.NAMESPACE_NOT_ALLOWED.value,
         PolicyReason.RUNTIME_UNKNOWN.value,
         PolicyReason.LEFT_OUT.value,
@@ -178,10 +176,6 @@ def _obstacle(spec: DeltaTablePolicySpec, namespace: str, profiles: Collection[s
     none = None if profiles is None or not wants_jobs(spec) else why_none(spec, namespace, profiles)
     if none is not None:
         return Verdict(Standing.STALLED, _SAME_WORD[none.reason.value], f"{none.why}. The rest of it counts")
-    missing = tuple(what_has_no_effect(spec))
-    if missing:
-        message = f"{'; '.join(missing)}. The rest of it counts"
-        return Verdict(Standing.STALLED, PolicyReason.NOT_YET, message)
     return None
 
 

@@ -10,15 +10,10 @@ import pytest
 from generate.crds import RESOURCES, definition
 from sluice.api import names
 from sluice.api.job_status import Phase
-from sluice.api.not_yet import (
-    JOBS_REFUSED_FOR,
-    WITHOUT_EFFECT_IN_POLICIES,
-    WRITTEN_INTO_NO_POLICY,
-    NotYet,
-)
+from sluice.api.not_yet import JOBS_REFUSED_FOR
 
 OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
-LISTS = {names.JOB_KIND: JOBS_REFUSED_FOR, names.POLICY_KIND: WITHOUT_EFFECT_IN_POLICIES}
+LISTS = {names.JOB_KIND: JOBS_REFUSED_FOR, names.POLICY_KIND: ()}
 SAID = " Not supported yet: "
 
 
@@ -48,7 +43,7 @@ def descriptions_of_what_is_supported(schema: dict[str, Any], place: str) -> Ite
 
 def names_of_what_is_not_yet() -> set[str]:
     """As descriptions may call it: names that are words of English, too, only below spec or admission."""
-    paths = [one.path for one in (*JOBS_REFUSED_FOR, *WITHOUT_EFFECT_IN_POLICIES)]
+    paths = [one.path for one in JOBS_REFUSED_FOR]
     last = [path.rpartition(".")[2] for path in paths]
     unmistakable = [name for name in last if name != name.lower()]
     return {
@@ -77,12 +72,12 @@ def test_kubectl_explain_says_it_of_exactly_these_fields(resource: Any) -> None:
         assert one.unless in told[one.path]
 
 
-def test_kubectl_explain_says_which_fields_of_a_status_stay_empty() -> None:
+def test_no_field_of_a_status_stays_empty() -> None:
     told = {
         resource.kind: set(told_by_explain(schema_of(resource)["properties"]["status"]))
         for resource in RESOURCES
     }
-    assert told == {names.JOB_KIND: set(), names.POLICY_KIND: set(WRITTEN_INTO_NO_POLICY)}
+    assert told == {names.JOB_KIND: set(), names.POLICY_KIND: set()}
 
 
 def test_a_description_that_names_what_is_not_supported_yet_says_so() -> None:
@@ -100,9 +95,5 @@ def test_a_description_that_names_what_is_not_supported_yet_says_so() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("heading", "fields"),
-    [("| field |", JOBS_REFUSED_FOR), ("| field of a policy |", WITHOUT_EFFECT_IN_POLICIES)],
-)
-def test_the_docs_list_exactly_these_fields(heading: str, fields: tuple[NotYet, ...]) -> None:
-    assert told_by_the_docs(heading) == {one.path: one.unless for one in fields}
+def test_the_docs_list_exactly_these_fields() -> None:
+    assert told_by_the_docs("| field |") == {one.path: one.unless for one in JOBS_REFUSED_FOR}

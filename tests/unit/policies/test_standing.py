@@ -10,7 +10,6 @@ from sluice.api.base import Json
 from sluice.api.policy_enforced import EnforcedReason
 from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.reasons import PolicyReason
-from sluice.policies import standing as standing_module
 from sluice.policies.standing import LeftOut, Seen, state_of
 from sluice.policies.status import patch_of
 from unit.controller.bodies import policy_body
@@ -194,10 +193,7 @@ def test_a_new_leader_that_has_seen_nothing_yet_leaves_a_status_as_it_is() -> No
 
 
 @pytest.mark.parametrize("reason", EnforcedReason)
-def test_what_is_being_done_stands_in_place_of_the_differences(
-    reason: EnforcedReason, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(standing_module, "what_has_no_effect", lambda _: ())
+def test_what_is_being_done_stands_in_place_of_the_differences(reason: EnforcedReason) -> None:
     body = policy(properties={"delta.appendOnly": "true"}, enforcement="Enforce")
     assert standing(told(body, Seen(look()))) == "Reconciling Changing"
     body["status"]["enforced"] = {"reason": reason.value, "message": "so it is"}
@@ -237,10 +233,7 @@ def test_a_policy_whose_name_another_one_binds_elsewhere_is_compared_with_its_ta
     assert standing(told(body, Seen(look(properties=FEED)))) == "Ready AsWanted"
 
 
-def test_where_what_is_left_cannot_be_changed_enforcing_waits_for_a_person(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(standing_module, "what_has_no_effect", lambda _: ())
+def test_where_what_is_left_cannot_be_changed_enforcing_waits_for_a_person() -> None:
     assert standing(told(policy(properties=FEED, enforcement="Enforce"), Seen(look()))) == "Stalled Drifted"
 
 

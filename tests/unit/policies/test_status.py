@@ -1,13 +1,11 @@
-"""A policy's status says whether all of it counts, and which of its fields don't."""
+"""A policy's status says whether all of it counts."""
 
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from sluice.api import not_yet
 from sluice.api.base import Json
-from sluice.api.not_yet import WITHOUT_EFFECT_IN_POLICIES, NotYet
 from sluice.api.policy import DeltaTablePolicySpec, PolicyAdmission
 from sluice.api.policy_status import DeltaTablePolicyStatus
 from sluice.api.reasons import PolicyReason
@@ -62,12 +60,10 @@ def _states(status: DeltaTablePolicyStatus) -> dict[str, str]:
     return {condition.type: condition.status.value for condition in status.conditions}
 
 
-def test_each_field_of_a_policy_is_known_to_count_or_not() -> None:
-    without_effect = {one.path for one in WITHOUT_EFFECT_IN_POLICIES}
+def test_each_field_of_a_policy_is_known_to_count() -> None:
     own = {field.alias or name for name, field in DeltaTablePolicySpec.model_fields.items()}
     admission = {f"admission.{field.alias or name}" for name, field in PolicyAdmission.model_fields.items()}
-    assert own - {"admission"} | admission == COUNT | without_effect
-    assert not COUNT & without_effect
+    assert own - {"admission"} | admission == COUNT
 
 
 def test_a_policy_of_which_all_counts_is_ready_for_its_generation() -> None:
@@ -90,16 +86,6 @@ def test_what_the_api_server_fills_in_by_default_asks_for_nothing() -> None:
         "allowIrreversible": False,
     }
     assert _told(policy_body("a", table=TABLE, **defaults)).reason == "Counts"
-
-
-def test_a_field_that_is_not_kept_yet_is_named_and_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is none today; the next one will be told so."""
-    monkeypatch.setattr(not_yet, "WITHOUT_EFFECT_IN_POLICIES", (NotYet("runtimeRef", "nobody heeds it"),))
-    status = _told(policy_body("a", table=TABLE, runtimeRef="big"))
-    assert _states(status) == {"Ready": "False", "Reconciling": "False", "Stalled": "True"}
-    assert status.reason == "NotYet"
-    assert "spec.runtimeRef has no effect yet: nobody heeds it" in (status.message or "")
-    assert "The rest of it counts" in (status.message or "")
 
 
 def test_one_that_is_left_out_or_not_understood_says_why() -> None:
