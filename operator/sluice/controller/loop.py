@@ -137,6 +137,9 @@ class Loop:
         await self._read()
         for uid in await self.leases.send_releases():
             self._look_at(uid)
+        if self.names.end_what_nobody_holds(self._who_holds):
+            self.world.heed_policies()
+            await self._look()
         if not self.leases.is_sure or not self.leadership.leads():
             return
         for uid in self.leases.unsettled_due():

@@ -60,7 +60,7 @@ class NamesFromReports:
         """Seconds until something is to be done here; None: nothing is."""
         if self._writing is not None:
             return None
-        is_anything = self._heard or self._unwritten or self._counts.ambiguous or not self._is_read
+        is_anything = self._heard or self._unwritten or not self._is_read
         return max(0.0, self._due - time.monotonic()) if is_anything else None
 
     async def begin(self, epoch: int) -> None:
@@ -78,29 +78,28 @@ class NamesFromReports:
         if self._writing is not None:
             self._writing.cancel()
 
+    def end_what_nobody_holds(self, is_held: Callable[[], Held | None]) -> bool:
+        """Leaves the newest place alone to names none of whose places anybody holds; returns whether any was left fewer. `is_held`
+        gives None while nobody can tell who holds."""
+        if self._writing is not None or not self._counts.ambiguous or (held := is_held()) is None:
+            return False
+        left = self._counts.unless_held(held)
+        ended = {name for name, one in left.known.items() if one is not self._counts.known[name]}
+        for name in ended:
+            place = left.known[name].last.location
+            logger.info("name %s: it leads to %s alone: nobody holds another of its places", name, place)
+        self._unwritten |= ended
+        self._count(left)
+        return bool(ended)
+
     def turn(self, is_held: Callable[[], Held | None]) -> None:
-        """Goes on with what is to be done. `is_held` gives None while nobody can tell who holds."""
+        """Has written down what was heard, and what has ended."""
         self._heard += self._world.heard_names.take()
         if self._writing is not None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + self._pause
-        if self._counts.ambiguous and (held := is_held()) is not None:
-            self._end_where_nobody_holds(held)
         if not self._is_read or self._has_news():
             self._writing = asyncio.create_task(self._write(is_held), name="reported names")
-
-    def _end_where_nobody_holds(self, is_held: Held) -> None:
-        left = self._counts.unless_held(is_held)
-        if left is not self._counts:
-            ended = {name for name, one in left.known.items() if one is not self._counts.known[name]}
-            for name in ended:
-                logger.info(
-                    "name %s: it leads to %s alone: nobody holds another of its places",
-                    name,
-                    _words(left.known[name]),
-                )
-            self._unwritten |= ended
-            self._count(left)
 
     def _has_news(self) -> bool:
         """Whether anything is to be written down. When a name was last told of is for a later write, unless it is long ago."""

@@ -72,7 +72,7 @@ async def test_no_driver_is_ended_because_its_job_is_not_listed_again_yet() -> N
         ),
         by_hand=no(heed=nothing),
         revoking=no(heed=nothing),
-        names=no(seconds_left=None, close=lambda: None),
+        names=no(seconds_left=None, close=lambda: None, end_what_nobody_holds=lambda _: False),
         guard=no(forget_gone=lambda: None),
         tables=no(forget_unused=lambda: None),
         surroundings=no(

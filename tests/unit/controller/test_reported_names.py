@@ -39,6 +39,7 @@ class Leader:
 
     async def turn(self) -> None:
         for _ in range(3):  # what was written is told by the turn after
+            self.names.end_what_nobody_holds(lambda: self._is_held)
             self.names.turn(lambda: self._is_held)
             await asyncio.sleep(0)
         self.world.heed_policies()
