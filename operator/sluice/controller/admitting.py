@@ -385,6 +385,7 @@ class Admitting:
             if job is not None:
                 admitted.append(Admitted(job, self.queue.risks(job.uid)))
                 accepts = decision.waiter.accepts
+                self.holders.is_led(job.uid, job.footprint)
                 self.queue.hold(
                     job.uid, (Holder(job.uid, job.key, job.footprint, accepts=accepts),)
                 )  # as it was decided on

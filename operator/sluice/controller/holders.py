@@ -36,6 +36,8 @@ class Holders:
         """Holders that were read once: once is enough, so that nobody holds up all others by editing a running job."""
         self._fails: set[str] = set()
         """Holders that the operator fails to read."""
+        self._led: dict[str, dict[str, frozenset[str]]] = {}
+        """The places to which each holder's names have led since this leader knows of it, by its uid and the name."""
         self._reached: dict[str, JobFootprint] = {}
         """The footprint, by uid, whose places are in the reach already."""
 
@@ -63,6 +65,7 @@ class Holders:
         if not held and self._world.holds_nothing(uid):
             self._frozen.pop(uid, None)
             self._reached.pop(uid, None)
+            self._led.pop(uid, None)
             for uids in (self._was_read, self._fails, self.unread, self.behind):
                 uids.discard(uid)
             return ()
@@ -114,14 +117,27 @@ class Holders:
         if not job.is_read_with_facts and (reach is not None or not job.is_read):
             return holding.holder_of(lease, None, reach)
         try:
-            return self._at_its_risk(
-                holding.holder_of(lease, job, self._learned(lease, job, reach)), lease, job
-            )
+            holder = holding.holder_of(lease, job, self._learned(lease, job, reach))
+            return self._at_its_risk(self._where_led(holder), lease, job)
         except Exception:
             logger.exception(
                 "%s: the operator failed on what it touches: it counts as touching everything", lease.job
             )
             return holding.holder_of(lease, None, reach)
+
+    def _where_led(self, holder: Holder) -> Holder:
+        """Adds the places to which its names led before."""
+        self.is_led(holder.uid, holder.footprint)
+        before = self._led.get(holder.uid)
+        if before is None:
+            return holder
+        return replace(holder, footprint=holding.staying_where_led(holder.footprint, before))
+
+    def is_led(self, uid: str, footprint: JobFootprint) -> None:
+        """Notes where the names of a holder lead, which may be granted its leases at this moment."""
+        for name, places in holding.led_by_names(footprint).items():
+            before = self._led.setdefault(uid, {})
+            before[name] = before.get(name, frozenset()) | places
 
     def _at_its_risk(self, holder: Holder, lease: Lease, job: JobView) -> Holder:
         """Adds what the job accepts, if it is still the one that the lease was granted for."""

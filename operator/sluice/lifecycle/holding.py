@@ -16,7 +16,7 @@ from sluice.api.job_status import Attempt, Outcome
 from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
 from sluice.engines import Stage
-from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, unknown_footprints
+from sluice.footprint import ANY_SOURCES, JobFootprint, NotUnderstoodError, TableFootprint, unknown_footprints
 from sluice.footprint.run_keys import run_named
 from sluice.footprint.sources import Sources, together
 from sluice.leases.model import Epochs, Grant, Lease, number_in
@@ -203,6 +203,27 @@ def holder_of(lease: Lease, job: JobView | None, reach: Reach | None = None) -> 
     return Holder(
         lease.uid, lease.job, _anything_to(map(TableKey.parse, lease.tables), lease.run), places=places
     )
+
+
+def led_by_names(footprint: JobFootprint) -> dict[str, frozenset[str]]:
+    """The places at which it may be by each of its names."""
+    names = (one.table for one in footprint.tables if one.table.is_name)
+    return {name.text: name.bound | name.claimed for name in names}
+
+
+def staying_where_led(footprint: JobFootprint, places: Mapping[str, frozenset[str]]) -> JobFootprint:
+    """Returns the footprint with the places to which its names led before: whoever spoke for them may be gone, and its driver
+    stays where it is."""
+    tables = tuple(_staying(one, places.get(one.table.text, frozenset())) for one in footprint.tables)
+    changed = any(one is not before for one, before in zip(tables, footprint.tables, strict=True))
+    return replace(footprint, tables=tables) if changed else footprint
+
+
+def _staying(one: TableFootprint, places: frozenset[str]) -> TableFootprint:
+    left = places - one.table.bound - one.table.claimed
+    if not one.table.is_name or not left:
+        return one
+    return replace(one, table=replace(one.table, claimed=one.table.claimed | left))
 
 
 def is_of(lease: Lease, job: JobView) -> bool:

@@ -10,12 +10,14 @@ import pytest
 from sluice.api import names
 from sluice.api.job_status import Phase
 from sluice.controller.admitting import Admitting
+from sluice.controller.declarations import KnownPolicies
 from sluice.controller.retelling import PER_SECOND, Retelling
 from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.leases import Reach
 from sluice.lifecycle.holding import reach_of
 from sluice.tables import LogStore, TableFacts, TableKey, key_of_path, unread
+from sluice.tables.owners import Owners, TableOwner
 from unit.controller.bodies import PARTITIONED, job_body, policy_body
 from unit.controller.test_admitting import Leases, admitting, held_since_before, turn
 from unit.lifecycle.objects import application
@@ -379,3 +381,27 @@ async def test_a_job_that_is_over_is_held_by_its_reach_until_its_lease_goes(
     assert leases.held_by("uid-holder") != []
     assert leases.held_by("uid-waits") == []
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_a_name_stays_held_where_a_squatter_said_it_leads_though_the_squatter_goes() -> None:
+    leases, asked = admitting({})
+    world = asked.world
+    for other in ("uid-a", "uid-b"):
+        world.job_gone(other)
+    owners = Owners((TableOwner(namespaces=("sales",), names=("sales.*",)),))
+    world._owners, world._known_policies = owners, KnownPolicies(owners)
+    world.policy_seen(policy_body("squatter", table={"name": "sales.orders", "path": "/lake/claimed"}))
+    world.policy_seen(policy_body("other", table={"name": "crm.orders", "path": "/lake/claimed"}))
+    world.heed_policies()
+    await running(leases, asked, "DELETE FROM sales.orders WHERE date = DATE '2026-11-20'")
+    world.policy_gone("policy-squatter")
+    world.heed_policies()
+    world.job_seen(job_body("waits", sql=ON.format("/lake/claimed", 20)))
+    await turn(asked)
+    assert world.jobs["uid-waits"].phase is Phase.WAITING
+    leases.held.clear()
+    world.job_gone("uid-holder")
+    for body in world.applications.mirrors[0].values():
+        world.applications.mirrors[0].gone(body["metadata"]["uid"])
+    await turn(asked, "uid-holder")
+    assert leases.held_by("uid-waits"), "whoever comes after the squatter knows nothing of it"
