@@ -23,17 +23,19 @@ from sluice.kube.mirror import uid_of
 from sluice.kube.resources import POLICIES
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.writers import writers_of
-from sluice.policies.standing import LeftOut, Seen, state_of
+from sluice.policies.standing import LeftOut, Seen, spec_of, state_of
 from sluice.policies.status import patch_of
+from sluice.tables import key_of_name, keys_of
 from sluice.tables.dialect import oss
+from sluice.tables.reported_names import Lead
 
 logger = logging.getLogger(__name__)
 
 PAUSE = 1.0
 AGAIN_SECONDS = 10.0
 
-_Heeded = tuple[str, LeftOut | None]
-"""A policy's version, and whether it counts: what changes of others lead to."""
+_Heeded = tuple[str, LeftOut | None, Lead | None]
+"""A policy's version, whether it counts, and where runs found its name to lead: what changes of others lead to."""
 
 
 class PolicyStatuses:
@@ -84,7 +86,11 @@ class PolicyStatuses:
     def _heeded(self) -> dict[str, _Heeded]:
         left_out = self._world.policies_left_out
         return {
-            uid_of(body): (str(body["metadata"]["resourceVersion"]), left_out.get(called(body)))
+            uid_of(body): (
+                str(body["metadata"]["resourceVersion"]),
+                left_out.get(called(body)),
+                self._led(body),
+            )
             for body in self._world.policies.values()
         }
 
@@ -143,9 +149,28 @@ class PolicyStatuses:
             version=self._delta_of(body),
             conflicts=0 if key is None else self._world.reports.conflicts(key.text, datetime.now(UTC)),
             ran=None if ran is None else _in_words(ran, named),
+            elsewhere=self._elsewhere(body, named),
             named=named,
             profiles=self._world.profiles.keys(),
         )
+
+    def _elsewhere(self, body: Json, named: Callable[[str], str]) -> str | None:
+        """Where the newest run found the name to lead that this policy binds, if that is another place."""
+        led, spec = self._led(body), spec_of(body)
+        location = None if spec is None else keys_of(None, spec.table.path)[1]
+        if led is None or location is None or led.table == location:
+            return None
+        return (
+            f"{named(led.job)} reported at {led.at:%Y-%m-%dT%H:%M:%SZ} that the name leads to {led.table} in its catalog, and this "
+            f"policy binds it to {location}: correct the policy's path, or the table's location in the catalog"
+        )
+
+    def _led(self, body: Json) -> Lead | None:
+        """Where the newest run found the policy's name to lead."""
+        spec = body.get("spec")
+        table = spec.get("table") if isinstance(spec, dict) else None
+        name = table.get("name") if isinstance(table, dict) else None
+        return self._world.reported_names.of_name(key_of_name(name)) if isinstance(name, str) else None
 
     def _delta_of(self, body: Json) -> Version | None:
         """The version of Delta that the policy's own jobs run."""

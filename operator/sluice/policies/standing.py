@@ -83,6 +83,8 @@ class Seen:
     """Attempts of jobs that lost to another commit on the table within a day."""
     ran: str | None = None
     """What runs reported of the table, in a sentence. None: nothing."""
+    elsewhere: str | None = None
+    """Where a run found its name to lead, if that is not where it binds it, in a sentence."""
     named: Named = str
     """How jobs are called in its namespace."""
     is_written: bool = False
@@ -129,7 +131,10 @@ def state_of(body: Json, left_out: LeftOut | None, seen: Seen) -> PolicyState | 
     if verdict is None and is_judged and before.get("reason") not in _WITHOUT_A_LOOK:
         return None
     unread = Verdict(Standing.RECONCILING, PolicyReason.NOT_READ_YET, "the table's log has not been read yet")
-    return PolicyState(_together(verdict or unread, _besides(spec, left_out)), table, told)
+    found = _together(verdict or unread, _besides(spec, left_out))
+    if seen.elsewhere is not None:
+        found = found._replace(message=f"{found.message}. {seen.elsewhere}")
+    return PolicyState(found, table, told)
 
 
 def _besides(spec: DeltaTablePolicySpec, left_out: LeftOut | None) -> Iterator[Verdict]:

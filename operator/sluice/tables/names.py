@@ -37,38 +37,38 @@ class Names:
 
     def is_reported(self, name: TableKey) -> bool:
         """Whether only runs say where the name leads."""
-        return not _of_any(self.locations, _spelled(name)) and bool(_of_any(self.reported, _spelled(name)))
+        return not _of_any(self.locations, spelled(name)) and bool(_of_any(self.reported, spelled(name)))
 
     def key_of(self, table: TableKey) -> TableKey:
         """The one key of a table, whether its name or its location is given."""
         if not table.is_name:
             return replace(table, bound=self._names[table]) if table in self._names else table
-        spelled = _spelled(table)
-        locations = _of_any(self.locations, spelled)
+        all_spelled = spelled(table)
+        locations = _of_any(self.locations, all_spelled)
         if len(locations) == 1:
             return self.key_of(*locations)
         if not locations:
-            locations = _of_any(self.reported, spelled)
+            locations = _of_any(self.reported, all_spelled)
             if len(locations) == 1:
                 there = self.key_of(*locations)
-                return replace(there, bound=there.bound | _texts(spelled))
-        claimed = _of_any(self.claims, spelled) | _of_any(self.reported_claims, spelled)
+                return replace(there, bound=there.bound | _texts(all_spelled))
+        claimed = _of_any(self.claims, all_spelled) | _of_any(self.reported_claims, all_spelled)
         return replace(table, bound=_texts(locations), claimed=_texts(claimed))
 
     def is_table(self, table: TableKey) -> bool:
         """Whether it is surely a table, not a view over others."""
         return not table.is_name or any(
-            name in self.tables or name in self.locations for name in _spelled(table)
+            name in self.tables or name in self.locations for name in spelled(table)
         )
 
     def differing(self, other: "Names") -> frozenset[TableKey]:
         """Names and locations about which `other` says something else."""
         if self.locations == other.locations and self.tables == other.tables and self.claims == other.claims:
             named = self._told_otherwise(other)
-            given = {name for one in named for name in _spelled(one)}
+            given = {name for one in named for name in spelled(one)}
         else:
             named = {name for told in (self, other) for name in told._all_names}
-            given = {*self._names, *other._names, *(name for one in named for name in _spelled(one))}
+            given = {*self._names, *other._names, *(name for one in named for name in spelled(one))}
         return frozenset(key for key in given if self._about(key) != other._about(key))
 
     @property
@@ -119,7 +119,7 @@ def _in_order(locations: _Locations) -> list[tuple[str, list[str]]]:
     return sorted((name.text, sorted(_texts(found))) for name, found in locations.items())
 
 
-def _spelled(name: TableKey) -> tuple[TableKey, ...]:
+def spelled(name: TableKey) -> tuple[TableKey, ...]:
     """The spellings of a name: with or without Spark's own schema. Not for sessions in another schema."""
     schema, dot, table = name.text.rpartition(".")
     if not dot:

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property
 
 from sluice.tables.identity import TableKey, key_of_path
+from sluice.tables.names import spelled
 from sluice.tables.owners import NOBODY, Owners
 
 MOST_LEADS = 8
@@ -125,6 +126,11 @@ class ReportedNames:
             gone.add(name)
             surplus -= sizes[name]
         return ReportedNames({name: one for name, one in self.known.items() if name not in gone})
+
+    def of_name(self, name: TableKey) -> Lead | None:
+        """The newest place that was reported by those who have a say in it, however the name is spelled."""
+        leads = [lead for one in spelled(name) for lead in self.known.get(one, Whereabouts()).leads]
+        return max(leads, key=lambda lead: lead.at, default=None)
 
     @cached_property
     def ambiguous(self) -> frozenset[TableKey]:

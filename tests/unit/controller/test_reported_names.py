@@ -9,15 +9,20 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.controller.policies import PolicyStatuses
+from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.installations.reported_names import ReportedNamesMap
 from sluice.kube.client import ApiError
+from sluice.lifecycle.neighbours import Neighbours
+from sluice.policies.standing import state_of
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.owners import NOBODY
 from unit.controller.bodies import job_body, policy_body
 from unit.installations.config_map_server import Server
+from unit.policies.looks import look
 
 NAME, HERE, THERE = "lake.sales.orders", "s3://lake/orders", "s3://lake/orders-2"
 ORDERS = key_of_name(NAME)
@@ -255,6 +260,32 @@ async def test_an_application_of_ones_own_is_judged_by_policies_alone() -> None:
     job = leader.world.jobs["uid-own"]
     assert job.tables == (ORDERS,)
     assert job.tables[0].is_name
+
+
+async def test_a_place_is_told_of_to_a_policy_that_binds_the_name_elsewhere_and_binds_nothing() -> None:
+    leader = await Leader(Server()).begin()
+    leader.world.policy_seen(policy_body("orders", table={"name": NAME, "path": HERE}))
+    leader.world.heed_policies()
+    kube: Any = None
+    leadership: Any = None
+    looks = PolicyLooks(leader.world, lambda _: look(), every=3600)
+    statuses = PolicyStatuses(kube, leader.world, leadership, looks=looks, neighbours=Neighbours())
+    (body,) = leader.world.policies.values()
+    before = statuses._heeded()
+    assert statuses._seen(body).elsewhere is None
+    leader.ran(THERE)
+    await leader.turn()
+    assert leader.key == key_of_path(HERE)
+    assert statuses._heeded() != before
+    state = state_of(body, None, statuses._seen(body))
+    assert state is not None
+    assert (
+        f"reported at 2026-11-19T10:00:00Z that the name leads to {THERE} in its catalog"
+        in state.verdict.message
+    )
+    leader.ran(HERE, 1)
+    await leader.turn()
+    assert statuses._seen(body).elsewhere is None
 
 
 async def test_a_policy_by_the_name_alone_is_for_the_table_to_which_runs_led_it() -> None:
