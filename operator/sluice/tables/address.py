@@ -22,10 +22,15 @@ def address_of(table: TableKey) -> str:
     if table.is_name and table.bound:
         paths = ", ".join(sorted(table.bound))
         raise _unreadable(
-            table, f"it is a catalog name, and policies bind it to several paths, {paths}: leave one"
+            table,
+            f"it is a catalog name, and policies bind it, or runs led it, to several paths, {paths}: leave one in the policies; of "
+            "those that runs reported the newest is left once nobody holds any of them",
         )
     if table.is_name:
-        raise _unreadable(table, "it is a catalog name, and no DeltaTablePolicy binds it to a path: add one")
+        raise _unreadable(
+            table,
+            "it is a catalog name that no run has told of, and no DeltaTablePolicy binds it to a path: add one",
+        )
     if any("=" in part for part in table.text.rpartition("/")[2:]):
         raise _unreadable(table, "it looks like a partition's folder: name the table by its own folder")
     if table.text.startswith("file:"):

@@ -31,7 +31,8 @@ def how_to_bind(widened: Iterable[str]) -> str | None:
 
 def how_to_know(table: TableKey, operation: Operation) -> str | None:
     if table.is_name and table.bound:
-        return f"leave one path for {table}: DeltaTablePolicies bind it to {', '.join(sorted(table.bound))}"
+        paths = ", ".join(sorted(table.bound))
+        return f"leave one path for {table}: DeltaTablePolicies bind it, or runs led it, to {paths}"
     if table.is_name:
         return f"bind {table} to its path in a DeltaTablePolicy (table.name and table.path)"
     if operation not in TOLD_APART_BY_PARTITIONS:
