@@ -315,6 +315,7 @@ def test_nothing_of_an_installation_is_left(hook: Hook, objects: OwnObjects, kub
     assert hook("password").returncode == 0
     objects.create("lease", {"metadata": {"name": names.leader_lease(RELEASE)}, "spec": {}})
     objects.create("configmap", {"metadata": {"name": names.unexplained_leases(RELEASE)}})
+    objects.create("configmap", {"metadata": {"name": names.reported_names(RELEASE)}})
     objects.create("configmap", {"metadata": {"name": names.epoch_parameter(RELEASE)}})
     with _claimed(kubectl, objects, RELEASE) as key:
         done = hook("tidy-up")
@@ -325,6 +326,7 @@ def test_nothing_of_an_installation_is_left(hook: Hook, objects: OwnObjects, kub
     assert objects.get("secret", f"{RELEASE}-redis") is None
     assert objects.get("lease", names.leader_lease(RELEASE)) is None
     assert objects.get("configmap", names.unexplained_leases(RELEASE)) is None
+    assert objects.get("configmap", names.reported_names(RELEASE)) is None
     assert objects.get("configmap", names.epoch_parameter(RELEASE)) is None
     again = hook("tidy-up")
     assert (again.returncode, again.stderr) == (0, "")
