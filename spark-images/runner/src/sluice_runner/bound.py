@@ -44,9 +44,17 @@ class _Judged:
     """A name that is compared with what a catalog says of it."""
 
     full: Name
-    path: str
+    paths: tuple[str, ...]
+    """Several only if runs reported it at each of them, and the job was judged as at any."""
     is_reported: bool
     is_shared: bool
+
+    def is_at(self, location: str) -> bool:
+        return any(is_same(location, path) for path in self.paths)
+
+    @property
+    def places(self) -> str:
+        return " or ".join(self.paths)
 
     @property
     def name(self) -> str:
@@ -82,7 +90,9 @@ class Bound:
             full = catalogs.in_full(name.parts)
             is_shared = catalogs.is_shared(full[0])
             if name.is_reported or is_shared:
-                self._compared[lower(full)] = _Judged(full, name.path, name.is_reported, is_shared)
+                known = self._compared.get(lower(full))
+                paths = (*(known.paths if known is not None else ()), name.path)
+                self._compared[lower(full)] = _Judged(full, paths, name.is_reported, is_shared)
             else:
                 bound_here.add(full[0])
                 self._ours[lower(full)] = name.path
@@ -171,14 +181,14 @@ class Bound:
             if self._spark.catalog.tableExists(name):
                 self._refuse_what_is_no_table(judged, "no Delta table")
             return False
-        if len(found) > 1 or not is_same(found[0].location, judged.path):
+        if len(found) > 1 or not judged.is_at(found[0].location):
             self._refuse_another(judged, [table.location for table in found])
         return True
 
     def _refuse_what_is_no_table(self, judged: _Judged, what: str) -> NoReturn:
         raise NotAsJudgedError(
             f"{self._refused}, because {judged.name} is {what} in this driver's catalog, and {judged.told} that it is the table at "
-            f"{judged.path}: "
+            f"{judged.places}: "
             + ("name in the job what is meant" if judged.is_reported else "correct the policy or the catalog")
         )
 
@@ -189,7 +199,7 @@ class Bound:
             self._leads.tell_first(judged.full, found)
         if not judged.is_reported:
             raise NotAsJudgedError(
-                f"{told}{judged.path} in the policy by which the job was judged: correct the policy's path, or the table's "
+                f"{told}{judged.places} in the policy by which the job was judged: correct the policy's path, or the table's "
                 "location in the catalog"
             )
         cure = "name it by its path"
@@ -199,7 +209,7 @@ class Bound:
                 "catalogs differ for good, name the table by its path"
             )
         raise NotAsJudgedError(
-            f"{told}the job was judged by an earlier run's report that it leads to {judged.path}: {cure}"
+            f"{told}the job was judged by an earlier run's report that it leads to {judged.places}: {cure}"
         )
 
     def _refuse_unless_located(self, statement: Statement, judged: _Judged) -> None:
@@ -209,7 +219,7 @@ class Bound:
         place = statement.location
         if place is None and statement.command not in LIKE:  # which may have a location that isn't seen here
             place = self._catalogs.place_of_new(judged.full)
-        if place is not None and is_same(place, judged.path):
+        if place is not None and judged.is_at(place):
             return
         also = ""
         if judged.is_reported and judged.is_shared and place is not None and "/" in place:
@@ -217,6 +227,6 @@ class Bound:
             self._leads.tell_first(judged.full, place)
             also = f". If it shall be at {place}, delete the job and apply it again: this run reports it, and then both count"
         raise NotAsJudgedError(
-            f"the statement was not run, because this driver's catalog would make {judged.name} elsewhere than at {judged.path}, "
-            f"where {judged.told} that it is: create it with LOCATION '{judged.path}'{also}"
+            f"the statement was not run, because this driver's catalog would make {judged.name} elsewhere than at {judged.places}, "
+            f"where {judged.told} that it is: create it with LOCATION '{judged.paths[-1]}'{also}"
         )
