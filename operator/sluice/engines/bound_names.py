@@ -1,7 +1,8 @@
-"""Which names a run needs that policies bind to locations: those that its texts may mean."""
+"""Which names a run needs that lead to locations by the word of policies or of earlier runs: those that its texts may mean."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 
 from sluice.tables import Names, TableKey
@@ -13,30 +14,48 @@ _MOST_IMPLIED = 512
 """Names that are only meant if a USE completes them."""
 
 
+@dataclass(frozen=True)
+class ToldName:
+    name: str
+    table: TableKey
+    """A location to which it leads."""
+    is_reported: bool = False
+    """Whether only earlier runs say so: then the driver compares, and it may lead to any of the locations that are told."""
+
+
 def bound_names(
     texts: Iterable[str], named: Iterable[str], names: Names, spark_conf: Mapping[str, str]
-) -> list[tuple[str, TableKey]]:
-    """Names with the one location to which each leads. `texts` are SQL, `named` are names outside of it.
+) -> list[ToldName]:
+    """Names with the locations to which they lead. `texts` are SQL, `named` are names outside of it.
 
     More names than are used do no harm: all of them lead where the job was judged by. A name that policies bind to several
-    places, or a session's own USE completes, was judged as any of these places; only those that lead to one are told.
+    places, or a session's own USE completes, was judged as any of these places; of those that policies bind only such are told that
+    lead to one.
     """
     spelled = _spelled(texts, named)
     default = spark_conf.get(_CATALOG, "").strip()
     may_be_implied = {_SPARKS_SCHEMA, default.lower()}
-    found: list[tuple[str, TableKey]] = []
-    implied: list[tuple[str, TableKey]] = []
-    used = [name for name in names.locations if name.text.rpartition(".")[2] in spelled]
+    found: list[ToldName] = []
+    implied: list[ToldName] = []
+    used = {name for name in (*names.locations, *names.reported) if name.text.rpartition(".")[2] in spelled}
     for name in sorted(used):
-        key = names.key_of(name)
-        if key.is_name:
-            continue
+        is_reported = names.is_reported(name)
+        tables = _where_it_may_lead(names.key_of(name), is_reported=is_reported)
         parts = name.text.split(".")
         missing = [part for part in parts if part not in spelled and part not in may_be_implied]
         if missing and "use" not in spelled:
             continue
-        (implied if missing else found).extend((text, key) for text in _texts(parts, spelled, default))
+        (implied if missing else found).extend(
+            ToldName(text, table, is_reported)
+            for text, table in product(_texts(parts, spelled, default), tables)
+        )
     return found + implied[:_MOST_IMPLIED]
+
+
+def _where_it_may_lead(key: TableKey, *, is_reported: bool) -> list[TableKey]:
+    if not key.is_name:
+        return [key]
+    return [TableKey.parse(text) for text in sorted(key.bound | key.claimed)] if is_reported else []
 
 
 def _texts(parts: list[str], spelled: Mapping[str, set[str]], default: str) -> Iterator[str]:

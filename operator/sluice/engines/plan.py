@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.engines.bound_names import bound_names
+from sluice.engines.bound_names import ToldName, bound_names
 from sluice.engines.profile import RuntimeProfile
 from sluice.footprint import TableFootprint, Texts, promise_at, text_of, texts_of
 from sluice.predicates import is_told_in, to_sql
@@ -114,11 +114,16 @@ def run_in_plan(run: PlannedRun, touched: Sequence[TableFootprint]) -> dict[str,
 
 def _names(
     spec: DeltaWriteJobSpec, texts: Texts, names: Names, spark_conf: Mapping[str, str]
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
     written = spec.write.table.name if spec.write is not None else None
     runs = [statement.runs for statements in texts.values() for statement in statements]
     found = bound_names(runs, [written] if written is not None else [], names, spark_conf)
-    return [{"name": name, "path": _as_written(key)} for name, key in found]
+    return [_told(one) for one in found]
+
+
+def _told(one: ToldName) -> dict[str, Any]:
+    told = {"name": one.name, "path": _as_written(one.table)}
+    return told | {"reported": True} if one.is_reported else told
 
 
 def _touched(footprint: TableFootprint, zone: str | None, *, is_declared: bool) -> dict[str, Any]:

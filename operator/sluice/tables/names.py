@@ -1,6 +1,6 @@
 """Tells where catalog names lead. A name and the location that it is bound to are one table, and have one key."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -38,6 +38,20 @@ class Names:
     def is_reported(self, name: TableKey) -> bool:
         """Whether only runs say where the name leads."""
         return not _of_any(self.locations, spelled(name)) and bool(_of_any(self.reported, spelled(name)))
+
+    def as_granted(self, held: Collection[str]) -> "Names":
+        """The names for the driver of a job that was granted these: where it holds a place that runs reported of a name, and not
+        the name itself, it may be led to no place that was reported since."""
+        fewer = {
+            name: places
+            for name, locations in self.reported.items()
+            if (places := frozenset(one for one in locations if one.text in held))
+            and not any(one.text in held for one in spelled(name))
+        }
+        if not fewer:
+            return self
+        claims = {name: places for name, places in self.reported_claims.items() if name not in fewer}
+        return self.with_reports({**self.reported, **fewer}, claims)
 
     def key_of(self, table: TableKey) -> TableKey:
         """The one key of a table, whether its name or its location is given."""

@@ -89,7 +89,17 @@ def test_where_the_names_lead_that_a_job_uses_goes_to_the_runner() -> None:
         assert {one["name"] for one in plan["names"]} == expected
         told = {one.parts: one.path for one in decode(plan_arguments(plan)).names}
         assert told["sales", "orders"] == "s3a://lake/orders"
+        assert not any(one.is_reported for one in decode(plan_arguments(plan)).names)
     assert "names" not in plan_of({"sql": "DELETE FROM delta.`/lake/lines`"}, names=names)
+
+
+def test_names_of_which_runs_alone_say_where_they_lead_go_to_the_runner_as_reported() -> None:
+    name, places = TableKey.parse("sales.orders"), ("s3a://lake/orders", "/lake/orders")
+    names = Names().with_reports({name: frozenset(map(key_of_path, places))})
+    [one, other] = decode(plan_arguments(plan_of({"sql": "DELETE FROM sales.orders"}, names=names))).names
+    assert one.is_reported
+    assert other.is_reported
+    assert {one.path, other.path} == {"file:/lake/orders", "s3://lake/orders"}
 
 
 def test_what_the_job_was_judged_to_touch_goes_to_the_runner() -> None:
