@@ -34,6 +34,7 @@ def scrubbed(body: Json, namespace: str) -> Json:
     text = text.replace(namespace, "sales")
     text = re.sub(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)"', f'"{SOME_TIME}"', text)
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", SOME_UID, text)
+    text = re.sub(r"-properties-[0-9a-f]{8}-", "-properties-01234567-", text)
     text = re.sub(r"127\.0\.0\.1(:|', )\d+", r"127.0.0.1\g<1>6379", text)
     text = re.sub(r"at \d\d:\d\d:\d\d UTC", "at 10:00:10 UTC", text)
     scrubbed: Json = json.loads(text)
@@ -47,6 +48,12 @@ class Scene:
         self.cluster = cluster
         self.lake = lake
         self.seen: dict[str, Json] = {}
+
+    def table(self, name: str, **properties: str) -> Json:
+        """One that is there."""
+        path = str(self.lake / name)
+        DeltaTable.create(path, Schema([Field("id", PrimitiveType("long"))]), configuration=dict(properties))
+        return {"path": path}
 
     def job(self, name: str, table: str, **more: object) -> str:
         self.cluster.apply(name, rewrite(f"/lake/{table}", **more))
@@ -67,8 +74,14 @@ class Scene:
 
         self.keep(name, is_there)
 
-    def keep_policy(self, name: str, reason: str) -> None:
-        body = json.dumps(self.cluster.policy_is(name, reason)).replace(str(self.lake), "/lake")
+    def keep_policy(self, name: str, reason: str, words: str = "") -> None:
+        """Once it has this reason, and its message these words."""
+        eventually(
+            lambda: words in self.cluster.policy_is(name, reason)["status"]["message"],
+            f"policy {name} says {words!r}",
+            show=lambda: self.cluster.policy(name),
+        )
+        body = json.dumps(self.cluster.policy(name)).replace(str(self.lake), "/lake")
         self.seen[name] = scrubbed(json.loads(body), self.cluster.namespace)
 
 
@@ -134,10 +147,24 @@ def _policies(scene: Scene) -> None:
     append_only = {"delta.appendOnly": "true"}
     scene.cluster.declare("missing", {"table": {"path": f"{scene.lake}/none"}, "properties": append_only})
     scene.keep_policy("missing", "TableMissing")
-    drifts = str(scene.lake / "drifts")
-    DeltaTable.create(drifts, Schema([Field("id", PrimitiveType("long"))]))
-    scene.cluster.declare("drifted", {"table": {"path": drifts}, "properties": append_only})
+    scene.cluster.declare("drifted", {"table": scene.table("drifts"), "properties": append_only})
     scene.keep_policy("drifted", "Drifted")
+    has_it = scene.table("has-it", **append_only)
+    scene.cluster.declare("as-wanted", {"table": has_it, "properties": append_only})
+    scene.keep_policy("as-wanted", "AsWanted")
+
+
+def _policy_at_work(scene: Scene) -> None:
+    wishes = {"enforcement": "Enforce", "properties": {"delta.appendOnly": "true"}}
+    scene.cluster.declare("changing", {"table": scene.table("changes"), **wishes})
+    [job] = eventually(
+        lambda: [
+            job["metadata"]["name"] for job in scene.cluster.jobs() if "changing" in job["metadata"]["name"]
+        ],
+        "the policy has made a job",
+    )
+    scene.cluster.start(job)
+    scene.keep_policy("changing", "Changing", "is changing the table")
 
 
 def test_the_test_data_of_the_health_checks_is_what_the_operator_writes(
@@ -150,6 +177,7 @@ def test_the_test_data_of_the_health_checks_is_what_the_operator_writes(
     cluster.delete("new")
     operators().says("the lease table was rebuilt")
     _policies(scene)
+    _policy_at_work(scene)
     _refused(scene)
     _running(scene)
     _in_the_way(scene)

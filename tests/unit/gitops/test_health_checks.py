@@ -85,7 +85,9 @@ def test_what_nobody_has_looked_at_is_progressing(kind: str, status: Any) -> Non
 
 
 def test_a_policy_that_changed_since_it_was_looked_at_is_progressing() -> None:
-    [ready] = [test.object for test in health_tests(names.POLICY_KIND) if test.expected.status == "Healthy"]
+    [ready, *_] = [
+        test.object for test in health_tests(names.POLICY_KIND) if test.expected.status == "Healthy"
+    ]
     changed = ready | {"metadata": ready["metadata"] | {"generation": ready["metadata"]["generation"] + 1}}
     assert health_of(changed).status == "Progressing"
 
