@@ -11,7 +11,6 @@ from functools import partial
 from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import WhenBlocked
 from sluice.api.job_status import Phase
-from sluice.api.operator_status import OperatorConditionType
 from sluice.api.reasons import EventReason, Reason
 from sluice.controller import clock
 from sluice.controller.applications import Applications
@@ -31,13 +30,13 @@ from sluice.controller.surroundings import Obstacle, Surroundings
 from sluice.controller.table_reader import PATIENCE, TableReader
 from sluice.controller.timers import Timers
 from sluice.controller.turns import Turns
+from sluice.controller.who_holds import ASK_AGAIN, WhoHolds
 from sluice.controller.workers import Workers
 from sluice.controller.world import World
 from sluice.footprint import NotUnderstoodError
 from sluice.kube.client import ApiError
 from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle import telling
-from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
@@ -50,11 +49,8 @@ from sluice.tables import Declarations
 logger = logging.getLogger(__name__)
 
 SLOW_SECONDS = 1.0
-ASK_AGAIN = 1.0
-"""Seconds after which tables are asked for again: what some say leads to others."""
 AGEING_PAUSE = 0.05
 """Seconds between looks at who has aged: of thousands that were queued one after another, many at once."""
-NOT_YET_ASKED = float("-inf")
 TURN_SECONDS = 0.1
 """Seconds of granting before what has changed meanwhile is looked at."""
 
@@ -83,8 +79,6 @@ class Admitting:
     retelling: Retelling = field(default_factory=Retelling)
     unread: Turns = field(default_factory=Turns)
     """Jobs whose specs have not been read yet; reading takes milliseconds each."""
-    _asked_to_read: dict[str, float] = field(default_factory=dict)
-    """When reading was asked for, by uid, for holders of which it is not known what they touch."""
     _untold: dict[str, str] = field(default_factory=dict)
     """Jobs that are told who is in their way once that one has been read, by its uid."""
     _edited: dict[str, int] = field(default_factory=dict)
@@ -95,12 +89,12 @@ class Admitting:
     """The generation that was last noticed so, by uid."""
     _limits_of: Declarations | None = None
     """The declarations whose limits the queue heeds."""
-    nobody_knows: Frozen | None = None
-    """Somebody who may write, and it is not known where: nothing is granted."""
+    who_holds: WhoHolds = field(init=False)
     refusing: Refusing = field(init=False)
     granting: Granting = field(init=False)
 
     def __post_init__(self) -> None:
+        self.who_holds = WhoHolds(self.world, self.holders, self.conditions, self.unread)
         self.granting = Granting(
             world=self.world,
             leases=self.leases,
@@ -123,9 +117,9 @@ class Admitting:
 
     def seconds_left(self) -> float | None:
         """Seconds until somebody has aged, or is to be told anew who is in the way."""
-        if self._asked_to_read:
+        if self.who_holds.is_being_read:
             return ASK_AGAIN
-        if not self.leases.is_sure or self.nobody_knows is not None:
+        if not self.leases.is_sure or self.who_holds.nobody_knows is not None:
             return None
         ageing, until_told = self.queue.next_ageing, self.retelling.seconds_left()
         until_aged = None if ageing is None else max(AGEING_PAUSE, (ageing - clock.now()).total_seconds())
@@ -206,7 +200,7 @@ class Admitting:
             return None, False
         self._heed_patience(job)
         is_told = self.leases.is_sure or job.phase is Phase.WAITING
-        return waiter, is_told and self.nobody_knows is None
+        return waiter, is_told and self.who_holds.nobody_knows is None
 
     def _as_waiter(self, job: JobView) -> Waiter:
         tables, declarations = job.footprint.keys, self.world.declarations
@@ -284,10 +278,10 @@ class Admitting:
             message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
             change = StatusChange(Phase.PENDING, Reason.LEASES_UNAVAILABLE, message, understood)
             await self.statuses.write(job, change)
-        elif self.nobody_knows is not None:
-            who, why = self.neighbours.called(self.nobody_knows.who, job.namespace), ""
-            if who == self.nobody_knows.who:
-                why = f" ({self.nobody_knows.why})"
+        elif self.who_holds.nobody_knows is not None:
+            who, why = self.neighbours.called(self.who_holds.nobody_knows.who, job.namespace), ""
+            if who == self.who_holds.nobody_knows.who:
+                why = f" ({self.who_holds.nobody_knows.why})"
             message = f"nothing is granted: it is not known which tables {who} may write{why}"
             change = StatusChange(Phase.PENDING, Reason.HOLDER_UNREADABLE, message, understood)
             await self.statuses.write(job, change)
@@ -295,10 +289,11 @@ class Admitting:
     async def turn(self) -> None:
         """Grants what may be granted now."""
         self._heed_limits()
-        self._heed_frozen()
-        if self.nobody_knows is not None:
+        if self.who_holds.is_news():
+            self.world.mark_these(self.queue.uids)
+        if self.who_holds.nobody_knows is not None:
             return
-        if self._reads_who_holds():
+        if self.who_holds.is_to_be_read():
             return
         began, before = time.monotonic(), self.queue.judged
         while self.queue.judge(clock.now()):
@@ -333,49 +328,10 @@ class Admitting:
         """Whether it is told anyway, once somebody has been read or after a pause."""
         return uid in self._untold or self.retelling.is_to_be_told(uid)
 
-    def _reads_who_holds(self) -> bool:
-        """Asks to read what is not known yet of those who hold. Returns whether anything may be granted only after that: for
-        some, nothing sufficient was written down at the grant."""
-        to_read, unread, now = self.holders.to_read, self.holders.unread, time.monotonic()
-        if to_read and not self._asked_to_read:
-            logger.info(
-                "reading what the %d jobs that already hold leases touch; %d of them must be read before anything is granted",
-                len(to_read),
-                len(unread),
-            )
-        elif self._asked_to_read and not to_read:
-            logger.info("what every lease holder touches has been read")
-        asked = {uid: self._asked_to_read.get(uid, NOT_YET_ASKED) for uid in to_read}
-        for uid in [uid for uid, at in asked.items() if now - at >= ASK_AGAIN]:
-            asked[uid] = now
-            job = self.world.jobs.get(uid)
-            if job is not None:  # else it has gone since it was looked at, and is looked at again
-                self.unread.add(uid, job.namespace)
-        self._asked_to_read = asked
-        return bool(unread)
-
     def _heed_limits(self) -> None:
         if self._limits_of is not self.world.declarations:
             self._limits_of = self.world.declarations
             self.queue.limit(writers_at_a_time(self._limits_of))
-
-    def _heed_frozen(self) -> None:
-        frozen = self.holders.frozen
-        self._say_of(frozen)
-        before, self.nobody_knows = self.nobody_knows, next((one for one in frozen if not one.tables), None)
-        if (before is None) != (self.nobody_knows is None):
-            self.world.mark_these(self.queue.uids)
-
-    def _say_of(self, frozen: list[Frozen]) -> None:
-        if not frozen:
-            self.conditions.holds(OperatorConditionType.HOLDERS_READABLE)
-            return
-        first = min(frozen, key=lambda one: (bool(one.tables), one.who))
-        others = f" (and {len(frozen) - 1} more)" if len(frozen) > 1 else ""
-        tables = ", ".join(str(table) for table in first.tables)
-        held = f"these tables are held: {tables}" if tables else "all tables are held"
-        message = f"it cannot be read what {first.who}{others} may write ({first.why}); {held}"
-        self.conditions.fails(OperatorConditionType.HOLDERS_READABLE, "HolderUnreadable", message)
 
     def _take(self, most: int) -> list[Admitted]:
         """Takes jobs that may go, beside all that hold and beside one another."""
