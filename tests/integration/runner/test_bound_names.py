@@ -208,15 +208,20 @@ def test_what_an_earlier_run_reported_leads_no_name_anywhere(driver: SparkSessio
     assert len(rows(driver, table)) == 2
 
 
-@pytest.mark.parametrize("name", ["fresh", "prod.sales.fresh"])
+MADE_ELSEWHERE = (
+    "CREATE TABLE {name} USING delta LOCATION '{other}' AS SELECT 1L AS id",
+    "CREATE TABLE {name} (id BIGINT) USING delta OPTIONS (path '{other}')",
+    "CREATE TABLE {name} (id BIGINT) USING delta",
+    "CREATE TABLE {name} SHALLOW CLONE delta.`{table}`",
+)
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("name", "text"),
     [
-        "CREATE TABLE {name} USING delta LOCATION '{other}' AS SELECT 1L AS id",
-        "CREATE TABLE {name} (id BIGINT) USING delta OPTIONS (path '{other}')",
-        "CREATE TABLE {name} (id BIGINT) USING delta",
-        "CREATE TABLE {name} LIKE delta.`{table}` LOCATION '{other}'",
-        "CREATE TABLE {name} SHALLOW CLONE delta.`{table}`",
+        *((name, text) for name in ("fresh", "prod.sales.fresh") for text in MADE_ELSEWHERE),
+        # Spark 3.5 knows no LIKE for a name of three parts.
+        ("fresh", "CREATE TABLE {name} LIKE delta.`{table}` LOCATION '{other}'"),
     ],
 )
 def test_a_reported_table_is_not_made_elsewhere_in_a_catalog_of_this_driver_alone(
