@@ -133,7 +133,8 @@ def test_what_is_not_checked_against_appends_waits_for_them(loser: str) -> None:
 
 def test_what_tries_once_may_lose_to_everything() -> None:
     for winner in (p.APPEND, p.OPTIMIZE):
-        assert loses(p.RESTORE, winner).level is Level.MAY
+        found = loses(p.RESTORE, winner)
+        assert (found.level, found.rule) == (Level.MAY, "single-attempt")
     assert loses(p.RESTORE, p.VACUUM).level is Level.UNSAFE, "it may shorten how long files are kept"
 
 
