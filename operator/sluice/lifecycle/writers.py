@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from sluice.api.job_status import MAX_FOOTPRINTS
 from sluice.lifecycle.job import JobView
 from sluice.tables import TableKey
 
@@ -13,4 +14,5 @@ def writers_of(key: TableKey | None, jobs: Iterable[JobView]) -> Iterator[JobVie
 
 def _may_write(job: JobView, key: TableKey) -> bool:
     held = job.status.footprint
-    return not held or any(job.names.key_of(TableKey.parse(one.table)).may_equal(key) for one in held)
+    may_have_more = not 0 < len(held) < MAX_FOOTPRINTS
+    return may_have_more or any(job.names.key_of(TableKey.parse(one.table)).may_equal(key) for one in held)

@@ -6,7 +6,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Phase
+from sluice.api.job_status import MAX_FOOTPRINTS, Phase
 from sluice.api.maintenance_status import MaintenanceStates
 from sluice.api.reasons import EventReason
 from sluice.controller.maintenance_runs import WITHOUT_A_LOOK
@@ -220,17 +220,21 @@ async def test_finished_jobs_beyond_the_limits_are_deleted() -> None:
     assert left == [leader.api.made[number] for number in (2, 3, 4)]
 
 
-async def test_a_clean_up_waits_for_a_writer_that_has_run_for_too_long() -> None:
-    leader = Leader(api_with(CLEANED))
+def running_for_a_week(*tables: str) -> Json:
     attempt = {
         "number": 1, "token": 1, "hash": "h", "application": "a", "grantedAt": "2026-11-12T02:00:00Z",
     }  # fmt: skip
     footprint = [
-        {"table": "file:/lake/orders", "statement": 1, "operation": "Merge", "reads": "x", "writes": "x"}
+        {"table": table, "statement": number, "operation": "Merge", "reads": "x", "writes": "x"}
+        for number, table in enumerate(tables, 1)
     ]
     status = {"phase": "Running", "attempt": 1, "attempts": [attempt], "footprint": footprint}
-    writer = job_body("load") | {"status": status}
-    leader.world.job_seen(writer)
+    return job_body("load") | {"status": status}
+
+
+async def test_a_clean_up_waits_for_a_writer_that_has_run_for_too_long() -> None:
+    leader = Leader(api_with(CLEANED))
+    leader.world.job_seen(running_for_a_week("file:/lake/orders"))
     await leader.turn(THREE)
     assert leader.api.jobs == []
     state = leader.kept.vacuum
@@ -239,6 +243,16 @@ async def test_a_clean_up_waits_for_a_writer_that_has_run_for_too_long() -> None
     leader.world.job_gone("uid-load")
     await leader.turn(THREE + MINUTE)
     assert [job["spec"]["sql"] for job in leader.api.jobs] == ["VACUUM delta.`/lake/orders`"]
+
+
+@pytest.mark.parametrize(("statements", "waits"), [(MAX_FOOTPRINTS - 1, False), (MAX_FOOTPRINTS, True)])
+async def test_a_clean_up_waits_for_a_writer_of_more_tables_than_its_status_has_room_for(
+    statements: int, waits: bool
+) -> None:
+    leader = Leader(api_with(CLEANED))
+    leader.world.job_seen(running_for_a_week(*["file:/lake/returns"] * statements))
+    await leader.turn(THREE)
+    assert bool(leader.api.jobs) != waits
 
 
 async def test_what_a_clean_up_could_not_delete_yet_is_left_out() -> None:
