@@ -211,7 +211,8 @@ class Reason(_Word):
     )
     NOT_AS_JUDGED = (
         "NotAsJudgedError",
-        "Failed: its driver is not what its runtime profile says, so that it would do other than it was judged by; nothing ran.",
+        "Failed: its driver is not what its runtime profile says, or a name leads elsewhere in the driver's catalog than the job "
+        "was judged by; the message says which, whether nothing was run or only a statement was not, and what to do.",
     )
     NOT_A_DELTA_TABLE = "NotADeltaTableError", "Failed: it names a folder or a table of another kind."
     MISSING_TABLE = (

@@ -435,7 +435,7 @@ def test_what_an_earlier_run_reported_must_be_so_in_a_hive_metastore(tmp_path: P
     # Where it would have been made is told, so that it counts as both.
     assert told(elsewhere) == {"spark_catalog.sales.new": f"file:{tmp_path}/warehouse/sales.db/new"}
     assert (
-        f"If it shall be at {told(elsewhere)['spark_catalog.sales.new']}, delete the job and apply it again"
+        f"If it shall be at {told(elsewhere)['spark_catalog.sales.new']}, have the job run once more (sluice retry)"
         in message
     )
     assert not list((tmp_path / "warehouse").glob("**/new"))

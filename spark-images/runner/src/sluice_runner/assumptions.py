@@ -38,7 +38,7 @@ _DELTAS_OWN_CHOICE = "AUTO"
 
 
 class NotAsJudgedError(Exception):
-    """Nothing was run: this driver is not what the job was judged by."""
+    """This driver is not what the job was judged by: nothing was run, or nothing from the statement on that it speaks of."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 _CLONES = "CloneTableStatement"
 _VIEW = "VIEW"
+_TO_FORGET = (
+    "name in the job what is meant, or, if the name is no table for good, have its line taken out of the operator's ConfigMap "
+    "DEPLOYMENT-reported-names"
+)
+_ONCE_MORE = "have the job run once more (sluice retry), which does nothing twice"
 _MOVES = frozenset({"DropTable", "RenameTable", "SetTableLocation"})
 _MAKES = CREATES_A_TABLE | LIKE | {_CLONES}
 
@@ -188,8 +193,7 @@ class Bound:
     def _refuse_what_is_no_table(self, judged: _Judged, what: str) -> NoReturn:
         raise NotAsJudgedError(
             f"{self._refused}, because {judged.name} is {what} in this driver's catalog, and {judged.told} that it is the table at "
-            f"{judged.places}: "
-            + ("name in the job what is meant" if judged.is_reported else "correct the policy or the catalog")
+            f"{judged.places}: " + (_TO_FORGET if judged.is_reported else "correct the policy or the catalog")
         )
 
     def _refuse_another(self, judged: _Judged, elsewhere: Sequence[str]) -> NoReturn:
@@ -205,8 +209,8 @@ class Bound:
         cure = "name it by its path"
         if judged.is_shared:
             cure = (
-                "this run reports where it leads now, so that the name counts as both. Delete the job and apply it again; if "
-                "catalogs differ for good, name the table by its path"
+                f"this run reports where it leads now, so that the name counts as both: {_ONCE_MORE}. If catalogs differ for good, "
+                "name the table by its path"
             )
         raise NotAsJudgedError(
             f"{told}the job was judged by an earlier run's report that it leads to {judged.places}: {cure}"
@@ -225,7 +229,9 @@ class Bound:
         if judged.is_reported and judged.is_shared and place is not None and "/" in place:
             place = self._catalogs.qualified(place)
             self._leads.tell_first(judged.full, place)
-            also = f". If it shall be at {place}, delete the job and apply it again: this run reports it, and then both count"
+            also = (
+                f". If it shall be at {place}, {_ONCE_MORE}: this run reports that place, and then both count"
+            )
         raise NotAsJudgedError(
             f"the statement was not run, because this driver's catalog would make {judged.name} elsewhere than at {judged.places}, "
             f"where {judged.told} that it is: create it with LOCATION '{judged.paths[-1]}'{also}"
