@@ -18,7 +18,7 @@ NAMES = names_of(
         (key_of_name("prod.raw.unplaced"), None),
         (key_of_name("sales.returns"), key_of_path("s3://lake/returns")),
     ]
-)
+).with_reports({key_of_name("prod.raw.reported"): frozenset({key_of_path("s3://lake/reported")})})
 FACTS = {
     ORDERS: TableFacts(
         columns=Table.of({"id": "bigint", "v": "string", "date": "date"}, ["date"]),
@@ -56,6 +56,7 @@ PINNED = (f"date = {DAY}", f"date = {DAY}")
         ("delta.`s3a://lake/raw/`", True),
         ("prod.raw.unplaced", True),  # it has a policy, so it is a table, and the path is another name's
         ("prod.raw.views", False),
+        ("prod.raw.reported", False),  # those who hold leases since before the report have compared nothing
         ("raw.orders", False),  # whose catalog?
         ("parquet.`s3://lake/files`", True),
     ],
@@ -72,6 +73,7 @@ def test_a_source_that_is_surely_another_table_leaves_a_merge_as_narrow_as_its_c
         ("prod.raw.orders", True),
         ("prod.raw.unplaced", True),
         ("prod.raw.views", False),
+        ("prod.raw.reported", False),
         ("prod.sales.orders", False),
         ("delta.`s3://lake/orders`", False),
         ("delta.`s3://lake/orders/date=2026-11-19`", False),
