@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from sluice.controller.news import News
 from sluice.controller.world import World
@@ -24,6 +24,9 @@ AGAIN = 10.0
 """Seconds after a write that failed."""
 TOLD_AGAIN = timedelta(days=1)
 """How much older than what is known the time may be that is written down, at which a name was last told of."""
+HEARD_LATE = timedelta(minutes=5)
+"""So long before a leader begins a run may have ended that tells it of a name of which nothing is written down: the leader before
+may not have come to that. Names of which only older runs tell were taken out by a person, or had to go."""
 _ALL = "all"
 
 
@@ -36,12 +39,16 @@ class NamesFromReports:
         *,
         pause: float = PAUSE,
         again: float = AGAIN,
+        heard_late: timedelta = HEARD_LATE,
     ) -> None:
         self._map = written_down
         self._world = world
         self._owners = owners
         self._pause = pause
         self._again = again
+        self._heard_late = heard_late
+        self._forgotten_until = datetime.min.replace(tzinfo=UTC)
+        """Runs that ended before tell of no other name than those that are known."""
         self._epoch = 0
         self._is_read = False
         self._counts = ReportedNames()
@@ -68,6 +75,7 @@ class NamesFromReports:
         if self._is_read:
             return
         self._epoch = epoch
+        self._forgotten_until = datetime.now(UTC) - self._heard_late
         try:
             await self._read()
         except (ApiError, NotOursError) as error:
@@ -94,12 +102,16 @@ class NamesFromReports:
 
     def turn(self, is_held: Callable[[], Held | None]) -> None:
         """Has written down what was heard, and what has ended."""
-        self._heard += self._world.heard_names.take()
+        self._heard += [one for one in self._world.heard_names.take() if not self._is_forgotten(one)]
         if self._writing is not None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + self._pause
         if not self._is_read or self._has_news():
             self._writing = asyncio.create_task(self._write(is_held), name="reported names")
+
+    def _is_forgotten(self, told: Told) -> bool:
+        name, lead = told
+        return lead.at <= self._forgotten_until and name not in self._counts.known
 
     def _has_news(self) -> bool:
         """Whether anything is to be written down. When a name was last told of is for a later write, unless it is long ago."""
@@ -140,6 +152,7 @@ class NamesFromReports:
             await self._map.write(wanted)
         except ConflictError:  # a person has written: that counts
             self._written = ReportedNames.of(await self._map.read(self._epoch), self._owners)
+            self._forgotten_until = datetime.now(UTC)
             self._count(self._written)
             return
         self._written, self._heard = wanted, self._heard[len(heard) :]

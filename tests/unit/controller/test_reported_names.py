@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from sluice.api import names
 from sluice.api.base import Json
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_looks import PolicyLooks
-from sluice.controller.reported_names import NamesFromReports
+from sluice.controller.reported_names import HEARD_LATE, NamesFromReports
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.installations.reported_names import ReportedNamesMap
@@ -26,14 +26,17 @@ from unit.policies.looks import look
 
 NAME, HERE, THERE = "lake.sales.orders", "s3://lake/orders", "s3://lake/orders-2"
 ORDERS = key_of_name(NAME)
+EVER = timedelta(days=100_000)
 
 
 class Leader:
-    def __init__(self, server: Server, epoch: int = 1) -> None:
+    def __init__(self, server: Server, epoch: int = 1, heard_late: timedelta = EVER) -> None:
         kube: Any = server
         self.world = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
         written = ReportedNamesMap(kube, "ops", "sluice")
-        self.names = NamesFromReports(written, self.world, NOBODY, pause=0.0, again=0.0)
+        self.names = NamesFromReports(
+            written, self.world, NOBODY, pause=0.0, again=0.0, heard_late=heard_late
+        )
         self.epoch = epoch
         self.held: set[TableKey] = set()
 
@@ -154,6 +157,34 @@ async def test_what_a_person_takes_out_binds_nothing_any_more() -> None:
     await leader.turn()
     assert leader.key.is_name
     assert leader.world.declarations.names.key_of(key_of_name("lake.sales.returns")) == key_of_path(HERE)
+
+
+async def test_what_a_person_takes_out_stays_out_though_the_job_that_told_of_it_is_still_there() -> None:
+    server = Server()
+    leader = await Leader(server).begin()
+    leader.ran(HERE)
+    await leader.turn()
+    assert server.body is not None
+    await server.replace(None, "", "", server.body | {"data": {}})
+    leader.ran(HERE, name="lake.sales.returns", job="other", minute=1)
+    await leader.turn()
+    leader.ran(HERE, 2)  # it is seen again, for whatever changed of it
+    await leader.turn()
+    assert leader.key.is_name
+    following = Leader(server, 2, HEARD_LATE)
+    following.ran(HERE)
+    await following.begin()
+    assert following.key.is_name
+    assert following.world.declarations.names.key_of(key_of_name("lake.sales.returns")) == key_of_path(HERE)
+
+
+async def test_the_next_leader_writes_down_what_the_one_before_has_not_come_to() -> None:
+    leader = Leader(Server(), 2, HEARD_LATE)
+    body = ran("load", [{"name": NAME, "table": HERE}])
+    body["status"]["attempts"][0]["endedAt"] = (datetime.now(UTC) - HEARD_LATE / 2).isoformat()
+    leader.world.job_seen(body)
+    await leader.begin()
+    assert leader.key == key_of_path(HERE)
 
 
 @pytest.mark.parametrize(
