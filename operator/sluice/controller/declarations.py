@@ -19,8 +19,6 @@ from sluice.tables.reported_names import ReportedNames
 
 logger = logging.getLogger(__name__)
 
-"""Why a policy counts in nothing that the operator's configuration doesn't leave to its namespace."""
-
 
 @dataclass(frozen=True)
 class _NotUnderstood:
