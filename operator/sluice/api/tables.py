@@ -34,8 +34,8 @@ class TableRef(Model):
     trailing slashes. No credentials: everybody who can read the job could read them."""
     name: TableName | None = None
     """Name in the catalog, such as lake.sales.orders. A DeltaTablePolicy binds it to its path, so that both are one
-    table, and so does what a run reports of a catalog that others use as well. Until then it may be any path to which no policy
-    binds another name: jobs that use the name and jobs that use a path wait for each other."""
+    table, and so does, unless the job is an application, what a run reports of a catalog that others use as well. Until then it
+    may be any path to which no policy binds another name: jobs that use the name and jobs that use a path wait for each other."""
 
     validations = (exactly_one(("path", "name"), "name the table by exactly one of path and name"),)
 
