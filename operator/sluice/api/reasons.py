@@ -429,7 +429,8 @@ class PolicyReason(_Word):
     )
     LEFT_OUT = (
         "LeftOut",
-        "Stalled: there is an older policy for the same table; only the name binding of this one counts.",
+        "Stalled: there is an older policy for the same table, or, of a policy by name alone, another one for the table to which "
+        "runs led that name; only the name binding of this one counts.",
     )
     AMBIGUOUS = (
         "Ambiguous",

@@ -78,20 +78,26 @@ class KnownPolicies:
         return _together((read for _, read in found.values()), self._owners)
 
 
-def with_reports(found: Declarations, reported: ReportedNames, owners: Owners) -> Declarations:
+def with_reports(found: Declarations, reported: ReportedNames, owners: Owners) -> _Found:
     """Adds where names lead by the word of runs. A policy by such a name alone is then for the table that lies there, if it may be,
-    and no other policy is for it."""
+    unless another policy is for that one: no report takes a table away from a policy."""
     names = found.names.with_reports(reported.leads, reported.claims)
     by_table = dict(found.by_table)
+    left_out: list[LeftOut] = []
     for key, one in found.by_table.items():
         there = names.key_of(key)
         if (
-            key.is_name
-            and not there.is_name
-            and owners.why_not(one.policy.partition("/")[0], [there]) is None
+            not key.is_name
+            or there.is_name
+            or owners.why_not(one.policy.partition("/")[0], [there]) is not None
         ):
-            by_table.setdefault(there, one)
-    return replace(found, names=names, by_table=by_table)
+            continue
+        counts = by_table.setdefault(there, one).policy
+        if counts != one.policy:
+            del by_table[key]
+            why = f"it does not count: runs reported that {key} leads to {there}, and {counts} is the policy for that table"
+            left_out.append(LeftOut(one.policy, PolicyReason.LEFT_OUT, why))
+    return replace(found, names=names, by_table=by_table), tuple(left_out)
 
 
 def _read(body: Json, owners: Owners) -> _Read:

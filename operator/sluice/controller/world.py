@@ -68,6 +68,7 @@ class World:
         self.declarations = Declarations()
         """What policies say, as far as it was heeded, and where runs reported that names lead."""
         self._by_policies = Declarations()
+        self._left_out_by_policies: tuple[LeftOut, ...] = ()
         self._owners = owners
         self._known_policies = KnownPolicies(owners)
         self._policies_differ = False
@@ -132,12 +133,15 @@ class World:
         """Takes in changed policies, and what runs reported of names: these may lead elsewhere, so what was concluded from that is
         concluded again, for all at once."""
         if self._policies_differ:
-            self._heed_left_out()
+            self._by_policies, self._left_out_by_policies = self._known_policies.declarations(
+                self.policies.values()
+            )
         elif not self._names_differ:
             return
         self._policies_differ = self._names_differ = False
         before = self.declarations.names
-        self.declarations = with_reports(self._by_policies, self.reported_names, self._owners)
+        self.declarations, by_reports = with_reports(self._by_policies, self.reported_names, self._owners)
+        self._heed_left_out((*self._left_out_by_policies, *by_reports))
         self.policies_heeded += 1
         differing = self.declarations.names.differing(before)
         for uid, job in list(self.jobs.items()) if differing else ():
@@ -145,8 +149,7 @@ class World:
             if job.concludes_from(differing):
                 self.mark(uid)
 
-    def _heed_left_out(self) -> None:
-        self._by_policies, left_out = self._known_policies.declarations(self.policies.values())
+    def _heed_left_out(self, left_out: tuple[LeftOut, ...]) -> None:
         known, self.policies_left_out = self.policies_left_out, {one.policy: one for one in left_out}
         for one in left_out:
             if known.get(one.policy) != one:

@@ -9,6 +9,7 @@ import pytest
 
 from sluice.api import names
 from sluice.api.base import Json
+from sluice.api.reasons import PolicyReason
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.reported_names import HEARD_LATE, NamesFromReports
@@ -17,7 +18,7 @@ from sluice.engines import RuntimeProfile
 from sluice.installations.reported_names import ReportedNamesMap
 from sluice.kube.client import ApiError
 from sluice.lifecycle.neighbours import Neighbours
-from sluice.policies.standing import state_of
+from sluice.policies.standing import LeftOut, state_of
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.owners import NOBODY
 from unit.controller.bodies import job_body, policy_body
@@ -329,3 +330,38 @@ async def test_a_policy_by_the_name_alone_is_for_the_table_to_which_runs_led_it(
     assert found.tables["etl/orders"] == key_of_path(HERE)
     assert [one.policy for one in found.all_of(leader.key)] == ["etl/orders"]
     assert [one.policy for one in found.all_of(key_of_path(HERE))] == ["etl/orders"]
+
+
+@pytest.mark.parametrize(
+    ("other", "created"),
+    [
+        ({"path": HERE}, "09:00:00"),
+        ({"path": HERE}, "11:00:00"),
+        ({"name": "lake.sales.all_orders"}, "09:00:00"),
+    ],
+)
+async def test_a_policy_by_a_name_that_runs_led_to_the_table_of_another_one_is_left_out(
+    other: Json, created: str
+) -> None:
+    leader = await Leader(Server()).begin()
+    leader.ran(HERE, name="lake.sales.all_orders", job="all")
+    leader.world.policy_seen(policy_body("kept", table=other, created=created))
+    by_name: Json = {"maintenance": {"optimize": {"schedule": "@daily"}}, "admission": {"maxWriters": 1}}
+    leader.world.policy_seen(policy_body("by-name", table={"name": NAME}, **by_name))
+    await leader.turn()
+    assert leader.world.policies_left_out == {}
+    leader.ran(HERE)
+    await leader.turn()
+    assert leader.world.policies_left_out == {
+        "etl/by-name": LeftOut(
+            "etl/by-name",
+            PolicyReason.LEFT_OUT,
+            f"it does not count: runs reported that {NAME} leads to {HERE}, and etl/kept is the policy for that table",
+        )
+    }
+    assert leader.world.leaves_alone("etl/by-name")
+    assert [one.policy for one in leader.world.declarations.all_of(leader.key)] == ["etl/kept"]
+    leader.ran(THERE, 1)
+    await leader.turn()
+    assert leader.world.policies_left_out == {}
+    assert leader.world.declarations.tables["etl/by-name"] == key_of_path(THERE)
