@@ -10,7 +10,9 @@ import logging
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from operator import is_not
 
+from sluice.admission import Holder
 from sluice.api.operator_status import OperatorConditionType
 from sluice.controller.admitting import Admitting, failed
 from sluice.controller.attempts import Attempts
@@ -34,6 +36,7 @@ from sluice.controller.world import World
 from sluice.kube.client import ApiError
 from sluice.lifecycle.finished import retry_asked
 from sluice.lifecycle.job import JobView
+from sluice.tables.held import HeldTables
 from sluice.tables.reported_names import Held
 
 logger = logging.getLogger(__name__)
@@ -79,6 +82,9 @@ class Loop:
     _listing: "asyncio.Task[None] | None" = None
     _list_failed_at: float = 0.0
     _list_failed_by: str = ""
+    _holders: list[Holder] = field(default_factory=list)
+    _held: Held = field(default_factory=lambda: HeldTables(()))
+    """Whether any of these holds what may be a table: the same one as long as they are the same."""
     looked_at: int = 0
     """Jobs that were looked at, since this process leads."""
 
@@ -156,8 +162,11 @@ class Loop:
         holders = self.admitting.holders
         if not self.leases.is_sure or holders.to_read or holders.frozen:
             return None
-        held = [key for holder in self.admitting.queue.holders for key in holder.footprint.touched]
-        return lambda table: any(key.may_equal(table) for key in held)
+        now = self.admitting.queue.holders
+        if len(now) != len(self._holders) or any(map(is_not, now, self._holders)):
+            self._holders = now
+            self._held = HeldTables(key for holder in now for key in holder.footprint.touched)
+        return self._held
 
     async def _make_sure(self) -> None:
         if self.leases.is_sure:

@@ -58,6 +58,8 @@ class NamesFromReports:
         """What is not written down yet, or only changes when a name was last told of."""
         self._unwritten: set[TableKey] = set()
         """Names that may be written down otherwise than they count."""
+        self._are_held: Held | None = None
+        """By whom the names that count as several places were all found to be held."""
         self._writing: asyncio.Task[None] | None = None
         self._due = 0.0
         self._failing = News()
@@ -91,14 +93,19 @@ class NamesFromReports:
         gives None while nobody can tell who holds."""
         if self._writing is not None or not self._counts.ambiguous or (held := is_held()) is None:
             return False
+        if self._are_held is held:
+            return False
         left = self._counts.unless_held(held)
+        if left is self._counts:
+            self._are_held = held
+            return False
         ended = {name for name, one in left.known.items() if one is not self._counts.known[name]}
         for name in ended:
             place = left.known[name].last.location
             logger.info("name %s: it leads to %s alone: nobody holds another of its places", name, place)
         self._unwritten |= ended
         self._count(left)
-        return bool(ended)
+        return True
 
     def turn(self, is_held: Callable[[], Held | None]) -> None:
         """Has written down what was heard, and what has ended."""
@@ -121,7 +128,8 @@ class NamesFromReports:
         wanted = self._counts.heard(self._heard, self._owners)
         if any(_differ(wanted.known.get(name), self._written.known.get(name)) for name in names):
             return True
-        self._counts, self._heard, self._unwritten = wanted, [], set()
+        self._counts, self._are_held = wanted, None
+        self._heard, self._unwritten = [], set()
         return False
 
     async def _write(self, is_held: Callable[[], Held | None]) -> None:
@@ -166,7 +174,7 @@ class NamesFromReports:
         self._count(self._written)
 
     def _count(self, names: ReportedNames) -> None:
-        self._counts = names
+        self._counts, self._are_held = names, None
         self._world.names_reported(names)
 
     def _tell_of_new(self, wanted: ReportedNames) -> None:

@@ -4,10 +4,10 @@ A name that leads elsewhere than before leads to both places until nobody holds 
 bound to nothing again, and jobs by that name wait for all that it may be.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from sluice.tables.identity import TableKey, key_of_path
 from sluice.tables.names import spelled
@@ -24,6 +24,15 @@ Held = Callable[[TableKey], bool]
 """Whether somebody holds what may be this table."""
 
 
+_MOST_LOCATIONS = 1 << 14
+"""That are kept as they were understood: most runs report what others have reported."""
+
+
+@lru_cache(maxsize=_MOST_LOCATIONS)
+def _table_at(location: str) -> TableKey:
+    return key_of_path(location)
+
+
 @dataclass(frozen=True)
 class Lead:
     location: str
@@ -35,7 +44,7 @@ class Lead:
 
     @cached_property
     def table(self) -> TableKey:
-        return key_of_path(self.location)
+        return _table_at(self.location)
 
     @property
     def namespace(self) -> str:
@@ -112,20 +121,30 @@ class ReportedNames:
 
     def within(self, most_bytes: int, is_held: Held) -> "ReportedNames":
         """As many as there is room for: of those that nobody holds, those go first that nobody has spoken of for longest."""
-        sizes = {
-            name: len(name.text) + sum(lead.size for lead in one.all) for name, one in self.known.items()
-        }
-        surplus = sum(sizes.values()) - most_bytes
+        surplus = self.size - most_bytes
         if surplus <= 0:
             return self
-        held = {name: any(is_held(lead.table) for lead in one.all) for name, one in self.known.items()}
-        gone = set()
-        for name in sorted(self.known, key=lambda name: (held[name], self.known[name].last_seen)):
+        gone: set[TableKey] = set()
+        for name in self._first_to_go(is_held):
+            gone.add(name)
+            surplus -= _size(name, self.known[name])
             if surplus <= 0:
                 break
-            gone.add(name)
-            surplus -= sizes[name]
         return ReportedNames({name: one for name, one in self.known.items() if name not in gone})
+
+    def _first_to_go(self, is_held: Held) -> Iterator[TableKey]:
+        held: list[TableKey] = []
+        for name in sorted(self.known, key=lambda name: self.known[name].last_seen):
+            if any(is_held(lead.table) for lead in self.known[name].all):
+                held.append(name)
+            else:
+                yield name
+        yield from held
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes, as it is written down."""
+        return sum(_size(name, one) for name, one in self.known.items())
 
     def of_name(self, name: TableKey) -> Lead | None:
         """The newest place that was reported by those who have a say in it, however the name is spelled."""
@@ -144,6 +163,10 @@ class ReportedNames:
     @cached_property
     def claims(self) -> Mapping[TableKey, frozenset[TableKey]]:
         return {name: _tables(one.claims) for name, one in self.known.items() if one.claims}
+
+
+def _size(name: TableKey, one: Whereabouts) -> int:
+    return len(name.text) + sum(lead.size for lead in one.all)
 
 
 def _tables(leads: Iterable[Lead]) -> frozenset[TableKey]:

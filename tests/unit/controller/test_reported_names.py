@@ -132,6 +132,24 @@ async def test_the_next_leader_knows_each_place() -> None:
     assert (await Leader(server, 3).begin()).key == key_of_path(THERE)
 
 
+async def test_names_that_stay_held_are_looked_at_again_once_others_hold() -> None:
+    leader = await Leader(Server()).begin()
+    leader.held = {key_of_path(HERE)}
+    leader.ran(HERE)
+    leader.ran(THERE, 1, job="other")
+    await leader.turn()
+    asked: list[TableKey] = []
+
+    def is_held(table: TableKey) -> bool:
+        asked.append(table)
+        return table == key_of_path(HERE)
+
+    for _ in range(3):
+        assert not leader.names.end_what_nobody_holds(lambda: is_held)
+    assert asked == [key_of_path(HERE)]
+    assert leader.names.end_what_nobody_holds(lambda: lambda _: False)
+
+
 async def test_a_former_leader_writes_nothing_any_more() -> None:
     server = Server()
     former = await Leader(server).begin()

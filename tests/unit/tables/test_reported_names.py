@@ -140,3 +140,19 @@ def test_names_by_policies_alone_know_nothing_of_reports() -> None:
     assert known.by_policies.key_of(ORDERS) == ORDERS
     assert known.by_policies.key_of(ORDERS).is_name
     assert known.by_policies.key_of(key_of_name("lake.crm.returns")) == key_of_path(THERE)
+
+
+def test_where_there_is_no_room_it_is_asked_who_holds_those_alone_that_may_go() -> None:
+    told = [
+        (key_of_name(f"lake.sales.t{minute}"), lead(f"s3://lake/t{minute}", minute)) for minute in range(50)
+    ]
+    reported = ReportedNames().heard(told)
+    asked: list[str] = []
+
+    def held(table: TableKey) -> bool:
+        asked.append(table.text)
+        return table == key_of_path("s3://lake/t0")
+
+    left = reported.within(reported.size - 1, held)
+    assert key_of_name("lake.sales.t1") not in left.known
+    assert asked == ["s3://lake/t0", "s3://lake/t1"]
