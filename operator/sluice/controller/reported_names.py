@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from sluice.controller.news import News
 from sluice.controller.world import World
 from sluice.installations.reported_names import NotOursError, ReportedNamesMap, Told
-from sluice.kube.client import ApiError, ConflictError
+from sluice.kube.client import ApiError, ConflictError, NotFoundError
 from sluice.tables import TableKey
 from sluice.tables.owners import Owners
 from sluice.tables.reported_names import MOST_BYTES, Held, ReportedNames, Whereabouts
@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 PAUSE = 1.0
 """Seconds between looks at what is to be written, or to end."""
+SIZE_A_PAUSE = 64 * 1024
+"""Bytes for which that is long enough: all are written each time, and the API server keeps each version for minutes."""
 AGAIN = 10.0
 """Seconds after a write that failed."""
 TOLD_AGAIN = timedelta(days=1)
@@ -69,7 +71,7 @@ class NamesFromReports:
         """Seconds until something is to be done here; None: nothing is."""
         if self._writing is not None:
             return None
-        is_anything = self._heard or self._unwritten or not self._is_read
+        is_anything = self._heard or self._unwritten or not self._is_read or self._world.heard_names
         return max(0.0, self._due - time.monotonic()) if is_anything else None
 
     async def begin(self, epoch: int) -> None:
@@ -108,11 +110,13 @@ class NamesFromReports:
         return True
 
     def turn(self, is_held: Callable[[], Held | None]) -> None:
-        """Has written down what was heard, and what has ended."""
-        self._heard += [one for one in self._world.heard_names.take() if not self._is_forgotten(one)]
+        """Has written down what was heard, and what has ended. As long as that fails nothing more is taken in: what is heard
+        meanwhile is kept within bounds."""
         if self._writing is not None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + self._pause
+        if self._is_read and not self._heard:
+            self._heard = [one for one in self._world.heard_names.take() if not self._is_forgotten(one)]
         if not self._is_read or self._has_news():
             self._writing = asyncio.create_task(self._write(is_held), name="reported names")
 
@@ -139,8 +143,9 @@ class NamesFromReports:
             else:
                 await self._read()
         except NotOursError as error:
-            logger.warning("%s: what runs report binds no name here any more", error)
-            self._due = float("inf")
+            self._is_read = False
+            self._fails(error)
+            self._count(ReportedNames())
         except ApiError as error:
             self._fails(error)
         except Exception:
@@ -153,18 +158,16 @@ class NamesFromReports:
             self._world.wake()
 
     async def _write_heard(self, is_held: Held) -> None:
-        heard = list(self._heard)
-        wanted = self._counts.heard(heard, self._owners).within(MOST_BYTES, is_held)
+        wanted = self._counts.heard(self._heard, self._owners).within(MOST_BYTES, is_held)
         self._tell_of_new(wanted)
         try:
             await self._map.write(wanted)
-        except ConflictError:  # a person has written: that counts
-            self._written = ReportedNames.of(await self._map.read(self._epoch), self._owners)
+        except (ConflictError, NotFoundError):  # a person has written, or deleted it: that counts
+            await self._read()
             self._forgotten_until = datetime.now(UTC)
-            self._count(self._written)
             return
-        self._written, self._heard = wanted, self._heard[len(heard) :]
-        self._unwritten = {name for name, _ in self._heard}
+        self._written, self._heard, self._unwritten = wanted, [], set()
+        self._due = time.monotonic() + self._pause * max(1.0, wanted.size / SIZE_A_PAUSE)
         self._count(wanted)
 
     async def _read(self) -> None:

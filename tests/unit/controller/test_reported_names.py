@@ -10,9 +10,10 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
+from sluice.controller.heard_names import MOST_WAITING
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_looks import PolicyLooks
-from sluice.controller.reported_names import HEARD_LATE, NamesFromReports
+from sluice.controller.reported_names import HEARD_LATE, SIZE_A_PAUSE, NamesFromReports
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.installations.reported_names import ReportedNamesMap
@@ -204,6 +205,73 @@ async def test_the_next_leader_writes_down_what_the_one_before_has_not_come_to()
     leader.world.job_seen(body)
     await leader.begin()
     assert leader.key == key_of_path(HERE)
+
+
+async def test_what_cannot_be_written_down_is_kept_within_bounds() -> None:
+    class Refusing(Server):
+        async def create(self, *_: Any) -> Json:
+            raise ApiError(403, "Forbidden", "no right to it")
+
+    leader = await Leader(Refusing()).begin()
+    for number in range(3 * MOST_WAITING):
+        leader.ran(f"s3://lake/t{number}", name=f"lake.sales.t{number}", job=f"load-{number}")
+        if number % 1000 == 0:
+            await leader.turn()
+    kept = (*leader.names._heard, *leader.world.heard_names.take())
+    assert len(kept) <= MOST_WAITING
+    assert kept[-1][0] == key_of_name(f"lake.sales.t{3 * MOST_WAITING - 1}")
+
+
+async def test_once_it_is_deleted_names_are_forgotten_and_new_ones_are_written_down_again() -> None:
+    server = Server()
+    leader = await Leader(server, 3).begin()
+    leader.ran(HERE)
+    await leader.turn()
+    server.body = None
+    leader.ran(HERE, name="lake.sales.returns", job="other", minute=1)
+    await leader.turn()
+    await leader.turn()
+    assert leader.key.is_name
+    assert leader.world.declarations.names.key_of(key_of_name("lake.sales.returns")) == key_of_path(HERE)
+    former = await Leader(server, 2).begin()
+    former.ran(THERE)
+    await former.turn()
+    assert THERE not in json.dumps(server.body)
+
+
+async def test_what_bears_an_epoch_to_come_is_left_alone_until_it_is_deleted() -> None:
+    server = Server()
+    leader = await Leader(server, 2).begin()
+    leader.ran(HERE)
+    await leader.turn()
+    following = await Leader(server, 9).begin()
+    leader.ran(THERE, 1)
+    for _ in range(3):
+        await leader.turn()
+    assert leader.key.is_name
+    assert following.key == key_of_path(HERE)
+    assert THERE not in json.dumps(server.body)
+    server.body = None
+    for _ in range(3):
+        await leader.turn()
+    assert leader.key == key_of_path(THERE)
+
+
+async def test_the_more_names_there_are_the_seldomer_all_of_them_are_written_down() -> None:
+    server: Any = Server()
+    world = World({})
+    written = NamesFromReports(
+        ReportedNamesMap(server, "ops", "sluice"), world, NOBODY, pause=0.1, heard_late=EVER
+    )
+    await written.begin(1)
+    for number in range(10 * SIZE_A_PAUSE // 1000):
+        told = [{"name": f"lake.sales.t{number}", "table": f"s3://lake/{'x' * 900}/{number}"}]
+        world.job_seen(ran(f"job-{number}", told))
+    written.turn(lambda: None)
+    await asyncio.sleep(0)
+    world.job_seen(ran("another", [{"name": NAME, "table": HERE}]))
+    assert written.seconds_left is not None
+    assert 0.5 < written.seconds_left < 1.5
 
 
 @pytest.mark.parametrize(

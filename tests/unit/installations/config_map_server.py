@@ -24,7 +24,8 @@ class Server:
         return self._taken(body)
 
     async def replace(self, _: Any, __: str, ___: str, body: Json) -> Json:
-        assert self.body is not None
+        if self.body is None:
+            raise NotFoundError(404, "NotFound", "not there")
         if body["metadata"]["resourceVersion"] != self.body["metadata"]["resourceVersion"]:
             raise ConflictError(409, "Conflict", "it was changed")
         return self._taken(body)
