@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,6 +18,8 @@ from sluice.tables.reported_names import Lead
 
 MOST_WAITING = 4096
 """Names that nobody has taken in yet; those that were told of longest ago are forgotten, and bound once they are told again."""
+_MOST_BINDINGS = 1 << 14
+"""Names with their locations that are kept as they were understood: thousands of jobs report what others have reported."""
 
 _Heard = tuple[TableKey, TableKey, str]
 """A name, where it leads, and the namespace of whoever said so."""
@@ -60,12 +63,24 @@ def _told(attempt: Json, job: str) -> Iterator[tuple[TableKey, Lead]]:
     if at is None:
         return
     for one in attempt["names"][:MAX_NAMES]:
-        with suppress(ValidationError):
-            name, location = (one.get("name"), one.get("table")) if isinstance(one, dict) else (None, None)
-            if isinstance(name, str) and isinstance(location, str) and len(name) <= LONGEST_NAME:
-                TableRef(name=name)
-                TableRef(path=location)
-                yield key_of_name(name), Lead(location, job, at)
+        name, location = (one.get("name"), one.get("table")) if isinstance(one, dict) else (None, None)
+        if isinstance(name, str) and isinstance(location, str):
+            key = _bound(name, location)
+            if key is not None:
+                yield key, Lead(location, job, at)
+
+
+@lru_cache(maxsize=_MOST_BINDINGS)
+def _bound(name: str, location: str) -> TableKey | None:
+    """The name that is bound to the location; None: no manifest could say so."""
+    if len(name) > LONGEST_NAME:
+        return None
+    try:
+        TableRef(name=name)
+        TableRef(path=location)
+    except ValidationError:
+        return None
+    return key_of_name(name)
 
 
 def _time(given: Any) -> datetime | None:

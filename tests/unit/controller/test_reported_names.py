@@ -10,6 +10,7 @@ import pytest
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
+from sluice.controller import heard_names
 from sluice.controller.heard_names import MOST_WAITING
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_looks import PolicyLooks
@@ -334,6 +335,17 @@ async def test_what_no_manifest_could_say_binds_nothing(told: Any) -> None:
     await leader.turn()
     assert server.body is not None
     assert not server.body["data"]
+
+
+def test_what_many_runs_report_alike_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Json] = []
+    monkeypatch.setattr(heard_names, "TableRef", lambda **given: read.append(given))
+    heard = heard_names.HeardNames()
+    told = [{"name": "lake.sales.read_once", "table": f"s3://lake/read-once-{number}"} for number in range(3)]
+    for minute in range(50):
+        heard.seen(ran(f"job-{minute}", told, minute=minute))
+    assert len(read) == 2 * len(told)
+    assert {lead.at.minute for _, lead in heard.take()} == {49}
 
 
 async def test_a_time_to_come_counts_as_now() -> None:
