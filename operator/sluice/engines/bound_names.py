@@ -37,8 +37,7 @@ def bound_names(
     may_be_implied = {_SPARKS_SCHEMA, default.lower()}
     found: list[ToldName] = []
     implied: list[ToldName] = []
-    used = {name for name in (*names.locations, *names.reported) if name.text.rpartition(".")[2] in spelled}
-    for name in sorted(used):
+    for name in sorted(names.ending_in(spelled)):
         is_reported = names.is_reported(name)
         tables = _where_it_may_lead(names.key_of(name), is_reported=is_reported)
         parts = name.text.split(".")

@@ -43,15 +43,20 @@ class Names:
         """The names for the driver of a job that was granted these: where it holds a place that runs reported of a name, and not
         the name itself, it may be led to no place that was reported since."""
         fewer = {
-            name: places
-            for name, locations in self.reported.items()
-            if (places := frozenset(one for one in locations if one.text in held))
-            and not any(one.text in held for one in spelled(name))
+            name: frozenset(one for one in self.reported[name] if one.text in held)
+            for name in {name for place in held for name in self._reported_at.get(place, ())}
+            if not any(one.text in held for one in spelled(name))
         }
         if not fewer:
             return self
         claims = {name: places for name, places in self.reported_claims.items() if name not in fewer}
-        return self.with_reports({**self.reported, **fewer}, claims)
+        granted = self.with_reports({**self.reported, **fewer}, claims)
+        granted.__dict__["_by_last_part"] = self._by_last_part  # of the same names
+        return granted
+
+    def ending_in(self, parts: Iterable[str]) -> set[TableKey]:
+        """Names with one of these last parts that lead anywhere, by the word of policies or of runs."""
+        return {name for part in parts for name in self._by_last_part.get(part, ())}
 
     def key_of(self, table: TableKey) -> TableKey:
         """The one key of a table, whether its name or its location is given."""
@@ -107,6 +112,22 @@ class Names:
     def _about(self, key: TableKey) -> tuple[object, ...]:
         found = self.key_of(key)
         return found, found.bound, found.claimed, self.is_table(key)
+
+    @cached_property
+    def _reported_at(self) -> dict[str, list[TableKey]]:
+        """The names that runs reported of each location, by its text."""
+        found: dict[str, list[TableKey]] = {}
+        for name, locations in self.reported.items():
+            for location in locations:
+                found.setdefault(location.text, []).append(name)
+        return found
+
+    @cached_property
+    def _by_last_part(self) -> dict[str, list[TableKey]]:
+        found: dict[str, list[TableKey]] = {}
+        for name in {*self.locations, *self.reported}:
+            found.setdefault(name.text.rpartition(".")[2], []).append(name)
+        return found
 
     @cached_property
     def _names(self) -> dict[TableKey, frozenset[str]]:

@@ -156,3 +156,20 @@ def test_where_there_is_no_room_it_is_asked_who_holds_those_alone_that_may_go() 
     left = reported.within(reported.size - 1, held)
     assert key_of_name("lake.sales.t1") not in left.known
     assert asked == ["s3://lake/t0", "s3://lake/t1"]
+
+
+def test_the_names_of_a_run_are_found_by_their_last_part_and_by_their_places() -> None:
+    told = [(key_of_name(f"lake.sales.t{number}"), lead(f"s3://lake/t{number}")) for number in range(50)]
+    told += [(ORDERS, lead(HERE)), (ORDERS, lead(THERE, 1)), (key_of_name("lake.crm.orders"), lead(HERE))]
+    known = names(ReportedNames().heard(told), ("crm.by_policy", "s3://lake/by-policy"))
+    granted = known.as_granted({key_of_path(HERE).text})
+    for one in (known, granted):
+        assert one.ending_in(["orders", "by_policy", "sales"]) == {
+            ORDERS,
+            key_of_name("lake.crm.orders"),
+            key_of_name("crm.by_policy"),
+        }
+    assert known.key_of(ORDERS).bound == {key_of_path(HERE).text, key_of_path(THERE).text}
+    assert granted.key_of(ORDERS) == key_of_path(HERE)
+    assert granted.key_of(key_of_name("lake.sales.t1")) == key_of_path("s3://lake/t1")
+    assert known.as_granted({"s3://lake/nowhere"}) is known
