@@ -145,8 +145,9 @@ class World:
         self.policies_heeded += 1
         differing = self.declarations.names.differing(before)
         for uid, job in list(self.jobs.items()) if differing else ():
-            self.jobs[uid] = job.renamed(self.declarations.names, differing)
-            if job.concludes_from(differing):
+            is_concerned = job.concludes_from(differing)
+            self.jobs[uid] = job.renamed(self.declarations.names, is_concerned=is_concerned)
+            if is_concerned:
                 self.mark(uid)
 
     def _heed_left_out(self, left_out: tuple[LeftOut, ...]) -> None:

@@ -1,7 +1,7 @@
 """A job as the operator sees it: the object, and what was understood of it."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from sluice.lifecycle.strayed import Strayed
 from sluice.lifecycle.work import Work, Works
 from sluice.tables import Names, TableFacts, TableKey
 
-_BY_SPEC = ("spec", "profile", "_footprint_from_spec", "spec_hash")
+_BY_SPEC = ("spec", "profile", "_footprint_from_spec", "_named", "spec_hash")
 _STRAYED = "a run of this very spec has touched more than was understood of it"
 _LONGEST_BACK_OFF = timedelta(seconds=1.5 * LONGEST_PAUSE)
 """A pause may be half as long again as the job says."""
@@ -61,10 +61,12 @@ class JobView:
         """Returns the job without what was understood, which takes more memory than the object."""
         return replace(self)
 
-    def renamed(self, names: Names, differing: frozenset[TableKey]) -> "JobView":
-        """Returns the job after names lead elsewhere."""
-        view = replace(self, names=names)
-        return view._keeping(self, *_BY_SPEC, *(() if self.concludes_from(differing) else _BY_FACTS))
+    def renamed(self, names: Names, *, is_concerned: bool) -> "JobView":
+        """Returns the job after names lead elsewhere. Of thousands of jobs all are renamed at once: what making a job checks and
+        works out was checked before."""
+        view = object.__new__(JobView)
+        view.__dict__.update({name: self.__dict__[name] for name in _GIVEN}, names=names)
+        return view._keeping(self, *_BY_SPEC, *(() if is_concerned else _BY_FACTS))
 
     def depends_on(self, table: TableKey) -> bool:
         """Whether anything was concluded from what is known of the table."""
@@ -82,8 +84,12 @@ class JobView:
         """Whether anything may have been concluded from where one of these leads."""
         if "_footprint_with_facts" not in self.__dict__:
             return False
-        read = self.footprint_from_spec.reads
-        return read.any_table or not names.isdisjoint((*self.footprint_from_spec.keys, *read.tables))
+        return self.footprint_from_spec.reads.any_table or not names.isdisjoint(self._named)
+
+    @cached_property
+    def _named(self) -> frozenset[TableKey]:
+        """The tables that it writes and reads, as its spec calls them."""
+        return frozenset((*self.footprint_from_spec.keys, *self.footprint_from_spec.reads.tables))
 
     def _keeping(self, other: "JobView", *names: str) -> "JobView":
         """A spec that was not understood is read again: of a job that was over perhaps none was there to be read."""
@@ -328,6 +334,9 @@ class JobView:
     def spec_hash(self) -> str:
         """A hash that changes with everything that decides what a run does, and with nothing else."""
         return self._work.spec_hash
+
+
+_GIVEN = tuple(one.name for one in fields(JobView))
 
 
 def _shown(footprint: JobFootprint) -> tuple[ShownFootprint, ...]:

@@ -16,7 +16,7 @@ from sluice.lifecycle.holding import changed_tables, holder_of, lease_for
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import UnderstoodFields, is_as_recorded
 from sluice.predicates import Table
-from sluice.tables import Names, TableFacts, key_of_path, unread
+from sluice.tables import Names, TableFacts, key_of_name, key_of_path, unread
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -372,7 +372,9 @@ def test_where_it_may_read_any_table_every_name_that_leads_elsewhere_counts() ->
     for source, kept in (("delta.`/lake/source`", True), ("f(1)", False)):
         view = job(f"INSERT INTO delta.`/lake/orders` SELECT id, date FROM {source}")
         before = view.footprint
-        assert (view.renamed(Names(), elsewhere).footprint is before) == kept
+        assert (
+            view.renamed(Names(), is_concerned=view.concludes_from(elsewhere)).footprint is before
+        ) == kept
 
 
 def test_a_job_that_was_over_when_somebody_read_it_is_understood_once_its_spec_is_there_again() -> None:
@@ -385,3 +387,18 @@ def test_a_job_that_was_over_when_somebody_read_it_is_understood_once_its_spec_i
         _ = seen.jobs["uid-a"].tables
     now = seen.jobs["uid-a"].now(whole, Names())
     assert now.tables == (ORDERS,)
+
+
+def test_a_job_is_the_same_after_names_that_it_does_not_use_lead_elsewhere() -> None:
+    view = job("INSERT INTO delta.`/lake/orders` SELECT * FROM lake.staging")
+    kept, names = view.footprint, Names()
+    others, own = frozenset({key_of_name("lake.returns")}), frozenset({key_of_name("lake.staging")})
+    assert view.concludes_from(own)
+    assert not view.concludes_from(others)
+    renamed = view.renamed(names, is_concerned=False)
+    assert renamed == replace(view, names=names)
+    assert renamed.names is names
+    assert renamed.footprint is kept
+    judged_anew = view.renamed(names, is_concerned=True)
+    assert judged_anew.is_read
+    assert not judged_anew.concludes_from(own)
