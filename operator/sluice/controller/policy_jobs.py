@@ -74,7 +74,7 @@ class PolicyJobs:
         somebody else's."""
         namespace = policy["metadata"]["namespace"]
         try:
-            job = await self._kube.create(JOBS, namespace, self._body(policy, order))
+            job = await self._create(policy, order)
         except ConflictError:
             job = await self._kube.get(JOBS, namespace, order.name)
             if policy_of(job) != uid_of(policy):
@@ -89,6 +89,16 @@ class PolicyJobs:
             logger.info("%s/%s: made for policy %s", namespace, order.name, policy["metadata"]["name"])
         self._world.job_seen(job)
         return job
+
+    async def _create(self, policy: Json, order: Order) -> Json:
+        """A rebuild does not wait for it: what is refused because this leader has begun another epoch meanwhile is sent again."""
+        namespace, epoch = policy["metadata"]["namespace"], self._epochs.epoch
+        try:
+            return await self._kube.create(JOBS, namespace, self._body(policy, order))
+        except ApiError:
+            if self._epochs.epoch == epoch:
+                raise
+        return await self._kube.create(JOBS, namespace, self._body(policy, order))
 
     async def remove(self, job: Json) -> None:
         """Deletes the job as it was seen, and no other: one that has begun meanwhile stays."""

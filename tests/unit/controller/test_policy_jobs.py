@@ -118,6 +118,26 @@ async def test_whoever_may_have_been_replaced_is_told_that_its_job_is_refused() 
     assert [error.status for error in told] == [422]
 
 
+async def test_one_that_is_refused_because_its_own_leader_began_another_epoch_is_sent_under_that_one() -> (
+    None
+):
+    epochs = unfenced()
+    epochs.epoch = 6
+
+    class _Raised(_Api):
+        async def create(self, kind: Any, namespace: str, body: Json) -> Json:
+            if body["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] == "6":
+                epochs.epoch = 7
+                raise ApiError(422, "Invalid", "epoch 6 is over: another leader has begun epoch 7")
+            return await super().create(kind, namespace, body)
+
+    kube: Any = _Raised()
+    told: list[ApiError] = []
+    made = await PolicyJobs(kube, World({}), epochs, refused=told.append).make(POLICY, ORDER)
+    assert made["metadata"]["annotations"][names.ANNOTATION_WRITER_EPOCH] == "7"
+    assert told == []
+
+
 async def test_one_that_has_begun_meanwhile_is_not_removed() -> None:
     api = _Api()
     world, jobs = _jobs(api)
