@@ -42,10 +42,10 @@ class TableKey:
 
     def may_equal(self, other: "TableKey") -> bool:
         """Whether the two may be one table. An unbound name may stand for any location that no other name is bound
-        to. Two names are two tables, as in a catalog, unless one omits the catalog or schema that the other names.
-        Two locations may be one where a configuration decides what they mean."""
+        to. Two names are two tables, as in a catalog, unless one omits the catalog or schema that the other names, or both
+        may lead to one place. Two locations may be one where a configuration decides what they mean."""
         if self.is_name and other.is_name:
-            return _ends_alike(self.text, other.text) or self._is_claimed_with(other)
+            return _ends_alike(self.text, other.text) or self._may_lie_where(other)
         if self.is_name:
             return self._may_lie_at(other)
         if other.is_name:
@@ -77,10 +77,10 @@ class TableKey:
             return self.seen
         return _together([self.seen, *map(seen_from, folders_of(self.text)[1:])])
 
-    def _is_claimed_with(self, other: "TableKey") -> bool:
-        return not (
-            self.claimed.isdisjoint(other.claimed | other.bound) and other.claimed.isdisjoint(self.bound)
-        )
+    def _may_lie_where(self, other: "TableKey") -> bool:
+        """Whether two names may lead to one place, as far as anybody says where they lead."""
+        theirs = other.bound | other.claimed
+        return any(may_be_one(mine, one) for mine in self.bound | self.claimed for one in theirs)
 
     def _may_lie_at(self, location: "TableKey") -> bool:
         if any(TableKey(text).may_equal(location) for text in self.claimed):

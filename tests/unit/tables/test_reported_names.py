@@ -63,6 +63,24 @@ def test_a_name_that_leads_elsewhere_later_leads_to_both_and_to_the_newer_once_n
     assert names(both.unless_held(nobody)).key_of(ORDERS) == key_of_path(THERE)
 
 
+def test_two_names_meet_where_both_may_lead() -> None:
+    returns = key_of_name("lake.sales.returns")
+    swapped = ReportedNames().heard(
+        (name, lead(place, minute))
+        for name, places in ((ORDERS, (HERE, THERE)), (returns, (THERE, HERE)))
+        for minute, place in enumerate(places)
+    )
+    one, other = names(swapped).key_of(ORDERS), names(swapped).key_of(returns)
+    assert one.is_name
+    assert other.is_name
+    assert one.may_equal(other)
+    assert other.may_equal(one)
+    (asks, _), (_, stands) = one.seen, other.seen
+    assert not asks.isdisjoint(stands)
+    elsewhere = heard(lead("s3://lake/a"), lead("s3://lake/b", 1))
+    assert not names(elsewhere).key_of(ORDERS).may_equal(other)
+
+
 def test_what_was_heard_before_does_not_bring_back_an_older_place() -> None:
     newest = heard(lead(HERE), lead(THERE, 1)).unless_held(nobody)
     assert newest.heard([(ORDERS, lead(HERE))]) == newest
