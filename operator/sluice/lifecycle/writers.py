@@ -28,6 +28,10 @@ def _shows_an_open_attempt(status: Any) -> bool:
 
 
 def _may_write(job: JobView, key: TableKey) -> bool:
-    held = job.status.footprint
-    may_have_more = not 0 < len(held) < MAX_FOOTPRINTS
-    return may_have_more or any(job.names.key_of(TableKey.parse(one.table)).may_equal(key) for one in held)
+    """A name that its status still shows led to no one place when it was granted, whatever runs have reported since."""
+    written = [TableKey.parse(one.table) for one in job.status.footprint]
+    may_have_more = not 0 < len(written) < MAX_FOOTPRINTS
+    now, by_policies = job.names, job.names.by_policies
+    return may_have_more or any(
+        names.key_of(one).may_equal(key) for one in written for names in (now, by_policies)
+    )
