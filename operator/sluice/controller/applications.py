@@ -411,7 +411,7 @@ def attempt_run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int)
         attempt=attempt.number,
         token=attempt.token,
         touched=job.footprint.tables,
-        names=job.names.as_granted({*lease.tables, *(lease.reads or ())}),
+        names=job.judged_names.as_granted({*lease.tables, *(lease.reads or ())}),
         run=planned(lease.run, job.status.run, tokens),
     )
     run = AttemptRun(

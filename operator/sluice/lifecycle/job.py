@@ -250,13 +250,14 @@ class JobView:
     @cached_property
     def tables(self) -> tuple[TableKey, ...]:
         """The tables that it writes, each by its one key."""
-        return tuple(dict.fromkeys(map(self._judged_names.key_of, self.footprint_from_spec.keys)))
+        return tuple(dict.fromkeys(map(self.judged_names.key_of, self.footprint_from_spec.keys)))
 
     @property
-    def _judged_names(self) -> Names:
-        """The names by which it is judged: a user's own application isn't told where they lead, so that nobody would notice that
-        one leads elsewhere than a run reported."""
-        return self.names if self.spec.application is None else self.names.by_policies
+    def judged_names(self) -> Names:
+        """The names by which it is judged. A driver compares those that its statements mention. What is declared may stand in none
+        of them, and a user's own application compares nothing: nobody would notice that a name leads elsewhere than a run
+        reported."""
+        return self.names if self.spec.footprint is None else self.names.by_policies
 
     @property
     def sources(self) -> tuple[TableKey, ...]:
@@ -267,7 +268,7 @@ class JobView:
 
     @cached_property
     def _selected_from(self) -> tuple[TableKey, ...]:
-        keys = dict.fromkeys(map(self._judged_names.key_of, self.footprint_from_spec.reads.tables))
+        keys = dict.fromkeys(map(self.judged_names.key_of, self.footprint_from_spec.reads.tables))
         return tuple(key for key in keys if not key.is_name)
 
     @cached_property
@@ -312,7 +313,7 @@ class JobView:
 
     def _footprint(self, facts: Mapping[TableKey, TableFacts]) -> JobFootprint:
         sources = {key: self.facts[key] for key in (*self.tables, *self.sources) if key in self.facts}
-        return self._work.footprint_with_facts(self._judged_names, facts, sources)
+        return self._work.footprint_with_facts(self.judged_names, facts, sources)
 
     @property
     def unrepeatable(self) -> str | None:

@@ -392,6 +392,20 @@ async def test_an_application_of_ones_own_is_judged_by_policies_alone() -> None:
     assert job.tables[0].is_name
 
 
+async def test_a_declared_footprint_is_judged_by_policies_alone() -> None:
+    leader = await Leader(Server()).begin()
+    leader.ran(HERE)
+    await leader.turn()
+    footprint = [{"table": {"name": NAME}, "operation": "Append"}]
+    sql = f"INSERT INTO delta.`{THERE}` SELECT 1 AS id"
+    leader.world.job_seen(job_body("declared", sql=sql, footprint=footprint))
+    leader.world.job_seen(job_body("read", sql=f"INSERT INTO {NAME} SELECT 1 AS id"))
+    declared, read = (leader.world.jobs[f"uid-{name}"].footprint.keys[0] for name in ("declared", "read"))
+    assert read == key_of_path(HERE)
+    assert declared.is_name
+    assert declared.may_equal(key_of_path(THERE)), "its driver compares no name that its statements do not mention"
+
+
 async def test_a_place_is_told_of_to_a_policy_that_binds_the_name_elsewhere_and_binds_nothing() -> None:
     leader = await Leader(Server()).begin()
     leader.world.policy_seen(policy_body("orders", table={"name": NAME, "path": HERE}))
