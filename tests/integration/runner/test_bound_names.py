@@ -272,6 +272,22 @@ def test_reports_of_names_that_no_statement_uses_keep_nothing_from_running(
     assert result["outcome"] == "Succeeded", result
 
 
+def test_a_source_of_an_older_version_must_be_where_an_earlier_run_reported_it(
+    driver: SparkSession, table: Path, tmp_path: Path
+) -> None:
+    driver.sql(f"CREATE TABLE cloned USING delta LOCATION '{table}'")
+    copy = tmp_path / "copy"
+    text = f"CREATE TABLE {at(copy)} SHALLOW CLONE cloned VERSION AS OF 0"
+    result = run(driver, reported(cloned=tmp_path / "elsewhere"), text)
+    driver.sql("DROP TABLE cloned")
+    error, message = failure(result)
+    assert (error, f"cloned is file:{table} in this driver's catalog" in message) == (
+        "NotAsJudgedError",
+        True,
+    ), message
+    assert not copy.exists()
+
+
 def hive(folder: Path) -> dict[str, str]:
     """A metastore that others use as well: its database is on disk."""
     return {

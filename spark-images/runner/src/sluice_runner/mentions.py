@@ -14,7 +14,8 @@ from sluice_runner.targets import name_in, simple_name
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TIME_TRAVEL = "RelationTimeTravel"
+_OF_AN_OLDER_VERSION = frozenset({"RelationTimeTravel", "TimeTravel"})
+"""Spark's own word for it, and Delta's: neither tells the table below it as a child."""
 
 
 def mentioned(spark: SparkSession, text: str) -> list[Name]:
@@ -31,7 +32,7 @@ def _mentioned(plan: Any) -> Iterator[Name]:
     name = name_in(plan, kind)
     if name is not None:
         yield name
-    if kind == _TIME_TRAVEL:
+    if kind in _OF_AN_OLDER_VERSION:
         yield from _mentioned(plan.relation())
     for below in (plan.children(), plan.innerChildren(), plan.subqueries()):
         for index in range(below.length()):
