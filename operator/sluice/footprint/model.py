@@ -207,6 +207,17 @@ class JobFootprint:
         return tuple(dict.fromkeys(footprint.table for footprint in self.tables))
 
     @property
+    def written_at(self) -> tuple[str, ...]:
+        """The tables that it writes, and of a name that may lead to several places each of these: nobody may know later where it
+        led, and its driver stays where it is."""
+        found: dict[str, None] = {}
+        for footprint in self.tables:
+            table = footprint.table
+            places = sorted(table.bound | table.claimed) if table.is_name else ()
+            found.update(dict.fromkeys((table.text, *places)))
+        return tuple(found)
+
+    @property
     def touched(self) -> tuple[TableKey, ...]:
         """The tables that it writes, and those that it reads, as far as they are known."""
         return tuple(dict.fromkeys((*self.keys, *self.reads.tables)))

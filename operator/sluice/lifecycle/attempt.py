@@ -413,7 +413,7 @@ def _obstacle(job: JobView, attempt: Attempt) -> str | None:
 
 def _is_covered(job: JobView, lease: Lease) -> bool:
     """Whether its leases are on the tables that it would write now: its driver is told where names lead now."""
-    return {key.text for key in job.footprint.keys}.issubset(lease.tables)
+    return set(job.footprint.written_at).issubset(lease.tables)
 
 
 def _beside(evidence: Evidence) -> str:

@@ -264,7 +264,7 @@ def lease_for(job: JobView, number: int, spec_hash: str, slot: int | None = None
         number,
         spec_hash,
         job.key,
-        tuple(key.text for key in job.footprint.keys),
+        job.footprint.written_at,
         None if read.any_table else tuple(key.text for key in read.tables),
         slot_named(slot) if slot is not None else job.footprint.run,
     )
@@ -303,7 +303,7 @@ def _lease_of(job: JobView, attempt: Attempt) -> Lease:
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
         run = run_named(job.spec, job.namespace) or run
         if job.spec_hash == attempt.hash:
-            tables += [key.text for key in job.footprint.keys]
+            tables += job.footprint.written_at
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)
 
 
@@ -345,10 +345,11 @@ def _footprint(job: JobView, lease: Lease, reach: Reach) -> JobFootprint:
     now = job.footprint
     before = [] if is_as_recorded(job) else list(job.whatever_its_tables_are.tables)
     ids_now = {one.table.text: one.table_id for one in now.tables}
+    held = now.written_at
     other = [
         table
         for table in lease.tables
-        if table not in ids_now or reach.ids.get(table) not in (None, ids_now[table])
+        if table not in held or reach.ids.get(table) not in (None, ids_now.get(table))
     ]
     granted = unknown_footprints(map(TableKey.parse, other))
     before += [replace(one, table_id=reach.ids.get(one.table.text)) for one in granted]

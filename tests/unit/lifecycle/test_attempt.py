@@ -20,6 +20,8 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.logs import LogsSay
 from sluice.lifecycle.outcome import closed, phase_after
 from sluice.lifecycle.withdrawal import Creates
+from sluice.tables import Names, key_of_name, key_of_path
+from unit.controller.bodies import job_body
 from unit.lifecycle.objects import LEASE, NAME, RUNNING, TERMINATED, TOKEN, application, placeholder, pod
 from unit.lifecycle.test_evidence import NOW, job
 
@@ -101,6 +103,23 @@ def test_an_intent_is_taken_back_where_a_name_leads_elsewhere_than_its_lease() -
     assert found.change.phase is Phase.PENDING
     assert "leads elsewhere" in found.change.message
     assert step(lease=elsewhere) == way.OccupyDriverName()
+
+
+def test_an_intent_is_taken_back_where_its_name_may_lead_to_one_place_more_than_its_lease() -> None:
+    places = tuple(map(key_of_path, ("/lake/a", "/lake/b", "/lake/c")))
+    name = key_of_name("sales.orders")
+
+    def found(known: int, granted: int) -> way.Step:
+        names = Names().with_reports({name: frozenset(places[:known])})
+        spec = job_body("a", sql=f"DELETE FROM {name}")["spec"]
+        view = replace(job(), body=job().body | {"spec": spec}, names=names)
+        attempt = intent(view)
+        lease = replace(LEASE, tables=(name.text, *(place.text for place in places[:granted])))
+        one = evidence_of(LEASE.uid, view, [], []).of(attempt)
+        return way.next_step(view, one, way.Cover(lease), Creates(none_can_land=True), LATER)
+
+    assert isinstance(found(2, granted=2), way.Create)
+    assert isinstance(found(3, granted=2), way.TakeBack)
 
 
 def test_an_intent_that_cannot_be_carried_out_any_more_is_taken_back_in_an_epoch_in_which_no_create_can_land() -> (

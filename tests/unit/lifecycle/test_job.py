@@ -17,6 +17,7 @@ from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import UnderstoodFields, is_as_recorded
 from sluice.predicates import Table
 from sluice.tables import Names, TableFacts, key_of_name, key_of_path, unread
+from sluice.tables.reported_names import Lead, ReportedNames
 from unit.controller.bodies import PARTITIONED, UPDATE, job_body
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
@@ -332,6 +333,27 @@ def test_what_a_holder_reads_and_was_granted_for_counts_though_names_lead_elsewh
     assert (holder.uid, holder.job) == ("uid-a", "etl/a")
     assert {key.text for key in holder.footprint.keys} == {ORDERS.text, "file:/lake/before"}
     assert key_of_path("/lake/read-before") in holder.footprint.reads.tables
+
+
+def by_reports(*places: str) -> JobView:
+    """A job by a name that runs found at these places."""
+    seen = World({"default": RuntimeProfile(spark_version="4.2.0", delta_version="4.4.0")})
+    told = ((key_of_name("sales.orders"), Lead(place, "etl/other", NOW)) for place in places)
+    seen.names_reported(ReportedNames.of(told))
+    seen.heed_policies()
+    seen.job_seen(job_body("a", sql="DELETE FROM sales.orders"))
+    return seen.jobs["uid-a"]
+
+
+def test_a_holder_stays_at_each_place_to_which_its_name_led_when_it_was_granted_whoever_leads_now() -> None:
+    granted = by_reports("/lake/a", "/lake/b")
+    lease = lease_for(granted, 1, granted.spec_hash)
+    assert lease.tables == ("sales.orders", "file:/lake/a", "file:/lake/b")
+    later = holder_of(lease, by_reports("/lake/x", "/lake/y")).footprint.keys
+    for place in ("/lake/a", "/lake/b", "/lake/x"):
+        assert any(key.may_equal(key_of_path(place)) for key in later)
+    assert not any(key.may_equal(key_of_path("/lake/c")) for key in later)
+    assert holder_of(lease, granted).footprint.keys == granted.footprint.keys
 
 
 def test_a_holder_whose_spec_is_another_by_now_touches_all_that_it_was_granted_for() -> None:
