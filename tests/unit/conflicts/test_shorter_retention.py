@@ -42,6 +42,11 @@ SHORTENS: dict[str, str | dict[str, Any]] = {
     "alter in delta's own case": alter("interval 1 hour", RETENTION.lower()),
     "alter to what is not understood": alter("interval 2 moons"),
     "alter after another property": f"ALTER TABLE {{t}} SET TBLPROPERTIES ('a' = 'b', '{RETENTION}' = '1 hour')",
+    "alter without =": alter("interval 1 hour").replace(" = ", " "),
+    "alter by a name without =": f"ALTER TABLE {{t}} SET TBLPROPERTIES ({RETENTION} 'interval 1 hour')",
+    "alter in two spellings": (
+        f"ALTER TABLE {{t}} SET TBLPROPERTIES ('{RETENTION}' = '1 hour', '{RETENTION.lower()}' = '{A_MONTH}')"
+    ),
     "restore": RESTORE,
     "replace": REPLACE_TABLE,
     "replace for a time": replaced("interval 6 days"),
@@ -55,6 +60,7 @@ KEEPS: dict[str, str | dict[str, Any]] = {
     "another property": SET,
     "a week": alter("interval 1 week"),
     "longer": alter(A_MONTH),
+    "longer without =": alter(A_MONTH).replace(" = ", " "),
     "back to a week": f"ALTER TABLE {{t}} UNSET TBLPROPERTIES ('{RETENTION}')",
     "columns": "ALTER TABLE {t} ADD COLUMNS (extra INT)",
     "replace for a week": replaced("interval 168 hours"),

@@ -98,7 +98,9 @@ def test_what_spark_has_is_understood(sql: str) -> None:
     ("properties", "metadata"),
     [
         ("'Team' = 'sales', flag = 'TRUE', 'n' = 1, DELTA.appendonly = FALSE", Metadata.SAME),
+        ("'Team' 'sales', flag 'TRUE', n 1, DELTA.appendonly FALSE", Metadata.SAME),
         ("'team' = 'sales'", Metadata.CHANGES),
+        ("'Team' 'sales', flag TRUE", Metadata.CHANGES),
         ("flag = TRUE", Metadata.CHANGES),
         ("'delta.appendOnly' = 'FALSE'", Metadata.CHANGES),
     ],

@@ -51,21 +51,22 @@ def _unquoted(token: Token) -> str:
 
 
 def properties(tokens: tuple[Token, ...]) -> dict[str, str | None]:
-    """Reads `('key' = 'value', key.with.dots = true)` from the opening parenthesis on; a key without a value gets
-    None."""
+    """Reads `('key' = 'value', key.with.dots true)` from the opening parenthesis on; a key without a value gets None."""
     found: dict[str, str | None] = {}
-    key, value, after_equals = "", None, False
+    key, value, goes_on, has_value = "", None, True, False
     for token in tokens[1:]:
         if token.token_type in (TokenType.COMMA, TokenType.R_PAREN):
             if key:
                 found[key] = value
-            key, value, after_equals = "", None, False
+            key, value, goes_on, has_value = "", None, True, False
             if token.token_type is TokenType.R_PAREN:
                 return found
         elif token.token_type is TokenType.EQ:
-            after_equals = True
-        elif after_equals:
+            has_value = True
+        elif has_value or not (goes_on or token.token_type is TokenType.DOT):
             value = (value or "") + (token.text if token.token_type is TokenType.STRING else _unquoted(token))
+            has_value = True
         else:
             key += token.text
+            goes_on = token.token_type is TokenType.DOT
     return found

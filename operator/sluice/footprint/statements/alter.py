@@ -141,7 +141,7 @@ def _set_properties(reading: Reading) -> TableFootprint:
     if not given:
         raise reading.refused("SET TBLPROPERTIES needs ('key' = 'value', ...)")
     wanted = {_as_delta_has(key): (value or "") for key, value in given.items()}
-    return replace(_with_properties(reading, wanted), leaves_retention_hours=_retention(wanted))
+    return replace(_with_properties(reading, wanted), leaves_retention_hours=_retention(given))
 
 
 def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint:
@@ -179,8 +179,8 @@ def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
     return _metadata_only(reading, Metadata.CHANGES if changes else Metadata.SAME, protocol)
 
 
-def _retention(wanted: dict[str, str]) -> float | None:
-    return hours_set_by(wanted) if _RETENTION in wanted else None
+def _retention(given: dict[str, str | None]) -> float | None:
+    return hours_set_by(given) if _RETENTION in map(_as_delta_has, given) else None
 
 
 def _known(reading: Reading) -> dict[str, str] | None:

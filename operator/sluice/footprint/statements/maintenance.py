@@ -132,9 +132,9 @@ def hours_kept_by(properties: Mapping[str, str]) -> float | None:
 
 def hours_set_by(given: Mapping[str, str | None]) -> float:
     """The same from the properties that a statement gives to a table: 0 where they don't say, since what they leave to the defaults
-    of a session is not all known."""
-    said = next((value for key, value in given.items() if key.lower() == DATA_RETENTION.lower()), None)
-    return (hours_kept_by({DATA_RETENTION: said}) if said is not None else None) or 0.0
+    of a session is not all known. Of one that is given in several spellings any may count."""
+    said = (value for key, value in given.items() if key.lower() == DATA_RETENTION.lower())
+    return min((hours_kept_by({DATA_RETENTION: value or ""}) or 0.0 for value in said), default=0.0)
 
 
 def restore(reading: Reading) -> TableFootprint:
