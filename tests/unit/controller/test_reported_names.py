@@ -403,7 +403,9 @@ async def test_a_declared_footprint_is_judged_by_policies_alone() -> None:
     declared, read = (leader.world.jobs[f"uid-{name}"].footprint.keys[0] for name in ("declared", "read"))
     assert read == key_of_path(HERE)
     assert declared.is_name
-    assert declared.may_equal(key_of_path(THERE)), "its driver compares no name that its statements do not mention"
+    assert declared.may_equal(key_of_path(THERE)), (
+        "its driver compares no name that its statements do not mention"
+    )
 
 
 async def test_a_place_is_told_of_to_a_policy_that_binds_the_name_elsewhere_and_binds_nothing() -> None:

@@ -7,7 +7,7 @@ import pytest
 from sluice.api.base import Json
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
-from sluice.lifecycle.statuses import Statuses
+from sluice.lifecycle.statuses import ReadStatus, Statuses
 from sluice.lifecycle.writers import writers_of
 from sluice.tables import key_of_path
 from unit.controller.bodies import job_body
@@ -46,7 +46,12 @@ def test_those_with_an_open_attempt_at_the_table_may_write_it() -> None:
 def test_statuses_without_an_open_attempt_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     whole = Statuses.of
-    monkeypatch.setattr(Statuses, "of", lambda self, uid, body: (read.append(uid), whole(self, uid, body))[1])
+
+    def noted(self: Statuses, uid: str, body: Json) -> ReadStatus:
+        read.append(uid)
+        return whole(self, uid, body)
+
+    monkeypatch.setattr(Statuses, "of", noted)
     many = [job(f"waits-{number}", "Waiting") for number in range(20)]
     many += [job(f"over-{number}", "Succeeded", OVER) for number in range(20)]
     assert writers(*many, job("runs", "Running", ATTEMPT)) == ["runs"]
