@@ -55,7 +55,7 @@ class ReportedNamesMap:
         await self._write(reported, {})
 
     async def _write(self, reported: ReportedNames, annotations: dict[str, str]) -> None:
-        wanted = {name.text: _text(one.all) for name, one in reported.known.items()}
+        wanted = {name.text: written_as(one.all) for name, one in reported.known.items()}
         known = self._known or await self._map.read()
         if annotations or known.data != wanted:
             self._known = await self._map.write(known, wanted, annotations=annotations)
@@ -99,6 +99,6 @@ def _lead(given: dict[str, str], now: datetime) -> Lead:
     return Lead(location, job, min(at, now))
 
 
-def _text(leads: tuple[Lead, ...]) -> str:
+def written_as(leads: tuple[Lead, ...]) -> str:
     told = [{"table": lead.location, "job": lead.job, "at": lead.at.isoformat()} for lead in leads]
     return json.dumps(told)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, lru_cache
+from json import dumps
 
 from sluice.tables.identity import TableKey, key_of_path
 from sluice.tables.names import spelled
@@ -18,7 +19,7 @@ MOST_LEADS = 8
 MOST_BYTES = 768 * 1024
 """Of all names together, as they are written down: a ConfigMap holds 1 MiB."""
 _AROUND_A_LEAD = 64
-"""Bytes around what a lead says."""
+"""Bytes around what a lead says, as it is written down in JSON: a letter of another script takes six there."""
 
 Held = Callable[[TableKey], bool]
 """Whether somebody holds what may be this table."""
@@ -50,9 +51,9 @@ class Lead:
     def namespace(self) -> str:
         return self.job.partition("/")[0]
 
-    @property
+    @cached_property
     def size(self) -> int:
-        return len(self.location.encode()) + len(self.job.encode()) + _AROUND_A_LEAD
+        return len(dumps(self.location)) + len(dumps(self.job)) + _AROUND_A_LEAD
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from sluice.installations.reported_names import written_as
 from sluice.tables import TableKey, key_of_name, key_of_path
 from sluice.tables.names import Names, names_of
 from sluice.tables.owners import Owners, TableOwner
@@ -191,3 +192,13 @@ def test_the_names_of_a_run_are_found_by_their_last_part_and_by_their_places() -
     assert granted.key_of(ORDERS) == key_of_path(HERE)
     assert granted.key_of(key_of_name("lake.sales.t1")) == key_of_path("s3://lake/t1")
     assert known.as_granted({"s3://lake/nowhere"}) is known
+
+
+@pytest.mark.parametrize("folder", ["orders", "заказы", "注文", '"\\"', "a" * 900, "ж" * 900])
+@pytest.mark.parametrize("job", ["etl/load", "etl/" + "x" * 200])
+def test_names_are_as_large_as_they_are_written_down(folder: str, job: str) -> None:
+    moments = (BEGUN, BEGUN + timedelta(minutes=1, microseconds=1), BEGUN + timedelta(minutes=2))
+    leads = [Lead(f"s3://lake/{folder}/{number}", job, at) for number, at in enumerate(moments)]
+    reported = heard(*leads)
+    text = written_as(reported.known[ORDERS].all)
+    assert len(text.encode()) + len(ORDERS.text) <= reported.size <= len(text.encode()) + 64
