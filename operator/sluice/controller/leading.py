@@ -110,7 +110,14 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         guard=guard,
         epochs=epochs,
     )
-    leftovers = Leftovers(world, leases, applications, statuses, ttl=config.ttl_seconds_after_finished)
+    leftovers = Leftovers(
+        world,
+        leases,
+        applications,
+        statuses,
+        changed=shared.tables.changed,
+        ttl=config.ttl_seconds_after_finished,
+    )
     figures = Figures(shared.metrics, world, leases)
     attempts = Attempts(
         world=world,

@@ -1,6 +1,7 @@
 """Brings to its end what outlives its job or its attempt, lets it go when the end is proved, and releases its leases."""
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from sluice.api.job_status import Phase
@@ -20,6 +21,7 @@ from sluice.lifecycle.finished import seconds_to_live
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.withdrawal import backs_off
+from sluice.tables import TableKey
 
 logger = logging.getLogger(__name__)
 
@@ -32,12 +34,15 @@ class Leftovers:
         applications: Applications,
         statuses: StatusWriter,
         *,
+        changed: Callable[[tuple[TableKey, ...]], None] = lambda _: None,
         ttl: int | None = None,
     ) -> None:
+        """`changed`: is told which tables a run may have changed whose job is gone."""
         self._world = world
         self._leases = leases
         self._applications = applications
         self._statuses = statuses
+        self._changed = changed
         self._ttl = ttl
         """Seconds that a finished job stays if it doesn't say so itself; None: for ever."""
         self._told = News()
@@ -49,7 +54,7 @@ class Leftovers:
         if job is not None and job.is_finished and job.status.observed_generation != job.generation:
             await self._statuses.observe_generation(job)
         await self._let_go(uid)
-        await self._release(uid, look_first=job is None)
+        await self._release(uid, is_gone=job is None, look_first=job is None)
         if job is not None and job.is_finished:
             await self._remove_outlived(uid)
 
@@ -150,9 +155,9 @@ class Leftovers:
         elif await self._leases.bury(lease, step.why):
             await self._applications.let_go(one)
 
-    async def _release(self, uid: str, *, look_first: bool) -> None:
+    async def _release(self, uid: str, *, look_first: bool, is_gone: bool = False) -> None:
         """Releases leases by evidence alone. `look_first`: a create's answer may have been lost, and no watch may have shown
-        yet what came of it."""
+        yet what came of it. `is_gone`: its job is, so that nobody else tells of the run's end."""
         for lease in self._leases.held_by(uid):
             if lease in self._leases.unexplained or self._world.evidence(uid).holds(lease.attempt):
                 continue
@@ -160,6 +165,8 @@ class Leftovers:
                 continue
             if not await self._can_nothing_land(lease):
                 continue
+            if is_gone:
+                self._changed(tuple(map(TableKey.parse, lease.tables)))
             self._leases.release(lease)
             self._told.forget(uid)
             self._applications.creates.forget(*place_of(lease))

@@ -1,5 +1,6 @@
 """A lease goes when nothing of it is left, and nothing of it can come any more."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from sluice.engines.attempt import application_name
 from sluice.kube.client import ApiError, NotFoundError
 from sluice.leases import Epochs, Lease
 from sluice.lifecycle.status import StatusChange
+from sluice.tables import TableKey, key_of_path
 from unit.controller.bodies import job_body, unfenced
 from unit.lifecycle.objects import RUNNING, TERMINATED, application, placeholder, pod
 
@@ -73,7 +75,11 @@ class InForce:
 
 
 def made(
-    *, unexplained: bool = False, epochs: Any = None, world: World | None = None
+    *,
+    unexplained: bool = False,
+    epochs: Any = None,
+    world: World | None = None,
+    changed: Callable[[tuple[TableKey, ...]], None] = lambda _: None,
 ) -> tuple[Api, Applications, Leftovers, list[Lease]]:
     world, released = world or World({}), list[Lease]()
 
@@ -98,7 +104,7 @@ def made(
         leases.mistrust = epochs.mistrust
     no: Any = None
     applications = Applications(api, world, epochs or unfenced())
-    return api, applications, Leftovers(world, leases, applications, no), released
+    return api, applications, Leftovers(world, leases, applications, no, changed=changed), released
 
 
 async def test_the_lease_of_which_nothing_is_left_goes() -> None:
@@ -106,6 +112,14 @@ async def test_the_lease_of_which_nothing_is_left_goes() -> None:
     await leftovers.retire("uid-a")
     assert released == [LEASE]
     assert api.made == []
+
+
+async def test_what_a_job_that_is_gone_may_have_changed_is_told_before_its_lease_goes() -> None:
+    changed = list[tuple[TableKey, ...]]()
+    _, _, leftovers, released = made(changed=changed.append)
+    await leftovers.retire("uid-a")
+    assert changed == [(key_of_path("/lake/orders"),)]
+    assert released == [LEASE]
 
 
 async def test_a_lease_that_nothing_explains_stays_though_nothing_is_left_of_it() -> None:
