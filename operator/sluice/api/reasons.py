@@ -56,6 +56,10 @@ class Reason(_Word):
         "Blocked",
         "Waiting: others are in its way, see status.blockedBy. Skipped, Failed: they were, and admission.whenBlocked says so.",
     )
+    AWAITS_LOOK = (
+        "AwaitsLook",
+        "Pending: its policy has yet to see that the table still is to be changed; the message says what is in the way.",
+    )
     SUSPENDED = "Suspended", "Suspended: held by spec.admission.suspend."
     APPLICATION_REFUSED = (
         "ApplicationRefused",

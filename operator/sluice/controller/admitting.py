@@ -23,6 +23,7 @@ from sluice.controller.holders import Holders
 from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import DecisionOutcome, Metrics
+from sluice.controller.own_changes import OwnChanges
 from sluice.controller.refusing import Refusing, unfit
 from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
@@ -72,6 +73,7 @@ class Admitting:
     figures: Figures
     timers: Timers
     surroundings: Surroundings
+    own_changes: OwnChanges
     age_after: timedelta
     """How long jobs wait until they have aged, where no policy says so."""
     neighbours: Neighbours = field(default_factory=Neighbours)
@@ -195,6 +197,10 @@ class Admitting:
                 return None, False
             if (own := self.surroundings.obstacle_of_its_own(job)) is not None:
                 return None, _says(job, own)  # it must not be in the way of those who can start
+            if (kept := self.own_changes.keeps(job)) is not None:
+                if not kept.quiet_for:
+                    return None, _says(job, kept.obstacle)
+                self.timers.within(min(kept.quiet_for, SLOW_SECONDS), uid)
             waiter = self._as_waiter(job)
         except NotUnderstoodError:
             return None, False
@@ -272,7 +278,7 @@ class Admitting:
             return
         elif (refused := self.refusing.by_policy(job)) is not None:
             await self.refusing.refuse(job, refused)
-        elif self.surroundings.obstacle_of_its_own(job) is not None:
+        elif self.surroundings.obstacle_of_its_own(job) is not None or self._outdated(job) is not None:
             await self.tell_obstacle(job.uid)
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
             message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
@@ -369,6 +375,13 @@ class Admitting:
         elif (obstacle := self.surroundings.obstacle_for(job)) is not None:
             if not _says(job, obstacle):
                 self.workers.do(uid, partial(self.tell_obstacle, uid))
+        elif (kept := self.own_changes.keeps(job)) is not None:
+            if (
+                kept.quiet_for
+            ):  # it keeps its place, or whoever changes the table next would outdate the look again
+                self.timers.within(min(kept.quiet_for, SLOW_SECONDS), uid)
+            else:
+                self.world.mark(uid)
         else:
             return job
         return None
@@ -378,7 +391,7 @@ class Admitting:
         job = self.world.jobs.get(uid)
         if job is None:
             return
-        obstacle = self.surroundings.obstacle_for(job)
+        obstacle = self.surroundings.obstacle_for(job) or self._outdated(job)
         if obstacle is None or not self.granting.nothing_under_way(job) or _says(job, obstacle):
             return
         if job.phase is Phase.SUSPENDED or backs_off(job, datetime.now(UTC)):
@@ -386,6 +399,11 @@ class Admitting:
         if job.phase is Phase.WAITING and not self.leases.is_sure:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
+
+    def _outdated(self, job: JobView) -> Obstacle | None:
+        """What it is to be told where it would change a table for a policy that has not looked at it for too long."""
+        kept = self.own_changes.keeps(job)
+        return None if kept is None or kept.quiet_for else kept.obstacle
 
     def _may_wait(self, job: JobView) -> bool:
         return job.spec.admission.when_blocked is WhenBlocked.WAIT and self._patience(job) is None

@@ -27,6 +27,7 @@ from sluice.controller.lease_table import LeaseTable
 from sluice.controller.leftovers import Leftovers
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, WorkDone
+from sluice.controller.own_changes import OwnChanges
 from sluice.controller.relist import Relist
 from sluice.controller.reported_names import NamesFromReports
 from sluice.controller.revoking import Revoking
@@ -61,6 +62,7 @@ class Shared:
     metrics: Metrics
     pulse: Pulse
     surroundings: Surroundings
+    own_changes: OwnChanges
 
 
 def loop_of(shared: Shared, installation: str) -> Loop:
@@ -148,6 +150,7 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         figures=figures,
         timers=timers,
         surroundings=shared.surroundings,
+        own_changes=shared.own_changes,
         age_after=timedelta(seconds=seconds(config.age_after)),
         neighbours=neighbours,
     )

@@ -23,6 +23,7 @@ from sluice.controller.lease_table import REFUSES_US
 from sluice.controller.lease_thread import LeadershipBeside
 from sluice.controller.loop import Loop
 from sluice.controller.metrics import Metrics, Standing, WorkDone
+from sluice.controller.own_changes import OwnChanges
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policies_at_work import Work, at_work
 from sluice.controller.policy_looks import PolicyLooks
@@ -105,6 +106,7 @@ async def run(config: OperatorConfig) -> None:
         metrics=metrics,
         pulse=pulse,
         surroundings=surroundings,
+        own_changes=OwnChanges(world, looks),
     )
 
     async def lead() -> None:

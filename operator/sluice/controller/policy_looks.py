@@ -49,6 +49,10 @@ class _Watched:
     ended: float = float("-inf")
     asked: float = float("-inf")
     """When another look was asked for."""
+    begun: float = float("-inf")
+    """When the look began that was seen last."""
+    changed: float = float("-inf")
+    """When the last run had ended that may have changed the table."""
     failed: bool = False
     """Whether the last look could not read the table."""
 
@@ -105,19 +109,34 @@ class PolicyLooks:
         watched = self._watched.get(uid)
         return watched.key if watched is not None else None
 
+    def after_all_runs(self, uid: str) -> Look | None:
+        """What was last seen of the policy's table, if that look began after all runs had ended that may have changed the table.
+        None: there is no such look yet that could read it, and the next one comes as soon as may be."""
+        watched = self._watched.get(uid)
+        if watched is None:
+            return None
+        if watched.look is not None and watched.look.state.unread is None and watched.begun > watched.changed:
+            return watched.look
+        self._hasten(watched)
+        return None
+
     def soon(self, uid: str) -> None:
         """Has the policy's table looked at again as soon as may be."""
         watched = self._watched.get(uid)
         if watched is not None:
             watched.asked = time.monotonic()
-            watched.due = min(watched.due, max(time.monotonic(), watched.ended + self._least_pause))
-            self._wakes.set()
+            self._hasten(watched)
+
+    def _hasten(self, watched: _Watched) -> None:
+        watched.due = min(watched.due, max(time.monotonic(), watched.ended + self._least_pause))
+        self._wakes.set()
 
     def changed(self, tables: Iterable[TableKey]) -> None:
         """Notes that a run has ended that may have changed these tables."""
         changed = tuple(tables)
         for uid, watched in self._watched.items():
             if any(watched.key.may_equal(table) for table in changed):
+                watched.changed = time.monotonic()
                 self.soon(uid)
 
     async def run(self) -> None:
@@ -196,31 +215,32 @@ class PolicyLooks:
             if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
                 self._threads.is_overdue(watched.key)
                 watched.failed = True
-                self._seen(uid, watched, _unread(began, f"it did not answer within {self._patience:g} s"))
+                late = _unread(began, f"it did not answer within {self._patience:g} s")
+                self._seen(uid, watched, late, begun)
                 await asyncio.wait({reading})
             error = reading.exception()
             if error is not None:
                 logger.error("looking at %s: the operator failed on it", watched.key, exc_info=error)
-            seen = (
-                reading.result()[0]
+            seen, begun = (
+                reading.result()
                 if error is None
-                else _unread(began, f"the operator failed on it: {error!r}")
+                else (_unread(began, f"the operator failed on it: {error!r}"), begun)
             )
         finally:
             if self._looking.get(uid) is asyncio.current_task():
                 del self._looking[uid]
-        self._seen(uid, watched, seen)
+        self._seen(uid, watched, seen, begun)
         is_about_it = self._watched.get(uid) is watched
         if is_about_it and watched.asked >= begun:  # what was asked for may have come too late for this look
             self.soon(uid)
 
-    def _seen(self, uid: str, watched: _Watched, look: Look) -> None:
+    def _seen(self, uid: str, watched: _Watched, look: Look, begun: float) -> None:
         if self._watched.get(uid) is not watched:
             return  # it is gone, or is about another table now
         has_failed = look.state.unread is not None
         may_be_chance = has_failed and not watched.failed and watched.look is not None
         if not may_be_chance:
-            watched.look = look
+            watched.look, watched.begun = look, begun
         watched.failed = has_failed
         watched.ended = time.monotonic()
         pause = self._again if may_be_chance else self._every * random.uniform(1 - _EARLIER, 1)  # noqa: S311 - no secret

@@ -9,10 +9,11 @@ from functools import partial
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
-from sluice.api.policy import DeltaTablePolicySpec, Enforcement
+from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.policy_enforced import Enforced, EnforcedReason
 from sluice.controller.events import EventWriter
-from sluice.controller.policies import PolicyStatuses, called
+from sluice.controller.own_changes import enforced_spec, kind_of, version_of_jobs
+from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_jobs import Order, PolicyJobs, SquattedError
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.world import World
@@ -25,11 +26,8 @@ from sluice.policies.announcing import announced, begun
 from sluice.policies.by_hand import asked_to_go_on
 from sluice.policies.changes import fields_in
 from sluice.policies.enforced import enforced_in, patch_of_enforced
-from sluice.policies.job_name import job_name
-from sluice.policies.own_jobs import DEFAULT_PROFILE, why_none
-from sluice.policies.remedies import KINDS, Known, Make, OwnJob, TakeBack, Wait, decide, number_in, too_many
-from sluice.policies.standing import spec_of
-from sluice.tables.dialect import oss
+from sluice.policies.own_jobs import why_none
+from sluice.policies.remedies import KINDS, Known, Make, OwnJob, TakeBack, Wait, decide, number_of, too_many
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +60,7 @@ class Remedies:
 
     async def visit(self, policy: Json, now: datetime) -> datetime | None:
         """Does what is to be done for one policy now; returns when there is something to be done again, if that is known."""
-        spec = spec_of(policy)
+        spec = enforced_spec(self._world, policy)
         if spec is None or "deletionTimestamp" in policy["metadata"]:
             return None
         known = self._known(policy, spec)
@@ -117,9 +115,6 @@ class Remedies:
 
     def _known(self, policy: Json, spec: DeltaTablePolicySpec) -> Known:
         metadata, uid = policy["metadata"], uid_of(policy)
-        if self._world.leaves_alone(called(policy)):
-            spec = spec.model_copy(update={"enforcement": Enforcement.OBSERVE})
-        profile = self._profiles.get(spec.runtime_ref or DEFAULT_PROFILE)
         jobs = tuple(self._own_jobs(policy))
         last = enforced_in(policy).job_uid
         is_left = last is not None and last not in self._world.jobs and self._world.is_there(last)
@@ -130,7 +125,7 @@ class Remedies:
             spec=spec,
             jobs=jobs,
             look=self._looks.of(uid),
-            version=None if profile is None else oss(profile.delta_version).version,
+            version=version_of_jobs(spec, self._profiles),
             no_jobs=why_none(spec, metadata["namespace"], self._profiles),
             asked=asked_to_go_on((metadata.get("annotations") or {}).get(names.ANNOTATION_RUN)),
             named=partial(self._neighbours.called, by=metadata["namespace"]),
@@ -140,11 +135,10 @@ class Remedies:
     def _own_jobs(self, policy: Json) -> Iterator[OwnJob]:
         """Those that were made to change the table. A name that this policy would not give tells of no job of its."""
         metadata, uid = policy["metadata"], uid_of(policy)
-        jobs = [body for body in self._world.of_policies.of(policy) if _kind_of(body) in KINDS]
+        jobs = [body for body in self._world.of_policies.of(policy) if kind_of(body) in KINDS]
         for body in jobs:
-            name, kind = body["metadata"]["name"], _kind_of(body)
-            number = number_in(name)
-            if number is not None and name == job_name(metadata["name"], uid, kind, str(number)):
+            number = number_of(body["metadata"]["name"], kind_of(body), metadata["name"], uid)
+            if number is not None:
                 yield self._own_job(body, number)
 
     def _own_job(self, body: Json, number: int) -> OwnJob:
@@ -165,8 +159,13 @@ class Remedies:
             if is_over
             else f"it is {phase or Phase.PENDING}",
             ended_at=self._end_of(told) if is_over else None,
-            has_begun=bool(told.get("attempts")) or "deletionTimestamp" in metadata,
+            has_begun="deletionTimestamp" in metadata or self._is_under_way(uid_of(body)),
+            was_tried=bool(told.get("attempts")),
         )
+
+    def _is_under_way(self, uid: str) -> bool:
+        job = self._world.jobs.get(uid)
+        return job is None or job.unreadable is not None or job.open_attempt is not None
 
     def _end_of(self, status: Json) -> datetime:
         """When it ended, or a little later."""
@@ -174,10 +173,6 @@ class Remedies:
             return max(self._began, datetime.fromisoformat(status["finishedAt"]) + _TO_THE_SECOND)
         except (KeyError, TypeError, ValueError, OverflowError):
             return self._began  # somebody wrote over it
-
-
-def _kind_of(job: Json) -> str:
-    return str((job["metadata"].get("labels") or {}).get(names.LABEL_POLICY_KIND, ""))
 
 
 def _phase_in(status: Json) -> Phase | None:

@@ -33,6 +33,8 @@ FIRST_PAUSE = timedelta(minutes=1)
 KEPT_SUCCEEDED, KEPT_FAILED = 3, 1
 _LONGEST_FAILURE = 1024
 """Characters: what is said of it must have room beside it in one message."""
+NOT_ENFORCED = "the policy does not say Enforce any more"
+NOT_WANTED = "what it would change is not wanted any more, or is so already"
 _CLUSTER_BY = "clusterBy"
 _OF_NUMBERS = (
     f"its jobs are numbered up to {MOST_JOBS}, which is more than it has made: somebody made a job of that name in its place, or "
@@ -65,7 +67,9 @@ class OwnJob:
     ended_at: datetime | None = None
     """When it was first known to have ended; None: it has not."""
     has_begun: bool = False
-    """Whether it had an attempt, or is being deleted."""
+    """Whether an attempt of it is under way, or it is being deleted."""
+    was_tried: bool = False
+    """Whether it had an attempt."""
 
     @property
     def is_over(self) -> bool:
@@ -104,7 +108,7 @@ class Make:
 
 @dataclass(frozen=True)
 class TakeBack:
-    """Deletes a job of which nothing has begun."""
+    """Deletes a job of which nothing is under way."""
 
     job: OwnJob
     why: str
@@ -170,6 +174,25 @@ def too_many(jobs: Iterable[OwnJob], kept: Enforced) -> tuple[OwnJob, ...]:
     succeeded = [job for job in over if job.phase is Phase.SUCCEEDED]
     failed = [job for job in over if job.phase is not Phase.SUCCEEDED]
     return (*succeeded[KEPT_SUCCEEDED:], *failed[KEPT_FAILED:])
+
+
+def why_not_yet(
+    spec: DeltaTablePolicySpec, look: Look | None, version: Version | None, sql: str | None
+) -> str | None:
+    """Why a job with this statement may not begin now; None: it would change the table. `look`: the last one, if that began after
+    all runs had ended that may have changed the table."""
+    if spec.enforcement is not Enforcement.ENFORCE:
+        return NOT_ENFORCED
+    if look is None:
+        return "its log has not been read since the last job ended that may have changed it; it begins once that is done"
+    plan = plan_of(spec, look.state, version)
+    return plan.not_compared or (NOT_WANTED if _is_needless(sql, plan) else None)
+
+
+def number_of(job: str, kind: str, policy: str, uid: str) -> int | None:
+    """Which one of its policy's the job of this name is. None: the policy would not give it that name."""
+    number = number_in(job)
+    return number if number is not None and job == job_name(policy, uid, kind, str(number)) else None
 
 
 def number_in(name: str) -> int | None:
@@ -304,7 +327,7 @@ def _decided(known: Known, kept: Enforced, now: datetime) -> Decision:
     plan = _plan(known) if is_wanted else None
     under_way = next((job for job in known.jobs if not job.is_over), None)
     if under_way is not None:
-        return _beside(under_way, kept, plan, is_wanted=is_wanted)
+        return _beside(under_way, kept, plan, now, is_wanted=is_wanted)
     if not is_wanted:
         return Decision(Done(), kept)
     if kept.job_uid in known.lingering:
@@ -327,19 +350,27 @@ def _is_believed(look: Look, kept: Enforced) -> bool:
     return kept.ended_at is None or look.at > kept.ended_at
 
 
-def _beside(job: OwnJob, kept: Enforced, plan: Plan | None, *, is_wanted: bool) -> Decision:
+def _beside(job: OwnJob, kept: Enforced, plan: Plan | None, now: datetime, *, is_wanted: bool) -> Decision:
     if job.has_begun:
         return Decision(Wait(f"{job.name} is changing the table"), kept)
     if not is_wanted:
-        return Decision(TakeBack(job, "the policy does not say Enforce any more"), _taken_back(kept, job))
-    if plan is not None and plan.not_compared is None and job.sql not in [one.sql for one in plan.changes]:
-        return Decision(TakeBack(job, "what it would change is not wanted any more"), _taken_back(kept, job))
+        return Decision(TakeBack(job, NOT_ENFORCED), _taken_back(kept, job, now))
+    if plan is not None and _is_needless(job.sql, plan):
+        return Decision(TakeBack(job, NOT_WANTED), _taken_back(kept, job, now))
     return Decision(Wait(f"{job.name} waits to change the table: {job.why}"), kept)
 
 
-def _taken_back(kept: Enforced, job: OwnJob) -> Enforced:
-    """Counted before it is deleted, so that it counts as no failure."""
-    return kept.model_copy(update={"number": max(kept.number, job.number), "counted": job.number})
+def _is_needless(sql: str | None, plan: Plan) -> bool:
+    return plan.not_compared is None and sql not in [one.sql for one in plan.changes]
+
+
+def _taken_back(kept: Enforced, job: OwnJob, now: datetime) -> Enforced:
+    """Counted before it is deleted, so that it counts as no failure. What an attempt of it may have changed is looked at before the
+    next one is made."""
+    ended_at = _later(kept.ended_at, now) if job.was_tried else kept.ended_at
+    return kept.model_copy(
+        update={"number": max(kept.number, job.number), "counted": job.number, "ended_at": ended_at}
+    )
 
 
 def _settled(kept: Enforced, look: Look) -> Enforced:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from integration.operator.played import Played
+from integration.operator.played import Driver, Played, told_to_end
 from integration.waiting import eventually
 from sluice.api.base import Json
 from unit.tables.lake import column, metadata, orders, protocol
@@ -148,3 +148,70 @@ def test_what_spark_set_back_is_told_with_its_time_and_its_writer(shared: Played
     since = datetime.fromisoformat(difference["since"])
     assert abs((since - at).total_seconds()) < 1
     assert _jobs(shared, "by-spark") == []
+
+
+def _behind_one_that_sets(
+    shared: Played, name: str, table: Path, properties: str
+) -> tuple[str, Driver, Json]:
+    """Somebody's job that runs, by its uid and its driver, and the policy's job that waits for it."""
+    orders(table, partition_by=())
+    sql = f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ({properties})"
+    uid = shared.apply(f"{name}-first", {"sql": sql})
+    driver = shared.start(f"{name}-first")
+    shared.reaches(f"{name}-first", "Running")
+    shared.declare(name, {"table": {"path": str(table)}, "enforcement": "Enforce", "properties": APPEND_ONLY})
+    job = _next(shared, name)
+    shared.reaches(job["metadata"]["name"], "Waiting")
+    return uid, driver, job
+
+
+def _is_taken_back(shared: Played, policy: str, job: Json, table: Path) -> None:
+    """It is gone without having run: the table has but the other job's commit."""
+    eventually(lambda: not _jobs(shared, policy), "the needless job is gone", show=shared.jobs)
+    shared.policy_is(policy, "AsWanted")
+    assert shared.applications_of(job["metadata"]["uid"]) == []
+    assert DeltaTable(str(table)).version() == 1
+    assert "failures" not in shared.policy(policy)["status"].get("enforced", {})
+
+
+def test_a_job_that_waits_for_one_that_sets_the_same_never_begins(shared: Played, tmp_path: Path) -> None:
+    table = tmp_path / "set-by-another"
+    _, driver, job = _behind_one_that_sets(shared, "set-by-another", table, "'delta.appendOnly' = 'true'")
+    DeltaTable(str(table)).alter.set_table_properties(APPEND_ONLY)
+    driver.succeeds(f"file:{table}", 1)
+    shared.reaches("set-by-another-first", "Succeeded")
+    _is_taken_back(shared, "set-by-another", job, table)
+
+
+def test_a_job_that_waits_for_a_deleted_one_that_has_set_the_same_never_begins(
+    shared: Played, tmp_path: Path
+) -> None:
+    table = tmp_path / "set-by-deleted"
+    first, driver, job = _behind_one_that_sets(shared, "set-by-deleted", table, "'delta.appendOnly' = 'true'")
+    DeltaTable(str(table)).alter.set_table_properties(APPEND_ONLY)
+    shared.delete("set-by-deleted-first")
+    eventually(
+        lambda: "deletionTimestamp" in (shared.pod(driver.pod) or {"metadata": {}})["metadata"],
+        f"{driver.pod} is being ended",
+    )
+    driver.container_ends(1, told_to_end())
+    eventually(
+        lambda: not any(holder.startswith(first) for holder in shared.holders()),
+        "its lease is released",
+        show=shared.holders,
+    )
+    shared.delete_pod(driver.pod)
+    _is_taken_back(shared, "set-by-deleted", job, table)
+
+
+def test_a_job_that_waits_for_one_that_sets_something_else_begins_once_the_table_was_looked_at(
+    shared: Played, tmp_path: Path
+) -> None:
+    table = tmp_path / "set-otherwise"
+    _, driver, job = _behind_one_that_sets(shared, "set-otherwise", table, "'team' = 'sales'")
+    driver.succeeds(f"file:{table}", 0)
+    shared.reaches("set-otherwise-first", "Succeeded")
+    _set_by(shared, job, table)
+    shared.policy_is("set-otherwise", "AsWanted")
+    assert len(_jobs(shared, "set-otherwise")) == 1
+    assert DeltaTable(str(table)).version() == 1

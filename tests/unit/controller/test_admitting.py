@@ -18,6 +18,7 @@ from sluice.controller.figures import Figures
 from sluice.controller.guard import Guard
 from sluice.controller.holders import Holders
 from sluice.controller.metrics import Metrics
+from sluice.controller.own_changes import Kept
 from sluice.controller.surroundings import Obstacle
 from sluice.controller.timers import Timers
 from sluice.controller.workers import Workers
@@ -140,6 +141,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
     surroundings: Any = SimpleNamespace(
         obstacle=None, obstacle_for=lambda _: None, obstacle_of_its_own=lambda _: None
     )
+    own_changes: Any = SimpleNamespace(keeps=lambda _: None)
     return leases, Admitting(
         world=world,
         leases=leases,
@@ -156,6 +158,7 @@ def admitting(refuses: dict[str, Exception]) -> tuple[Leases, Admitting]:
         figures=Figures(metrics, world, leases),
         timers=Timers(),
         surroundings=surroundings,
+        own_changes=own_changes,
         age_after=timedelta(minutes=2),
     )
 
@@ -361,3 +364,62 @@ async def test_a_job_edited_while_somebody_is_in_its_way_is_told_of_its_new_spec
     await turn(asked)
     job = asked.world.jobs["uid-edited"]
     assert (job.phase, job.status.observed_generation) == (Phase.WAITING, 2)
+
+
+class Keeps:
+    """Keeps one job."""
+
+    def __init__(self, uid: str, quiet_for: float) -> None:
+        self.uid, self.quiet_for = uid, quiet_for
+
+    def keeps(self, job: JobView) -> Kept | None:
+        found = Obstacle(Reason.AWAITS_LOOK, "its log has not been read since")
+        return Kept(found, self.quiet_for) if job.uid == self.uid else None
+
+
+def behind_a_kept_one(quiet_for: float) -> tuple[Leases, Admitting, Any]:
+    leases, asked = admitting({})
+    asked.own_changes = keeps = Keeps("uid-a", quiet_for)  # type: ignore[assignment]
+    asked.world.job_seen(job_body("c", sql="ALTER TABLE delta.`/lake/a` SET TBLPROPERTIES ('team' = 'a')"))
+    return leases, asked, keeps
+
+
+async def test_a_kept_job_has_its_place_for_a_while_and_goes_once_it_is_kept_no_more() -> None:
+    leases, asked, keeps = behind_a_kept_one(10.0)
+    for _ in range(3):
+        await turn(asked, "uid-a", "uid-c")
+        assert [lease.uid for lease in leases.held] == ["uid-b"], "another change would outdate the next look"
+    assert asked.timers.seconds_left() is not None
+    keeps.uid = ""
+    await turn(asked, "uid-a")
+    assert sorted(lease.uid for lease in leases.held) == ["uid-a", "uid-b"]
+
+
+async def test_a_job_that_is_kept_for_long_is_in_nobodys_way() -> None:
+    leases, asked, keeps = behind_a_kept_one(0.0)
+    await turn(asked)
+    assert sorted(lease.uid for lease in leases.held) == ["uid-b", "uid-c"]
+    leases.held = [lease for lease in leases.held if lease.uid != "uid-c"]
+    keeps.uid = ""
+    asked.world.job_gone("uid-c")
+    await turn(asked, "uid-a")
+    assert sorted(lease.uid for lease in leases.held) == ["uid-a", "uid-b"]
+
+
+async def test_a_job_that_comes_to_be_kept_for_long_leaves_its_place() -> None:
+    leases, asked, keeps = behind_a_kept_one(10.0)
+    await turn(asked)
+    assert "uid-a" in asked.queue
+    keeps.quiet_for = 0.0
+    await turn(asked, "uid-a")
+    assert "uid-a" not in asked.queue
+    assert sorted(lease.uid for lease in leases.held) == ["uid-b", "uid-c"]
+
+
+async def test_a_job_that_is_kept_for_long_says_why_once() -> None:
+    _, asked, _ = behind_a_kept_one(0.0)
+    assert not asked.consider("uid-a")
+    await asked.prepare(asked.world.jobs["uid-a"])
+    status = asked.world.jobs["uid-a"].status
+    assert (status.phase, status.reason) == (Phase.PENDING, "AwaitsLook")
+    assert asked.consider("uid-a")

@@ -117,6 +117,49 @@ async def test_a_table_that_a_job_changes_while_it_is_looked_at_is_looked_at_aga
         await until(lambda: len(lake.looked) == 2)
 
 
+async def test_a_look_counts_as_after_all_runs_only_if_it_began_after_them() -> None:
+    lake, hangs, world = Lake(), threading.Event(), world_of("a", "b")
+    async with looking(world, lake) as looks:
+        assert looks.after_all_runs("policy-a") is None
+        await until(lambda: looks.after_all_runs("policy-a") is not None)
+        await until(lambda: looks.after_all_runs("policy-b") is not None)
+        told = list[bool]()
+        looks.listen(lambda uid: told.append(looks.after_all_runs(uid) is not None))
+        lake.hangs["file:/lake/a"] = hangs
+        looks.soon("policy-a")
+        await until(lambda: lake.looked.count("file:/lake/a") == 2)
+        looks.changed([key_of_path("/lake/a")])
+        assert looks.after_all_runs("policy-a") is None
+        assert looks.after_all_runs("policy-b") is not None
+        del lake.hangs["file:/lake/a"]
+        hangs.set()
+        await until(lambda: len(told) == 2)
+        assert told == [False, True], "the first of them began before the run had ended"
+        assert lake.looked.count("file:/lake/a") == 3
+
+
+async def test_who_asks_for_a_look_after_all_runs_has_the_next_one_come_at_once_and_one_alone() -> None:
+    lake, world = Lake(), World({})
+    body = policy_body("a", table={"path": "/lake/a"})
+    world.policy_seen(body | {"status": {"observedGeneration": 1}})
+    world.heed_policies()
+    async with looking(world, lake, spread=NEVER) as looks:
+        await until(lambda: looks.after_all_runs("policy-a") is not None)
+        await asyncio.sleep(0.05)
+        assert lake.looked == ["file:/lake/a"]
+
+
+async def test_what_could_not_be_read_is_no_look_after_all_runs_and_is_tried_again_for_who_asks() -> None:
+    lake = Lake()
+    lake.troubles["file:/lake/a"] = "no answer"
+    async with looking(world_of("a"), lake) as looks:
+        await until(lambda: looks.of("policy-a") is not None)
+        assert looks.after_all_runs("policy-a") is None
+        await until(lambda: len(lake.looked) == 2)
+        del lake.troubles["file:/lake/a"]
+        await until(lambda: looks.after_all_runs("policy-a") is not None)
+
+
 async def test_two_looks_at_one_table_are_apart_however_many_jobs_change_it() -> None:
     lake = Lake()
     async with looking(world_of("a"), lake, least_pause=NEVER) as looks:

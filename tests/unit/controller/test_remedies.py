@@ -23,6 +23,7 @@ from sluice.tables import TableFacts
 from sluice.tables.look import Commit, History, Look, TableState
 from unit.controller.bodies import job_body, policy_body, unfenced
 from unit.controller.maintained import Events
+from unit.lifecycle.objects import TOKEN
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -364,6 +365,28 @@ async def test_a_job_that_runs_stays_whatever_its_policy_says() -> None:
     cluster.change(2, enforcement="Observe")
     await cluster.visit()
     assert len(cluster.jobs) == 1
+
+
+async def test_a_job_that_is_to_be_tried_again_goes_where_its_first_attempt_or_another_has_set_it() -> None:
+    cluster = _Cluster()
+    cluster.looks_like()
+    await cluster.visit()
+    ended = {
+        "number": 1,
+        "token": TOKEN,
+        "hash": "hash",
+        "application": "one",
+        "grantedAt": NOW.isoformat(),
+        "outcome": "Failed",
+    }
+    cluster.job_is("BackingOff", attempts=[ended])
+    await cluster.visit()
+    assert len(cluster.jobs) == 1
+    later = NOW + MINUTE
+    cluster.looks_like(later, **{"delta.appendOnly": "true"})
+    await cluster.visit(later)
+    assert cluster.jobs == {}
+    assert "failures" not in cluster.enforced
 
 
 async def test_a_failed_job_is_told_with_its_words_and_followed_by_another_later() -> None:

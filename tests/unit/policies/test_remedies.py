@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from sluice.api.job_status import Phase
-from sluice.api.policy import DeltaTablePolicySpec
+from sluice.api.policy import DeltaTablePolicySpec, Enforcement
 from sluice.api.policy_enforced import MOST_FIELDS, Enforced
 from sluice.policies.changes import fields_in, listed
 from sluice.policies.enforced import MOST_JOBS, enforced_in, patch_of_enforced
 from sluice.policies.remedies import (
     MOST_FAILURES,
+    NOT_ENFORCED,
+    NOT_WANTED,
     ROUND,
     ROUNDS,
     Decision,
@@ -27,6 +29,7 @@ from sluice.policies.remedies import (
     decide,
     number_in,
     too_many,
+    why_not_yet,
 )
 from sluice.predicates import Table
 from sluice.tables import TableFacts
@@ -153,6 +156,57 @@ def test_a_job_that_waits_is_taken_back_once_what_it_changes_is_not_wanted() -> 
     assert isinstance(decide(known(begun, seen=others.look), KEPT, NOW).step, Wait)
     unseen = known(waits, seen=look(unread="the store refuses"))
     assert isinstance(decide(unseen, KEPT, NOW).step, Wait)
+
+
+def test_a_job_whose_attempt_has_ended_is_taken_back_where_its_next_one_is_needless() -> None:
+    tried = job(phase=Phase.BACKING_OFF, has_begun=False, was_tried=True, sql="ALTER ...")
+    as_wanted = look(properties={APPEND_ONLY: "true"})
+    decision = decide(known(tried, seen=as_wanted), KEPT, NOW)
+    assert isinstance(decision.step, TakeBack)
+    after = decide(known(seen=as_wanted), decision.kept, NOW + MINUTE)
+    assert after.step == Wait("the table is being looked at", look=True), "it may have changed the table"
+    assert after.kept.failures == 0
+
+
+_SET_IT = f"ALTER TABLE delta.`s3://lake/orders` SET TBLPROPERTIES ('{APPEND_ONLY}' = 'true')"
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen", "sql", "why"),
+    [
+        (WANTS_IT, look(), _SET_IT, None),
+        (WANTS_IT, None, _SET_IT, "has not been read since the last job ended"),
+        (WANTS_IT, look(properties={APPEND_ONLY: "true"}), _SET_IT, NOT_WANTED),
+        (WANTS_IT, look(), "ALTER TABLE delta.`s3://lake/orders` CLUSTER BY NONE", NOT_WANTED),
+        (WANTS_IT, look(), None, NOT_WANTED),
+        (WANTS_IT, look(exists=False), _SET_IT, "does not exist yet"),
+        (WANTS_IT, look(unread="the store refuses"), _SET_IT, "could not be read: the store refuses"),
+        (spec_of(properties={APPEND_ONLY: "true"}), look(), _SET_IT, NOT_ENFORCED),
+    ],
+    ids=["needed", "unseen", "set", "another", "unknown", "no table", "unread", "Observe"],
+)
+def test_a_job_begins_only_where_it_changes_the_table_by_a_look_after_all_runs(
+    spec: DeltaTablePolicySpec, seen: Look | None, sql: str | None, why: str | None
+) -> None:
+    found = why_not_yet(spec, seen, (4, 0), sql)
+    assert found == why if why is None else why in str(found)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [look(properties={APPEND_ONLY: "true"}), look(), look(exists=False), look(unread="the store refuses")],
+    ids=["set", "needed", "no table", "unread"],
+)
+@pytest.mark.parametrize("spec", [WANTS_IT, spec_of(properties={APPEND_ONLY: "true"})])
+def test_a_job_that_is_kept_though_the_table_was_read_is_taken_back(
+    spec: DeltaTablePolicySpec, seen: Look
+) -> None:
+    waits = job(phase=Phase.WAITING, has_begun=False, sql=_SET_IT)
+    step = decide(known(waits, spec=spec, seen=seen), KEPT, NOW).step
+    kept = why_not_yet(spec, seen, (4, 0), _SET_IT)
+    could_be_read = seen.state.exists and seen.state.unread is None
+    is_observed = spec.enforcement is Enforcement.OBSERVE
+    assert isinstance(step, TakeBack) == (kept is not None and (could_be_read or is_observed))
 
 
 def test_a_look_from_before_a_job_ended_is_not_believed() -> None:
