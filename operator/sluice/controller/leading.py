@@ -164,7 +164,12 @@ def loop_of(shared: Shared, installation: str) -> Loop:
         admitting=admitting,
         by_hand=ByHand(statuses, events, figures),
         revoking=Revoking(
-            world=world, applications=applications, leases=leases, leadership=shared.leadership, events=events
+            world=world,
+            applications=applications,
+            leases=leases,
+            leadership=shared.leadership,
+            events=events,
+            tables=shared.tables,
         ),
         names=reported,
         guard=guard,

@@ -14,10 +14,12 @@ from sluice.controller.applications import Applications
 from sluice.controller.events import EventWriter
 from sluice.controller.leadership import Leadership, LostLeadershipError
 from sluice.controller.lease_table import LeaseTable
+from sluice.controller.table_reader import TableReader
 from sluice.controller.world import World
 from sluice.installations.revocation import Answer, Request
 from sluice.kube.client import ApiError
 from sluice.leases import Lease
+from sluice.tables import TableKey
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ class Revoking:
     leases: LeaseTable
     leadership: Leadership
     events: EventWriter
+    tables: TableReader
     answered: dict[str, Answer] = field(default_factory=dict)
     """Answers by the request's id: one that could not be written is written again, unchanged."""
 
@@ -72,6 +75,7 @@ class Revoking:
                 raise
             why = f"that its driver is dead can't be noted on what is left of it: {error}; revoke the lease once that is gone"
             return Answer(request.id, False, why)
+        self.tables.changed(tuple(map(TableKey.parse, lease.tables)))
         await self.leases.revoke(lease)
         message = f"lease {lease.holder} of job {lease.job} on {', '.join(lease.tables)} was revoked by hand"
         logger.warning("%s", message)
