@@ -7,7 +7,8 @@ from itertools import product
 
 from sluice.tables import Names, TableKey
 
-_WORD = re.compile(r"`([^`]*)`|([A-Za-z0-9_]+)")
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+_QUOTE = "`"
 _CATALOG = "spark.sql.defaultCatalog"
 _SPARKS_SCHEMA = "default"
 _MOST_IMPLIED = 512
@@ -68,9 +69,10 @@ def _texts(parts: list[str], spelled: Mapping[str, set[str]], default: str) -> I
 
 
 def _spelled(texts: Iterable[str], named: Iterable[str]) -> Mapping[str, set[str]]:
-    """All words as they are written, by the word in lower case."""
+    """All words as they are written, by the word in lower case. What may be quoted counts between any two quotes, whichever of them
+    stand in a string or in a comment."""
     found: dict[str, set[str]] = {}
-    words = [quoted or plain for text in texts for quoted, plain in _WORD.findall(text)]
+    words = [word for text in texts for word in (*text.split(_QUOTE), *_WORD.findall(text))]
     words += [part for name in named for part in name.split(".")]
     for word in words:
         found.setdefault(word.lower(), set()).add(word)

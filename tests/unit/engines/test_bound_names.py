@@ -103,6 +103,20 @@ def test_a_name_that_runs_found_in_several_places_is_told_at_each() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH s AS (SELECT '`' AS q) INSERT INTO sales.lines SELECT * FROM s WHERE q <> '`'",
+        "MERGE /* don`t */ INTO sales.lines USING delta.`/lake/s` s ON false WHEN NOT MATCHED THEN INSERT *",
+        "DELETE /* ` */ FROM `sales`.`lines`",
+    ],
+)
+def test_a_quote_in_a_string_or_a_comment_hides_no_name(text: str) -> None:
+    assert seen(by_reports(("sales.lines", "/a")), text) == {("sales.lines", "file:/a", True)}
+    quoted = text.replace("sales.lines", "`my-schema`.lines").replace("`sales`", "`my-schema`")
+    assert seen(by_reports(("my-schema.lines", "/a")), quoted) == {("my-schema.lines", "file:/a", True)}
+
+
 def test_what_is_only_claimed_of_a_name_is_told_to_nobody() -> None:
     assert seen(by_reports(claims=(("sales.lines", "/c"),)), "OPTIMIZE sales.lines") == set()
 
