@@ -8,7 +8,7 @@ and is asked. So is any catalog about a name of which earlier runs reported wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -70,6 +70,17 @@ class _Judged:
         return "an earlier run reported" if self.is_reported else "a policy says"
 
 
+def _in_full(catalogs: Catalogs, names: Sequence[BoundName]) -> Iterator[tuple[BoundName, Name, bool]]:
+    """Each name in full, and whether others use its catalog as well. What differs from the name of such a catalog in its case alone
+    is another word of the job's texts."""
+    told = [(name, catalogs.in_full(name.parts)) for name in names]
+    shared = {lower(full) for _, full in told if catalogs.is_shared(full[0])}
+    for name, full in told:
+        is_shared = catalogs.is_shared(full[0])
+        if is_shared or lower(full) not in shared:
+            yield name, full, is_shared
+
+
 class Bound:
     """The bound names of this driver."""
 
@@ -91,9 +102,7 @@ class Bound:
         """By the name in lower case."""
         self._refused = "nothing was run"
         bound_here = set()
-        for name in names:
-            full = catalogs.in_full(name.parts)
-            is_shared = catalogs.is_shared(full[0])
+        for name, full, is_shared in _in_full(catalogs, names):
             if name.is_reported or is_shared:
                 known = self._compared.get(lower(full))
                 paths = (*(known.paths if known is not None else ()), name.path)
