@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
-from sluice.controller.store_threads import StoreThreads
+from sluice.controller.store_threads import StoreThreads, store_of
 from sluice.controller.world import World
 from sluice.tables import TableKey, unread
 from sluice.tables.look import Look, TableState
@@ -86,6 +86,8 @@ class PolicyLooks:
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._outlived: set[asyncio.Task[None]] = set()
         """Looks at tables that their policies are not about any more."""
+        self._served: dict[str, float] = {}
+        """When a table of each store was last seen."""
         self._listeners: list[Listener] = []
         self._wakes = asyncio.Event()
         self._heeded = -1
@@ -182,6 +184,8 @@ class PolicyLooks:
             self._heed(uid, key, body, is_first=is_first)
         for uid in left:
             del self._watched[uid]
+        stores = {store_of(watched.key) for watched in self._watched.values()}
+        self._served = {store: at for store, at in self._served.items() if store in stores}
 
     def _heed(self, uid: str, key: TableKey, body: Json, *, is_first: bool) -> None:
         generation = body["metadata"]["generation"]
@@ -212,7 +216,7 @@ class PolicyLooks:
             self.looks += 1
             began, begun = datetime.now(UTC), time.monotonic()
             reading = self._threads.read(watched.key)
-            if not (await asyncio.wait({reading}, timeout=self._patience))[0]:
+            if not await self._ends_in_time(watched.key, reading):
                 self._threads.is_overdue(watched.key)
                 watched.failed = True
                 late = _unread(began, f"it did not answer within {self._patience:g} s")
@@ -229,10 +233,22 @@ class PolicyLooks:
         finally:
             if self._looking.get(uid) is asyncio.current_task():
                 del self._looking[uid]
+        if seen.state.unread is None:
+            self._served[store_of(watched.key)] = time.monotonic()
         self._seen(uid, watched, seen, begun)
         is_about_it = self._watched.get(uid) is watched
         if is_about_it and watched.asked >= begun:  # what was asked for may have come too late for this look
             self.soon(uid)
+
+    async def _ends_in_time(self, key: TableKey, reading: asyncio.Future[tuple[Look, float]]) -> bool:
+        """One whose turn has not come is not overdue as long as others of its store are seen: there may be thousands."""
+        left = self._patience
+        while not (await asyncio.wait({reading}, timeout=left))[0]:
+            begun, served = self._threads.begun_at(key), self._served.get(store_of(key), float("-inf"))
+            left = self._patience - (time.monotonic() - (served if begun is None else begun))
+            if left <= 0:
+                return False
+        return True
 
     def _seen(self, uid: str, watched: _Watched, look: Look, begun: float) -> None:
         if self._watched.get(uid) is not watched:

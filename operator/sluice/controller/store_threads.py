@@ -57,6 +57,8 @@ class StoreThreads(Generic[Found]):
         """Reads by store, the store whose turn it is first."""
         self._running: dict[str, list[TableKey]] = {}
         """By store; a table is in it once for each of its reads, of which there are several where who asked for one is gone."""
+        self._begun: dict[TableKey, float] = {}
+        """When the last read of each of these tables began."""
         self._stuck: list[TableKey] = []
         self._under_way = 0
         self._hanging: set[str] = set()
@@ -73,6 +75,10 @@ class StoreThreads(Generic[Found]):
         self._waiting.setdefault(store_of(key), deque()).append((key, answer))
         self._begin()
         return answer
+
+    def begun_at(self, key: TableKey) -> float | None:
+        """When the read of the table began that is under way; None: it waits for its place."""
+        return self._begun.get(key)
 
     def is_overdue(self, key: TableKey) -> None:
         """Notes that nobody waits for the read any more: its thread, if it has one, takes no place from other stores."""
@@ -104,6 +110,7 @@ class StoreThreads(Generic[Found]):
             if not waiting:
                 del self._waiting[store]
             running.append(key)
+            self._begun[key] = time.monotonic()
             self._under_way += 1
             reading = asyncio.get_running_loop().run_in_executor(self._threads, self._timed, key)
             reading.add_done_callback(lambda done, key=key, answer=answer: self._ended(key, done, answer))  # type: ignore[misc]
@@ -125,6 +132,8 @@ class StoreThreads(Generic[Found]):
         store = store_of(key)
         running = self._running[store]
         running.remove(key)
+        if key not in running:
+            del self._begun[key]
         if not running:
             del self._running[store]
         self._under_way -= 1

@@ -238,6 +238,28 @@ async def test_a_store_that_hangs_is_told_in_time_and_holds_up_its_own_tables_on
         await until(lambda: looks.of("policy-a").state.unread is None)  # type: ignore[union-attr]
 
 
+async def test_those_whose_turn_has_not_come_in_a_store_that_answers_are_not_told_as_unread() -> None:
+    class Slow(Lake):
+        def look(self, key: TableKey) -> Look:
+            time.sleep(0.02)
+            return super().look(key)
+
+    names, told = [f"t{number}" for number in range(60)], list[str | None]()
+    async with looking(world_of(*names), Slow(), patience=0.2) as looks:
+        looks.listen(lambda uid: told.append(looks.of(uid).state.unread))  # type: ignore[union-attr]
+        await until(lambda: len(told) == len(names))
+    assert set(told) == {None}
+
+
+async def test_those_whose_turn_does_not_come_in_a_store_that_hangs_are_told_as_unread() -> None:
+    lake, names = Lake(), [f"t{number}" for number in range(6)]
+    lake.hangs = {f"file:/lake/{name}": threading.Event() for name in names}
+    async with looking(world_of(*names), lake, patience=0.1) as looks:
+        await until(lambda: all(looks.of(f"policy-{name}") is not None for name in names))
+        seen = [looks.of(f"policy-{name}") for name in names]
+        assert all("did not answer" in str(one.state.unread) for one in seen if one is not None)
+
+
 async def test_few_tables_are_looked_at_at_a_time() -> None:
     names = [f"t{number}" for number in range(40)]
     lake, world = Lake(), World({})
