@@ -30,7 +30,8 @@ from sluice.tables.look import Look, TableState
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=15), timedelta(minutes=10)
 """Until a job is created again that the API server refused; each time twice as long."""
 WITHOUT_A_LOOK = timedelta(minutes=5)
-"""So long a run waits for such a look; then its table counts as one that cannot be read."""
+"""So long a run waits for such a look, and for as long as its turn is still to come; then its table counts as one that cannot be
+read."""
 _TOLD_IN_THE_LOG = {"spark.databricks.delta.vacuum.logging.enabled": "true"}
 """On S3 no log tells of a VACUUM without it, and the next run could not know whether there is something to be gained."""
 _LAST = -1000
@@ -157,7 +158,7 @@ class MaintenanceRuns:
         look = self.looks.of(uid)
         if look is not None and look.at >= noticed.since:
             return look
-        if now - noticed.since > WITHOUT_A_LOOK:
+        if now - noticed.since > WITHOUT_A_LOOK and not self.looks.is_to_come(uid):
             why = f"no look at it has ended within {WITHOUT_A_LOOK}"
             return Look(now, TableState(unread=why), unread(why))
         self.looks.soon(uid)

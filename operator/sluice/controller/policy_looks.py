@@ -122,6 +122,11 @@ class PolicyLooks:
         self._hasten(watched)
         return None
 
+    def is_to_come(self, uid: str) -> bool:
+        """Whether a look at the policy's table is under way, or waits for its turn, and is not overdue."""
+        watched = self._watched.get(uid)
+        return watched is not None and uid in self._looking and not watched.failed
+
     def soon(self, uid: str) -> None:
         """Has the policy's table looked at again as soon as may be."""
         watched = self._watched.get(uid)

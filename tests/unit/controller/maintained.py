@@ -97,6 +97,7 @@ class Looks:
         self.seen: Look | None = None
         self.asked = 0
         self.answers = True
+        self.to_come = False
 
     def of(self, _: str) -> Look | None:
         return self.seen
@@ -106,6 +107,9 @@ class Looks:
 
     def soon(self, _: str) -> None:
         self.asked += 1
+
+    def is_to_come(self, _: str) -> bool:
+        return self.to_come
 
     def look(self, at: datetime, **fields: Any) -> None:
         seen: dict[str, Any] = {"state": TableState(), "facts": PARTITIONED, "files": MANY}

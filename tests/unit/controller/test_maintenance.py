@@ -66,6 +66,17 @@ async def test_without_any_look_a_compaction_is_run_in_the_end_and_a_clean_up_wa
     assert "the table's log cannot be read" in (cleans.kept.vacuum.message or "")
 
 
+async def test_a_look_whose_turn_is_still_to_come_is_waited_for() -> None:
+    leader = Leader(api_with())
+    leader.looks.to_come = True
+    for now in (THREE, THREE + WITHOUT_A_LOOK + MINUTE, THREE + 3 * WITHOUT_A_LOOK):
+        await leader.turn(now, looked=False)
+    assert leader.api.jobs == []
+    leader.looks.to_come = False
+    await leader.turn(THREE + 4 * WITHOUT_A_LOOK, looked=False)
+    assert len(leader.api.jobs) == 1
+
+
 async def test_what_gains_nothing_is_left_out_and_told_once() -> None:
     leader = Leader(api_with())
     for minutes in range(4):

@@ -254,8 +254,10 @@ async def test_those_whose_turn_has_not_come_in_a_store_that_answers_are_not_tol
 async def test_those_whose_turn_does_not_come_in_a_store_that_hangs_are_told_as_unread() -> None:
     lake, names = Lake(), [f"t{number}" for number in range(6)]
     lake.hangs = {f"file:/lake/{name}": threading.Event() for name in names}
-    async with looking(world_of(*names), lake, patience=0.1) as looks:
+    async with looking(world_of(*names), lake, patience=0.5) as looks:
+        await until(lambda: all(looks.is_to_come(f"policy-{name}") for name in names))
         await until(lambda: all(looks.of(f"policy-{name}") is not None for name in names))
+        assert not any(looks.is_to_come(f"policy-{name}") for name in names)
         seen = [looks.of(f"policy-{name}") for name in names]
         assert all("did not answer" in str(one.state.unread) for one in seen if one is not None)
 
