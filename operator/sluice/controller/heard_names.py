@@ -72,7 +72,8 @@ def _told(attempt: Json, job: str) -> Iterator[tuple[TableKey, Lead]]:
 
 @lru_cache(maxsize=_MOST_BINDINGS)
 def _bound(name: str, location: str) -> TableKey | None:
-    """The name that is bound to the location; None: no manifest could say so."""
+    """The name that is bound to the location; None: no manifest could say so, or no driver, which tells schemas. Without its schema
+    one table would have two names that never end to lead to several places."""
     if len(name) > LONGEST_NAME:
         return None
     try:
@@ -80,7 +81,8 @@ def _bound(name: str, location: str) -> TableKey | None:
         TableRef(path=location)
     except ValidationError:
         return None
-    return key_of_name(name)
+    key = key_of_name(name)
+    return key if "." in key.text else None
 
 
 def _time(given: Any) -> datetime | None:

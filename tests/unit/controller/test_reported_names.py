@@ -348,6 +348,18 @@ def test_what_many_runs_report_alike_is_read_once(monkeypatch: pytest.MonkeyPatc
     assert {lead.at.minute for _, lead in heard.take()} == {49}
 
 
+@pytest.mark.parametrize("name", ["orders", "spark_catalog.orders"])
+async def test_a_name_without_a_schema_which_no_driver_tells_keeps_no_other_at_several_places(
+    name: str,
+) -> None:
+    leader = await Leader(Server()).begin()
+    leader.ran(HERE, name="spark_catalog.default.orders")
+    leader.ran(THERE, 1, name=name, job="other")
+    await leader.turn()
+    for spelled in ("orders", "default.orders"):
+        assert leader.world.declarations.names.key_of(key_of_name(spelled)) == key_of_path(HERE)
+
+
 async def test_a_time_to_come_counts_as_now() -> None:
     server = Server()
     leader = await Leader(server).begin()
