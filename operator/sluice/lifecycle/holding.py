@@ -12,7 +12,7 @@ from typing import Any
 from sluice.admission import Holder
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, Outcome
+from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, Outcome
 from sluice.api.sql import ONE_LINE
 from sluice.conflicts.places import EDITION, Places, places_of
 from sluice.engines import Stage
@@ -295,14 +295,15 @@ def _granted(one: Evidence, job: JobView | None) -> Grant | None:
 
 
 def _lease_of(job: JobView, attempt: Attempt) -> Lease:
-    """Returns the lease as its status recorded it, and from the spec, if that still says what was granted: the status shows
-    only a limited number of a job's tables, and names may lead elsewhere since."""
+    """Returns the lease as its status recorded it. Where that shows none of its tables, or only as many as it has room for, it is
+    on those of the spec as well, if that still says what was granted. Where names lead since then nothing was granted."""
     tables = [footprint.table for footprint in job.status.footprint]
+    may_be_more = not 0 < len(tables) < MAX_FOOTPRINTS
     slot = kept_slot(job.status.run)
     run = slot_named(slot) if slot is not None else None
     with suppress(Exception):  # told where the job itself is acted on: one of many must not end a rebuild
         run = run_named(job.spec, job.namespace) or run
-        if job.spec_hash == attempt.hash:
+        if may_be_more and job.spec_hash == attempt.hash:
             tables += job.footprint.written_at
     return Lease(job.uid, attempt.number, attempt.hash, job.key, tuple(dict.fromkeys(tables)), run=run)
 

@@ -13,7 +13,7 @@ from sluice.lifecycle import holding
 from sluice.lifecycle.evidence import JobEvidence
 from sluice.lifecycle.job import JobView
 from sluice.tables import key_of_path
-from unit.controller.bodies import job_body
+from unit.controller.bodies import job_body, policy_body
 from unit.lifecycle.objects import LEASE, RUNNING, TERMINATED, TOKEN, application, pod
 
 ORDERS = key_of_path("/lake/orders")
@@ -226,6 +226,22 @@ def test_an_intent_holds_all_tables_of_its_spec_though_the_status_shows_only_so_
     spec_hash = seen.jobs["uid-a"].spec_hash
     seen.job_seen(job_body("a", version=2) | {"status": {"attempts": [INTENT | {"hash": spec_hash}]}})
     assert [grant.lease.tables for grant in grants(seen)] == [("file:/lake/orders",)]
+
+
+def test_an_intent_is_not_granted_where_its_name_leads_since() -> None:
+    """Its driver would be led there, beside whoever holds that place since before."""
+    body = job_body("a", sql="DELETE FROM sales.orders")
+    seen = world()
+    seen.policy_seen(policy_body("orders", table={"name": "sales.orders", "path": "/lake/elsewhere"}))
+    seen.heed_policies()
+    seen.job_seen(body)
+    intent = INTENT | {"hash": seen.jobs["uid-a"].spec_hash}
+    version = body["metadata"] | {"resourceVersion": "2"}
+    seen.job_seen(body | {"metadata": version, "status": {"attempts": [intent], "footprint": [TOUCHED]}})
+    (grant,) = grants(seen)
+    assert grant.lease.tables == (ORDERS.text,)
+    held = holding.holder_of(grant.lease, seen.jobs["uid-a"]).footprint.keys
+    assert set(held) == {ORDERS, key_of_path("/lake/elsewhere")}
 
 
 def test_what_has_ended_freezes_nothing() -> None:
