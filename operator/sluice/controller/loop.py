@@ -130,7 +130,7 @@ class Loop:
             return self._seconds_to_the_first_list
         waits = (
             *(self.timers.seconds_left(), self.admitting.seconds_left()),
-            *(self.leases.seconds_left, self.names.seconds_left),
+            *(self.leases.seconds_left, self.names.seconds_left if self.leases.is_sure else None),
         )
         return min(TIDY_SECONDS, *(max(0.0, left) for left in waits if left is not None))
 

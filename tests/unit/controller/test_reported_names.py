@@ -3,25 +3,30 @@
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from sluice.admission import Holder, Queue
 from sluice.api import names
 from sluice.api.base import Json
 from sluice.api.reasons import PolicyReason
 from sluice.controller import heard_names
 from sluice.controller.heard_names import MOST_WAITING
+from sluice.controller.loop import Loop
 from sluice.controller.policies import PolicyStatuses
 from sluice.controller.policy_looks import PolicyLooks
 from sluice.controller.reported_names import HEARD_LATE, SIZE_A_PAUSE, NamesFromReports
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
+from sluice.footprint import JobFootprint, unknown_footprints
 from sluice.installations.reported_names import ReportedNamesMap
 from sluice.kube.client import ApiError
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.policies.standing import LeftOut, state_of
 from sluice.tables import TableKey, key_of_name, key_of_path
+from sluice.tables.held import HeldTables
 from sluice.tables.owners import NOBODY
 from unit.controller.bodies import job_body, policy_body
 from unit.installations.config_map_server import Server
@@ -150,6 +155,46 @@ async def test_names_that_stay_held_are_looked_at_again_once_others_hold() -> No
         assert not leader.names.end_what_nobody_holds(lambda: is_held)
     assert asked == [key_of_path(HERE)]
     assert leader.names.end_what_nobody_holds(lambda: lambda _: False)
+
+
+async def test_nothing_is_looked_at_for_names_before_it_is_sure_who_holds_what() -> None:
+    names = Leader(Server()).names
+    assert names.seconds_left == 0.0
+    never = SimpleNamespace(unread=(), seconds_left=lambda: None)
+    leases = SimpleNamespace(is_sure=False, seconds_left=3.0)
+    listed = SimpleNamespace(listed_at=1.0)
+    loop: Any = SimpleNamespace(relist=listed, admitting=never, timers=never, leases=leases, names=names)
+    assert Loop._patience(loop) == 3.0
+    leases.is_sure = True
+    assert Loop._patience(loop) == 0.0
+
+
+def test_the_tables_of_all_holders_are_gathered_anew_only_where_a_holder_is_another() -> None:
+    queue = Queue()
+    holders = SimpleNamespace(to_read=set(), frozen=[])
+    leases, admitting = SimpleNamespace(is_sure=True), SimpleNamespace(holders=holders, queue=queue)
+    loop: Any = SimpleNamespace(leases=leases, admitting=admitting, _holders=[], _held=HeldTables())
+
+    def held() -> Any:
+        return Loop._who_holds(loop)
+
+    def holds(uid: str, *places: str) -> None:
+        footprint = JobFootprint(unknown_footprints(map(key_of_path, places)))
+        queue.hold(uid, [Holder(uid, f"etl/{uid}", footprint)] if places else [])
+
+    before = held()
+    assert not before(key_of_path(HERE))
+    assert held() is before
+    holds("a", HERE)
+    assert held()(key_of_path(HERE))
+    assert held() is held()
+    holds("a", THERE)
+    assert held()(key_of_path(THERE))
+    assert not held()(key_of_path(HERE))
+    holds("a")
+    assert not held()(key_of_path(THERE))
+    leases.is_sure = False
+    assert held() is None
 
 
 async def test_a_former_leader_writes_nothing_any_more() -> None:
