@@ -80,7 +80,9 @@ class KnownPolicies:
 
 def with_reports(found: Declarations, reported: ReportedNames, owners: Owners) -> _Found:
     """Adds where names lead by the word of runs. A policy by such a name alone is then for the table that lies there, if it may be,
-    unless another policy is for that one: no report takes a table away from a policy."""
+    unless another policy is for that one: no report takes a table away from a policy. Where that is its author did not know, and so not
+    what keeps commits apart there: what it says of that would have others run beside each other, and lose theirs, by the report of
+    anybody's run."""
     names = found.names.with_reports(reported.leads, reported.claims)
     by_table = dict(found.by_table)
     left_out: list[LeftOut] = []
@@ -92,7 +94,8 @@ def with_reports(found: Declarations, reported: ReportedNames, owners: Owners) -
             or owners.why_not(one.policy.partition("/")[0], [there]) is not None
         ):
             continue
-        counts = by_table.setdefault(there, one).policy
+        without_store = replace(one, declared=replace(one.declared, log_store=None))
+        counts = by_table.setdefault(there, without_store).policy
         if counts != one.policy:
             del by_table[key]
             why = f"it does not count: runs reported that {key} leads to {there}, and {counts} is the policy for that table"

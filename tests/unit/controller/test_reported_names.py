@@ -25,7 +25,7 @@ from sluice.installations.reported_names import ReportedNamesMap
 from sluice.kube.client import ApiError
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.policies.standing import LeftOut, state_of
-from sluice.tables import TableKey, key_of_name, key_of_path
+from sluice.tables import LogStore, TableKey, key_of_name, key_of_path, known, unread
 from sluice.tables.held import HeldTables
 from sluice.tables.owners import NOBODY
 from unit.controller.bodies import job_body, policy_body
@@ -536,3 +536,21 @@ async def test_a_policy_by_a_name_that_runs_led_to_the_table_of_another_one_is_l
     await leader.turn()
     assert leader.world.policies_left_out == {}
     assert leader.world.declarations.tables["etl/by-name"] == key_of_path(THERE)
+
+
+async def test_a_policy_by_a_name_alone_does_not_say_what_keeps_commits_apart_where_runs_led_it() -> None:
+    there = "s3://finance/ledger"
+    stores = []
+    for reports in (False, True):
+        leader = await Leader(Server()).begin()
+        leader.world.policy_seen(policy_body("orders", table={"name": NAME}, logStore="Safe"))
+        leader.world.heed_policies()
+        if reports:
+            leader.ran(there)
+            await leader.turn()
+        key = key_of_path(there)
+        leader.world.table_seen(key, known(unread("not now"), leader.world.declarations.declared(key)))
+        leader.world.job_seen(job_body("by-path", sql=f"DELETE FROM delta.`{there}`"))
+        (found,) = leader.world.jobs["uid-by-path"].footprint.tables
+        stores.append(found.log_store)
+    assert stores == [LogStore.S3_SINGLE_DRIVER] * 2
