@@ -42,6 +42,18 @@ def job(name: str, **metadata: object) -> Json:
     }
 
 
+def policy(objects: Objects) -> str:
+    """A policy that there is: what an owner that doesn't exist has made is collected as garbage. Returns its uid."""
+    spec = {"table": {"path": "/lake/made"}}
+    body = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.POLICY_KIND,
+        "metadata": {"name": OWNER["name"]},
+        "spec": spec,
+    }
+    return str(objects.create("deltatablepolicy", body)["metadata"]["uid"])
+
+
 def is_refused(objects: Objects, body: Json) -> bool:
     path = f"/apis/{names.API_VERSION}/namespaces/{objects.namespace}/{names.JOB_PLURAL}?dryRun=All"
     return _refuses(lambda: objects.server.ask("POST", path, body))
@@ -85,8 +97,9 @@ def test_a_policys_own_job_is_edited_by_everybody_as_far_as_it_stays_its_own(
     here: Fenced, objects: Objects
 ) -> None:
     own = Objects(Server.of(here.kubeconfig), objects.namespace)
-    own.create("deltawritejob", job("made", labels=LABELS, ownerReferences=[OWNER]))
-    objects.patch("deltawritejob", "made", {"spec": {"suspend": True}})
+    made_by = OWNER | {"uid": policy(objects)}
+    own.create("deltawritejob", job("made", labels=LABELS, ownerReferences=[made_by]))
+    objects.patch("deltawritejob", "made", {"spec": {"admission": {"suspend": True}}})
     objects.patch("deltawritejob", "made", {"metadata": {"annotations": {names.ANNOTATION_RETRY: "1"}}})
     another = OWNER | {"uid": "5a1bcd3e-0000-4000-8000-000000000002"}
     assert edit_is_refused(objects, "made", {"labels": {names.LABEL_POLICY: "others"}})
