@@ -80,9 +80,9 @@ class KnownPolicies:
 
 def with_reports(found: Declarations, reported: ReportedNames, owners: Owners) -> _Found:
     """Adds where names lead by the word of runs. A policy by such a name alone is then for the table that lies there, if it may be,
-    unless another policy is for that one: no report takes a table away from a policy. Where that is its author did not know, and so not
-    what keeps commits apart there: what it says of that would have others run beside each other, and lose theirs, by the report of
-    anybody's run."""
+    unless another policy is for that one: no report takes a table away from a policy. Its author did not know where that is, and so
+    not what keeps commits apart there: what it says of that would have others run beside each other, and lose theirs, by the report
+    of anybody's run."""
     names = found.names.with_reports(reported.leads, reported.claims)
     by_table = dict(found.by_table)
     left_out: list[LeftOut] = []

@@ -173,7 +173,7 @@ def test_the_tables_of_all_holders_are_gathered_anew_only_where_a_holder_is_anot
     queue = Queue()
     holders = SimpleNamespace(to_read=set(), frozen=[])
     leases, admitting = SimpleNamespace(is_sure=True), SimpleNamespace(holders=holders, queue=queue)
-    loop: Any = SimpleNamespace(leases=leases, admitting=admitting, _holders=[], _held=HeldTables())
+    loop: Any = SimpleNamespace(leases=leases, admitting=admitting, _holders=[], _held=HeldTables(()))
 
     def held() -> Any:
         return Loop._who_holds(loop)
