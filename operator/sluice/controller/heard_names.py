@@ -2,16 +2,15 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from pydantic import ValidationError
 
 from sluice.api.base import Json
 from sluice.api.job_status import MAX_NAMES
 from sluice.api.tables import TableRef
+from sluice.controller.ended_attempts import ended_attempts
 from sluice.installations.reported_names import LONGEST_NAME
 from sluice.tables import TableKey, key_of_name
 from sluice.tables.reported_names import Lead
@@ -34,13 +33,10 @@ class HeardNames:
 
     def seen(self, body: Json) -> None:
         """Takes in a job as the API server has it."""
-        metadata, status = body["metadata"], body.get("status")
-        attempts = status.get("attempts") if isinstance(status, dict) else None
-        for attempt in attempts if isinstance(attempts, list) else ():
-            if isinstance(attempt, dict) and isinstance(attempt.get("names"), list):
-                job = f"{metadata['namespace']}/{metadata['name']}"
-                for name, lead in _told(attempt, job):
-                    self._heed(name, lead)
+        job = f"{body['metadata']['namespace']}/{body['metadata']['name']}"
+        for attempt, at in ended_attempts(body):
+            for name, lead in _told(attempt, job, min(at, datetime.now(UTC))):
+                self._heed(name, lead)
 
     def take(self) -> list[tuple[TableKey, Lead]]:
         """Takes what was heard since this was last called, the oldest first."""
@@ -57,12 +53,10 @@ class HeardNames:
             self._waiting.popitem(last=False)
 
 
-def _told(attempt: Json, job: str) -> Iterator[tuple[TableKey, Lead]]:
+def _told(attempt: Json, job: str, at: datetime) -> Iterator[tuple[TableKey, Lead]]:
     """Whoever may write statuses may have written anything: what no manifest could say binds nothing."""
-    at = _time(attempt.get("endedAt"))
-    if at is None:
-        return
-    for one in attempt["names"][:MAX_NAMES]:
+    given = attempt.get("names")
+    for one in given[:MAX_NAMES] if isinstance(given, list) else ():
         name, location = (one.get("name"), one.get("table")) if isinstance(one, dict) else (None, None)
         if isinstance(name, str) and isinstance(location, str):
             key = _bound(name, location)
@@ -83,10 +77,3 @@ def _bound(name: str, location: str) -> TableKey | None:
         return None
     key = key_of_name(name)
     return key if "." in key.text else None
-
-
-def _time(given: Any) -> datetime | None:
-    with suppress(TypeError, ValueError):  # is told where the job is read
-        at = datetime.fromisoformat(given)
-        return min(at if at.tzinfo is not None else at.replace(tzinfo=UTC), datetime.now(UTC))
-    return None

@@ -4,13 +4,12 @@ runs."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from sluice.api.base import Json
 from sluice.api.reasons import CONFLICTS
+from sluice.controller.ended_attempts import ended_attempts
 
 DAY = timedelta(days=1)
 MOST_TABLES = 4096
@@ -41,11 +40,8 @@ class RunReports:
 
     def seen(self, body: Json) -> None:
         """Takes in a job as the API server has it."""
-        status = body.get("status")
-        attempts = status.get("attempts") if isinstance(status, dict) else None
-        for attempt in attempts if isinstance(attempts, list) else ():
-            if isinstance(attempt, dict) and (at := _time(attempt.get("endedAt"))) is not None:
-                self._heed(body, attempt, at)
+        for attempt, at in ended_attempts(body):
+            self._heed(body, attempt, at)
 
     def conflicts(self, table: str, now: datetime) -> int:
         """How many attempts have lost on the table within the day before."""
@@ -109,10 +105,3 @@ def _lost_on(body: Json, attempt: Json) -> str | None:
     }
     only = tables.pop() if len(tables) == 1 else None
     return only if isinstance(only, str) else None
-
-
-def _time(given: Any) -> datetime | None:
-    with suppress(TypeError, ValueError):  # is told where the job is read
-        at = datetime.fromisoformat(given)
-        return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    return None

@@ -211,8 +211,8 @@ async def test_a_former_leader_writes_nothing_any_more() -> None:
     assert HERE not in json.dumps(server.body["data"])[:-1].replace(THERE, "")
 
 
-async def test_what_a_person_takes_out_binds_nothing_any_more() -> None:
-    server = Server()
+async def whose_name_was_taken_out(server: Server) -> Leader:
+    """A leader that finds this out, since it has another name to write down."""
     leader = await Leader(server).begin()
     leader.ran(HERE)
     await leader.turn()
@@ -220,6 +220,12 @@ async def test_what_a_person_takes_out_binds_nothing_any_more() -> None:
     await server.replace(None, "", "", server.body | {"data": {}})
     leader.ran(HERE, name="lake.sales.returns", job="other", minute=1)
     await leader.turn()
+    return leader
+
+
+async def test_what_a_person_takes_out_binds_nothing_any_more() -> None:
+    server = Server()
+    leader = await whose_name_was_taken_out(server)
     await leader.turn()
     assert leader.key.is_name
     assert leader.world.declarations.names.key_of(key_of_name("lake.sales.returns")) == key_of_path(HERE)
@@ -227,13 +233,7 @@ async def test_what_a_person_takes_out_binds_nothing_any_more() -> None:
 
 async def test_what_a_person_takes_out_stays_out_though_the_job_that_told_of_it_is_still_there() -> None:
     server = Server()
-    leader = await Leader(server).begin()
-    leader.ran(HERE)
-    await leader.turn()
-    assert server.body is not None
-    await server.replace(None, "", "", server.body | {"data": {}})
-    leader.ran(HERE, name="lake.sales.returns", job="other", minute=1)
-    await leader.turn()
+    leader = await whose_name_was_taken_out(server)
     leader.ran(HERE, 2)  # it is seen again, for whatever changed of it
     await leader.turn()
     assert leader.key.is_name
