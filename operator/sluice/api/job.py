@@ -114,7 +114,10 @@ class Stream(Model):
     yield_: Annotated[Yield, Field(alias="yield")] = Yield.NEVER
     """Whether the stream pauses at a batch boundary for a job that waits for it: Never (the default), Metadata (only
     for jobs that change the table's metadata), or Aged (also for any job that has waited long enough to count as
-    aged). It goes on from its checkpoint when that job has ended."""
+    aged). It goes on from its checkpoint when that job has ended. May be changed at any time."""
+    max_pause: Limit | None = None
+    """Longest time for which it pauses for others, such as 30m. After that it goes on: a job that has not ended by then
+    is ended, or queues again, and says so. Absent: 15m. May be changed at any time."""
 
     validations = (
         exactly_one(
@@ -426,6 +429,16 @@ class DeltaWriteJobSpec(Model):
             "writes is a promise that Sluice's runner keeps, and an application runs without it: say where it adds rows in "
             "footprint[].writes",
             lambda spec: spec.application is None or spec.writes is None,
+        ),
+        Validation(
+            "!has(self.stream) || !has(self.runKey)",
+            "runKey names one run, and a stream goes on for ever: its checkpoint tells what is done. Remove runKey",
+            lambda spec: spec.stream is None or spec.run_key is None,
+        ),
+        Validation(
+            "!has(self.stream) || !has(self.writes)",
+            "writes is a promise that is kept for sql and write: of a stream say in footprint[].writes where it adds rows",
+            lambda spec: spec.stream is None or spec.writes is None,
         ),
         Validation(
             "!has(self.runKey) || !has(self.write) || !has(self.write.txnAppId)",

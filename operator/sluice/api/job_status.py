@@ -153,6 +153,8 @@ class Outcome(StrEnum):
     SUCCEEDED = "Succeeded"
     ALREADY_COMMITTED = "AlreadyCommitted"
     """Earlier attempts of the run had done everything."""
+    PAUSED = "Paused"
+    """A stream that stopped at a batch boundary because it was asked to."""
     FAILED = "Failed"
     KILLED = "Killed"
     DRIVER_LOST = "DriverLost"
@@ -174,6 +176,41 @@ class EndingReason(StrEnum):
     """It waited for compute for longer than admission.quotaTimeout, or was suspended before its driver ran."""
     PREEMPTED = "Preempted"
     """Its SparkApplication was suspended while its driver ran, so that it would start another one when it is resumed."""
+    PAUSE_EXCEEDED = "PauseExceeded"
+    """Streams had paused for it for as long as their maxPause says."""
+
+
+class PauseReason(StrEnum):
+    YIELDS = "Yields"
+    """Others wait for it, and its yield says that it pauses for them."""
+    SPEC_CHANGED = "SpecChanged"
+    """It goes on as its spec says now."""
+    SUSPENDED = "Suspended"
+    """spec.admission.suspend holds it back."""
+
+
+class WaitsForPause(Model):
+    """A job for which a stream pauses."""
+
+    job: ObjectKey
+    """The job, as namespace/name; "a job in another namespace" if the operator's sharedNamespaces don't hold both namespaces."""
+    uid: ShortText
+    """Its uid."""
+
+
+class StreamPause(Model):
+    """Why a stream was asked to stop at a batch boundary. It is written before its driver is told, so that whoever leads next
+    knows it."""
+
+    reason: PauseReason
+    """Yields (others wait for it), SpecChanged (it goes on as its spec says now) or Suspended (spec.admission.suspend)."""
+    for_: Annotated[tuple[WaitsForPause, ...], Field(alias="for", max_length=MAX_BLOCKERS)] = ()
+    """For whom it pauses, where its reason is Yields."""
+    since: datetime
+    """When this was decided."""
+    until: datetime | None = None
+    """When it goes on at the latest, where its reason is Yields: its maxPause after it has stopped. Absent: it has not stopped
+    yet."""
 
 
 class LastCommit(Model):
@@ -200,6 +237,42 @@ class AttemptProgress(Model):
     """The last commit that is known to be its own."""
     copied_at: datetime | None = None
     """When it was read from the driver's pod, which may know more by now: at most once a minute."""
+
+
+class StreamLag(Model):
+    """How far a stream is behind its source, as far as the source tells."""
+
+    files: Count | None = None
+    """Files of a Delta table that are still to be read."""
+    bytes: Count | None = None
+    """Bytes that are still to be read."""
+    rows: Count | None = None
+    """Rows that are still to be read, such as Kafka's records."""
+
+
+class StreamProgress(Model):
+    """How far a stream has come, as its driver said last."""
+
+    query_id: ShortText | None = None
+    """Id of the query, which its checkpoint keeps for ever."""
+    batch: Count | None = None
+    """Number of the last batch that ended, from 0 at the checkpoint's beginning. Absent: none has."""
+    batches: Count = 0
+    """How many batches with rows have ended in the latest attempt."""
+    rows: Count | None = None
+    """Rows that the last of them read."""
+    batch_at: datetime | None = None
+    """When the last of them ended."""
+    batch_seconds: Count | None = None
+    """How long the last of them took, in whole seconds."""
+    idle_since: datetime | None = None
+    """Since when it has found nothing to do. Absent: it is at work."""
+    lag: StreamLag | None = None
+    """How far it is behind its source. Absent: the source does not tell."""
+    last_commit: LastCommit | None = None
+    """The last commit of it."""
+    told_at: datetime | None = None
+    """When this was read from its driver, which may know more by now: at most once a minute while it runs."""
 
 
 class AttemptReport(Model):
@@ -241,8 +314,8 @@ class AttemptEnding(Model):
 
     reason: EndingReason
     """DeadlineExceeded (it ran for longer than activeDeadlineSeconds), StartTimedOut (no driver within
-    admission.startTimeout), WaitingForCompute (no compute within admission.quotaTimeout) or Preempted (its
-    SparkApplication was suspended while it ran)."""
+    admission.startTimeout), WaitingForCompute (no compute within admission.quotaTimeout), Preempted (its
+    SparkApplication was suspended while it ran) or PauseExceeded (streams had paused for it for as long as they may)."""
     since: datetime
     """When this was decided."""
     message: Text
@@ -272,6 +345,8 @@ class Attempt(Model):
     """Its driver. Absent: none was seen running."""
     ending: AttemptEnding | None = None
     """Why Sluice ends it, or ended it. Absent: it comes to its end by itself."""
+    pause: StreamPause | None = None
+    """Why the stream was asked to stop at a batch boundary. Absent: it was not."""
     outcome: Outcome | None = None
     """Its outcome. Absent: it has not ended."""
     exit_code: Int32 | None = None
@@ -313,7 +388,7 @@ class DeltaWriteJobStatus(Model):
     observed_generation: Count | None = None
     """Generation of the spec that this status describes."""
     phase: Phase | None = None
-    """Where the job is: Pending, Waiting, Suspended, BackingOff, Starting, Running, Paused (not supported yet), Ending,
+    """Where the job is: Pending, Waiting, Suspended, BackingOff, Starting, Running, Paused (a stream, for another job), Ending,
     Succeeded, Skipped or Failed."""
     since: datetime | None = None
     """When it entered this phase."""
@@ -354,6 +429,10 @@ class DeltaWriteJobStatus(Model):
     """When the latest retry queues, or queued."""
     retry_asked: ShortText | None = None
     """The last value of the annotation sluice.dev/retry that was heeded."""
+    stream: StreamProgress | None = None
+    """How far its stream has come."""
+    pause: StreamPause | None = None
+    """Why its stream pauses. Absent: it doesn't."""
     finished_at: datetime | None = None
     """When the job ended."""
     writer_epoch: Annotated[Int32, Field(ge=0)] | None = None

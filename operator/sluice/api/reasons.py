@@ -96,6 +96,33 @@ class Reason(_Word):
         "Starting: its spec isn't the one that it was admitted with, so nothing is created; put it back, or delete the job.",
     )
     DRIVER_RUNNING = "DriverRunning", "Running: its driver runs."
+    STREAMING = (
+        "Streaming",
+        "Running: its stream has ended a batch, or found nothing to do yet; status.stream tells how far it is.",
+    )
+    PAUSING = "Pausing", "Running: its stream was asked to stop at a batch boundary; the message says why."
+    PAUSE_NOT_HEEDED = (
+        "PauseNotHeeded",
+        "Running: its stream was asked to stop at a batch boundary long ago, and goes on; nobody ends it, and who waits for it "
+        "goes on waiting.",
+    )
+    YIELDED = (
+        "Yielded",
+        "Paused: its stream stopped for the jobs that status.pause names, and goes on once they have ended.",
+    )
+    RESTARTING = (
+        "Restarting",
+        "Pending: its stream stopped at a batch boundary, and queues again to go on as its spec says now.",
+    )
+    CHECKPOINT_IN_USE = (
+        "CheckpointInUse",
+        "Failed: another job that has not ended uses the checkpoint; the message names it.",
+    )
+    PAUSE_EXCEEDED = (
+        "PauseExceeded",
+        "Ending, BackingOff: streams had paused for it for as long as their maxPause says, so it gives way to them. Failed: it ran "
+        "by then, and was ended; the message says what it had committed.",
+    )
     DEADLINE_EXCEEDED = (
         "DeadlineExceeded",
         "Ending: it has run for as long as activeDeadlineSeconds lets it, and is being ended. Failed: that is done; the message "
@@ -243,6 +270,14 @@ class Reason(_Word):
         "PlanError",
         "Failed: the runner in its image doesn't understand this operator: their versions don't fit.",
     )
+    CHECKPOINT_OF_ANOTHER = (
+        "CheckpointOfAnotherStreamError",
+        "Failed: the checkpoint tells how far another stream has come, whose table or source is another.",
+    )
+    STREAM_STOPPED = (
+        "StreamStoppedError",
+        "Failed: Spark ended the stream without an exception, though nobody had asked for it.",
+    )
     TERMINATED = (
         "Terminated",
         "Failed: its driver was told to end, and nothing else tells by whom; the message says what it had committed.",
@@ -303,6 +338,8 @@ _OF_EXCEPTIONS = {
         Reason.TARGET_UNKNOWN,
         Reason.RUNS_FORGOTTEN,
         Reason.PLAN_NOT_UNDERSTOOD,
+        Reason.CHECKPOINT_OF_ANOTHER,
+        Reason.STREAM_STOPPED,
         Reason.TERMINATED,
     )
 }
@@ -325,6 +362,21 @@ class EventReason(_Word):
         "It waited for compute for as long as it may; it gave its leases back, and queues again.",
     )
     DEADLINE_EXCEEDED = "DeadlineExceeded", "It was ended, because it ran for longer than it may."
+    PAUSING = (
+        "Pausing",
+        "Of a stream: it was asked to stop at a batch boundary; the message says for whom, or why.",
+    )
+    PAUSED = "Paused", "Of a stream: it has stopped at a batch boundary; the message says when it goes on."
+    RESUMED = "Resumed", "Of a stream: it queues again after a pause; the message says how long that took."
+    PAUSE_NOT_HEEDED = (
+        "PauseNotHeeded",
+        "Of a stream, and of who waits for it: it was asked to stop at a batch boundary long ago, and goes on.",
+    )
+    PAUSE_ASKED = "PauseAsked", "The streams in its way were asked to pause for it; the message names them."
+    PAUSE_EXCEEDED = (
+        "PauseExceeded",
+        "Streams had paused for it for as long as they may, so it gave way to them.",
+    )
     CONFLICT = (
         "Conflict",
         "Delta refused its commit for another one: with which exception, who won, by which rule, and what to change.",

@@ -376,6 +376,7 @@ REASONS = {
     Outcome.NOT_STARTED: (Reason.DRIVER_NOT_STARTED, Phase.FAILED),
     Outcome.UNKNOWN: (Reason.RESULT_MISSING, Phase.FAILED),
     Outcome.DEADLINE_EXCEEDED: (Reason.DEADLINE_EXCEEDED, Phase.FAILED),
+    Outcome.PAUSED: (Reason.YIELDED, Phase.PAUSED),
     Outcome.WITHDRAWN: (Reason.WAITING_FOR_COMPUTE, Phase.BACKING_OFF),
 }
 

@@ -29,7 +29,12 @@ MOST_CHARACTERS = 250_000
 _MOST_FOOTPRINTS = 4
 """Footprints kept of one spec: names and facts seldom differ among the jobs that have it."""
 _WORK = {"application", "sql", "write", "parameters", "writes"}
-_MAY_CHANGE_LATER = {"priority": True, "ttl_seconds_after_finished": True, "admission": {"suspend"}}
+_MAY_CHANGE_LATER = {
+    "priority": True,
+    "ttl_seconds_after_finished": True,
+    "admission": {"suspend"},
+    "stream": {"yield_", "max_pause"},
+}
 
 
 @dataclass(frozen=True)
