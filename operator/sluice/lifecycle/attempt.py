@@ -220,7 +220,7 @@ def _begin_ending(attempt: Attempt, deadline: Deadline, now: datetime) -> BeginE
 
 def _is_spared(ending: AttemptEnding, evidence: Evidence) -> bool:
     """Whether its driver runs, or ran, after all, and nothing was deleted for it yet."""
-    if ending.reason in (EndingReason.DEADLINE_EXCEEDED, EndingReason.PREEMPTED):
+    if ending.reason in (EndingReason.DEADLINE_EXCEEDED, EndingReason.PREEMPTED, EndingReason.PAUSE_EXCEEDED):
         return False
     is_as_it_was = evidence.application is not None and not evidence.application_is_going
     seen = evidence.seen
