@@ -10,7 +10,6 @@ import yaml
 from generate.structural import structural
 from sluice.api import DeltaTablePolicy, DeltaWriteJob, names
 from sluice.api.base import Model
-from sluice.api.not_yet import JOBS_REFUSED_FOR
 
 HEADER = "# Generated from operator/sluice/api by `./dev generate`: change the models, not this file.\n"
 
@@ -136,23 +135,12 @@ def definition(resource: Resource) -> dict[str, Any]:
 def _root(model: type[Model]) -> dict[str, Any]:
     schema = structural(model, defaults=True)
     properties = schema["properties"]
-    if model is DeltaWriteJob:
-        _tell_what_is_not_yet(properties["spec"])
     properties["apiVersion"] = {"type": "string"}
     properties["kind"] = {"type": "string"}
     properties["metadata"] = {"type": "object"}
     for value in _walk(properties["status"]):
         value.pop("default", None)  # the operator alone says what a status holds
     return schema | {"required": ["spec"]}
-
-
-def _tell_what_is_not_yet(spec: dict[str, Any]) -> None:
-    for one in JOBS_REFUSED_FOR:
-        field = spec
-        for name in one.path.split("."):
-            field = field["properties"][name]
-        unless = f", except with {one.unless}" if one.unless else ""
-        field["description"] += f" Not supported yet: the job is refused{unless}."
 
 
 def _walk(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -146,7 +146,6 @@ def explain(
             outputs.print_json({"error": why, "troubles": answers.troubles_json(found.troubles)})
         outputs.say(why, error=True)
         raise typer.Exit(Exit.INCOMPLETE if found.troubles else Exit.USAGE)
-    outputs.print_not_yet(job.job for job in found.jobs)
     explanation = explained(jobs[0], jobs[1], found.knowledge)
     if output is Format.JSON:
         outputs.print_json(answers.explanation_json(explanation, found.troubles))
@@ -214,7 +213,6 @@ def plan(
     """Compares all jobs of some folders with each other: for pull requests, without a cluster."""
     found = planned(opened(folders, table or (), table_path or ()))
     outputs.print_troubles(found.troubles)
-    outputs.print_not_yet(job.job for job in found.jobs)
     if output is PlanFormat.JSON:
         outputs.print_json(answers.plan_json(found))
     elif output is PlanFormat.MERMAID:
@@ -234,7 +232,6 @@ def footprint(
     """Prints what Sluice understood of a job: the tables and partitions that it reads and writes."""
     found = opened(files, table or (), table_path or ())
     outputs.print_troubles(found.troubles)
-    outputs.print_not_yet(job.job for job in found.jobs)
     jobs = [(job.name, job.footprint) for job in found.jobs]
     if output is Format.JSON:
         shown = [answers.footprint_json(job) for job in found.jobs]

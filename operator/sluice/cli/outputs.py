@@ -20,7 +20,6 @@ from rich.text import Span, Text
 
 from sluice.api.json_text import as_json
 from sluice.conflicts import Level
-from sluice.offline.jobs import Job
 from sluice.offline.manifests import Trouble
 
 _PIPE_WIDTH = 120
@@ -165,14 +164,6 @@ def print_troubles(troubles: Iterable[Trouble]) -> None:
     out = console(stderr=True)
     for trouble in troubles:
         print_hanging(out, "! ", str(trouble), style="yellow")
-
-
-def print_not_yet(jobs: Iterable[Job]) -> None:
-    """Prints what the operator would refuse jobs for, beside what could not be used. It changes no exit code."""
-    out = console(stderr=True)
-    for job in jobs:
-        for why in job.not_yet:
-            print_hanging(out, "! ", f"{job.name}: {why}", style="yellow")
 
 
 def leave(troubles: Collection[object], worst: Level = Level.NEVER, fail_on: FailOn | None = None) -> None:

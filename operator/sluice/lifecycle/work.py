@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from sluice.api.job import DeltaWriteJobSpec
 from sluice.api.job_status import MAX_LOCATION
-from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.problems import each_problem
 from sluice.engines import RuntimeProfile, engine_for
 from sluice.footprint import JobFootprint, NotUnderstoodError, Texts, footprint_of, texts_of
@@ -130,9 +129,6 @@ class Work:
 
     @cached_property
     def _footprint_from_spec(self) -> JobFootprint | NotUnderstoodError:
-        refused = next(why_a_job_is_refused(self.spec), None)
-        if refused is not None:
-            return NotUnderstoodError(refused)
         found = self._footprint(None, {}, {})
         for key in found.keys if isinstance(found, JobFootprint) else ():
             if len(key.text) > MAX_LOCATION:

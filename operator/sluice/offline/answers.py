@@ -49,7 +49,6 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
         ],
         "hints": list(explanation.hints),
         "widened": {job.name: list(job.widened) for job in (explanation.first, explanation.second)},
-        "notYet": {one.name: list(one.job.not_yet) for one in (explanation.first, explanation.second)},
         "assumptions": list(explanation.assumptions),
         "troubles": troubles_json(troubles),
     }
@@ -63,7 +62,6 @@ def plan_json(plan: Plan) -> Json:
                 "name": job.name,
                 "place": job.job.place,
                 "tables": [str(key) for key in job.footprint.keys],
-                "notYet": list(job.job.not_yet),
             }
             for job in plan.jobs
         ],
@@ -118,7 +116,6 @@ def footprint_json(job: Understood) -> Json:
     return {
         "job": job.name,
         "tables": [_table(table) for table in job.footprint.tables],
-        "notYet": list(job.job.not_yet),
     }
 
 

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from sluice.api import names
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.not_yet import why_a_job_is_refused
 from sluice.api.policy import DeltaTablePolicySpec
 from sluice.api.problems import Place, problems_of
 from sluice.footprint import NotUnderstoodError
@@ -40,11 +39,6 @@ class Job:
     def conf(self) -> dict[str, str]:
         """Spark's settings that it says itself. Raises NotUnderstoodError if its application's template is refused."""
         return settings_of(self.spec, self.line_of)
-
-    @property
-    def not_yet(self) -> tuple[str, ...]:
-        """Why the operator refuses the job for now, though it is understood: a sentence for each field."""
-        return tuple(why_a_job_is_refused(self.spec))
 
 
 def settings_of(

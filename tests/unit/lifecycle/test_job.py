@@ -166,19 +166,6 @@ def test_what_a_run_may_have_changed(sql: str, facts: TableFacts, changed: bool)
     assert changed_tables(view, edited) == ()  # its status names none
 
 
-def test_a_promise_that_no_run_would_keep_is_refused() -> None:
-    seen = world()
-    stream: Json = {
-        "source": {"format": "delta", "path": "/lake/raw"},
-        "table": {"path": "/lake/orders"},
-        "checkpoint": "/lake/checkpoint",
-        "trigger": {"availableNow": True},
-    }
-    seen.job_seen(job_body("a", stream=stream))
-    with pytest.raises(NotUnderstoodError, match=r"^spec\.stream: not supported yet: "):
-        seen.jobs["uid-a"].footprint_from_spec  # noqa: B018 - what is wrong in the spec alone is an error
-
-
 def test_what_says_what_is_done_anyway_is_taken() -> None:
     seen = world()
     seen.job_seen(job_body("a", sql=UPDATE, retry={"limit": 0}, admission={"risk": "Strict"}))
