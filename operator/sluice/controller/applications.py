@@ -1,5 +1,6 @@
 """SparkApplications and driver pods of attempts: they are created, observed, and let go once their end is proved."""
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -248,6 +249,15 @@ class Applications:
                 await self._annotate(known, body, said)
             except NotFoundError:
                 known.gone(uid_of(body))
+
+    async def ask_to_stop(self, pod: Json, attempt: Attempt, why: str) -> None:
+        """Writes onto the pod of a stream's driver that it is to stop at a batch boundary. One that is gone has ended."""
+        since = attempt.pause.since if attempt.pause is not None else datetime.now(UTC)
+        said = {names.ANNOTATION_STOP: json.dumps({"since": since.isoformat(), "why": why})}
+        try:
+            await self._annotate(self._world.pods, pod, said)
+        except NotFoundError:
+            self._world.pods.gone(uid_of(pod))
 
     async def _annotate(self, known: Mirror, body: Json, said: dict[str, str]) -> None:
         metadata = body["metadata"]

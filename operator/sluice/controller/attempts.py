@@ -99,6 +99,8 @@ class Attempts:
                 await self._take_back(job, attempt, change)
             case way.Tell():
                 await self._tell(job, attempt, evidence, step)
+            case way.AskToStop(pod, why):
+                await self.applications.ask_to_stop(pod, attempt, why)
             case way.OccupyDriverName():
                 await self.applications.occupy_driver_name(
                     job.namespace, attempt.application, job.uid, attempt.number
@@ -159,6 +161,8 @@ class Attempts:
             left > 0
         ):  # one that is over already is heeded once it is certain who holds what, and then all are looked at
             self.timers.within(left, job.uid)
+        if step.seconds_until_more is not None:
+            self.timers.within(step.seconds_until_more, job.uid)
         if step.seconds_until_worth_it > 0:
             self.timers.within(step.seconds_until_worth_it, job.uid)
             return
@@ -166,6 +170,9 @@ class Attempts:
         started = telling.started(attempt, step.change.attempt)
         if started is not None:
             await self.events.tell(job, started.reason, started.message)
+        not_heeded = telling.pause_not_heeded(job.status, step.change.reason, step.change.message)
+        if not_heeded is not None:
+            await self.events.tell(job, not_heeded.reason, not_heeded.message, warning=True)
         await self._tell_what_is_beside(job, evidence)
 
     async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:

@@ -13,7 +13,6 @@ from sluice.api.base import Json
 from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Phase
 from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage, engine_of
-from sluice.engines.progress import progress_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
@@ -22,7 +21,9 @@ from sluice.lifecycle.deletion import DeleteApplication, FreeDriverName, LetGo, 
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import PROVED, Evidence
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.running import running
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.stopping import is_asked_to_stop, why_it_pauses
 from sluice.lifecycle.withdrawal import Creates, withdrawn
 
 SLOW_START_SECONDS = 5.0
@@ -30,9 +31,6 @@ SLOW_START_SECONDS = 5.0
 
 SLOW_END_SECONDS = 10.0
 """Seconds for a Spark operator to see that a driver has ended, before anybody is told that it hasn't said so."""
-
-PROGRESS_SECONDS = 60.0
-"""Between two copies of a run's progress into its job's status."""
 
 _WHY_ENDED = {
     EndingReason.DEADLINE_EXCEEDED: Reason.DEADLINE_EXCEEDED,
@@ -65,6 +63,16 @@ class Tell:
     """Seconds before it is said: usually it is over before that."""
     deadline: Deadline | None = None
     """When the attempt is ended if nothing changes."""
+    seconds_until_more: float | None = None
+    """Seconds until there is more to say, though nothing changes."""
+
+
+@dataclass(frozen=True)
+class AskToStop:
+    """Write onto the pod of a stream's driver that it is to stop at a batch boundary, as its attempt's pause says."""
+
+    pod: Json
+    why: str
 
 
 @dataclass(frozen=True)
@@ -123,7 +131,17 @@ class Mistrust:
 
 
 StepTowardsTheEnd = BeginEnding | DeleteApplication | End | EndPod | Leave
-Step = Create | TakeBack | Tell | OccupyDriverName | LookForDriver | Wait | Mistrust | StepTowardsTheEnd
+Step = (
+    Create
+    | TakeBack
+    | Tell
+    | AskToStop
+    | OccupyDriverName
+    | LookForDriver
+    | Wait
+    | Mistrust
+    | StepTowardsTheEnd
+)
 
 
 @dataclass(frozen=True)
@@ -189,7 +207,7 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
             change = _starting(job, attempt, evidence, deadline)
             step = Tell(change, _seconds_of_patience(job, attempt, seen, now), deadline)
         case Stage.RUNNING:
-            step = replace(_told_running(job, attempt, evidence, now), deadline=deadline)
+            step = _while_it_runs(job, attempt, evidence, deadline, now)
         case Stage.NO_DRIVER:
             step = OccupyDriverName()
         case Stage.LOST:
@@ -200,6 +218,15 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
         case _:
             assert_never(seen.stage)
     return step
+
+
+def _while_it_runs(
+    job: JobView, attempt: Attempt, evidence: Evidence, deadline: Deadline | None, now: datetime
+) -> Step:
+    if attempt.pause is not None and evidence.pod is not None and not is_asked_to_stop(evidence.pod):
+        return AskToStop(evidence.pod, why_it_pauses(attempt.pause))
+    told = running(job, attempt, evidence, now)
+    return Tell(told.change, told.seconds_until_worth_it, deadline, told.seconds_until_more)
 
 
 def unexplained(lease: Lease, revoke_command: str) -> str:
@@ -258,7 +285,7 @@ def _is_gone_or_going(evidence: Evidence) -> bool:
 def _starting(job: JobView, attempt: Attempt, evidence: Evidence, deadline: Deadline | None) -> StatusChange:
     seen = evidence.seen
     told = seen.detail + _if_its_node_is_gone(job, attempt, evidence) + _otherwise(deadline)
-    message = f"SparkApplication {attempt.application} exists; {told}{_beside(evidence)}"
+    message = f"SparkApplication {attempt.application} exists; {told}{evidence.words_beside}"
     reason = Reason.WAITING_FOR_COMPUTE if seen.waits_for_compute else Reason.DRIVER_STARTING
     return StatusChange(Phase.STARTING, reason, message, attempt=attempt.model_copy(update={"message": None}))
 
@@ -311,7 +338,7 @@ def _before_another_driver(job: JobView, attempt: Attempt, evidence: Evidence, n
     message = (
         f"{what}, and the Spark operator hasn't said yet that SparkApplication {attempt.application} starts no other one "
         f"(it says {_state_of(evidence)}): its outcome comes then. If it never says so, because it is gone, delete the application"
-        f": kubectl delete {_kind_of(evidence)} -n {job.namespace} {attempt.application}{_beside(evidence)}"
+        f": kubectl delete {_kind_of(evidence)} -n {job.namespace} {attempt.application}{evidence.words_beside}"
     )
     change = StatusChange(
         Phase.ENDING, Reason.APPLICATION_NOT_OVER, message, attempt=with_driver(job, attempt, seen)
@@ -416,30 +443,6 @@ def _is_covered(job: JobView, lease: Lease) -> bool:
     return set(job.footprint.written_at).issubset(lease.tables)
 
 
-def _beside(evidence: Evidence) -> str:
-    return "".join(f"; {sentence}" for sentence in evidence.told_beside)
-
-
-def _told_running(job: JobView, attempt: Attempt, evidence: Evidence, now: datetime) -> Tell:
-    """Progress is news of its own: it is copied once a minute at most, so that short runs cost no write more, and with
-    whatever else is written."""
-    change = _running(with_driver(job, attempt, evidence.seen), evidence)
-    progress = progress_of(evidence.pod)
-    known = attempt.progress
-    if progress is None or progress == (known and known.model_copy(update={"copied_at": None})):
-        return Tell(change)
-    running = change.attempt
-    if running is None or running.started_at is None:
-        return Tell(change)
-    last = known.copied_at if known is not None and known.copied_at is not None else running.started_at
-    seconds_left = PROGRESS_SECONDS - (now - last).total_seconds()
-    is_told = job.phase is Phase.RUNNING and running == attempt and change.message == job.status.message
-    if seconds_left > 0:
-        return Tell(change, seconds_left if is_told else 0.0)
-    copied = running.model_copy(update={"progress": progress.model_copy(update={"copied_at": now})})
-    return Tell(replace(change, attempt=copied))
-
-
 def _kind_of(evidence: Evidence) -> str:
     """What kubectl calls its application."""
     return "sparkapplication" if evidence.application is None else engine_of(evidence.application).named
@@ -451,24 +454,11 @@ def _state_of(evidence: Evidence) -> str:
     return said or "nothing yet"
 
 
-def _running(attempt: Attempt, evidence: Evidence) -> StatusChange:
-    seen = evidence.seen
-    ended = f" on node {seen.node}, but {seen.disruption}" if seen.disruption is not None else ""
-    return StatusChange(
-        Phase.RUNNING,
-        Reason.DRIVER_RUNNING,
-        f"SparkApplication {attempt.application} runs{ended}; its outcome comes when the driver ends{_beside(evidence)}",
-        attempt=attempt.model_copy(
-            update={"started_at": attempt.started_at or seen.started_at, "message": None}
-        ),
-    )
-
-
 def _lost(job: JobView, attempt: Attempt, evidence: Evidence) -> StatusChange:
     message = (
         f"{evidence.how_lost}: it may still write, so its leases are held; once you know that it is dead, say so: "
         f"{_commands_on_the_pod(evidence)}kubectl annotate deltawritejob -n {job.namespace} {job.name} "
-        f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{_beside(evidence)}"
+        f"{names.ANNOTATION_DRIVER_DEAD}={attempt.application}{evidence.words_beside}"
     )
     return StatusChange(Phase.ENDING, Reason.DRIVER_LOST, message)
 

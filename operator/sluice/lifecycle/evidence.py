@@ -107,6 +107,11 @@ class Evidence:
         return tuple(sentence[:400] for sentence in self.beside[:3])
 
     @property
+    def words_beside(self) -> str:
+        """The same, to be put after other words."""
+        return "".join(f"; {sentence}" for sentence in self.told_beside)
+
+    @property
     def is_open(self) -> bool:
         """Whether the job's status says that the attempt goes on."""
         return self.intent is not None and self.intent.outcome is None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sluice.api.job_status import Attempt, Phase
+from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
 from sluice.api.reasons import CONFLICTS, EventReason, Reason
 
 _OF_THEIR_OWN = {
@@ -45,6 +45,13 @@ def started(before: Attempt, after: Attempt | None) -> Told | None:
     where = f" on node {after.driver.node}" if after.driver is not None and after.driver.node else ""
     pod = f"pod {after.driver.pod}" if after.driver is not None else f"SparkApplication {after.application}"
     return Told(EventReason.STARTED, f"the driver runs: {pod}{where}")
+
+
+def pause_not_heeded(before: DeltaWriteJobStatus, reason: Reason, message: str) -> Told | None:
+    """Returns the Event of a stream that goes on though it was asked to stop: each time that there is more to say of it."""
+    if reason is not Reason.PAUSE_NOT_HEEDED or message == before.message:
+        return None
+    return Told(EventReason.PAUSE_NOT_HEEDED, message, is_warning=True)
 
 
 def _rule_and_advice(attempt: Attempt | None) -> str:
