@@ -7,6 +7,9 @@ A barrier is a waiter that has aged, can't go yet, and has no barrier of its own
 with it overtakes it. Whoever has not aged, or waits for a barrier on its table, may be overtaken even by those that conflict with
 it, because the table would lie idle otherwise; its turn to be a barrier comes when those before it have gone. Of waiters that are
 alike one is enough.
+
+A stream that is at rest, because it pauses or backs off, holds nothing, and keeps away only what would break it for good. Whoever
+waits for one is no barrier: the stream itself may have to pass it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sluice.api.job_status import MAX_BLOCKERS
-from sluice.conflicts import Conflict, conflict_between, conflict_where_met
+from sluice.conflicts import Conflict, conflict_at_rest, conflict_between, conflict_where_met
 from sluice.conflicts.oracle import too_many_writers
 from sluice.conflicts.places import Places
 from sluice.footprint.model import JobFootprint
@@ -38,6 +41,8 @@ class Holder:
     else."""
     accepts: frozenset[TableKey] = field(default=frozenset(), kw_only=True)
     """Tables on which it runs beside jobs that accept them, too, and may abort it or be aborted by it."""
+    at_rest: bool = field(default=False, kw_only=True)
+    """Whether it is a stream that holds no lease and will go on: it blocks only what would break it for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,8 @@ def decide(
         if not blocked_by:
             holding.append(waiter)
         elif waiter.has_aged(now) and not (
-            any(_share_a_table(waiter, one.by) for one in behind)
+            any(one.by.at_rest for one in blocked_by)
+            or any(_share_a_table(waiter, one.by) for one in behind)
             or any(_are_alike(waiter, one) for one in barriers)
         ):
             barriers.append(waiter)
@@ -111,7 +117,9 @@ def decide(
 
 def _in_the_way(waiter: Waiter, others: Iterable[Holder], *, holds: bool) -> Iterator[Blocking]:
     for other in others:
-        if other.places is None:
+        if other.at_rest:
+            conflict = conflict_at_rest(other.footprint, waiter.footprint)
+        elif other.places is None:
             accepted = waiter.accepts & other.accepts
             conflict = conflict_between(waiter.footprint, other.footprint, accepted)
         else:
@@ -126,6 +134,8 @@ def _share_a_table(one: Holder, other: Holder) -> bool:
 
 def written_by(one: Holder) -> tuple[TableKey, ...]:
     """The tables that it may write; a name that leads to several may be any of them, and a location goes by its names as well."""
+    if one.at_rest:
+        return ()
     found: dict[TableKey, None] = {}
     for table in one.footprint.keys:
         found[table] = None

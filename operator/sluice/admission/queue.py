@@ -246,6 +246,7 @@ class Queue:
                     break
             else:
                 one = self._there.limit_before(entry)
+            at_rest = self._there.at_rest_before(alike) if one is not None and entry.has_aged else None
             is_next = one is not None and entry.has_aged and self._there.waits_for_a_barrier(entry)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision: the others are judged
             self._fail(entry, one, failure)
@@ -253,10 +254,10 @@ class Queue:
         if one is None:
             self._let_it_go(entry)
             return True
-        self._stand_behind(alike, one)
+        self._stand_behind(alike, at_rest or one)  # once that is gone they may be a barrier
         if is_next:
             self._there.barriers.comes_next(alike, entry)
-        self._set_barrier(alike, entry if entry.has_aged and not is_next else None)
+        self._set_barrier(alike, entry if entry.has_aged and not is_next and at_rest is None else None)
         self._blocked.update(alike.news)
         alike.news.clear()
         return False
@@ -407,10 +408,19 @@ class Queue:
         alike, own = holding.alike, self._there.waiting.get(holder.uid)
         insort(alike.holding, (order, holding))
         self._there.in_ways.note(alike)
+        if shape.at_rest:
+            self._there.at_rest += 1
+            self._bar_no_more(shape)
         if own is None or own.alike is not alike or own.state is not State.MAY_GO:
             self._stop_ready(shape)  # else those that can't go beside it have been stopped when it could go
         self._take_places(holder)
         return holding
+
+    def _bar_no_more(self, shape: Shape) -> None:
+        """Has the barriers judged again that one at rest is in the way of."""
+        for other in self._there.in_ways.met_by(shape):
+            if other.barrier is not None and self._may_stop(other.shape, shape):
+                self._again(other)
 
     def _replace_holder(self, holding: Holding, holder: Holder) -> None:
         before, holding.holder = holding.holder, holder
@@ -421,6 +431,7 @@ class Queue:
         held = holding.alike.holding
         del held[bisect_left(held, (holding.order,))]
         self._there.in_ways.note(holding.alike)
+        self._there.at_rest -= holding.alike.shape.at_rest
         self._let_others_go(holding)
         self._give_places_back(holding.holder)
         self._there.leave(holding.alike)

@@ -4,7 +4,7 @@ What two shapes are to each other is worked out once, and kept as long as both a
 from typing import Final
 from weakref import WeakValueDictionary, finalize
 
-from sluice.conflicts import Conflict, conflict_between, conflict_where_met
+from sluice.conflicts import Conflict, conflict_at_rest, conflict_between, conflict_where_met
 from sluice.conflicts.places import EVERYWHERE, Places, places_of
 from sluice.footprint.model import JobFootprint
 from sluice.tables import TableKey
@@ -13,21 +13,28 @@ _MOST_TOLD = 4_096
 """Conflicts whose wording is kept."""
 
 
-_Key = tuple[bytes, frozenset[TableKey]] | Places
+_Key = tuple[bytes, frozenset[TableKey], bool] | Places
 
 
 class Shape:
     """A shape lives as long as somebody refers to it."""
 
-    __slots__ = ("__weakref__", "accepts", "conflicts", "footprint", "number", "places")
+    __slots__ = ("__weakref__", "accepts", "at_rest", "conflicts", "footprint", "number", "places")
 
     def __init__(
-        self, number: int, footprint: JobFootprint | None, places: Places, accepts: frozenset[TableKey]
+        self,
+        number: int,
+        footprint: JobFootprint | None,
+        places: Places,
+        accepts: frozenset[TableKey],
+        *,
+        at_rest: bool,
     ) -> None:
         self.number: Final = number
         self.accepts: Final = accepts
         self.footprint: Final = footprint
         """None for those of whom nothing is known but the places where they may meet others."""
+        self.at_rest: Final = at_rest
         self.places: Final = places
         self.conflicts: dict[int, bool] = {}
         """Verdicts with the shapes that were there before, by their numbers. It keeps only whether there is a conflict: there
@@ -55,16 +62,18 @@ class Shapes:
         """The number of pairs of which it is known whether they conflict."""
         return sum(len(shape.conflicts) for shape in self._living.values())
 
-    def of(self, footprint: JobFootprint, accepts: frozenset[TableKey]) -> Shape:
+    def of(self, footprint: JobFootprint, accepts: frozenset[TableKey], *, at_rest: bool = False) -> Shape:
         """Returns the shape of a footprint, and of the tables on which its job accepts to lose. One that cannot be told from
         others, or of which it is not known where it meets others, gets a shape of its own, which is compared with all."""
         try:
-            key = footprint.fingerprint, accepts
+            key = footprint.fingerprint, accepts, at_rest
             known = self._known.get(key)
             if known is None:
-                known = self._known[key] = self._new(footprint, places_of(footprint), accepts)
+                known = self._known[key] = self._new(
+                    footprint, places_of(footprint), accepts, at_rest=at_rest
+                )
         except Exception:  # noqa: BLE001 - what is wrong with it is told by the comparison
-            return self._new(footprint, EVERYWHERE, accepts)
+            return self._new(footprint, EVERYWHERE, accepts, at_rest=at_rest)
         return known
 
     def at(self, places: Places) -> Shape:
@@ -96,8 +105,15 @@ class Shapes:
             self._told[one.number, other.number] = found
         return found
 
-    def _new(self, footprint: JobFootprint | None, places: Places, accepts: frozenset[TableKey]) -> Shape:
-        shape = Shape(self._numbers, footprint, places, accepts)
+    def _new(
+        self,
+        footprint: JobFootprint | None,
+        places: Places,
+        accepts: frozenset[TableKey],
+        *,
+        at_rest: bool = False,
+    ) -> Shape:
+        shape = Shape(self._numbers, footprint, places, accepts, at_rest=at_rest)
         self._numbers += 1
         self._living[shape.number] = shape
         finalize(shape, self._end, shape.number).atexit = False
@@ -116,6 +132,10 @@ class Shapes:
 
 def _conflict_of(one: Shape, other: Shape) -> Conflict | None:
     match one.footprint, other.footprint:
+        case JobFootprint() as mine, JobFootprint() as theirs if other.at_rest:
+            return conflict_at_rest(theirs, mine)
+        case JobFootprint() as mine, JobFootprint() as theirs if one.at_rest:
+            return conflict_at_rest(mine, theirs)
         case JobFootprint() as mine, JobFootprint() as theirs:
             return conflict_between(mine, theirs, one.accepts & other.accepts)
         case (JobFootprint() as known, None) | (None, JobFootprint() as known):

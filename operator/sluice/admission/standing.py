@@ -26,6 +26,8 @@ class Standing:
         self.heeded: list[Rank] = []
         """The waiters that those behind them heed."""
         self.barriers = Barriers()
+        self.at_rest = 0
+        """How many of those that hold are at rest."""
         self._alike: dict[Shape, Alike] = {}
 
     def first_of(self, alike: Alike) -> Waiting | None:
@@ -70,6 +72,13 @@ class Standing:
             for one in self.barriers.ahead_of(entry)
         )
 
+    def at_rest_before(self, alike: Alike) -> Holding | None:
+        """Returns one at rest that is in their way."""
+        for other in self.in_ways.met_by(alike.shape) if self.at_rest else ():
+            if other.shape.at_rest and self.shapes.conflict(alike.shape, other.shape):
+                return other.holding[-1][1]
+        return None
+
     def new_limit(self, table: TableKey, most: int) -> Limit:
         limit = Limit(table, most)
         for held in self.holding.values():
@@ -86,7 +95,7 @@ class Standing:
     def shape_of(self, holder: Holder) -> Shape:
         if holder.places is not None:
             return self.shapes.at(holder.places)
-        return self.shapes.of(holder.footprint, holder.accepts)
+        return self.shapes.of(holder.footprint, holder.accepts, at_rest=holder.at_rest)
 
     def join(self, shape: Shape) -> Alike:
         alike = self._alike.get(shape)

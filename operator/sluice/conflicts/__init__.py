@@ -1,6 +1,14 @@
 """Delta's conflict rules: from a pair of footprints and facts about the tables to verdicts, each with its reason."""
 
-from sluice.conflicts.oracle import Conflict, Order, Pair, conflict_between, conflict_where_met, pair_of
+from sluice.conflicts.oracle import (
+    Conflict,
+    Order,
+    Pair,
+    conflict_at_rest,
+    conflict_between,
+    conflict_where_met,
+    pair_of,
+)
 from sluice.conflicts.verdict import Level, Verdict
 
 __all__ = [
@@ -9,6 +17,7 @@ __all__ = [
     "Order",
     "Pair",
     "Verdict",
+    "conflict_at_rest",
     "conflict_between",
     "conflict_where_met",
     "pair_of",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from sluice.conflicts import databricks, delta_rs, oss, stores_and_runs
 from sluice.conflicts.places import Places, places_of
 from sluice.conflicts.race import Race
-from sluice.conflicts.readers import beside
+from sluice.conflicts.readers import beside, lasting
 from sluice.conflicts.rule import decided
 from sluice.conflicts.verdict import Level, Verdict, only_possible
 from sluice.footprint.model import JobFootprint, TableFootprint
@@ -125,6 +125,12 @@ def conflict_where_met(job: JobFootprint, places: Places) -> Conflict | None:
         return None
     met = (one.table for one in job.tables if places_of(JobFootprint((one,))).may_meet(places))
     return Conflict(next(met, job.tables[0].table), NOT_KNOWN)
+
+
+def conflict_at_rest(stream: JobFootprint, other: JobFootprint) -> Conflict | None:
+    """The conflict of a job with a stream that doesn't run and will go on."""
+    found = lasting(stream, other)
+    return None if found is None else Conflict(*found)
 
 
 def _are_understood(race: Race) -> bool:

@@ -117,6 +117,23 @@ Found = tuple[TableKey, Verdict]
 """A table on which the two meet, and the verdict there."""
 
 
+def lasting(stream: JobFootprint, other: JobFootprint) -> Found | None:
+    """What the other would do to the stream that no restart mends, so that it counts also while the stream doesn't run: it breaks
+    what the stream reads, or may go on from the stream's checkpoint."""
+    for table, verdict in beside(stream, other):
+        if verdict.rule == streamed_rows.id:
+            return table, verdict
+    for mine in stream.tables:
+        for theirs in other.tables:
+            if mine.checkpoint != theirs.checkpoint:
+                verdict_there = stores_and_runs.same_checkpoint.verdict(
+                    Race(mine, theirs, stream, other, mine.table, on_one_table=False)
+                )
+                if verdict_there is not None:
+                    return mine.table, verdict_there
+    return None
+
+
 def beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
     """The races in which one job writes what the other only reads."""
     yield from _by_these_keys(loser, winner)

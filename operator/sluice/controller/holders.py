@@ -12,6 +12,7 @@ from sluice.controller.world import World
 from sluice.footprint import JobFootprint, NotUnderstoodError
 from sluice.leases import Lease, Reach
 from sluice.lifecycle import holding
+from sluice.lifecycle.at_rest import holder_at_rest, may_rest
 from sluice.lifecycle.finished import is_over
 from sluice.lifecycle.holding import Frozen
 from sluice.lifecycle.job import JobView
@@ -40,6 +41,8 @@ class Holders:
         """The places to which each holder's names have led since this leader knows of it, by its uid and the name."""
         self._reached: dict[str, JobFootprint] = {}
         """The footprint, by uid, whose places are in the reach already."""
+        self._rested: dict[str, Holder] = {}
+        """Streams at rest, by uid, as they were understood last."""
 
     @property
     def to_read(self) -> set[str]:
@@ -68,7 +71,7 @@ class Holders:
             self._led.pop(uid, None)
             for uids in (self._was_read, self._fails, self.unread, self.behind):
                 uids.discard(uid)
-            return ()
+            return self._at_rest(uid)
         jobs, evidence = self._world.jobs, {uid: self._world.evidence(uid)}
         mine = {uid: jobs[uid]} if uid in jobs else {}
         unleased = holding.unleased(mine, evidence, {lease.holder for lease in held})
@@ -85,7 +88,23 @@ class Holders:
                 self.unread.add(uid)
                 return ()
             self.behind.add(uid)
-        return (*map(self._holder, leases), *(one.as_holder() for one in frozen if one.tables))
+        found = (*map(self._holder, leases), *(one.as_holder() for one in frozen if one.tables))
+        return found or (() if frozen else self._at_rest(uid))
+
+    def _at_rest(self, uid: str) -> tuple[Holder, ...]:
+        """What a stream keeps others from though it holds no lease."""
+        job, before = self._world.jobs.get(uid), self._rested.pop(uid, None)
+        if job is None or uid in self._fails or not may_rest(job.body):
+            return ()
+        if not job.is_read and before is None:
+            self.unread.add(uid)
+            return ()
+        with suppress(NotUnderstoodError):  # it is refused when its turn comes
+            found = holder_at_rest(job) if job.is_read else before
+            if found is not None:
+                self._rested[uid] = found
+                return (found,)
+        return ()
 
     def _is_unread(self, uid: str, leases: Iterable[Lease]) -> bool:
         job = self._world.jobs.get(uid)

@@ -56,7 +56,9 @@ class Neighbours:
             advice=None, meeting=None
         )  # both quote what the other one's SQL says
         conflict = replace(one.conflict, verdict=verdict)
-        return replace(one, by=Holder("", ANOTHER, one.by.footprint), conflict=conflict)
+        return replace(
+            one, by=Holder("", ANOTHER, one.by.footprint, at_rest=one.by.at_rest), conflict=conflict
+        )
 
     def _may_name(self, job: str, by: str) -> bool:
         other = _namespace(job)

@@ -46,7 +46,9 @@ def _whom(decision: Decision) -> str:
     """Names the first in the way, and counts the others. The rule's own sentence stands apart: it speaks of statements by their
     kind, and both jobs may have one of that kind."""
     first = decision.blocked_by[0]
-    state = "runs on" if first.holds else "is ahead of it in the queue for"
+    state = "is ahead of it in the queue for"
+    if first.holds:
+        state = "is at rest, and will go on with" if first.by.at_rest else "runs on"
     conflict = first.conflict
     return f"{first.by.job}, which {state} {conflict.table} ({conflict.verdict.reason}){_others(decision)}"
 

@@ -11,7 +11,7 @@ from sluice.admission import MOST_NAMED, Decision, Holder, Queue, Waiter, decide
 from sluice.admission.explaining import MOST_WORKED_OUT
 from sluice.admission.shapes import Shapes
 from sluice.api.job import DeltaWriteJobSpec
-from sluice.conflicts import Conflict, Level, conflict_between
+from sluice.conflicts import Conflict, Level, conflict_at_rest, conflict_between
 from sluice.conflicts.places import places_of
 from sluice.footprint import JobFootprint, footprint_of
 from sluice.predicates import Table
@@ -49,7 +49,23 @@ def footprints() -> list[JobFootprint]:
     ]
 
 
+def stream(source: str, table: str, options: dict[str, str] | None = None) -> JobFootprint:
+    given = {
+        "source": {"format": "delta", "path": source, "options": options or {}},
+        "table": {"path": table},
+        "checkpoint": f"/checkpoints{table}",
+        "trigger": {"processingTime": "1 second"},
+    }
+    facts = {key_of_path(path): KNOWN for path in (source, table)}
+    return footprint_of(DeltaWriteJobSpec.model_validate({"stream": given}), LINKING, facts=facts)
+
+
 POOL = [*footprints(), *footprints()]
+STREAMS = [
+    stream("/a", "/copy"),
+    stream("/b", "/copy"),
+    stream("/a", "/skips", {"skipChangeCommits": "true"}),
+]
 
 
 NO_RISK: frozenset[TableKey] = frozenset()
@@ -68,9 +84,12 @@ def waiter(
     return Waiter(uid, f"etl/{uid}", footprint, priority, queued_at, queued_at + AGES, accepts=accepts)
 
 
-def holder(uid: str, footprint: JobFootprint, was: JobFootprint | None = None) -> Holder:
+def holder(
+    uid: str, footprint: JobFootprint, was: JobFootprint | None = None, *, at_rest: bool = False
+) -> Holder:
     """`was`: it may do anything where that one stood."""
-    return Holder(uid, f"etl/{uid}", footprint, places=None if was is None else places_of(was))
+    places = None if was is None else places_of(was)
+    return Holder(uid, f"etl/{uid}", footprint, places=places, at_rest=at_rest)
 
 
 def settle(queue: Queue, now: datetime = BEGAN) -> None:
@@ -96,8 +115,13 @@ class Told:
         self.queue.wait(one)
         self.waiters[one.uid] = one
 
+    def rest(self, uid: str, footprint: JobFootprint) -> None:
+        self._hold(uid, [holder(uid, footprint, at_rest=True)])
+
     def hold(self, uid: str, *footprints: JobFootprint, was: JobFootprint | None = None) -> None:
-        held = [holder(uid, footprint, was) for footprint in footprints]
+        self._hold(uid, [holder(uid, footprint, was) for footprint in footprints])
+
+    def _hold(self, uid: str, held: list[Holder]) -> None:
         self.queue.hold(uid, held)
         if held:
             self.holders[uid] = held
@@ -114,13 +138,15 @@ class Told:
 
 
 uids = st.sampled_from([f"j{number}" for number in range(8)])
-some = st.sampled_from(POOL)
+some = st.sampled_from([*POOL, *STREAMS])
 risks = st.sampled_from([frozenset[TableKey](), frozenset([SLASH_A]), frozenset([SLASH_A, SLASH_B])])
 steps = st.one_of(
     *[st.tuples(st.just("wait"), uids, some, st.integers(-1, 1), st.integers(0, 5), risks)] * 2,
     st.tuples(st.just("limit"), st.dictionaries(st.sampled_from([SLASH_A, SLASH_B]), st.integers(1, 3))),
     st.tuples(st.just("later"), st.integers(1, 4)),
     st.tuples(st.just("hold"), uids, st.lists(some, max_size=2), st.none() | some),
+    st.tuples(st.just("rest"), st.sampled_from(["s0", "s1", "s2"]), st.sampled_from(STREAMS)),
+    st.tuples(st.just("hold"), st.sampled_from(["s0", "s1", "s2"]), st.just([]), st.none()),
     st.tuples(st.just("leave"), uids),
     st.tuples(st.just("grant")),
 )
@@ -137,6 +163,8 @@ def follow(told: Told, step: tuple[object, ...]) -> None:
             frozenset() as accepts,
         ):
             told.wait(waiter(uid, footprint, priority, seconds, accepts))
+        case ("rest", str(uid), JobFootprint() as footprint):
+            told.rest(uid, footprint)
         case ("limit", dict(limits)):
             told.limit(limits)
         case ("later", int(seconds)):
@@ -160,13 +188,16 @@ def conflicts_with_none(one: Waiter, told: Told) -> bool:
     held = [other for held in told.holders.values() for other in held]
     aged = sorted(other.rank(aged=True) for other in told.waiters.values() if other.has_aged(told.now))
     ahead = [told.waiters[first[-1]] for first in aged[:1] if first < one.rank(aged=one.has_aged(told.now))]
-    may_meet = places_of(one.footprint).may_meet
-    return not any(
-        conflict_between(one.footprint, other.footprint, one.accepts & other.accepts)
-        if other.places is None
-        else may_meet(other.places)
-        for other in (*held, *ahead)
-    )
+    ahead = [first for first in ahead if not any(conflict(first, other) for other in held if other.at_rest)]
+    return not any(conflict(one, other) for other in (*held, *ahead))
+
+
+def conflict(one: Waiter, other: Holder) -> bool:
+    if other.at_rest:
+        return conflict_at_rest(other.footprint, one.footprint) is not None
+    if other.places is not None:
+        return places_of(one.footprint).may_meet(other.places)
+    return conflict_between(one.footprint, other.footprint, one.accepts & other.accepts) is not None
 
 
 def check(told: Told) -> None:
@@ -423,3 +454,40 @@ def test_those_it_runs_beside_at_a_risk_are_told_and_no_others() -> None:
     settle(queue)
     assert queue.risks("strict") == ()
     assert not queue.explain("strict").granted
+
+
+SOURCE_DELETE, SOURCE_SET = on("/a", DELETE), on("/a", "ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')")
+READER = STREAMS[0]
+
+
+def test_a_stream_at_rest_keeps_away_what_would_break_it_for_good_and_nothing_else() -> None:
+    told = Told()
+    told.rest("s", READER)
+    told.wait(waiter("breaks", SOURCE_DELETE))
+    told.wait(waiter("sets", SOURCE_SET))
+    told.wait(waiter("writes", on("/copy", "DELETE FROM {t}")))
+    settle(told.queue)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["sets", "writes"]
+    (named,) = told.queue.explain("breaks").blocked_by
+    assert (named.by.uid, named.conflict.verdict.rule) == ("s", "streamed-rows")
+
+
+def test_who_waits_for_a_stream_at_rest_does_not_keep_that_stream_from_going_on() -> None:
+    told = Told()
+    told.wait(waiter("breaks", SOURCE_DELETE))
+    told.hold("h", READER)
+    settle(told.queue, BEGAN + AGES)  # it has aged, and is a barrier
+    told.rest("s", READER)
+    told.hold("h")
+    told.wait(waiter("s", READER, seconds=1))
+    settle(told.queue, BEGAN + AGES)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["s"]
+
+
+def test_a_stream_at_rest_takes_no_place_of_those_who_write() -> None:
+    told = Told()
+    told.limit({key_of_path("/copy"): 1})
+    told.rest("s", READER)
+    told.wait(waiter("writes", on("/copy", APPEND)))
+    settle(told.queue)
+    assert [one.waiter.uid for one in iter(told.queue.take, None)] == ["writes"]
