@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sluice.api.base import Json
-from sluice.cli import outputs
+from sluice.cli import outputs, stream_text
 
 MOST = 20
 """Waiting jobs of a table that are shown unless all are asked for."""
@@ -70,10 +70,15 @@ def _counted(table: Json) -> str:
 
 def _holder(one: Json, now: datetime) -> tuple[str, ...]:
     attempt = f"attempt {one['attempt']}" if (one["attempt"] or 1) > 1 else ""
-    what = ", ".join(filter(None, (attempt, _progress(one["progress"]))))
+    pause = "" if one["pause"] is None else stream_text.pause(one["pause"])
+    what = ", ".join(filter(None, (attempt, pause, _how_far(one))))
     end = one["estimate"]
     guess = "" if end is None else f"ends in ~{_until(end['endsAt'], now)}"
     return "*", one["job"], one["phase"], "", _age(one["since"], now), guess, what
+
+
+def _how_far(one: Json) -> str:
+    return _progress(one["progress"]) if one["stream"] is None else stream_text.progress(one["stream"])
 
 
 def _progress(progress: Json | None) -> str:
@@ -107,7 +112,8 @@ def _blocker(blocker: Json, table: str) -> str:
 
 
 def _aside(one: Json, now: datetime) -> tuple[str, ...]:
-    return "-", one["job"], one["phase"], "", _age(one["since"], now), "", "holds no place"
+    what = "holds no place" if one["pause"] is None else stream_text.pause(one["pause"])
+    return "-", one["job"], one["phase"], "", _age(one["since"], now), "", what
 
 
 def _laid_out(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sluice.api.base import Json
+from sluice.cli import stream_text
 
 MOST = 20
 """Holders that are shown unless all are asked for."""
@@ -25,6 +26,7 @@ def show(found: Json, out: Console, most: int | None = MOST) -> None:
     counted = ", ".join(f"{count} {phase}" for phase, count in found["jobs"].items())
     out.print(f"Jobs: {counted or 'none'}")
     _show_holding(found["holding"], out, most)
+    _show_paused(found["paused"], out, most)
     _show_retrying(found["retrying"], out, most)
     _show_unexplained(found["unexplained"], out, most)
     if found["problems"]:
@@ -61,15 +63,31 @@ def _show_holding(holding: list[Json], out: Console, most: int | None) -> None:
     if not holding:
         return
     table = Table(box=None, pad_edge=False)
-    some_tell = any(one["progress"] for one in holding[:most])
+    some_tell = any(one["progress"] or one["stream"] for one in holding[:most])
     for column in ("HOLDS", "PHASE", "ATTEMPT", "TABLES", *(["PROGRESS"] if some_tell else [])):
         table.add_column(column, overflow="fold")
     for one in holding[:most]:
         attempt = "" if one["attempt"] is None else str(one["attempt"])
-        told = [_progress(one["progress"])] if some_tell else []
+        told = [_how_far(one)] if some_tell else []
         table.add_row(one["job"], one["phase"], attempt, ", ".join(one["tables"]), *told)
     out.print(table)
     _show_how_many_more(holding, out, most)
+
+
+def _show_paused(paused: list[Json], out: Console, most: int | None) -> None:
+    if not paused:
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("PAUSES", "WHY", "PROGRESS"):
+        table.add_column(column, overflow="fold")
+    for one in paused[:most]:
+        table.add_row(
+            one["job"],
+            stream_text.pause(one["pause"] or {}),
+            "" if one["stream"] is None else stream_text.progress(one["stream"]),
+        )
+    out.print(table)
+    _show_how_many_more(paused, out, most)
 
 
 def _show_retrying(retrying: list[Json], out: Console, most: int | None) -> None:
@@ -83,6 +101,13 @@ def _show_retrying(retrying: list[Json], out: Console, most: int | None) -> None
         table.add_row(one["job"], attempt, one["at"] or "")
     out.print(table)
     _show_how_many_more(retrying, out, most)
+
+
+def _how_far(one: Json) -> str:
+    if one["stream"] is None:
+        return _progress(one["progress"])
+    asked = "" if one["pause"] is None else f"{stream_text.pause(one['pause'])}; "
+    return asked + stream_text.progress(one["stream"])
 
 
 def _progress(progress: Json | None) -> str:

@@ -27,9 +27,12 @@ def status_json(found: InstallationStatus) -> Json:
                 "tables": list(one.tables),
                 "progress": one.progress
                 and one.progress.model_dump(mode="json", by_alias=True, exclude_none=True),
+                "stream": one.stream,
+                "pause": one.pause,
             }
             for one in found.holding
         ],
+        "paused": [{"job": one.job, "stream": one.stream, "pause": one.pause} for one in found.paused],
         "retrying": [{"job": one.job, "attempt": one.attempt, "at": one.at} for one in found.retrying],
         "stuck": [_job(one) for one in found.stuck],
         "strayed": [_job(one) for one in found.strayed],

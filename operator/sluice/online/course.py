@@ -6,10 +6,19 @@ from enum import StrEnum
 
 from sluice.api.base import Json
 from sluice.api.job_status import AttemptProgress, Phase
+from sluice.api.reasons import Reason
 from sluice.engines.attempt import driver_pod_name
 from sluice.engines.progress import progress_from
 from sluice.online.job_names import JobName
-from sluice.online.job_objects import OVER, objects_in, phase_of, status_in, whole_number
+from sluice.online.job_objects import (
+    OVER,
+    object_in,
+    objects_in,
+    phase_of,
+    status_in,
+    stream_in,
+    whole_number,
+)
 
 
 class Ending(StrEnum):
@@ -67,6 +76,11 @@ class Course:
         return status_in(self.body)
 
     @property
+    def is_stream(self) -> bool:
+        """A stream's batches and commits have no end: who follows it is told of its phases alone."""
+        return bool(object_in(self.body.get("spec")).get("stream"))
+
+    @property
     def latest_attempt(self) -> Json:
         attempts = objects_in(self.status.get("attempts"))
         return attempts[-1] if attempts else {}
@@ -75,7 +89,7 @@ class Course:
     def driver_pod(self) -> str | None:
         """The pod that tells how far it has come, while it runs."""
         application = self.latest_attempt.get("application")
-        runs = self.phase == Phase.RUNNING.value and self.ending is None
+        runs = self.phase == Phase.RUNNING.value and self.ending is None and not self.is_stream
         return driver_pod_name(str(application)) if runs and application else None
 
     def sees(self, body: Json) -> list[str]:
@@ -95,7 +109,9 @@ class Course:
 
     def sees_progress(self, progress: AttemptProgress | None) -> list[str]:
         """Takes in what its driver tells. What a commit was by is told with the attempt that made it."""
-        return [] if progress is None or self.ending is not None else list(self._news_of(progress))
+        if progress is None or self.ending is not None or self.is_stream:
+            return []
+        return list(self._news_of(progress))
 
     def is_gone(self, body: Json | None = None) -> list[str]:
         """Takes in that there is no such job any more. `body`: as it was in the end."""
@@ -118,15 +134,17 @@ class Course:
             yield "is being deleted"
         if self.phase == Phase.BACKING_OFF.value:
             self._statement = None  # another attempt begins with the first one that is left
-        if self.phase == Phase.RUNNING.value:
+        if self.phase == Phase.RUNNING.value and not self.is_stream:
             progress = progress_from(self.latest_attempt.get("progress"))
             if progress is not None and (self._statement is None or progress.statement > self._statement[0]):
                 yield from self._news_of(progress)
         for attempt in objects_in(self.status.get("attempts")):
             yield from self._news_of_commits(objects_in(attempt.get("commits")))
         message = str(self.status.get("message") or "")
-        if self.status.get("phase") and self._told != (self.phase, message):
-            self._told = self.phase, message
+        streams = self.status.get("reason") == Reason.STREAMING
+        told = (self.phase, "" if streams else message)  # its message tells of each batch
+        if self.status.get("phase") and self._told != told:
+            self._told = told
             yield f"{self.phase}: {message}" if message else self.phase
 
     def _news_of(self, progress: AttemptProgress) -> Iterator[str]:
@@ -170,5 +188,6 @@ def outcome_json(course: Course) -> Json:
         "commits": [
             commit for one in objects_in(status.get("attempts")) for commit in objects_in(one.get("commits"))
         ],
+        "stream": stream_in(course.body),
         "blockedBy": [one.get("job") for one in objects_in(status.get("blockedBy"))],
     }

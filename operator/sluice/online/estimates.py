@@ -8,7 +8,16 @@ from statistics import median
 
 from sluice.api.base import Json
 from sluice.api.job_status import Outcome, Phase
-from sluice.online.job_objects import HOLDING, OVER, attempts_of, objects_in, phase_of, status_in, time_in
+from sluice.online.job_objects import (
+    HOLDING,
+    OVER,
+    attempts_of,
+    objects_in,
+    phase_of,
+    runs_for_ever,
+    status_in,
+    time_in,
+)
 
 Kind = frozenset[tuple[str, str]]
 """Which tables, and what is done to them."""
@@ -60,7 +69,10 @@ class Estimates:
         return self._usual.get(kind_of(job))
 
     def end(self, job: Json) -> datetime | None:
-        """When a job that holds leases may end. None: nothing is known, or it has taken longer than usual already."""
+        """When a job that holds leases may end. None: nothing is known, it has taken longer than usual already, or it is a stream
+        that runs for ever."""
+        if runs_for_ever(job):
+            return None
         usual = self.usual(job)
         attempts = attempts_of(job)
         granted = time_in(attempts[-1].get("grantedAt")) if attempts else None

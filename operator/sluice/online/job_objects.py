@@ -28,6 +28,24 @@ def attempts_of(job: Json) -> list[Json]:
     return objects_in(status_in(job).get("attempts"))
 
 
+def stream_in(job: Json) -> Json | None:
+    """How far its stream has come. None: it has none, or it has told nothing."""
+    return object_in(status_in(job).get("stream")) or None
+
+
+def runs_for_ever(job: Json) -> bool:
+    """Whether it is a stream whose trigger lets it end only when it fails or is stopped."""
+    stream = object_in(object_in(job.get("spec")).get("stream"))
+    return "processingTime" in object_in(stream.get("trigger"))
+
+
+def pause_in(job: Json) -> Json | None:
+    """Why its stream pauses, or is asked to."""
+    attempts = attempts_of(job)
+    asked = attempts[-1].get("pause") if attempts and phase_of(job) in HOLDING else None
+    return object_in(asked) or object_in(status_in(job).get("pause")) or None
+
+
 def object_in(given: Any) -> Json:
     return given if isinstance(given, dict) else {}
 

@@ -10,8 +10,10 @@ from sluice.online.job_objects import (
     attempts_of,
     key_of,
     objects_in,
+    pause_in,
     phase_of,
     status_in,
+    stream_in,
     whole_number,
 )
 from sluice.online.queues import Queued, Queues, TableQueue, granted_at
@@ -54,6 +56,8 @@ def _holder(job: Json, queues: Queues, pods: DriverPods) -> Json:
         "since": granted_at(job) or None,
         "startedAt": latest.get("startedAt"),
         "progress": progress and progress.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "stream": stream_in(job),
+        "pause": pause_in(job),
         "estimate": None if end is None or usual is None else {"endsAt": end.isoformat(), "runs": usual.runs},
     }
 
@@ -95,4 +99,6 @@ def _aside(job: Json) -> Json:
         "phase": phase_of(job),
         "since": status.get("since"),
         "message": status.get("message"),
+        "stream": stream_in(job),
+        "pause": pause_in(job),
     }

@@ -21,7 +21,17 @@ from sluice.leases import Epochs, Lease, number_in
 from sluice.lifecycle.status import FOOTPRINT_HELD, NEED_A_PERSON
 from sluice.online.connection import Installation, cluster
 from sluice.online.driver_pods import DriverPods, driver_pods, progress_in
-from sluice.online.job_objects import HOLDING, OVER, key_of, objects_in, phase_of, status_in, time_in
+from sluice.online.job_objects import (
+    HOLDING,
+    OVER,
+    key_of,
+    objects_in,
+    pause_in,
+    phase_of,
+    status_in,
+    stream_in,
+    time_in,
+)
 from sluice.online.leader import SILENT_AFTER, lease_of
 
 
@@ -33,6 +43,17 @@ class HoldingJob:
     tables: tuple[str, ...]
     progress: AttemptProgress | None = None
     """As its driver's pod has it; where that can't be read, as the status had it last."""
+    stream: Json | None = None
+    """How far its stream has come, as its status has it."""
+    pause: Json | None = None
+    """Why its stream is asked to stop, as its status has it."""
+
+
+@dataclass(frozen=True)
+class PausedStream:
+    job: str
+    stream: Json | None
+    pause: Json | None
 
 
 @dataclass(frozen=True)
@@ -65,6 +86,7 @@ class InstallationStatus:
     conditions: tuple[OperatorCondition, ...]
     jobs: dict[str, int]
     holding: tuple[HoldingJob, ...]
+    paused: tuple[PausedStream, ...]
     retrying: tuple[RetryingJob, ...]
     stuck: tuple[JobTold, ...]
     strayed: tuple[JobTold, ...]
@@ -128,6 +150,11 @@ def told(
         conditions=conditions,
         jobs=dict(sorted(Counter(phase_of(job) for job in found).items())),
         holding=tuple(_holding(found, drivers or {})),
+        paused=tuple(
+            PausedStream(key_of(job), stream_in(job), pause_in(job))
+            for job in found
+            if phase_of(job) == Phase.PAUSED.value
+        ),
         retrying=tuple(_retrying(found)),
         stuck=stuck,
         strayed=strayed,
@@ -183,6 +210,8 @@ def _holding(jobs: Iterable[Json], drivers: DriverPods) -> Iterator[HoldingJob]:
                 attempt if isinstance(attempt, int) else None,
                 tuple(sorted(tables)),
                 progress_in(job, drivers),
+                stream_in(job),
+                pause_in(job),
             )
 
 

@@ -8,7 +8,7 @@ from sluice.api.base import Json
 from sluice.cli import outputs, queue_text
 from sluice.online.queue_answers import queues_json
 from sluice.online.queues import Policies, queues_of
-from unit.online.job_bodies import behind, done, holding, job, policy, waiting
+from unit.online.job_bodies import behind, done, holding, job, pause, policy, stream, waiting
 
 NOW = datetime(2026, 11, 26, 10, tzinfo=UTC)
 SINCE = "2026-11-26T09:59:00Z"
@@ -51,6 +51,35 @@ def test_a_table_is_told_with_its_limit_its_estimates_and_who_waits_for_whom() -
         "not judged yet: etl/new\n"
         "\n"
         "Estimates (~) are the median of how long the same work took before; they promise nothing.\n"
+    )
+
+
+def test_a_stream_is_told_with_its_batch_its_lag_and_whom_it_pauses_for() -> None:
+    granted = {"grantedAt": SINCE}
+    assert shown(
+        stream("runs", "file:/a", phase="Running", attempts=[granted]),
+        stream("stops", "file:/a", phase="Running", attempts=[granted | {"pause": pause("alter")}]),
+        stream(
+            "rests",
+            "file:/a",
+            phase="Paused",
+            since=SINCE,
+            pause=pause("alter", until="2026-11-26T10:14:00Z"),
+        ),
+    ) == (
+        "file:/a: 2 hold it, 0 wait, 1 holds no place\n"
+        "     JOB        STATE    PRIORITY  FOR  WHAT\n"
+        "  *  etl/runs   Running            60s  batch 17 ended 2026-11-26T09:59:30Z, 3 files and 5.0 MiB behind\n"
+        "  *  etl/stops  Running            60s  pauses for etl/alter, batch 17 ended 2026-11-26T09:59:30Z, 3 files and "
+        "5.0 MiB behind\n"
+        "  -  etl/rests  Paused             60s  pauses for etl/alter, until 2026-11-26T10:14:00Z at the latest\n"
+    )
+
+
+def test_nobody_guesses_when_a_stream_ends_that_runs_for_ever() -> None:
+    ended = done("past", "file:/a", operation="Stream", **AN_HOUR)
+    assert "ends in" not in shown(
+        ended, stream("runs", "file:/a", phase="Running", attempts=[{"grantedAt": SINCE}])
     )
 
 

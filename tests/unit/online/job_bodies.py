@@ -28,6 +28,27 @@ def holding(name: str, *tables: str, granted_at: str, **more: Any) -> Json:
     return job(name, *tables, phase="Running", attempts=[{"grantedAt": granted_at}], **more)
 
 
+STREAM = {
+    "batch": 17,
+    "batches": 3,
+    "batchAt": "2026-11-26T09:59:30Z",
+    "lag": {"files": 3, "bytes": 5_242_880},
+}
+
+
+def stream(name: str, *tables: str, **status: Any) -> Json:
+    """One that runs for ever, and has come as far as STREAM says."""
+    body = job(name, *tables, operation="Stream", stream=STREAM, **status)
+    body["spec"]["stream"] = {"trigger": {"processingTime": "30 seconds"}}
+    return body
+
+
+def pause(*waiters: str, until: str | None = None) -> Json:
+    found: Json = {"reason": "Yields", "since": "2026-11-26T09:59:40Z"}
+    found["for"] = [{"job": f"etl/{one}", "uid": one} for one in waiters]
+    return found | ({"until": until} if until is not None else {})
+
+
 def done(name: str, *tables: str, granted_at: str, ended_at: str, **more: Any) -> Json:
     attempt = {"grantedAt": granted_at, "endedAt": ended_at, "outcome": "Succeeded"}
     return job(name, *tables, phase="Succeeded", attempts=[attempt], **more)

@@ -98,3 +98,20 @@ def test_another_job_of_the_same_name_is_not_the_one_that_is_followed(course: Co
     assert course.ending is None
     course.sees(body("Succeeded", uid="other"))
     assert course.ending is Ending.DELETED
+
+
+def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course: Course) -> None:
+    def seen(phase: str, message: str, batch: int, **status: Any) -> list[str]:
+        told = body(phase, message, stream={"batch": batch}, **status)
+        return course.sees(told | {"spec": {"stream": {"trigger": {"processingTime": "1 minute"}}}})
+
+    runs = {
+        "reason": "Streaming",
+        "attempts": [{"application": "nightly-1", "progress": progress(1, version=3)}],
+    }
+    assert seen("Running", "batch 1 ended", 1, **runs) == ["Running: batch 1 ended"]
+    assert seen("Running", "batch 2 ended", 2, **runs) == []
+    assert course.sees_progress(AttemptProgress.as_stored(progress(1, version=4))) == []
+    assert seen("Paused", "for etl/alter", 2) == ["Paused: for etl/alter"]
+    assert seen("Running", "batch 3 ended", 3, **runs) == ["Running: batch 3 ended"]
+    assert outcome_json(course)["stream"] == {"batch": 3}

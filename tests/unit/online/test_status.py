@@ -24,6 +24,7 @@ from sluice.online.findings import Examination, fail
 from sluice.online.job_objects import key_of
 from sluice.online.leader import SILENT_AFTER
 from sluice.online.status import told
+from unit.online.job_bodies import STREAM, pause, stream
 
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 AT = Installation("sluice-system", "sluice")
@@ -96,6 +97,8 @@ def test_holders_are_told_with_their_tables_and_jobs_by_phase() -> None:
             "attempt": 2,
             "tables": ["file:/a", "file:/b"],
             "progress": None,
+            "stream": None,
+            "pause": None,
         }
     ]
     assert "file:/a, file:/b" in _shown(found)
@@ -113,6 +116,34 @@ def test_how_far_a_run_has_come_is_told_from_its_pod_or_else_from_its_status() -
     shown = " ".join(_shown(found).split())
     assert "2 of 3: MERGE since 2026-11-25T10:00:00Z, committed version 7 of file:/a" in shown
     assert status_json(told(AT, _lease(), [job], NOW))["holding"][0]["progress"] == progress
+
+
+def test_streams_are_told_with_how_far_they_are_and_whom_they_pause_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "240")
+    asked = {"grantedAt": "2026-11-26T09:00:00Z", "pause": pause("alter")}
+    until = pause("alter", "vacuum", "other", until="2026-11-26T10:14:00Z")
+    jobs = [
+        stream("stops", "file:/a", phase="Running", attempt=1, attempts=[asked]),
+        stream(
+            "rests",
+            "file:/b",
+            phase="Paused",
+            attempt=1,
+            attempts=[asked | {"outcome": "Paused"}],
+            pause=until,
+        ),
+    ]
+    found = status_json(told(AT, _lease(conditions=_conditions()), jobs, NOW))
+    assert found["problems"] == []
+    assert [(one["job"], one["stream"], one["pause"]) for one in found["holding"]] == [
+        ("etl/stops", STREAM, pause("alter"))
+    ]
+    assert found["paused"] == [{"job": "etl/rests", "stream": STREAM, "pause": until}]
+    shown = " ".join(_shown(found).split())
+    assert "pauses for etl/alter; batch 17 ended 2026-11-26T09:59:30Z, 3 files and 5.0 MiB behind" in shown
+    assert "pauses for etl/alter, etl/vacuum and 1 more, until 2026-11-26T10:14:00Z at the latest" in shown
 
 
 def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
