@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -43,6 +44,9 @@ SPARK_CONF = {
         "-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"
     ),
     "spark.databricks.delta.snapshotPartitions": "1",
+    # For a handful of rows compiling a query takes longer than running it.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # VACUUM would list a folder in 10,000 tasks.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     "spark.ui.enabled": "false",
@@ -73,9 +77,10 @@ class Pipeline:
         assert done.returncode == 0, done.stderr
 
     def status(self, name: str) -> Json:
-        job = self.kubectl.json("get", "deltawritejob", name, "-n", self.namespace)
-        status = job.get("status", {})
-        assert isinstance(status, dict)
+        """Asked of the API server itself, because who waits for a driver asks a hundred times."""
+        job = self._objects.get("deltawritejob", name)
+        assert job is not None, f"there is no job {name}"
+        status: Json = job.get("status", {})
         return status
 
     def until(self, name: str, *phases: str) -> Json:
@@ -92,7 +97,7 @@ class Pipeline:
 
     def evidence(self) -> Iterator[evidence.Part]:
         """What a failed test leaves to be read, the drivers' logs among it."""
-        yield from evidence.resources(Objects(Server.of(self.kubectl.kubeconfig), self.namespace))
+        yield from evidence.resources(self._objects)
         yield from evidence.redis_keys(self.redis.url)
         yield from evidence.logs_below(self.lake.parent)
 
@@ -109,13 +114,15 @@ class Pipeline:
             time.sleep(0.2)
         raise AssertionError(f"no driver process of {application}")
 
+    @cached_property
+    def _objects(self) -> Objects:
+        return Objects(Server.of(self.kubectl.kubeconfig), self.namespace)
+
     def table(self, name: str) -> str:
         return f"delta.`{self.lake / name}`"
 
     def applications(self) -> list[Json]:
-        found = self.kubectl.json("get", "sparkapplications", "-n", self.namespace)["items"]
-        assert isinstance(found, list)
-        return found
+        return self._objects.every("sparkapplication")
 
 
 def _command(process: psutil.Process) -> list[str]:
