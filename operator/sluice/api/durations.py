@@ -78,11 +78,24 @@ Interval = Annotated[
         matching(
             r"(?i)^[0-9]{1,7} (millisecond|second|minute|hour|day)s?$",
             "must be an interval such as '30 seconds' or '5 minutes'",
-        )
+        ),
+        Validation(
+            "int(self.split(' ')[0]) <= (self.lowerAscii().contains('milli') ? 86400000 "
+            ": self.lowerAscii().contains('sec') ? 86400 : self.lowerAscii().contains('min') ? 1440 "
+            ": self.lowerAscii().contains('hour') ? 24 : 1)",
+            "must be at most 1 day: a stream that works more seldom is better a job with availableNow, created on a schedule",
+            lambda text: _seconds_of_interval(text) <= LONGEST_PAUSE,
+        ),
     ),
 ]
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
+_SECONDS_OF_UNITS = {"millisecond": 0.001, "second": 1, "minute": 60, "hour": 3600, "day": 86400}
+
+
+def _seconds_of_interval(interval: str) -> float:
+    amount, unit = interval.split(" ")
+    return int(amount) * _SECONDS_OF_UNITS[unit.lower().removesuffix("s")]
 
 
 def seconds(duration: str) -> int:

@@ -69,7 +69,8 @@ class Trigger(Model):
     """true: processes in batches what is there when the stream starts, then ends as Succeeded. Suits jobs that a
     scheduler creates."""
     processing_time: Interval | None = None
-    """Runs for ever, one micro-batch each interval, such as '30 seconds' or '5 minutes'."""
+    """Runs for ever, one micro-batch each interval, such as '30 seconds' or '5 minutes'; at most 1 day. '0 seconds' begins
+    the next one at once."""
 
     validations = (
         exactly_one(
@@ -101,10 +102,12 @@ class Stream(Model):
     """The table that is appended to. Exactly one of table and sql."""
     sql: Sql | None = None
     """Statements that run for each micro-batch over the view `batch`, such as MERGE INTO t USING batch ON ...
-    (foreachBatch). A replayed batch is not applied twice."""
+    (foreachBatch): INSERT, MERGE, UPDATE and DELETE alone, because only of these a table's log tells that they are done.
+    So a batch that runs again leaves them out, and nothing is applied twice."""
     checkpoint: TablePath
     """Location of the checkpoint, from which the stream goes on after a pause or a failure, or in another job. Only
-    one stream at a time may use it: a second job with the same checkpoint is refused."""
+    one stream at a time may use it: a second job with the same checkpoint is refused. In the folder of a table that the
+    stream writes or reads it may lie only below a folder that VACUUM passes over, such as _checkpoints."""
     trigger: Trigger
     """When the next micro-batch runs: processingTime for a stream that runs for ever, availableNow for one that
     ends."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sluice.api.job import DeltaWriteJobSpec, Operation
+from sluice.footprint.checkpoints import checkpoints_of, refuse_checkpoints_in_tables
 from sluice.footprint.declared_footprint import declared_footprint
 from sluice.footprint.default_fs import refuse_folders_elsewhere
 from sluice.footprint.errors import NotUnderstoodError
@@ -24,6 +25,7 @@ from sluice.footprint.sql.parameters import promise_at, statements_of, text_of
 from sluice.footprint.sql.reading import Reading, Surroundings, not_understood
 from sluice.footprint.sql.settings import Settings, refuse_settings
 from sluice.footprint.sql.statement import Statement
+from sluice.footprint.statements.micro_batch import refuse_what_no_batch_runs
 from sluice.footprint.statements.script import Script
 from sluice.footprint.write import (
     Texts,
@@ -34,7 +36,7 @@ from sluice.footprint.write import (
     streamed_tables,
     write_footprint,
 )
-from sluice.tables import Dialect, Names, TableFacts, TableKey, key_of_path, oss
+from sluice.tables import Dialect, Names, TableFacts, TableKey, oss
 
 
 def footprint_of(
@@ -68,6 +70,7 @@ def footprint_of(
         cautious=dialect is None or not dialect.is_oss,
     )
     texts = texts_of(spec) if texts is None else texts
+    refuse_what_no_batch_runs(texts)
     script = _read(spec, texts, around)
     if dialect is not None and _may_bend_rules(script):
         dialect, around = None, replace(around, cautious=True)
@@ -97,17 +100,12 @@ def footprint_of(
         ids_of_sources=around.ids_of(read),
         run=run_of(spec, namespace, texts.values(), facts),
     )
+    checkpoints = (checkpoint for _, checkpoint in checkpoints_of(spec))
     refuse_folders_elsewhere(
-        spark_conf, (*found.keys, *found.streams_from, *found.reads.tables, *_checkpoints(spec))
+        spark_conf, (*found.keys, *found.streams_from, *found.reads.tables, *checkpoints)
     )
+    refuse_checkpoints_in_tables(spec, found)
     return found
-
-
-def _checkpoints(spec: DeltaWriteJobSpec) -> Iterator[TableKey]:
-    given = [] if spec.stream is None else [spec.stream.checkpoint]
-    for checkpoint in (*given, *(declared.checkpoint for declared in spec.footprint or ())):
-        if checkpoint is not None:
-            yield key_of_path(checkpoint)
 
 
 def _dialect(

@@ -129,7 +129,7 @@ class Script:
 
     def then(self, statement: Statement) -> "Script":
         script = self
-        for part in _parts(statement):
+        for part in parts_of(statement):
             tokens = script.tokens + len(part.common) + len(part.tokens)
             is_first = script.tokens == 0  # a single statement says by itself why it is too large
             is_beyond = tokens > MAX_TOKENS and not is_first
@@ -158,7 +158,7 @@ def effect_of(statement: Statement, around: Surroundings) -> Effect:
     raise unknown(statement, _KINDS)
 
 
-def _parts(statement: Statement) -> tuple[Statement, ...]:
+def parts_of(statement: Statement) -> tuple[Statement, ...]:
     """Returns the same parts each time, because they cache what was read of them."""
     try:
         return statement.once("parts", lambda: tuple(unfolded(statement)))
