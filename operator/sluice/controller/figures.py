@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from sluice.admission import Holder
 from sluice.api.job import RetryCause
-from sluice.api.job_status import Attempt, AttemptException, Outcome, Phase
+from sluice.api.job_status import Attempt, AttemptException, Outcome, PauseReason, Phase
 from sluice.conflicts import Level, Verdict
 from sluice.conflicts.lost import EXCEPTIONS
 from sluice.conflicts.rule_ids import NO_CONFLICTS
@@ -79,6 +79,9 @@ class Figures:
     def granted(self, job: JobView, attempt: Attempt, lease: Lease) -> None:
         """`job`: as it was before it was granted."""
         self._metrics.waited(_seconds(job.waits_since, attempt.granted_at))
+        last = job.status.attempts[-1] if job.status.attempts else None
+        if last is not None and last.ended_at is not None and _yielded(last):
+            self._metrics.resumed(_seconds(last.ended_at, attempt.granted_at))
         if job.phase is not Phase.WAITING:
             return
         freed = [self._freed[table] for table in lease.tables if table in self._freed]
@@ -91,6 +94,10 @@ class Figures:
     def ended(self, job: JobView, attempt: Attempt) -> None:
         avoided = self._avoided.pop(job.uid, None)
         exception = attempt.exception
+        if attempt.outcome is Outcome.PAUSED:
+            asked, ended = attempt.pause, attempt.ended_at
+            seconds = None if asked is None or ended is None else _seconds(asked.since, ended)
+            self._metrics.stopped(None if asked is None else asked.reason, seconds)
         if exception is not None and _is_conflict(exception):
             self._metrics.conflicted(exception.class_, _winner(exception), _cost(job, attempt))
         elif avoided is not None and attempt.outcome is Outcome.SUCCEEDED:
@@ -122,6 +129,11 @@ class Figures:
             return State.UNREADABLE
         mine = (one for one in evidence.by_application.values() if one.number == lease.attempt)
         return next((BY_STAGE[one.seen.stage] for one in mine), State.STARTING)
+
+
+def _yielded(attempt: Attempt) -> bool:
+    paused = attempt.pause if attempt.outcome is Outcome.PAUSED else None
+    return paused is not None and paused.reason is PauseReason.YIELDS
 
 
 def _is_conflict(exception: AttemptException) -> bool:

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from sluice.api.conditions import ConditionStatus
 from sluice.api.job import RetryCause
+from sluice.api.job_status import PauseReason
 from sluice.api.operator_status import OperatorCondition
 from sluice.conflicts import Level
 from sluice.conflicts.lost import EXCEPTIONS
@@ -29,6 +30,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 _SECONDS_OF_STEPS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0, 300.0)
 _SECONDS_OF_WAITS = (0.1, 0.5, 2.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
+
+_SECONDS_OF_PAUSES = (1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 900.0, 1800.0, 3600.0, 14400.0)
 
 _OTHER = "other"
 _BY_HAND = "ByHand"
@@ -87,6 +90,12 @@ class Standing:
     """Jobs that have not ended and don't go on by themselves, by reason."""
     longest_wait: float = 0.0
     """Seconds since the job was queued that has waited longest."""
+    streams: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Streams that have not ended, by phase and reason."""
+    longest_pause: float = 0.0
+    """Seconds for which the stream has paused that has paused longest."""
+    stream_failures: int = 0
+    """How often the stream has failed that has failed most often since one of its batches ended."""
 
 
 class Metrics:
@@ -193,6 +202,26 @@ class Metrics:
         )
         for cause in (*RetryCause, _BY_HAND):
             self._retries.labels(str(cause))
+        self._pauses = Counter(
+            "sluice_stream_pauses",
+            "Streams that stopped at a batch boundary because they were asked to; reason: why.",
+            ["reason"],
+            registry=registry,
+        )
+        for reason in (*PauseReason, _BY_HAND):
+            self._pauses.labels(str(reason))
+        self._stops = Histogram(
+            "sluice_stream_stop_seconds",
+            "From when a stream was to stop at a batch boundary until its driver's end was proved.",
+            buckets=_SECONDS_OF_PAUSES,
+            registry=registry,
+        )
+        self._paused = Histogram(
+            "sluice_stream_pause_seconds",
+            "From the end of a stream's driver that paused for others until the stream was granted its leases again.",
+            buckets=_SECONDS_OF_PAUSES,
+            registry=registry,
+        )
         self._leases: Callable[[], Leases] = dict
         self._work = _Works()
         registry.register(self._work)
@@ -236,6 +265,15 @@ class Metrics:
 
     def retried(self, cause: RetryCause | None) -> None:
         self._retries.labels(_BY_HAND if cause is None else cause.value).inc()
+
+    def stopped(self, reason: PauseReason | None, seconds: float | None) -> None:
+        """`reason`, `seconds`: None where the operator had asked for no stop."""
+        self._pauses.labels(_BY_HAND if reason is None else reason.value).inc()
+        if seconds is not None:
+            self._stops.observe(seconds)
+
+    def resumed(self, seconds: float) -> None:
+        self._paused.observe(seconds)
 
     def saved(self, verdict: Level, core_seconds: float) -> None:
         self._saved.labels(str(verdict)).inc(core_seconds)
@@ -303,6 +341,17 @@ class _Now(Collector):
             "Seconds since the job was queued that has waited longest; 0: none waits.",
             value=now.longest_wait,
         )
+        yield _by_phase_and_reason(now.streams)
+        yield GaugeMetricFamily(
+            "sluice_longest_pause_seconds",
+            "Seconds for which the stream has paused for others that has paused longest; 0: none pauses.",
+            value=now.longest_pause,
+        )
+        yield GaugeMetricFamily(
+            "sluice_stream_failures_in_a_row",
+            "How often the stream has failed that has failed most often since one of its batches ended.",
+            value=now.stream_failures,
+        )
         yield _by_kind_and_state(self._leases() if now.leads else {})
         conditions = GaugeMetricFamily(
             "sluice_condition", "The operator's conditions; 1: all is well.", labels=["type"]
@@ -321,6 +370,17 @@ def _by_reason(need_a_person: Mapping[str, int]) -> Metric:
     )
     for reason, count in sorted(need_a_person.items()):
         family.add_metric([reason], count)
+    return family
+
+
+def _by_phase_and_reason(streams: Mapping[tuple[str, str], int]) -> Metric:
+    family = GaugeMetricFamily(
+        "sluice_streams",
+        "Streams that have not ended, as this process sees them, by phase and reason.",
+        labels=["phase", "reason"],
+    )
+    for labels, count in sorted(streams.items()):
+        family.add_metric(labels, count)
     return family
 
 

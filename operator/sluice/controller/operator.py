@@ -32,6 +32,7 @@ from sluice.controller.run_commits import RunLogs
 from sluice.controller.stopping import end, heed_signals
 from sluice.controller.surroundings import Refusals, Surroundings
 from sluice.controller.table_reader import TableReader
+from sluice.controller.tally import OF_STREAMS
 from sluice.controller.telling import tell_transitions
 from sluice.controller.world import World
 from sluice.kube.client import Kube
@@ -156,15 +157,22 @@ def _standing(world: World, leadership: Leadership, conditions: Conditions) -> S
     leads = leadership.leads()
     tally = world.tally
     phases = {phase: count for phase, count in tally.phases.items() if count}
-    oldest = tally.oldest_queued_at
+    now = datetime.now(UTC)
     return Standing(
         leads,
         leadership.epoch if leads else 0,
         phases,
         conditions.all(),
         tally.need_a_person,
-        max(0.0, (datetime.now(UTC) - oldest).total_seconds()) if oldest is not None else 0.0,
+        _seconds_since(tally.oldest_queued_at, now),
+        {labels: count for labels, count in tally.streams.items() if count or labels in OF_STREAMS},
+        _seconds_since(tally.paused.at, now),
+        tally.failures_in_a_row,
     )
+
+
+def _seconds_since(at: datetime | None, now: datetime) -> float:
+    return max(0.0, (now - at).total_seconds()) if at is not None else 0.0
 
 
 async def _lead(

@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush
 
 from sluice.api.base import Json
 from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
 from sluice.kube.mirror import uid_of
 from sluice.lifecycle.status import NEED_A_PERSON
 
@@ -15,6 +16,44 @@ _PHASES = {phase.value: phase for phase in Phase}
 _NEW = "New"
 _SPARE = 64
 """Entries of jobs that wait no longer that may stay beside those that do, whatever their number."""
+_REASONS = frozenset(reason.value for reason in Reason)
+_OTHER = "other"
+_GETS_ON = frozenset({Reason.STREAMING, Reason.PAUSING, Reason.PAUSE_NOT_HEEDED, Reason.YIELDED})
+"""Reasons of a stream that has ended a batch, or found nothing to do, since it last failed."""
+
+OF_STREAMS = (
+    (Phase.RUNNING, Reason.STREAMING),
+    (Phase.RUNNING, Reason.PAUSING),
+    (Phase.RUNNING, Reason.PAUSE_NOT_HEEDED),
+    (Phase.PAUSED, Reason.YIELDED),
+    (Phase.BACKING_OFF, Reason.RETRYING),
+)
+"""What is there to be counted before the first stream is."""
+
+
+class Oldest:
+    """The oldest of the moments that jobs have now."""
+
+    def __init__(self) -> None:
+        self._by_uid: dict[str, datetime] = {}
+        self.entries: list[tuple[datetime, str]] = []
+        """The same as a heap, with entries of jobs that have another moment by now, or none."""
+
+    def follow(self, uid: str, at: datetime | None) -> None:
+        if at is None:
+            self._by_uid.pop(uid, None)
+        elif self._by_uid.get(uid) != at:
+            self._by_uid[uid] = at
+            heappush(self.entries, (at, uid))
+            if len(self.entries) > 2 * len(self._by_uid) + _SPARE:
+                self.entries = [(moment, one) for one, moment in self._by_uid.items()]
+                heapify(self.entries)
+
+    @property
+    def at(self) -> datetime | None:
+        while self.entries and self._by_uid.get(self.entries[0][1]) != self.entries[0][0]:
+            heappop(self.entries)
+        return self.entries[0][0] if self.entries else None
 
 
 class Tally:
@@ -23,10 +62,14 @@ class Tally:
         """How many jobs are in each phase."""
         self.need_a_person: Counter[str] = Counter(dict.fromkeys(sorted(NEED_A_PERSON), 0))
         """How many jobs that have not ended don't go on by themselves, by reason."""
-        self._waiting: dict[str, datetime] = {}
-        """When each job that waits was queued, by uid."""
-        self._oldest: list[tuple[datetime, str]] = []
-        """The same as a heap, with entries of jobs that wait no longer."""
+        self.streams: Counter[tuple[str, str]] = Counter(dict.fromkeys(OF_STREAMS, 0))
+        """How many streams that have not ended are in each phase, and why."""
+        self._failures: Counter[int] = Counter()
+        """How many streams have failed so often since one of their batches ended."""
+        self.waiting = Oldest()
+        """When the jobs that wait were queued."""
+        self.paused = Oldest()
+        """Since when the streams pause that do."""
 
     def follow(self, before: Json | None, now: Json | None) -> None:
         for body, change in ((before, -1), (now, +1)):
@@ -35,32 +78,25 @@ class Tally:
                 reason = _reason_to_help(body)
                 if reason is not None:
                     self.need_a_person[reason] += change
-        self._follow_waiting(before, now)
+                stream = _stream_in(body)
+                if stream is not None:
+                    self.streams[stream] += change
+                    self._failures[_failures_of(body, *stream)] += change
+        body = now if now is not None else before
+        if body is not None:
+            uid = uid_of(body)
+            self.waiting.follow(uid, _waits_since(now) if now is not None else None)
+            self.paused.follow(uid, _paused_since(now) if now is not None else None)
 
     @property
     def oldest_queued_at(self) -> datetime | None:
         """When the job was queued that has waited longest; None if none waits."""
-        while self._oldest and not self._is_current(*self._oldest[0]):
-            heappop(self._oldest)
-        return self._oldest[0][0] if self._oldest else None
+        return self.waiting.at
 
-    def _is_current(self, queued_at: datetime, uid: str) -> bool:
-        return self._waiting.get(uid) == queued_at
-
-    def _follow_waiting(self, before: Json | None, now: Json | None) -> None:
-        queued_at = _waits_since(now) if now is not None else None
-        body = now if now is not None else before
-        if body is None:
-            return
-        uid = uid_of(body)
-        if queued_at is None:
-            self._waiting.pop(uid, None)
-        elif self._waiting.get(uid) != queued_at:
-            self._waiting[uid] = queued_at
-            heappush(self._oldest, (queued_at, uid))
-            if len(self._oldest) > 2 * len(self._waiting) + _SPARE:
-                self._oldest = [(at, waiting) for waiting, at in self._waiting.items()]
-                heapify(self._oldest)
+    @property
+    def failures_in_a_row(self) -> int:
+        """How often the stream has failed that has failed most often since one of its batches ended."""
+        return max((failures for failures, streams in self._failures.items() if streams), default=0)
 
 
 def _status_in(body: Json) -> Json:
@@ -77,6 +113,27 @@ def _reason_to_help(body: Json) -> str | None:
     reason, phase = _status_in(body).get("reason"), _PHASES.get(_phase_in(body))
     is_over = phase is not None and phase.is_terminal
     return reason if isinstance(reason, str) and reason in NEED_A_PERSON and not is_over else None
+
+
+def _stream_in(body: Json) -> tuple[str, str] | None:
+    """The phase of a stream that has not ended, and why it is in it."""
+    spec = body.get("spec")
+    if not isinstance(spec, dict) or not spec.get("stream"):
+        return None
+    phase, reason = _phase_in(body), _status_in(body).get("reason")
+    if phase in _PHASES and _PHASES[phase].is_terminal:
+        return None
+    return phase, reason if isinstance(reason, str) and reason in _REASONS else _OTHER
+
+
+def _failures_of(body: Json, phase: str, reason: str) -> int:
+    retries = _status_in(body).get("retries")
+    gets_on = reason in _GETS_ON or phase == Phase.SUSPENDED.value
+    return retries if isinstance(retries, int) and not gets_on else 0
+
+
+def _paused_since(body: Json) -> datetime | None:
+    return _time_in(body, "since") if _phase_in(body) == Phase.PAUSED.value else None
 
 
 def _waits_since(body: Json) -> datetime | None:

@@ -36,7 +36,12 @@ def labels_by_figure() -> dict[str, set[str]]:
     )
     metrics.tell_of(
         lambda: Standing(
-            leads=True, epoch=1, jobs={"Running": 1}, conditions=(condition,), need_a_person={"NameTaken": 1}
+            leads=True,
+            epoch=1,
+            jobs={"Running": 1},
+            conditions=(condition,),
+            need_a_person={"NameTaken": 1},
+            streams={("Paused", "Yielded"): 1},
         )
     )
     metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 1})

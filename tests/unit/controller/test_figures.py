@@ -113,6 +113,42 @@ def test_what_failed_otherwise_or_never_ran_wasted_nothing_by_a_conflict() -> No
     assert told.counted("sluice_wasted") == {}
 
 
+def _stop(reason: str | None, asked: int = 70) -> Attempt:
+    since = QUEUED + timedelta(seconds=asked)
+    pause = None if reason is None else {"reason": reason, "since": since}
+    return attempt(outcome=Outcome.PAUSED, pause=pause)
+
+
+def test_a_stream_that_stopped_counts_by_why_and_by_how_long_that_took() -> None:
+    told = Told()
+    told.figures.ended(told.job("a"), _stop("Yields"))
+    told.figures.ended(told.job("a"), _stop(None))
+    assert told.counted("sluice_stream_pauses_total") == {
+        "sluice_stream_pauses_total Yields": 1,
+        "sluice_stream_pauses_total ByHand": 1,
+    }
+    assert told.counted("sluice_stream_stop_seconds") == {
+        "sluice_stream_stop_seconds_count": 1,
+        "sluice_stream_stop_seconds_sum": 20,
+    }
+
+
+@pytest.mark.parametrize(("reason", "seconds"), [("Yields", 60), ("SpecChanged", None), (None, None)])
+def test_a_pause_for_others_lasts_until_the_stream_is_granted_again(
+    reason: str | None, seconds: int | None
+) -> None:
+    told = Told()
+    stopped = _stop(reason)
+    status = {
+        "phase": "Waiting",
+        "attempts": [stopped.model_dump(mode="json", by_alias=True, exclude_none=True)],
+    }
+    again = attempt(number=2, granted_at=QUEUED + timedelta(seconds=150))
+    told.figures.granted(told.job("a", status), again, LEASE)
+    counted = told.counted("sluice_stream_pause_seconds")
+    assert counted.get("sluice_stream_pause_seconds_sum") == seconds
+
+
 def test_a_conflict_of_a_job_that_is_no_longer_understood_counts_without_its_cores() -> None:
     told = Told()
     told.figures.ended(told.job("a", runtimeRef={"name": "gone"}), failed(conflict()))

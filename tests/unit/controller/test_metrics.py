@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families
 
+from sluice.api.job_status import PauseReason
 from sluice.api.operator_status import OperatorConditionType
 from sluice.conflicts import Level
 from sluice.conflicts.oracle import SAME_RUN
@@ -33,6 +34,9 @@ def _metrics() -> Metrics:
             conditions=conditions.all(),
             need_a_person={"DriverLost": 1},
             longest_wait=90.0,
+            streams={("Paused", "Yielded"): 2},
+            longest_pause=30.0,
+            stream_failures=4,
         )
     )
     metrics.tell_of_leases(lambda: {(Kind.PARTITION, State.RUNNING): 3})
@@ -79,6 +83,7 @@ def test_each_metric_is_documented_with_its_labels_and_nothing_else_is() -> None
         ("sluice_conflicts_total", set(Winner)),
         ("sluice_saved_core_seconds_at_most_total", {str(level) for level in Level} - {"never"}),
         ("sluice_decisions_total", set(DecisionOutcome)),
+        ("sluice_stream_pauses_total", {*PauseReason, "ByHand"}),
         ("sluice_work_total", set(WorkDone)),
     ],
 )
@@ -103,6 +108,9 @@ def test_how_things_stand_is_asked_at_each_scrape() -> None:
     assert _value(metrics, "sluice_jobs", phase="Running") == 2
     assert _value(metrics, "sluice_jobs_needing_a_person", reason="DriverLost") == 1
     assert _value(metrics, "sluice_longest_wait_seconds") == 90
+    assert _value(metrics, "sluice_streams", phase="Paused", reason="Yielded") == 2
+    assert _value(metrics, "sluice_longest_pause_seconds") == 30
+    assert _value(metrics, "sluice_stream_failures_in_a_row") == 4
     assert _value(metrics, "sluice_condition", type="ApiServerReachable") == 1
     assert _value(metrics, "sluice_condition", type="LeaseTableUsable") == 0
     assert 'type="FormerLeadersFenced"' not in metrics.text().decode(), "what nobody knows fails no alert"

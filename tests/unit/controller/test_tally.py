@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from sluice.api.base import Json
-from sluice.controller.tally import Tally
+from sluice.controller.tally import OF_STREAMS, Tally
 from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.lifecycle.status import NEED_A_PERSON
@@ -52,9 +52,59 @@ def test_nobody_has_to_ask_for_the_longest_wait_to_keep_it_small() -> None:
         waiting = _waiting(f"a{number}", number % 60)
         tally.follow(None, waiting)
         tally.follow(waiting, _job(f"a{number}", "Running"))
-    assert len(tally._oldest) < 200
+    assert len(tally.waiting.entries) < 200
     tally.follow(None, _waiting("last", 5))
     assert tally.oldest_queued_at == _at(5)
+
+
+def _stream(name: str, phase: str, reason: str, **status: object) -> Json:
+    told = {"phase": phase, "reason": reason} | status
+    return job_body(name, sql=None, stream={"trigger": {"processingTime": "1 minute"}}) | {"status": told}
+
+
+def test_a_stream_counts_by_its_phase_and_reason_until_it_has_ended() -> None:
+    tally = Tally()
+    assert tally.streams == dict.fromkeys(OF_STREAMS, 0), "each is there before it happens"
+    runs, stops = _stream("a", "Running", "Streaming"), _stream("a", "Running", "PauseNotHeeded")
+    tally.follow(None, runs)
+    tally.follow(None, _job("b", "Running", "DriverRunning"))
+    tally.follow(runs, stops)
+    assert +tally.streams == {("Running", "PauseNotHeeded"): 1}
+    tally.follow(stops, _stream("a", "Running", "made up"))
+    assert +tally.streams == {("Running", "other"): 1}
+    tally.follow(_stream("a", "Running", "made up"), _stream("a", "Failed", "CheckpointInUse"))
+    assert +tally.streams == {}
+
+
+def test_the_longest_pause_is_that_of_the_stream_that_has_paused_longest() -> None:
+    tally = Tally()
+    long, short = (
+        _stream(name, "Paused", "Yielded", since=_at(second).isoformat())
+        for name, second in (("a", 10), ("b", 20))
+    )
+    tally.follow(None, long)
+    tally.follow(None, short)
+    assert tally.paused.at == _at(10)
+    tally.follow(long, _stream("a", "Pending", "Restarting", since=_at(40).isoformat()))
+    assert tally.paused.at == _at(20)
+    tally.follow(short, None)
+    assert tally.paused.at is None
+
+
+def test_failures_in_a_row_count_until_a_batch_has_ended() -> None:
+    tally = Tally()
+    fails, starts = (
+        _stream("a", "BackingOff", "Retrying", retries=5),
+        _stream("a", "Starting", "Admitted", retries=5),
+    )
+    tally.follow(None, fails)
+    tally.follow(None, _stream("b", "BackingOff", "Retrying", retries=2))
+    tally.follow(None, _job("c", "BackingOff", "Retrying") | {})
+    assert tally.failures_in_a_row == 5
+    tally.follow(fails, starts)
+    assert tally.failures_in_a_row == 5, "nothing has been done yet"
+    tally.follow(starts, _stream("a", "Running", "Streaming", retries=5))
+    assert tally.failures_in_a_row == 2
 
 
 def test_a_status_that_somebody_made_up_counts_for_nothing() -> None:
