@@ -69,6 +69,18 @@ def test_a_phase_that_is_not_known_is_unknown_and_says_what_to_do() -> None:
     )
 
 
+def test_a_stream_that_runs_for_ever_is_healthy_as_soon_as_it_gets_on() -> None:
+    def runs(ready: str, phase: str = "Running", generation: int = 1) -> str:
+        condition = {"type": "Ready", "status": ready, "observedGeneration": 1, "reason": "R", "message": "m"}
+        told = {"phase": phase, "observedGeneration": generation, "message": "why", "conditions": [condition]}
+        return health_of(job(told, generation=generation)).status
+
+    assert runs("True") == "Healthy"
+    assert runs("False") == "Progressing"
+    assert runs("True", phase="Paused") == "Progressing"
+    assert runs("True", generation=2) == "Progressing", "its spec has changed since"
+
+
 def test_what_is_told_of_an_earlier_version_of_the_spec_says_nothing_of_this_one() -> None:
     succeeded = {"phase": "Succeeded", "observedGeneration": 1, "message": "done"}
     stalled = {"type": "Stalled", "status": "True", "observedGeneration": 1, "reason": "R", "message": "m"}

@@ -18,10 +18,15 @@ if status == nil then
   return { status = "Progressing", message = "Sluice has not looked at it yet" }
 end
 
--- The operator could not go on with the job, whatever its phase says.
+local is_ready = false
 for _, condition in ipairs(status.conditions or {}) do
-  if condition.type == "Stalled" and condition.status == "True" and condition.observedGeneration == generation then
-    return { status = "Degraded", message = condition.reason .. ": " .. condition.message }
+  if condition.status == "True" and condition.observedGeneration == generation then
+    if condition.type == "Stalled" then
+      -- The operator could not go on with the job, whatever its phase says.
+      return { status = "Degraded", message = condition.reason .. ": " .. condition.message }
+    elseif condition.type == "Ready" then
+      is_ready = true
+    end
   end
 end
 
@@ -35,5 +40,8 @@ if health == nil then
     status = "Unknown",
     message = "this health check does not know the phase " .. status.phase .. ": take the one of the version of Sluice that runs",
   }
+end
+if status.phase == "Running" and is_ready then
+  health = "Healthy" -- a stream that runs for ever, and gets on
 end
 return { status = health, message = status.phase .. ": " .. (status.message or "") }
