@@ -6,6 +6,7 @@ from rich.text import Text
 from sluice.cli.outputs import print_hanging
 from sluice.conflicts import Level, Order, Verdict
 from sluice.offline.advice import Change
+from sluice.offline.endless import who_waits_for_ever
 from sluice.offline.pairs import Explanation, Remedy, Understood
 from sluice.predicates.scope import OF_ANOTHER
 
@@ -91,12 +92,15 @@ def _show_widened(jobs: tuple[Understood, ...], out: Console) -> None:
 
 
 def _show_advice(explanation: Explanation, out: Console) -> None:
+    endless = who_waits_for_ever(explanation)
+    for one in endless:
+        print_hanging(out, "", f"{one}.")
     for remedy in explanation.remedies[:4]:
         _show_remedy(remedy, out)
     if not any(remedy.helps_fully for remedy in explanation.remedies):
         for hint in explanation.hints:
             print_hanging(out, "Advice: ", hint)
-        if not explanation.remedies and not explanation.hints:
+        if not explanation.remedies and not explanation.hints and not endless:
             out.print("No known change keeps them apart with the same result: one has to wait.")
 
 

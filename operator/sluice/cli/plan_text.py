@@ -19,6 +19,7 @@ def show(plan: Plan, out: Console, most: int | None = MOST) -> None:
     _show_summary(plan, out)
     _show_widest(plan, out)
     _show_conflicts(plan, out, most)
+    _show_endless(plan, out, most)
     _show_savings(plan, out, most)
     for assumption in plan.assumptions:
         print_hanging(out, "Assumed: ", f"{assumption}.")
@@ -64,6 +65,16 @@ def _show_conflicts(plan: Plan, out: Console, most: int | None) -> None:
         _show_edge(plan, edge, out)
     if most is not None and len(edges) > most:
         out.print(f"  and {len(edges) - most} more: --all lists them", style="dim")
+
+
+def _show_endless(plan: Plan, out: Console, most: int | None) -> None:
+    if plan.endless:
+        out.print()
+        out.print("Who would wait for ever", style="bold")
+    for one in plan.endless[:most]:
+        print_hanging(out, "  ", str(one))
+    if most is not None and len(plan.endless) > most:
+        out.print(f"  and {len(plan.endless) - most} more: --all lists them", style="dim")
 
 
 def _show_edge(plan: Plan, edge: Edge, out: Console) -> None:

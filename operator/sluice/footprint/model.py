@@ -203,6 +203,13 @@ class JobFootprint:
         return tuple(footprint for footprint in self.tables if footprint.retention_hours is not None)
 
     @property
+    def changes_metadata(self) -> bool:
+        """Whether it may change a table's schema, properties or protocol, or put another table in its place."""
+        return any(
+            one.changes_metadata or one.replaces or one.protocol is not Protocol.NONE for one in self.tables
+        )
+
+    @property
     def keys(self) -> tuple[TableKey, ...]:
         return tuple(dict.fromkeys(footprint.table for footprint in self.tables))
 

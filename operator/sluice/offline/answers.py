@@ -6,6 +6,7 @@ from sluice.api.base import Json
 from sluice.conflicts import Pair, Verdict
 from sluice.footprint import TableFootprint
 from sluice.offline.advice import Change
+from sluice.offline.endless import WaitsForEver, who_waits_for_ever
 from sluice.offline.history.replay import Collision, Fate, History
 from sluice.offline.manifests import Trouble
 from sluice.offline.pairs import Explanation, Understood
@@ -48,6 +49,7 @@ def explanation_json(explanation: Explanation, troubles: Iterable[Trouble] = ())
             {**change_json(remedy.change), "order": remedy.order.value} for remedy in explanation.remedies
         ],
         "hints": list(explanation.hints),
+        "waitForEver": [_waits_json(one) for one in who_waits_for_ever(explanation)],
         "widened": {job.name: list(job.widened) for job in (explanation.first, explanation.second)},
         "assumptions": list(explanation.assumptions),
         "troubles": troubles_json(troubles),
@@ -84,9 +86,14 @@ def plan_json(plan: Plan) -> Json:
             "exact": plan.widest.exact,
         },
         "advice": [saving_json(saving) for saving in plan.savings],
+        "waitForEver": [_waits_json(one) for one in plan.endless],
         "assumptions": list(plan.assumptions),
         "troubles": troubles_json(plan.troubles),
     }
+
+
+def _waits_json(one: WaitsForEver) -> Json:
+    return {"job": one.job, "stream": one.stream, "advice": one.advice}
 
 
 def saving_json(saving: Saving) -> Json:

@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
 
+from sluice.api.job import Yield
 from sluice.conflicts import Level, Order, Pair, Verdict, pair_of
+from sluice.conflicts.cures import PAUSE_STREAM
 from sluice.conflicts.oracle import worst_for
 from sluice.footprint import JobFootprint
 from sluice.footprint.sql.advice import how_to_bind
@@ -30,6 +32,10 @@ class Understood:
     def widened(self) -> tuple[str, ...]:
         """What was not understood, and is therefore treated as touching more."""
         return tuple(dict.fromkeys(reason for table in self.footprint.tables for reason in table.widened))
+
+    @property
+    def checkpoints(self) -> frozenset[str]:
+        return frozenset(one.checkpoint for one in self.footprint.tables if one.checkpoint is not None)
 
 
 @dataclass(frozen=True)
@@ -92,14 +98,21 @@ def hints_of(first: Understood, second: Understood, pair: Pair) -> tuple[str, ..
         ]
     else:
         found = [verdict.advice for _, verdict in losers if verdict.advice]
+    if _makes_room(first) or _makes_room(second):
+        found = [hint for hint in found if hint != PAUSE_STREAM]
     found += [bind for loser, _ in losers if (bind := how_to_bind(loser.widened)) is not None]
     return tuple(dict.fromkeys(found))
+
+
+def _makes_room(job: Understood) -> bool:
+    stream = job.job.spec.stream
+    return stream is not None and stream.yield_ is not Yield.NEVER
 
 
 def perhaps_one(first: Understood, second: Understood) -> tuple[TableKey, TableKey] | None:
     """Returns two tables that may be one, where that is all that two jobs have in common."""
     keys = [(*one.footprint.keys, *one.footprint.streams_from) for one in (first, second)]
-    if not set(keys[0]).isdisjoint(keys[1]) or _checkpoints(first) & _checkpoints(second):
+    if not set(keys[0]).isdisjoint(keys[1]) or first.checkpoints & second.checkpoints:
         return None
     mine, theirs = first.footprint, second.footprint
     pairs = [
@@ -110,10 +123,6 @@ def perhaps_one(first: Understood, second: Understood) -> tuple[TableKey, TableK
     if any(one == other for one, other in pairs):
         return None
     return next(((one, other) for one, other in pairs if one.may_equal(other)), None)
-
-
-def _checkpoints(job: Understood) -> set[str]:
-    return {table.checkpoint for table in job.footprint.tables if table.checkpoint is not None}
 
 
 def explained(first: Understood, second: Understood, knowledge: Knowledge) -> Explanation:

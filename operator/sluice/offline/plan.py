@@ -9,6 +9,7 @@ from sluice.conflicts import Level, Order, Pair, pair_of
 from sluice.conflicts.oracle import worst_for
 from sluice.footprint import NO_SOURCES
 from sluice.offline.advice import Change, changes_of
+from sluice.offline.endless import WaitsForEver, waits_for_ever
 from sluice.offline.graph import Widest, widest_set
 from sluice.offline.knowledge import Knowledge
 from sluice.offline.manifests import Trouble
@@ -56,6 +57,8 @@ class Plan:
     edges: tuple[Edge, ...]
     widest: Widest
     savings: tuple[Saving, ...]
+    endless: tuple[WaitsForEver, ...]
+    """Who would wait for ever."""
     assumptions: tuple[str, ...]
     troubles: tuple[Trouble, ...]
 
@@ -75,7 +78,8 @@ def planned(workspace: Workspace) -> Plan:
     savings = tuple(_savings(jobs, edges, workspace.knowledge))
     stores = assumptions_about_stores((jobs[edge.first], jobs[edge.second], edge.pair) for edge in edges)
     assumptions = (*workspace.assumptions, *stores)
-    return Plan(jobs, edges, widest, savings, assumptions, tuple(workspace.troubles))
+    endless = [one for edge in edges for one in waits_for_ever(jobs[edge.first], jobs[edge.second])]
+    return Plan(jobs, edges, widest, savings, tuple(endless), assumptions, tuple(workspace.troubles))
 
 
 def _edges(jobs: Sequence[Understood]) -> Iterator[Edge]:
