@@ -38,8 +38,8 @@ def suspend(
     everything: Annotated[bool, _ALL] = False,
     output: Annotated[Format, OUTPUT] = Format.TEXT,
 ) -> None:
-    """Holds jobs back that wait: they keep their age, and are in nobody's way. It never stops a job that runs: then it changes
-    nothing, and ends with exit code 1."""
+    """Holds jobs back that wait: they keep their age, and are in nobody's way. A stream that runs stops between two batches. It
+    never stops another job that runs: then it changes nothing, and ends with exit code 1."""
     with cluster_is_needed():
         from sluice.online import suspension
 

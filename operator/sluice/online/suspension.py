@@ -1,5 +1,5 @@
-"""Holds waiting jobs back, and lets them go on. A job that is held back by this starts nothing: the operator begins an attempt
-only if the job is still as it was when that was decided."""
+"""Holds waiting jobs and streams back, and lets them go on. A job that is held back by this starts nothing: the operator begins
+an attempt only if the job is still as it was when that was decided."""
 
 import json
 from collections.abc import Sequence
@@ -53,14 +53,18 @@ def _decide_to_hold(job: JobName, body: Json) -> Decision:
         return Decision(Result.UNCHANGED, f"has ended ({phase}): there is nothing to hold back")
     if body["metadata"].get("deletionTimestamp"):
         return Decision(Result.UNCHANGED, "is being deleted: there is nothing to hold back")
-    if phase in _RUNS:
+    stops = phase in _RUNS and _is_stream(body) and phase != Phase.ENDING.value
+    if phase in _RUNS and not stops:
         why = (
             f"runs already ({phase}): suspend holds back waiting jobs; to end this one: {job.kubectl_delete}"
         )
         return Decision(Result.REFUSED, why)
     if _is_held(body):
         return Decision(Result.UNCHANGED, f"is held back already ({phase})")
-    message = f"is held back: it keeps its age and is in nobody's way until `sluice resume {job}`"
+    if stops:
+        message = f"stops between two batches, and goes on from its checkpoint after `sluice resume {job}`"
+    else:
+        message = f"is held back: it keeps its age and is in nobody's way until `sluice resume {job}`"
     return Decision(Result.CHANGED, message + _put_back(body), _patch(is_held=True))
 
 
@@ -72,6 +76,10 @@ def _decide_to_let_go(_job: JobName, body: Json) -> Decision:
         return Decision(Result.UNCHANGED, f"is not held back ({phase})")
     queues = "is no longer held back" if phase in _RUNS else "is let go: it queues again, with its old age"
     return Decision(Result.CHANGED, queues + _put_back(body), _patch(is_held=False))
+
+
+def _is_stream(body: Json) -> bool:
+    return bool(object_in(body.get("spec")).get("stream"))
 
 
 def _is_held(body: Json) -> bool:

@@ -76,6 +76,21 @@ async def test_a_job_that_runs_is_left_alone_and_it_is_told_how_to_end_it(phase:
     assert "kubectl delete deltawritejob nightly -n etl" in told.message
 
 
+@pytest.mark.parametrize("phase", ["Starting", "Running", "Paused"])
+async def test_a_stream_stops_between_two_batches(phase: str) -> None:
+    stream: Json = {"trigger": {"processingTime": "1 minute"}}
+    body, held = job(phase), job(phase, held=True)
+    body["spec"]["stream"] = held["spec"]["stream"] = stream
+    server = Server(body)
+    told = await held_back(server)
+    assert (told.result, server.patches) == (Result.CHANGED, [HELD])
+    assert "goes on from its checkpoint after `sluice resume etl/nightly`" in told.message
+    assert (await held_back(Server(held))).result is Result.UNCHANGED
+    ends = job("Ending")
+    ends["spec"]["stream"] = stream
+    assert (await held_back(Server(ends))).result is Result.REFUSED
+
+
 async def test_every_phase_is_one_that_can_be_held_back_or_runs_or_is_over() -> None:
     results = {phase: (await held_back(Server(job(phase.value)))).result for phase in Phase}
     assert {phase for phase, result in results.items() if result is Result.UNCHANGED} == {
