@@ -454,7 +454,8 @@ def attempt_run(job: JobView, attempt: Attempt, lease: Lease, writer_epoch: int)
 
 
 def _secret_options(job: JobView) -> tuple[OptionFrom, ...]:
-    return (job.spec.write.source.options_from or ()) if job.spec.write is not None else ()
+    work = job.spec.write or job.spec.stream
+    return (work.source.options_from or ()) if work is not None else ()
 
 
 def _secret(index: int, ref: OptionFrom) -> Json:

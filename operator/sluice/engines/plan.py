@@ -6,11 +6,12 @@ Plain text would not: Kubernetes expands `$(X)` in arguments, and Linux limits o
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sluice.api.job import DeltaWriteJobSpec
+from sluice.api.job import DeltaWriteJobSpec, Stream
+from sluice.api.tables import TableRef
 from sluice.engines.bound_names import ToldName, bound_names
 from sluice.engines.profile import RuntimeProfile
 from sluice.footprint import TableFootprint, Texts, promise_at, text_of, texts_of
@@ -72,25 +73,18 @@ def plan_for(
     if spec.writes is not None:
         plan["writes"] = [text_of(texts, promise_at(number)) for number in range(len(spec.writes))]
     if spec.sql is not None:
-        statements = [
-            {"number": statement.number, "text": statement.runs, "line": statement.line}
-            for statement in texts["spec.sql"]
-        ]
-        plan["sql"] = {"statements": statements}
+        plan["sql"] = {"statements": _statements(texts, "spec.sql")}
     elif spec.write is not None:
         plan["write"] = spec.write.model_dump(mode="json", by_alias=True, exclude_none=True)
         if spec.write.replace_where is not None:
             plan["write"]["replaceWhere"] = text_of(texts, "spec.write.replaceWhere")
         if spec.write.source.sql is not None:
             plan["write"]["source"]["sql"] = text_of(texts, "spec.write.source.sql")
-        secrets = plan["write"]["source"].pop("optionsFrom", [])
-        plan["write"]["source"]["optionsFromEnv"] = {
-            secret["option"]: option_variable(index) for index, secret in enumerate(secrets)
-        }
-    elif spec.application is not None:
-        plan["application"] = {}
+        _by_environment(plan["write"]["source"])
+    elif spec.stream is not None:
+        plan["stream"] = _stream(spec.stream, texts)
     else:
-        raise ValueError("streams have no plan yet")
+        plan["application"] = {}
     if touched:
         is_declared = spec.footprint is not None
         zone = profile.spark_conf.get(_TIME_ZONE)
@@ -101,6 +95,32 @@ def plan_for(
     if bound and spec.application is None:
         plan["names"] = bound
     return plan
+
+
+def _stream(stream: Stream, texts: Texts) -> dict[str, Any]:
+    plan = stream.model_dump(
+        mode="json", by_alias=True, exclude_none=True, include={"source", "table", "checkpoint", "trigger"}
+    )
+    if stream.query is not None:
+        plan["query"] = text_of(texts, "spec.stream.query")
+    if stream.sql is not None:
+        plan["statements"] = _statements(texts, "spec.stream.sql")
+    _by_environment(plan["source"])
+    return plan
+
+
+def _statements(texts: Texts, place: str) -> list[dict[str, Any]]:
+    return [
+        {"number": statement.number, "text": statement.runs, "line": statement.line}
+        for statement in texts[place]
+    ]
+
+
+def _by_environment(source: dict[str, Any]) -> None:
+    """Options from Secrets come through the driver's environment."""
+    source["optionsFromEnv"] = {
+        secret["option"]: option_variable(index) for index, secret in enumerate(source.pop("optionsFrom", []))
+    }
 
 
 def run_in_plan(run: PlannedRun, touched: Sequence[TableFootprint]) -> dict[str, Any]:
@@ -115,10 +135,17 @@ def run_in_plan(run: PlannedRun, touched: Sequence[TableFootprint]) -> dict[str,
 def _names(
     spec: DeltaWriteJobSpec, texts: Texts, names: Names, spark_conf: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    written = spec.write.table.name if spec.write is not None else None
+    written = [table.name for table in _written(spec) if table.name is not None]
     runs = [statement.runs for statements in texts.values() for statement in statements]
-    found = bound_names(runs, [written] if written is not None else [], names, spark_conf)
-    return [_told(one) for one in found]
+    return [_told(one) for one in bound_names(runs, written, names, spark_conf)]
+
+
+def _written(spec: DeltaWriteJobSpec) -> Iterator[TableRef]:
+    """Tables that are named outside of texts."""
+    if spec.write is not None:
+        yield spec.write.table
+    if spec.stream is not None and spec.stream.table is not None:
+        yield spec.stream.table
 
 
 def _told(one: ToldName) -> dict[str, Any]:

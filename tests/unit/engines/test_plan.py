@@ -239,6 +239,23 @@ def test_secrets_become_variables_and_never_stand_in_the_plan() -> None:
             }
         },
         {"sql": "DELETE FROM t WHERE d = :d", "parameters": {"d": {"date": "2026-11-19"}}},
+        {
+            "stream": {
+                "source": {
+                    "format": "json",
+                    "path": "/in",
+                    "schema": "id BIGINT",
+                    "options": {"maxFilesPerTrigger": "1"},
+                },
+                "query": "SELECT id FROM source WHERE d = :d",
+                "table": {"path": "/t"},
+                "checkpoint": "/c",
+                "trigger": {"processingTime": "30 seconds"},
+                "yield": "Aged",
+                "maxPause": "5m",
+            },
+            "parameters": {"d": {"date": "2026-11-19"}},
+        },
     ],
 )
 def test_the_runner_understands_the_plan(spec: dict[str, Any]) -> None:
@@ -246,6 +263,43 @@ def test_the_runner_understands_the_plan(spec: dict[str, Any]) -> None:
     assert isinstance(plan, Plan)
     assert plan.attempt == 1
     assert plan.assumed == Assumed("4.2.0", "4.4.0", PROFILE.spark_conf)
+
+
+def test_what_a_stream_runs_goes_to_the_runner_and_how_it_pauses_does_not() -> None:
+    source = {
+        "format": "kafka",
+        "options": {"subscribe": "orders"},
+        "optionsFrom": [{"option": "kafka.sasl.jaas.config", "secretKeyRef": {"name": "k", "key": "c"}}],
+    }
+    stream = {
+        "source": source,
+        "sql": "MERGE INTO t USING batch b ON t.id = b.id AND t.d = :d WHEN MATCHED THEN DELETE;\nOPTIMIZE t",
+        "checkpoint": "s3://lake/_checkpoints/orders",
+        "trigger": {"availableNow": True},
+        "readsTables": [{"path": "/raw"}],
+        "yield": "Metadata",
+    }
+    plan = round_trip({"stream": stream, "parameters": {"d": {"date": "2026-11-19"}}})
+    texts = [(one["number"], one["line"], one["text"]) for one in plan["stream"].pop("statements")]
+    assert texts == [
+        (
+            1,
+            1,
+            "MERGE INTO t USING batch b ON t.id = b.id AND t.d = DATE'2026-11-19' WHEN MATCHED THEN DELETE",
+        ),
+        (2, 2, "OPTIMIZE t"),
+    ]
+    assert plan["stream"] == {
+        "source": {
+            "format": "kafka",
+            "options": {"subscribe": "orders"},
+            "optionsFromEnv": {"kafka.sasl.jaas.config": "SLUICE_SOURCE_OPTION_0"},
+        },
+        "checkpoint": "s3://lake/_checkpoints/orders",
+        "trigger": {"availableNow": True},
+    }
+    assert "writes" not in plan
+    assert "run" not in plan
 
 
 def test_a_run_key_names_the_run_to_delta_and_all_tables_that_it_may_write() -> None:

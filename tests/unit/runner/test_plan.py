@@ -18,6 +18,8 @@ from sluice_runner.plan import (
     BoundName,
     Plan,
     Sql,
+    Stream,
+    Target,
     Write,
     decode,
     decode_application,
@@ -33,6 +35,7 @@ def packed(document: object) -> str:
 
 
 TOUCHED: Document = {"statement": 1, "table": {"path": "/lake/t"}}
+ONE: Document = {"number": 1, "text": "a"}
 RUN: Document = {"appId": "sluice/sales/x", "closes": True, "firstToken": 1, "tables": [{"path": "/lake/t"}]}
 
 
@@ -52,6 +55,17 @@ def sql_plan(**changes: object) -> Document:
         "assumed": {"sparkVersion": "4.2.0", "deltaVersion": "4.4.0", "sparkConf": {"spark.x": "y"}},
     }
     return {**plan, **changes}
+
+
+def stream_plan(**changes: object) -> Document:
+    stream: Document = {
+        "source": {"format": "delta", "path": "/lake/raw", "options": {"maxFilesPerTrigger": "10"}},
+        "table": {"path": "/lake/orders"},
+        "checkpoint": "/lake/_checkpoints/orders",
+        "trigger": {"processingTime": "30 seconds"},
+    }
+    stream = {name: value for name, value in {**stream, **changes}.items() if value is not None}
+    return {**{name: value for name, value in sql_plan().items() if name != "sql"}, "stream": stream}
 
 
 def statements(*items: object) -> Document:
@@ -148,8 +162,8 @@ def test_a_plan_of_an_application_is_read_with_and_without_what_it_was_judged_by
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        (sql_plan(), "sql and write are the runner's work"),
-        (application_plan(sql={"statements": []}), "exactly one of sql, write and application"),
+        (sql_plan(), "sql, write and stream are the runner's work"),
+        (application_plan(sql={"statements": []}), "exactly one of sql, write, stream and application"),
         (application_plan(application={"file": "x"}), r"plan\.application: unknown field file"),
         (application_plan(writes=["date = 1"]), r"plan\.writes: can be kept only by the runner"),
         (application_plan(names=[{"name": "t", "path": "/lake/t"}]), r"plan\.names: can be kept only by the runner"),
@@ -160,6 +174,37 @@ def test_a_plan_of_an_application_is_read_with_and_without_what_it_was_judged_by
 def test_an_application_takes_no_plan_that_it_could_not_keep(document: object, told: str) -> None:
     with pytest.raises(PlanError, match=told):
         decode_application(packed(document))
+
+
+def test_a_stream_appends_to_a_table_or_runs_statements_for_each_batch() -> None:
+    work = decoded(stream_plan(query="SELECT id FROM source")).work
+    assert isinstance(work, Stream)
+    assert (work.table, work.query, work.statements) == (
+        Target("/lake/orders", None),
+        "SELECT id FROM source",
+        (),
+    )
+    assert (work.checkpoint, work.every, work.source.path) == (
+        "/lake/_checkpoints/orders",
+        "30 seconds",
+        "/lake/raw",
+    )
+    plan = decoded(
+        stream_plan(
+            source={
+                "format": "kafka",
+                "optionsFromEnv": {"password": "SLUICE_SOURCE_OPTION_0"},
+                "schema": "id BIGINT",
+            },
+            table=None,
+            statements=[{"number": 1, "text": "MERGE", "line": 1}],
+            trigger={"availableNow": True},
+        )
+    )
+    work = plan.work
+    assert isinstance(work, Stream)
+    assert (work.table, work.every, work.schema, len(work.statements)) == (None, None, "id BIGINT", 1)
+    assert plan.secret_options == {"password": "SLUICE_SOURCE_OPTION_0"}
 
 
 def test_an_application_says_which_part_of_its_plan_is_no_plan() -> None:
@@ -173,7 +218,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ("a later version", sql_plan(version=3), r"understands version 2, not 3"),
     ("an earlier version", sql_plan(version=1), r"understands version 2, not 1"),
     ("a version that is true", sql_plan(version=True), r"plan\.version: expected an integer"),
-    ("an unknown field", sql_plan(stream={}), r"unknown field stream.*image of the operator's version"),
+    ("an unknown field", sql_plan(streams={}), r"unknown field streams.*image of the operator's version"),
     ("nothing assumed", {k: v for k, v in sql_plan().items() if k != "assumed"}, r"plan\.assumed: is missing"),
     ("no version of Spark assumed", sql_plan(assumed={}), r"plan\.assumed\.sparkVersion: is missing"),
     ("an unknown assumption", sql_plan(assumed={"sparkVersion": "4.2.0", "x": 1}), r"plan\.assumed: unknown field x"),
@@ -184,8 +229,22 @@ REFUSED: list[tuple[str, object, str]] = [
     ("attempt 0", sql_plan(attempt=0), r"plan\.attempt: expected an integer of 1"),
     ("a negative token", sql_plan(token=-1), r"plan\.token: expected an integer of 0"),
     ("a token past 64 bits", sql_plan(token=2**63), r"plan\.token: expected an integer"),
-    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, r"exactly one of sql, write and application"),
-    ("both sql and write", {**sql_plan(), "write": {}}, r"exactly one of sql, write and application"),
+    ("neither sql nor write", {k: v for k, v in sql_plan().items() if k != "sql"}, r"exactly one of sql, write, stream and application"),
+    ("both sql and write", {**sql_plan(), "write": {}}, r"exactly one of sql, write, stream and application"),
+    ("a stream with a run", stream_plan() | {"run": RUN}, r"plan\.run: a stream has none"),
+    ("a stream with a promise", stream_plan() | {"writes": ["a = 1"]}, r"plan\.writes: is kept for sql and write"),
+    ("a stream of a query", stream_plan(source={"sql": "SELECT 1"}), r"source\.sql: a stream reads a format"),
+    ("a stream without format", stream_plan(source={"path": "/a"}), r"source\.sql: expected exactly one"),
+    ("a stream without checkpoint", stream_plan(checkpoint=None), r"stream\.checkpoint: is missing"),
+    ("a stream that writes nothing", stream_plan(table=None), r"exactly one of table and statements"),
+    ("a stream that writes twice", stream_plan(statements=[ONE]), r"one of table and statements"),
+    ("a stream with two queries", stream_plan(table=None, query="a", statements=[ONE]), r"query: belongs to table"),
+    ("a query with a variable", stream_plan(query="SELECT ${x}"), r"stream\.query: Spark would put"),
+    ("a trigger that never fires", stream_plan(trigger={}), r"exactly one of availableNow: true and processingTime"),
+    ("a trigger that is false", stream_plan(trigger={"availableNow": False}), r"exactly one of availableNow: true"),
+    ("two triggers", stream_plan(trigger={"availableNow": True, "processingTime": "1 day"}), r"exactly one of available"),
+    ("an unknown trigger", stream_plan(trigger={"availableNow": True, "once": True}), r"trigger: unknown field once"),
+    ("an unknown field of a stream", stream_plan(yields=True), r"plan\.stream: unknown field yields"),
     ("no statements", sql_plan(sql={"statements": []}), r"statements: expected a list that is not empty"),
     ("statements that are a string", sql_plan(sql={"statements": "x"}), r"statements: expected a list"),
     ("an empty statement", statements({"number": 1, "text": " "}), r"statements\[0\]\.text: is empty"),

@@ -13,7 +13,7 @@ from sluice_runner.assumptions import Assumed
 from sluice_runner.cluster import Cluster, NoClusterError, RequestError
 from sluice_runner.commits import Commit
 from sluice_runner.masking import Mask
-from sluice_runner.plan import Application, Job, Plan, Sql, Statement
+from sluice_runner.plan import Application, Job, Plan, Source, Sql, Statement, Stream, Target
 from sluice_runner.progress import Teller, state_of
 from sluice_runner.result import COMMITTED, StatementResult
 from sluice_runner.work import Progress
@@ -134,3 +134,20 @@ def test_a_program_tells_its_steps_by_their_names() -> None:
     assert state_of(run) == {"statement": 1, "of": 1, "operation": "APPLICATION"}
     run.running, run.doing = 3, "load"
     assert state_of(run) == {"statement": 3, "of": 3, "operation": "load"}
+
+
+def test_a_stream_tells_how_far_it_has_come_and_no_statements() -> None:
+    stream = Stream(Source(None, "delta", "/a", {}, {}), None, None, Target("/b", None), (), "/c", None)
+    run = Progress(replace(progress().plan, work=stream))
+    assert state_of(run) is None
+    run.running = 2
+    run.stream.committed(Commit("file:/b", 3, "WRITE", {}, None))
+    last = {"table": "file:/b", "version": 3}
+    told = {"batches": 0, "lastCommit": last}
+    assert state_of(run) == {
+        "statement": 1,
+        "of": 1,
+        "operation": "STREAM",
+        "lastCommit": last,
+        "stream": told,
+    }

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-_APP_ID = "spark.databricks.delta.write.txnAppId"
-_VERSION = "spark.databricks.delta.write.txnVersion"
+APP_ID = "spark.databricks.delta.write.txnAppId"
+TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 _ONE_WRITE = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
 _AUTO_COMPACTION = "spark.databricks.delta.autoCompact.enabled"
 _IDENTITY = "delta.identity.start"
@@ -108,7 +108,7 @@ class Fencing(Unfenced):
         """What runs inside commits under the statement's txn version. Set for this long only: a second statement under the
         same one would be skipped."""
         number = txn.version(self._plan.token, statement)
-        with set_to(self._spark, {_APP_ID: self._run.app_id, _VERSION: str(number)}):
+        with set_to(self._spark, {APP_ID: self._run.app_id, TXN_VERSION: str(number)}):
             yield
 
     @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sluice_runner.masking import STARS, Mask
-from sluice_runner.plan import Plan, Write
+from sluice_runner.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,9 +125,9 @@ def hide_from_log(mask: Mask) -> None:
 def hide_from_plans(spark: SparkSession, plan: Plan) -> None:
     """Has Spark leave out the values of these options where it shows plans. It could leave out texts, too, but the setting that
     says which (spark.sql.redaction.string.regex) goes with every task, and into the event log as it is."""
-    if isinstance(plan.work, Write) and plan.work.source.options_from_env:
+    if plan.secret_options:
         before = spark.conf.get(_OPTIONS_REGEX, _OPTIONS_AT_FIRST) or ""
-        spark.conf.set(_OPTIONS_REGEX, options_regex(before, plan.work.source.options_from_env))
+        spark.conf.set(_OPTIONS_REGEX, options_regex(before, plan.secret_options))
 
 
 def options_regex(before: str, options: Mapping[str, str]) -> str:

@@ -15,10 +15,11 @@ from sluice_runner.cluster import Cluster
 from sluice_runner.ending import leave, now, on_sigterm
 from sluice_runner.failures import Failure, Terminated, classify, terminated
 from sluice_runner.masking import Mask, mask_of, secret_by_name, secrets
-from sluice_runner.plan import Plan, decode
+from sluice_runner.plan import Plan, Stream, decode
 from sluice_runner.progress import Teller
 from sluice_runner.report import Seen
 from sluice_runner.result import Report, Result
+from sluice_runner.stopping import PodWatch, Stop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,9 +76,22 @@ class _Driver:
         teller = Teller(self._progress, self.mask)
         teller.start()
         try:
-            return work.run(self._spark, self._progress)
+            return self._work(plan, self._spark, self._progress)
         finally:
             teller.end()
+
+    def _work(self, plan: Plan, spark: SparkSession, progress: Progress) -> Result:
+        from sluice_runner import streams, work  # noqa: PLC0415 - need PySpark
+
+        if not isinstance(plan.work, Stream):
+            return work.run(spark, progress)
+        stop = Stop()
+        watch = PodWatch(stop, plan.job.namespace, self.mask)
+        watch.start()
+        try:
+            return streams.run(spark, progress, plan.work, stop)
+        finally:
+            watch.end()
 
     def failed(self, failure: Failure) -> Result:
         if self._progress is None:

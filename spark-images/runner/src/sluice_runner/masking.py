@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from sluice_runner.plan import Plan, Write
+from sluice_runner.plan import Plan
 
 STARS = "***"
 
@@ -55,9 +55,8 @@ def mask_of(plan: Plan) -> Mask:
 
 def secrets(plan: Plan, environment: Mapping[str, str]) -> Iterator[str]:
     """What the job's Secrets brought, and what the environment says is a secret by its name."""
-    if isinstance(plan.work, Write):
-        for name in plan.work.source.options_from_env.values():
-            yield environment.get(name, "")
+    for name in plan.secret_options.values():
+        yield environment.get(name, "")
     yield from secret_by_name(environment)
 
 

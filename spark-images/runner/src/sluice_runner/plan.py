@@ -80,6 +80,22 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """Rows of a source, batch by batch. They are appended to a table, or statements run for each batch; exactly one is set."""
+
+    source: Source
+    schema: str | None
+    query: str | None
+    """Over the view `source`; None: all rows as they are. Only for an append."""
+    table: Target | None
+    statements: tuple[Statement, ...]
+    """Over the view `batch`."""
+    checkpoint: str
+    every: str | None
+    """The interval between two batches; None: ends once it has processed what is there."""
+
+
+@dataclass(frozen=True)
 class Application:
     """A program of the job's own: what it does isn't in the plan."""
 
@@ -129,7 +145,7 @@ class Plan:
     spec_hash: str
     attempt: int
     token: int
-    work: Sql | Write | Application
+    work: Sql | Write | Stream | Application
     assumed: Assumed
     run: Run | None = None
     """Absent: nothing is fenced, and nothing is left out because it was done before."""
@@ -139,6 +155,11 @@ class Plan:
     """What its statements were judged to do: looked at afterwards. Absent: nothing is looked at."""
     names: tuple[BoundName, ...] = ()
     """Where names were judged to lead. Absent: only the driver's own catalogs know names."""
+
+    @property
+    def secret_options(self) -> Mapping[str, str]:
+        """The options of the job's source that come from Secrets, and the environment variables that bring them."""
+        return self.work.source.options_from_env if isinstance(self.work, Write | Stream) else {}
 
 
 def decode(arguments: Sequence[str]) -> Plan:
@@ -158,7 +179,7 @@ def decode_application(encoded: str) -> Plan:
     """The plan of an application of the job's own."""
     plan = _plan(Fields(_json(encoded), "plan"))
     if not isinstance(plan.work, Application):
-        raise PlanError("plan: sql and write are the runner's work, and this is a program of its own")
+        raise PlanError("plan: sql, write and stream are the runner's work, and this is a program of its own")
     return plan
 
 
@@ -229,6 +250,8 @@ def _plan(fields: Fields) -> Plan:
         _refuse_what_has_no_txn_version(plan, plan.run)
     if isinstance(plan.work, Application):
         _refuse_what_only_the_runner_keeps(plan)
+    if isinstance(plan.work, Stream) and plan.writes:
+        raise PlanError("plan.writes: is kept for sql and write, and this is a stream")
     return plan
 
 
@@ -293,6 +316,8 @@ def _refuse_what_has_no_txn_version(plan: Plan, run: Run) -> None:
             raise PlanError(
                 f"plan.sql.statements: a run has at most {txn.MAX_STATEMENT} statements, found {last}"
             )
+    elif isinstance(plan.work, Stream):
+        raise PlanError("plan.run: a stream has none: its checkpoint tells what is done")
     elif isinstance(plan.work, Write) and plan.work.txn_app_id is not None:
         raise PlanError(
             "plan.write.txnAppId: a write with an id of its own has no run: Delta takes one of the two"
@@ -309,21 +334,29 @@ def _assumed(fields: Fields) -> Assumed:
     return assumed
 
 
-def _work(fields: Fields) -> Sql | Write | Application:
-    kinds = [name for name in ("sql", "write", "application") if fields.has(name)]
+def _work(fields: Fields) -> Sql | Write | Stream | Application:
+    kinds = [name for name in ("sql", "write", "stream", "application") if fields.has(name)]
     if len(kinds) != 1:
         raise PlanError(
-            f"plan: expected exactly one of sql, write and application, found {', '.join(fields.names())}"
+            f"plan: expected exactly one of sql, write, stream and application, found {', '.join(fields.names())}"
         )
     if kinds == ["sql"]:
         return _sql(fields.object("sql"))
     if kinds == ["write"]:
         return _write(fields.object("write"))
+    if kinds == ["stream"]:
+        return _stream(fields.object("stream"))
     fields.object("application").end()
     return Application()
 
 
 def _sql(fields: Fields) -> Sql:
+    statements = _statements(fields)
+    fields.end()
+    return Sql(statements)
+
+
+def _statements(fields: Fields) -> tuple[Statement, ...]:
     statements = []
     for item in fields.objects("statements"):
         text = _as_written(item.text("text"), item.place("text"))
@@ -334,8 +367,7 @@ def _sql(fields: Fields) -> Sql:
     numbers = [statement.number for statement in statements]
     if sorted(set(numbers)) != numbers:
         raise PlanError(f"{fields.place('statements')}: numbers must rise, found {numbers}")
-    fields.end()
-    return Sql(tuple(statements))
+    return tuple(statements)
 
 
 def _optional_as_written(fields: Fields, name: str) -> str | None:
@@ -376,6 +408,43 @@ def _target(fields: Fields) -> Target:
         raise PlanError(f"{fields.place('path')}: expected exactly one of path and name")
     fields.end()
     return target
+
+
+def _stream(fields: Fields) -> Stream:
+    source = fields.object("source")
+    schema = source.optional_text("schema")
+    stream = Stream(
+        source=_source_of_format(source),
+        schema=schema,
+        query=_optional_as_written(fields, "query"),
+        table=_target(fields.object("table")) if fields.has("table") else None,
+        statements=_statements(fields) if fields.has("statements") else (),
+        checkpoint=fields.text("checkpoint"),
+        every=_interval(fields.object("trigger")),
+    )
+    if (stream.table is None) == (not stream.statements):
+        raise PlanError(f"{fields.place('table')}: expected exactly one of table and statements")
+    if stream.query is not None and stream.table is None:
+        raise PlanError(f"{fields.place('query')}: belongs to table, found statements")
+    fields.end()
+    return stream
+
+
+def _source_of_format(fields: Fields) -> Source:
+    if fields.has("sql"):
+        raise PlanError(f"{fields.place('sql')}: a stream reads a format, not a query")
+    return _source(fields)
+
+
+def _interval(fields: Fields) -> str | None:
+    every = fields.optional_text("processingTime")
+    ends = fields.optional_boolean("availableNow")
+    if ends == (every is not None):
+        raise PlanError(
+            f"{fields.place('availableNow')}: expected exactly one of availableNow: true and processingTime"
+        )
+    fields.end()
+    return every
 
 
 def _source(fields: Fields) -> Source:

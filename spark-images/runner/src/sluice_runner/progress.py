@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sluice_runner.cluster import MERGE, Cluster, NoClusterError, RequestError
-from sluice_runner.plan import Application, Plan, Sql
+from sluice_runner.plan import Application, Plan, Sql, Stream
 
 if TYPE_CHECKING:
     from sluice_runner.work import Progress
@@ -35,11 +35,16 @@ def state_of(progress: Progress) -> dict[str, Any] | None:
     statements = tuple(progress.statements)  # another thread adds to them
     if progress.running is None:
         return None
+    is_stream = isinstance(progress.plan.work, Stream)
     state: dict[str, Any] = {
-        "statement": progress.running,
+        "statement": 1 if is_stream else progress.running,
         "of": _count(progress.plan, progress.running),
         "operation": progress.doing or _operation(progress.plan, progress.running),
     }
+    if is_stream:
+        stream = progress.stream.document()
+        last_commit = stream.get("lastCommit")
+        return state | ({"lastCommit": last_commit} if last_commit else {}) | {"stream": stream}
     last = next((one.commits[-1] for one in reversed(statements) if one.commits), None)
     if last is not None:
         state["lastCommit"] = {"table": last.table[:_MOST_TABLE], "version": last.version}
@@ -57,6 +62,8 @@ def _operation(plan: Plan, number: int) -> str:
     """The first word of the statement: what Delta will call it is known once it has run."""
     if isinstance(plan.work, Application):
         return "APPLICATION"
+    if isinstance(plan.work, Stream):
+        return "STREAM"
     if not isinstance(plan.work, Sql):
         return "WRITE"
     text = next((one.text for one in plan.work.statements if one.number == number), "")

@@ -73,11 +73,17 @@ class Result:
     """Whether commits were held against what the job was judged to touch."""
     names: Sequence[tuple[str, str]] = ()
     """Where names lead in catalogs that others use as well."""
+    stream: Mapping[str, Any] | None = None
+    """How far a stream has come."""
+    is_paused: bool = False
+    """Whether it is a stream that stopped between two batches, because it was asked to."""
 
     @property
     def outcome(self) -> str:
         if not self.succeeded:
             return "Failed"
+        if self.is_paused:
+            return "Paused"
         return "AlreadyCommitted" if self.nothing_was_left else "Succeeded"
 
     @property
@@ -141,6 +147,8 @@ def _document(result: Result, cut: _Cut) -> dict[str, Any]:
         "attempt": result.attempt,
         "statements": [_statement(statement, cut, statement.number in with_commits) for statement in kept],
     }
+    if result.stream is not None:
+        document["stream"] = dict(result.stream)
     if result.failure is not None:
         document["exception"] = _exception(result, result.failure, cut)
     if result.report is not None:

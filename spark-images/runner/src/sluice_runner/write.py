@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sluice_runner import tables, targets
@@ -27,6 +28,11 @@ def table_name(target: Target) -> tuple[str, ...]:
 
 
 def run(spark: SparkSession, write: Write) -> None:
+    put(spark, write, lambda: _rows(spark, write.source))
+
+
+def put(spark: SparkSession, write: Write, read: Callable[[], DataFrame]) -> None:
+    """Writes these rows, which are read once it is known that they can be written."""
     name = table_name(write.table)
     exists = _exists(spark, name)
     if not exists and (write.mode == "OverwritePartitions" or write.replace_where is not None):
@@ -34,7 +40,7 @@ def run(spark: SparkSession, write: Write) -> None:
             f"{tables.quoted(name)} does not exist, but a write that replaces part of a table needs it: create it "
             "first, or write with mode Append"
         )
-    rows = _rows(spark, write.source)
+    rows = read()
     if write.table.path is not None:
         _to_path(rows, write, write.table.path)
     elif exists:
@@ -61,9 +67,13 @@ def _rows(spark: SparkSession, source: Source) -> DataFrame:
                 "nothing was written, because the source's SQL is not a query: Spark would run it before the write"
             )
         return spark.sql(source.sql)
-    options = {**source.options, **_options_from_environment(source)}
-    reader = spark.read.format(source.format or "").options(**options)
+    reader = spark.read.format(source.format or "").options(**options_of(source))
     return reader.load(source.path) if source.path is not None else reader.load()
+
+
+def options_of(source: Source) -> dict[str, str]:
+    """The reader's options, those from Secrets as well."""
+    return {**source.options, **_options_from_environment(source)}
 
 
 def _options_from_environment(source: Source) -> dict[str, str]:

@@ -1,0 +1,248 @@
+"""What runs for each batch of a stream: an append, or statements over the view `batch`, each under its stamp and number.
+
+Delta skips what a table remembers under the number of the query and the batch. That isn't enough for several statements: a
+DELETE that found nothing leaves no trace, and would find, in a batch that is run again, what a later INSERT has written. So
+the first batch of an attempt, which alone can be such a batch, leaves out all up to the last statement that a table remembers.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sluice_runner import tables, targets, write
+from sluice_runner.bound import Bound
+from sluice_runner.catalogs import Catalogs
+from sluice_runner.executing import Context, Outcome, Prepared, step
+from sluice_runner.fencing import APP_ID, TXN_VERSION, Unfenced
+from sluice_runner.judged import Judged
+from sluice_runner.leads import Looks
+from sluice_runner.mentions import mentioned
+from sluice_runner.partitions import Conditions
+from sluice_runner.past import Done
+from sluice_runner.plan import Statement, Stream, Target, Write
+from sluice_runner.promise import Gate
+from sluice_runner.repeatable import WRITES_DELTA, refuse_unrepeatable
+from sluice_runner.settings import set_to
+from sluice_runner.stopping import Boundary
+from sluice_runner.stream_state import StreamState
+from sluice_runner.targets import RefusedStatementError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from sluice_runner.work import Progress
+
+VIEW = "batch"
+_NO_ROWS = "no rows"
+
+
+class BatchFailed(Exception):  # noqa: N818 - it only ends the query: the outcome has the failure
+    """A statement of a batch failed."""
+
+
+class Numbered(Unfenced):
+    """Commits carry the number of the query and of the batch, by which Delta skips those that it has seen."""
+
+    def __init__(self, spark: SparkSession, stream: Stream, query_id: str) -> None:
+        self._spark = spark
+        self._stream = stream
+        self._query_id = query_id
+        self._refused: set[tuple[str, tuple[tuple[str, ...], ...]]] = set()
+        self.batch = 0
+
+    def app_id(self, statement: int) -> str:
+        """An append's is the query's own, as that of Delta's sink."""
+        return self._query_id if self._stream.table is not None else f"{self._query_id}/{statement}"
+
+    @contextmanager
+    def numbered(self, statement: int) -> Iterator[None]:
+        with set_to(self._spark, {APP_ID: self.app_id(statement), TXN_VERSION: str(self.batch)}):
+            yield
+
+    def refuse(self, statement: targets.Statement) -> None:
+        """Refuses, once for each, what can't be done exactly once for each batch."""
+        key = (statement.command, statement.names)
+        if key in self._refused:
+            return
+        refuse_unrepeatable(statement)
+        if statement.command in WRITES_DELTA:
+            for name in statement.names:
+                tables.refuse_another_format(self._spark, name)
+        self._refused.add(key)
+
+
+class Batches:
+    """The function that Spark calls for each batch, and what came of it."""
+
+    def __init__(self, progress: Progress, stream: Stream, state: StreamState, boundary: Boundary) -> None:
+        self._progress = progress
+        self._stream = stream
+        self._state = state
+        self._boundary = boundary
+        self._rooms: _Rooms | None = None
+        self.failed: Outcome | None = None
+        """The outcome of the statement that failed."""
+        self.error: Exception | None = None
+        """What else ended a batch. Spark would tell it as a text."""
+        self.last: int | None = None
+        """Number of the last batch whose function has returned."""
+
+    def run(self, batch: DataFrame, number: int) -> None:
+        with self._boundary.inside():
+            self._state.begins()
+            try:
+                self._run(batch, number)
+            except BatchFailed:
+                raise
+            except Exception as error:
+                self.error = error
+                raise
+            self.last = number
+
+    def _run(self, batch: DataFrame, number: int) -> None:
+        began = time.monotonic()
+        rooms = self._rooms
+        is_first = rooms is None
+        if rooms is None:
+            rooms = self._rooms = _Rooms(batch.sparkSession, self._progress, self._stream)
+        with _kept(batch, len(self._stream.statements) > 1):
+            has_rows = not batch.isEmpty()
+            if has_rows:
+                rooms.numbered.batch = number
+                past = rooms.done(number) if is_first else Done()
+                told = self._statements(rooms, batch, past)
+            else:
+                told = _NO_ROWS
+        seconds = time.monotonic() - began
+        self._state.ended(number, seconds, has_rows=has_rows)
+        _say(f"batch {number}: {told} ({seconds:.1f} s)")
+
+    def _statements(self, rooms: _Rooms, batch: DataFrame, past: Done) -> str:
+        steps = rooms.steps(batch)
+        context = replace(rooms.context, past=past, something_is_left=past.last < steps[-1][0])
+        told = []
+        for number, prepare in steps:
+            self._progress.running = number
+            outcome = step(context, number, prepare)
+            for commit in outcome.statement.commits:
+                self._state.committed(commit)
+                told.append(f"version {commit.version} of {commit.table}")
+            if outcome.failure is not None:
+                self.failed = outcome
+                raise BatchFailed(outcome.failure.message)
+        return f"committed {', '.join(told)}" if told else "committed nothing"
+
+
+@contextmanager
+def _kept(batch: DataFrame, is_used_again: bool) -> Iterator[None]:
+    """Keeps the batch's rows for as long as several statements read them: each of them would read the source again."""
+    if not is_used_again:
+        yield
+        return
+    batch.persist()
+    try:
+        yield
+    finally:
+        batch.unpersist()
+
+
+class _Rooms:
+    """What all batches of an attempt share. Their session is Spark's own for the query, not the driver's."""
+
+    def __init__(self, spark: SparkSession, progress: Progress, stream: Stream) -> None:
+        plan = progress.plan
+        catalogs, conditions = Catalogs(spark), Conditions(spark)
+        self._spark = spark
+        self._stream = stream
+        self._plan = plan
+        self.numbered = Numbered(spark, stream, _query_id(spark))
+        self.context = Context(
+            spark,
+            plan,
+            self.numbered,
+            Bound(spark, catalogs, plan.names, progress.leads, partial(mentioned_by, spark, stream)),
+            Looks(spark, catalogs, progress.leads),
+            Gate(spark, (), conditions),
+            Judged(spark, (), conditions),
+            Done(),
+            something_is_left=True,
+        )
+
+    def steps(self, batch: DataFrame) -> list[tuple[int, Callable[[], Prepared]]]:
+        table = self._stream.table
+        if table is not None:
+            return [(1, partial(self._append, batch, table))]
+        batch.createOrReplaceTempView(VIEW)
+        return [(one.number, partial(self._sql, one)) for one in self._stream.statements]
+
+    def _append(self, batch: DataFrame, table: Target) -> Prepared:
+        name = self.context.bound.there(write.table_name(table))
+        if table.path is None and name != write.table_name(table):
+            table = Target(path=name[1], name=None)
+        tables.refuse_foreign_folder(self._spark, name)
+        work = Write(table, self._stream.source, "Append", None, False, None, None)
+        return Prepared(
+            targets.of_write(name),
+            partial(mentioned_by, self._spark, self._stream),
+            partial(write.put, self._spark, work, lambda: batch),
+        )
+
+    def _sql(self, statement: Statement) -> Prepared:
+        found = targets.analyse(self._spark, statement.text)
+        for name in found.names:
+            tables.refuse_foreign_folder(self._spark, self.context.bound.there(name))
+        text = statement.text
+        return Prepared(found, partial(mentioned, self._spark, text), partial(self._spark.sql, text))
+
+    def done(self, batch: int) -> Done:
+        """The last statement of which a table remembers that it was done for this batch."""
+        found = {table.location: table for name in self._names() for table in tables.find(self._spark, name)}
+        last = 0
+        for statement in self._stream.statements:
+            app_id = self.numbered.app_id(statement.number)
+            seen = [table.txn_version(app_id) for table in found.values()]
+            if any(version is not None and version >= batch for version in seen):
+                last = statement.number
+        return Done(last)
+
+    def _names(self) -> set[tuple[str, ...]]:
+        """Of all tables that may be written."""
+        named = {
+            name for one in self._stream.statements for name in targets.analyse(self._spark, one.text).names
+        }
+        judged = {write.table_name(touched.table) for touched in self._plan.touched}
+        return {self.context.bound.there(name) for name in named | judged}
+
+
+def mentioned_by(spark: SparkSession, stream: Stream) -> list[tuple[str, ...]]:
+    texts = [one.text for one in stream.statements] if stream.query is None else [stream.query]
+    named = [write.table_name(stream.table)] if stream.table is not None else []
+    return [*named, *(name for text in texts for name in mentioned(spark, text))]
+
+
+def refuse_statements(spark: SparkSession, stream: Stream) -> None:
+    """Refuses before anything is read what no batch could do."""
+    for one in stream.statements:
+        refuse_unrepeatable(targets.analyse(spark, one.text))
+    if stream.query is not None and not targets.is_query(spark, stream.query):
+        raise RefusedStatementError(
+            "nothing was run, because the stream's query is not a query: Spark would run it before the stream starts"
+        )
+
+
+def _query_id(spark: SparkSession) -> str:
+    """Spark tells it to the threads of the query."""
+    found = spark.sparkContext.getLocalProperty("sql.streaming.queryId")
+    assert found is not None  # noqa: S101 - batches run nowhere else
+    return found
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"sluice: {text}\n")
+    sys.stdout.flush()

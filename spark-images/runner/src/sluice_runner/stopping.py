@@ -1,0 +1,125 @@
+"""How a stream is asked to stop between two batches: by an annotation on the driver's own pod, and a lock around each batch.
+
+The annotation's presence is the request; what it says is for people. A driver that can't ask for its pod goes on without, and
+says so.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from sluice_runner.cluster import Cluster, NoClusterError, RequestError
+
+ANNOTATION = "sluice.dev/stop"
+PAUSE = 1.0
+"""Seconds between two requests."""
+_NEVER_ANSWERED = (403, 404)
+_LONGEST_TOLD = 512
+
+
+class NoMoreBatches(Exception):  # noqa: N818 - no failure: it keeps Spark from taking the batch for done
+    """The stream stops: the next attempt begins this batch, with the same rows."""
+
+
+class Boundary:
+    """The place between two batches."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """A batch is in here, unless the boundary was closed before it."""
+        with self._lock:
+            if self._is_closed:
+                raise NoMoreBatches("the stream stops before this batch")
+            yield
+
+    def close(self, seconds: float) -> bool:
+        """Lets no other batch begin, once the one under way has ended; false if that takes longer."""
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        self._is_closed = True
+        self._lock.release()
+        return True
+
+
+class Stop:
+    """Whether the stream was asked to stop, once and for all of this attempt."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def ask(self) -> None:
+        self._asked.set()
+
+    def is_asked(self, within: float = 0) -> bool:
+        return self._asked.wait(within)
+
+
+class PodWatch:
+    """Looks for the annotation: once before the stream starts, and then in a thread of its own."""
+
+    def __init__(
+        self,
+        stop: Stop,
+        namespace: str,
+        mask: Callable[[str], str],
+        cluster: Callable[[], Cluster] = Cluster.of_pod,
+        pause: float = PAUSE,
+    ) -> None:
+        self._stop = stop
+        self._namespace = namespace
+        self._mask = mask
+        self._cluster = cluster
+        self._pause = pause
+        self._ends = threading.Event()
+
+    def start(self) -> None:
+        try:
+            cluster = self._cluster()
+        except NoClusterError as error:
+            self._complain(str(error))
+            return
+        if self._goes_on(cluster):
+            threading.Thread(target=self._watch, args=(cluster,), name="stop", daemon=True).start()
+
+    def end(self) -> None:
+        """Doesn't wait for a request that is under way: the thread ends with the process."""
+        self._ends.set()
+
+    def _watch(self, cluster: Cluster) -> None:
+        while not self._ends.wait(self._pause):
+            if not self._goes_on(cluster):
+                return
+
+    def _goes_on(self, cluster: Cluster) -> bool:
+        """Asks once; false if there is nothing more to ask."""
+        namespace, pod = (quote(name, safe="") for name in (self._namespace, f"{cluster.application}-driver"))
+        try:
+            # Of any age: the API server answers this from its cache.
+            found = cluster.request("GET", f"/api/v1/namespaces/{namespace}/pods/{pod}?resourceVersion=0")
+        except RequestError as error:
+            if error.code in _NEVER_ANSWERED:
+                self._complain(
+                    f"{self._mask(str(error))}: let the driver's service account get and patch pods in namespace {self._namespace}"
+                )
+                return False
+            return True
+        asked = ((found.get("metadata") or {}).get("annotations") or {}).get(ANNOTATION)
+        if asked is None:
+            return True
+        sys.stdout.write(
+            f"sluice: asked to stop after the batch under way: {self._mask(str(asked))[:_LONGEST_TOLD]}\n"
+        )
+        sys.stdout.flush()
+        self._stop.ask()
+        return False
+
+    def _complain(self, why: str) -> None:
+        sys.stderr.write(f"sluice: nobody can ask this stream to stop between two batches: {why}\n")
