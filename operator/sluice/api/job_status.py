@@ -164,7 +164,7 @@ class Outcome(StrEnum):
     WITHDRAWN = "Withdrawn"
     """Whether it gave its leases back before a driver ran, so that it does not count as a run."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
-    """Sluice ended it, because it ran for longer than activeDeadlineSeconds."""
+    """Sluice ended it, because it ran for longer than activeDeadlineSeconds, or than streams pause for it."""
 
 
 class EndingReason(StrEnum):
@@ -271,6 +271,8 @@ class StreamProgress(Model):
     """How far it is behind its source. Absent: the source does not tell."""
     last_commit: LastCommit | None = None
     """The last commit of it."""
+    attempt: Annotated[Int32, Field(ge=1)] | None = None
+    """Number of the attempt whose driver said so; what it has not said yet is from those before it."""
     told_at: datetime | None = None
     """When this was read from its driver, which may know more by now: at most once a minute while it runs."""
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import assert_never
 
 from sluice.api.job import RetryCause
-from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.job_status import Attempt, Outcome, Phase, StreamProgress
 from sluice.api.reasons import EventReason, Reason
 from sluice.controller import clock
 from sluice.controller.applications import Applications, ForeignApplicationError, RefusedCreateError
@@ -37,6 +37,8 @@ from sluice.lifecycle.outcome import closed, footprint_said, looked_at, must_ask
 from sluice.lifecycle.restoring import restored
 from sluice.lifecycle.retrying import Again, followed
 from sluice.lifecycle.status import StatusChange
+from sluice.lifecycle.stream_outcome import closed_stream, last_progress
+from sluice.lifecycle.stream_retries import goes_on, row_after
 
 logger = logging.getLogger(__name__)
 
@@ -211,26 +213,29 @@ class Attempts:
     async def _end(self, job: JobView, attempt: Attempt, end: way.End) -> None:
         seen, logs = end.seen, None
         deleted = end.application_deleted and attempt.ending is None
-        if must_ask_logs(seen, is_application=job.spec.application is not None, came_back=end.came_back):
+        if not job.is_stream and must_ask_logs(
+            seen, is_application=job.spec.application is not None, came_back=end.came_back
+        ):
             logs = self.logs.ask(job, attempt, looked_at(seen))
             if logs is None:
                 return
         if seen.stage is Stage.NEVER_STARTS:
             seen = await self._with_missing_account(job, seen)
-        ended = closed(
-            with_driver(job, attempt, seen),
-            seen,
-            logs,
-            datetime.now(UTC),
-            deleted=deleted,
-            came_back=end.came_back,
-            as_told=partial(self.neighbours.exception, by=job.namespace),
-            job=job.key,
-        )
+        now, progress = datetime.now(UTC), None
+        as_told = partial(self.neighbours.exception, by=job.namespace)
+        attempt = with_driver(job, attempt, seen)
+        told_of = {"deleted": deleted, "came_back": end.came_back}
+        if job.is_stream:
+            progress = last_progress(job.status.stream, attempt, seen, end.on_pod, now)
+            ended = closed_stream(attempt, seen, progress, now, **told_of, as_told=as_told, job=job.key)
+        else:
+            ended = closed(attempt, seen, logs, now, **told_of, as_told=as_told, job=job.key)
         self.tables.changed(changed_tables(job, attempt))
         said = footprint_said(seen, logs)
-        change, told, cause = self._what_follows(job, ended)
-        await self.statuses.write(job, replace(change, footprint=said))
+        change, told, cause = self._what_follows(job, ended, progress)
+        if change.retries is None:
+            change = replace(change, retries=row_after(job, ended, progress))
+        await self.statuses.write(job, replace(change, footprint=said, stream=progress))
         self.figures.ended(job, ended)
         if cause is not None:
             self.figures.retried(cause)
@@ -242,12 +247,17 @@ class Attempts:
         await self.leftovers.retire(job.uid)
 
     def _what_follows(
-        self, job: JobView, ended: Attempt
+        self, job: JobView, ended: Attempt, progress: StreamProgress | None
     ) -> tuple[StatusChange, telling.Told, RetryCause | None]:
         """What the job's status and an Event say after this attempt, and for which failure another one follows."""
         phase, reason, message = phase_after(ended)
         if phase is Phase.FAILED and not job.is_deleted:
-            next_one = followed(job, ended, self.world.declarations, message, datetime.now(UTC))
+            now = datetime.now(UTC)
+            next_one = (
+                goes_on(job, ended, progress, message, now)
+                if job.streams_for_ever
+                else followed(job, ended, self.world.declarations, message, now)
+            )
             if isinstance(next_one, Again):
                 told = telling.retrying(next_one.change.message, ended)
                 return next_one.change, told, next_one.cause

@@ -17,8 +17,10 @@ from sluice.api.job_status import (
     ConflictingCommit,
     Outcome,
     ReportedName,
+    StreamProgress,
 )
 from sluice.api.tables import TableRef
+from sluice.engines.progress import stream_from
 
 RESULT_VERSION = 1
 """Fields that are new in a result do not change it: an operator that does not know them leaves them out, and a result without
@@ -32,6 +34,7 @@ _OUTCOMES = {
     "Succeeded": Outcome.SUCCEEDED,
     _ALREADY: Outcome.ALREADY_COMMITTED,
     "Failed": Outcome.FAILED,
+    "Paused": Outcome.PAUSED,
 }
 """What a run may say of itself; what else may have become of an attempt is not the runner's to say."""
 
@@ -53,6 +56,8 @@ class RunResult(Model):
     """None: nobody has looked, or not at everything."""
     was_ended_from_outside: bool = False
     """Whether the run failed only because its driver was told to end."""
+    stream: StreamProgress | None = None
+    """How far a stream has come."""
     commits_left_out: bool = False
     """Whether there may be more commits than these: the message had no room for them, or the runner could not look for them."""
 
@@ -78,6 +83,7 @@ def parse(message: str | None) -> RunResult | None:
             strayed=_strayed(content.get("footprint")),
             has_kept_to_footprint=_has_kept_to_footprint(content.get("footprint")),
             was_ended_from_outside=_was_ended_from_outside(content),
+            stream=stream_from(content.get("stream")),
             commits_left_out=_leaves_out(content),
         )
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError):

@@ -10,9 +10,10 @@ from typing import assert_never
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Phase
+from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Phase, StreamProgress
 from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage, engine_of
+from sluice.engines.progress import stream_of
 from sluice.footprint import NotUnderstoodError
 from sluice.leases.model import Lease
 from sluice.lifecycle import withdrawal
@@ -37,6 +38,7 @@ _WHY_ENDED = {
     EndingReason.START_TIMED_OUT: Reason.START_TIMED_OUT,
     EndingReason.WAITING_FOR_COMPUTE: Reason.WAITING_FOR_COMPUTE,
     EndingReason.PREEMPTED: Reason.PREEMPTED,
+    EndingReason.PAUSE_EXCEEDED: Reason.PAUSE_EXCEEDED,
 }
 
 
@@ -103,6 +105,8 @@ class End:
     """Whether somebody deleted it while it ran."""
     came_back: bool = False
     """Whether it came back with an earlier state of the API server, so that it may have run."""
+    on_pod: StreamProgress | None = None
+    """What the driver of a stream has said last on its pod."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,7 @@ def _of_ending(
     ended with it."""
     seen = evidence.seen
     if _is_to_end(evidence, job.namespace) or seen.stage in PROVED:
-        return End(seen, came_back=evidence.came_back)
+        return End(seen, came_back=evidence.came_back, on_pod=stream_of(evidence.pod))
     if evidence.application is not None and not evidence.application_is_going:
         if cover.is_sure and cover.lease is None:
             return Mistrust(f"no lease covers {attempt.application}, which is being ended")
@@ -308,7 +312,7 @@ def _of_deleted(attempt: Attempt, evidence: Evidence, cover: Cover, namespace: s
 
 
 def _end(evidence: Evidence) -> End:
-    return End(evidence.seen, evidence.was_deleted_while_it_ran, evidence.came_back)
+    return End(evidence.seen, evidence.was_deleted_while_it_ran, evidence.came_back, stream_of(evidence.pod))
 
 
 def _is_to_end(evidence: Evidence, namespace: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from sluice.api.base import Json
 from sluice.api.durations import LONGEST_PAUSE
 from sluice.api.engine_kind import EngineKind
 from sluice.api.job import DeltaWriteJobSpec
@@ -223,6 +224,23 @@ class JobView:
     @cached_property
     def spec(self) -> DeltaWriteJobSpec:
         return self._work.spec
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a stream, as its manifest says even where that is not understood any more."""
+        return self._stream is not None
+
+    @property
+    def streams_for_ever(self) -> bool:
+        """Whether it is a stream that doesn't end by itself."""
+        trigger = (self._stream or {}).get("trigger")
+        return isinstance(trigger, dict) and "processingTime" in trigger
+
+    @property
+    def _stream(self) -> Json | None:
+        spec = self.body.get("spec")
+        stream = spec.get("stream") if isinstance(spec, dict) else None
+        return stream if isinstance(stream, dict) else None
 
     @property
     def engine(self) -> EngineKind:

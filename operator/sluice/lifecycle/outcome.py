@@ -1,6 +1,5 @@
 """Works out what came of an attempt, put together from the driver's end, the runner's result, and otherwise the tables' logs."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -14,37 +13,26 @@ from sluice.api.job_status import (
     Commit,
     EndingReason,
     Outcome,
+    PauseReason,
     Phase,
 )
 from sluice.api.reasons import Reason, reason_of
 from sluice.engines import Observation, Stage
-from sluice.engines.disruption import Disruption
 from sluice.engines.result import RunResult, parse
 from sluice.lifecycle import lost_commits
+from sluice.lifecycle.driver_ends import (
+    DELETED,
+    death_of,
+    ended_as,
+    failure_of,
+    never_started,
+    outcome_of,
+    was_told_to_end,
+    why_lost,
+)
 from sluice.lifecycle.logs import LogsSay, versions
 from sluice.lifecycle.strayed import FootprintSaid
 from sluice.tables import key_of_path
-
-_FAILURE = 1600
-"""Characters for what went wrong, so that what was committed has room in the message, too."""
-
-DELETED = "its SparkApplication was deleted while it ran"
-
-_RAISED = re.compile(
-    r'(?:Exception in thread "[^"]*" |Caused by: )?(?:[A-Za-z_$][\w$]*\.)*[A-Z][\w$]*(?:Error|Exception)(?:: |$)'
-)
-"""A line by which Python or Java names an exception, with or without its message. Lines of a trace are indented."""
-
-_OUT_OF_MEMORY = "OOMKilled"
-"""A kubelet's word."""
-
-_SIGNALS = {130: "interrupted", 137: "killed", 143: "terminated"}
-
-_MORE_MEMORY = (
-    "it needed more memory than its pod may have, and another attempt has no more: create the job with a higher "
-    "runtime.driver.memory; in the template of an application it is driver.memory, or for Apache's operator "
-    "spark.driver.memory in its sparkConf"
-)
 
 
 def must_ask_logs(seen: Observation, *, is_application: bool, came_back: bool = False) -> bool:
@@ -53,8 +41,14 @@ def must_ask_logs(seen: Observation, *, is_application: bool, came_back: bool = 
     have had a driver of which nothing else tells."""
     if seen.stage is Stage.NEVER_STARTS and not came_back:
         return False
-    result = parse(seen.message)
+    result = _result_of(seen)
     return is_application or result is None or result.commits_left_out or _failed_afterwards(seen, result)
+
+
+def _result_of(seen: Observation) -> RunResult | None:
+    """Only a stream pauses: what else says so is no run's result."""
+    result = parse(seen.message)
+    return None if result is not None and result.outcome is Outcome.PAUSED else result
 
 
 def looked_at(seen: Observation) -> frozenset[tuple[str, int]]:
@@ -114,18 +108,18 @@ def closed(
             "Look at its tables before you create the job again"
         )
         commits = logs.commits[:MAX_COMMITS] if logs is not None else ()
-        return _closed(attempt, ended, Outcome.UNKNOWN, may_have_run).model_copy(update={"commits": commits})
+        return ended_as(attempt, ended, Outcome.UNKNOWN, may_have_run).model_copy(update={"commits": commits})
     if seen.stage is Stage.NEVER_STARTS:
-        return _never_started(attempt, ended, seen.detail)
+        return never_started(attempt, ended, seen.detail)
     attempt = attempt.model_copy(
         update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
     )
-    result = parse(seen.message)
+    result = _result_of(seen)
     if result is not None:
         result = result.model_copy(update={"exception": as_told(result.exception), "of_job": job})
-    if attempt.ending is not None and _was_told_to_end(seen, result):
+    if attempt.ending is not None and was_told_to_end(seen, result):
         return _ended_by_us(attempt, ended, seen, result, logs)
-    if not deleted and (why := _why_lost(seen, result)) is not None:
+    if not deleted and (why := why_lost(seen, result)) is not None:
         return _lost(attempt, ended, result, logs, why)
     return _ended_by_itself(attempt, ended, seen, result, logs, deleted=deleted)
 
@@ -146,10 +140,10 @@ def _ended_by_itself(
     if logs is None:
         raise ValueError(f"attempt {attempt.number} left no result, and no log was asked")
     has_succeeded = logs.of_application and seen.exit_code == 0
-    outcome = Outcome.SUCCEEDED if has_succeeded else _outcome_of(seen)
-    death = "the application ended with exit code 0" if has_succeeded else _death(seen)
+    outcome = Outcome.SUCCEEDED if has_succeeded else outcome_of(seen)
+    death = "the application ended with exit code 0" if has_succeeded else death_of(seen)
     death = f"{DELETED}: {death}" if deleted else death
-    return _closed(attempt, ended, outcome, f"{death}; {logs}").model_copy(
+    return ended_as(attempt, ended, outcome, f"{death}; {logs}").model_copy(
         update={"commits": logs.commits[:MAX_COMMITS], **_told(result, logs)}
     )
 
@@ -168,25 +162,9 @@ def _failed_after_its_report(
         f"{by_whom}it reported success, and ended with exit code {seen.exit_code} after that, so that what it does then "
         f"may not be done; {replace(logs, commits=commits)}"
     )
-    failed = _closed(attempt, ended, _outcome_of(seen), message)
+    failed = ended_as(attempt, ended, outcome_of(seen), message)
     told = _told(result, logs) | {"commits_known": False}
     return failed.model_copy(update={"commits": commits[:MAX_COMMITS], **told})
-
-
-def _never_started(attempt: Attempt, ended: datetime, detail: str) -> Attempt:
-    ending = attempt.ending
-    if ending is not None and ending.reason is EndingReason.WAITING_FOR_COMPUTE:
-        why = f"attempt {attempt.number} was taken back before its driver ran: {ending.message}"
-        return _closed(attempt, ended, Outcome.WITHDRAWN, why)
-    why = detail if ending is None else ending.message
-    return _closed(attempt, ended, Outcome.NOT_STARTED, f"no driver was started: {why}")
-
-
-def _was_told_to_end(seen: Observation, result: RunResult | None) -> bool:
-    """Whether its driver did not come to its end by itself, so that an attempt that is being ended was ended by that."""
-    if result is not None:
-        return result.was_ended_from_outside
-    return seen.exit_code is None or seen.exit_code in _SIGNALS
 
 
 def _ended_by_us(
@@ -197,17 +175,18 @@ def _ended_by_us(
         raise ValueError(f"attempt {attempt.number} came to its end by itself")
     if ending.reason is not EndingReason.DEADLINE_EXCEEDED:
         if _did_nothing(attempt, ending, result, logs):
-            return _never_started(attempt, ended, seen.detail)
-        return _lost(attempt, ended, result, logs, ending.message)
+            return never_started(attempt, ended, seen.detail)
+        if ending.reason is not EndingReason.PAUSE_EXCEEDED:
+            return _lost(attempt, ended, result, logs, ending.message)
     if result is None and logs is None:
-        return _closed(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {_death(seen)}")
+        return ended_as(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {death_of(seen)}")
     commits = _all_commits(result, logs)
     known = (
         str(replace(logs, commits=commits))
         if logs is not None
         else f"it had committed {versions(commits) or 'nothing'}"
     )
-    late = _closed(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {known}")
+    late = ended_as(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {known}")
     return late.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result, logs)})
 
 
@@ -229,31 +208,12 @@ def _told(result: RunResult | None, logs: LogsSay | None) -> dict[str, Any]:
     }
 
 
-def _why_lost(seen: Observation, result: RunResult | None) -> str | None:
-    """Why the driver did not end by itself, where that is known."""
-    if seen.exit_code is None:
-        return seen.detail
-    disruption = seen.disruption
-    if disruption is None or not _ended_from_outside(seen, result, disruption):
-        return None
-    where = f" on node {seen.node}" if seen.node is not None else ""
-    return f"the driver{where} was ended from outside: {disruption}, exit code {seen.exit_code}"
-
-
-def _ended_from_outside(seen: Observation, result: RunResult | None, disruption: Disruption) -> bool:
-    if disruption.meaning is None:
-        return False
-    if result is not None:
-        return result.was_ended_from_outside
-    return seen.exit_code != 0 and disruption.may_have_ended(seen.ended_at)
-
-
 def _lost(
     attempt: Attempt, ended: datetime, result: RunResult | None, logs: LogsSay | None, why: str
 ) -> Attempt:
     commits = _all_commits(result, logs)
     said = f"; {replace(logs, commits=commits)}" if logs is not None else ""
-    lost = _closed(attempt, ended, Outcome.DRIVER_LOST, f"{why}{said}")
+    lost = ended_as(attempt, ended, Outcome.DRIVER_LOST, f"{why}{said}")
     return lost.model_copy(update={"commits": commits[:MAX_COMMITS], **_told(result, logs)})
 
 
@@ -288,7 +248,7 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
     if logs is None:
         message = _summary(result)
     elif result.commits_left_out:
-        message = f"{_failure(result) or 'done'}; {replace(logs, commits=commits)}"
+        message = f"{failure_of(result) or 'done'}; {replace(logs, commits=commits)}"
     else:
         untold = tuple(commit for commit in commits if commit not in result.commits)
         message = f"{_summary(result)}{replace(logs, commits=untold).beside_the_report}"
@@ -298,17 +258,11 @@ def _from_result(attempt: Attempt, ended: datetime, result: RunResult, logs: Log
         "exception": lost_commits.with_advice(result),
         **_told(result, logs),
     }
-    return _closed(attempt, ended, result.outcome, message).model_copy(update=update)
-
-
-def _closed(attempt: Attempt, ended: datetime, outcome: Outcome, message: str) -> Attempt:
-    return attempt.model_copy(
-        update={"ended_at": ended, "outcome": outcome, "message": message[:2048], "progress": None}
-    )
+    return ended_as(attempt, ended, result.outcome, message).model_copy(update=update)
 
 
 def _summary(result: RunResult) -> str:
-    failure = _failure(result)
+    failure = failure_of(result)
     if failure is not None:
         return f"{failure}; it had committed {versions(result.commits)}" if result.commits else failure
     if result.outcome is Outcome.ALREADY_COMMITTED:
@@ -317,54 +271,6 @@ def _summary(result: RunResult) -> str:
     if not result.commits:
         return "done; no statement had anything to commit"
     return f"committed {versions(result.commits)}"
-
-
-def _failure(result: RunResult) -> str | None:
-    if result.exception is None:
-        return None
-    statement = f"statement {result.exception.statement}: " if result.exception.statement else ""
-    lost = lost_commits.what_happened(result.exception, result.of_job)
-    what = lost or f"{result.exception.class_}: {_in_short(result.exception.message)}"
-    return f"{statement}{what}"[:_FAILURE]
-
-
-def _in_short(message: str) -> str:
-    """What goes wrong, on one line: Spark puts plans and the statement's text below it, and kubectl shows no more in a table. The
-    attempt's exception has all of it."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    told: list[str] = []
-    for line in lines:
-        told.append(line)
-        if not line.endswith(":"):
-            break
-    return " ".join(told).rstrip(" ;")
-
-
-def _outcome_of(seen: Observation) -> Outcome:
-    if seen.exit_code == 0:
-        return Outcome.UNKNOWN
-    return Outcome.KILLED if seen.exit_code in _SIGNALS else Outcome.FAILED
-
-
-def _death(seen: Observation) -> str:
-    if seen.exit_code is None:
-        return f"the driver left no result: {seen.detail or 'its end was not seen'}"
-    signal = _SIGNALS.get(seen.exit_code)
-    how = f"was {signal}" if signal else "ended"
-    reason = f", {seen.detail}" if seen.detail and seen.detail not in ("Error", "Completed") else ""
-    memory = f": {_MORE_MEMORY}" if seen.detail == _OUT_OF_MEMORY else ""
-    beside = f"; {seen.disruption}" if seen.disruption is not None else ""
-    return f"the driver {how} (exit code {seen.exit_code}{reason}) without a result{memory}{beside}{_last_words(seen.message)}"
-
-
-def _last_words(log: str | None) -> str:
-    """The last words of a driver without a result: Kubernetes then gives the end of its log as its message. After an exception
-    Spark itself still says how it stops."""
-    lines = [line.rstrip() for line in (log or "").splitlines() if line.strip()]
-    raised = [line for line in lines if _RAISED.match(line) is not None]
-    if raised:
-        return f"; the last exception in its log is {raised[-1][:400]!r}"
-    return f"; its log ends with {lines[-1].strip()[:400]!r}" if lines else ""
 
 
 REASONS = {
@@ -381,6 +287,8 @@ REASONS = {
 }
 
 
+_GAVE_WAY = (Outcome.WITHDRAWN, Outcome.DEADLINE_EXCEEDED)
+
 COMMITTED_NOTHING = (Outcome.NOT_STARTED, Outcome.WITHDRAWN)
 
 
@@ -389,6 +297,13 @@ def may_have_committed(attempt: Attempt) -> bool:
     if attempt.outcome in COMMITTED_NOTHING:
         return False
     return bool(attempt.commits) or not attempt.commits_known
+
+
+_PAUSED = {
+    PauseReason.YIELDS: (Phase.PAUSED, Reason.YIELDED),
+    PauseReason.SUSPENDED: (Phase.SUSPENDED, Reason.SUSPENDED),
+    PauseReason.SPEC_CHANGED: (Phase.PENDING, Reason.RESTARTING),
+}
 
 
 def phase_after(attempt: Attempt) -> tuple[Phase, Reason, str]:
@@ -400,4 +315,11 @@ def phase_after(attempt: Attempt) -> tuple[Phase, Reason, str]:
         reason = reason_of(attempt.exception.class_)
     if attempt.outcome is Outcome.KILLED and (attempt.message or "").startswith(DELETED):
         reason = Reason.APPLICATION_DELETED
+    if attempt.outcome is Outcome.PAUSED:
+        # One that nobody of us has asked was asked by hand: it goes on at once.
+        why = attempt.pause.reason if attempt.pause is not None else PauseReason.SPEC_CHANGED
+        phase, reason = _PAUSED[why]
+    ending = attempt.ending
+    if ending is not None and ending.reason is EndingReason.PAUSE_EXCEEDED and attempt.outcome in _GAVE_WAY:
+        reason = Reason.PAUSE_EXCEEDED
     return phase, reason, attempt.message or ""

@@ -12,8 +12,9 @@ from sluice.api.job import DeltaWriteJobSpec, Retry, RetryCause
 from sluice.api.job_status import Attempt, Outcome, Phase
 from sluice.api.reasons import CONFLICTS, Reason, reason_of
 from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle.driver_ends import DELETED
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import COMMITTED_NOTHING, DELETED, may_have_committed
+from sluice.lifecycle.outcome import COMMITTED_NOTHING, may_have_committed
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.table_rules import retries_said
 from sluice.tables import Declarations, TableKey
@@ -25,7 +26,7 @@ LONGEST_BACKOFF = 600
 _MOST_DOUBLINGS = 32
 _JITTER = 0.5
 """Up to this part of it a pause is shorter or longer, so that jobs that failed together don't come back together."""
-_LONGEST_QUOTE = 1400
+LONGEST_QUOTE = 1400
 """Characters of what went wrong, so that what follows from it has room, too."""
 
 DEFAULT_ON = frozenset(RetryCause) - {RetryCause.ERROR}
@@ -131,12 +132,15 @@ def rules_for(job: JobView, declarations: Declarations) -> Rules:
     """The same of a job whose statements are known: a policy's word doesn't make a run of those that can't be one."""
     found = rules_of(job.spec, job.tables, declarations)
     says_so_itself = job.spec.retry is not None and job.spec.retry.limit is not None
-    return found if says_so_itself or job.unrepeatable is None else replace(found, limit=0)
+    may_run_again = says_so_itself or job.spec.stream is not None or job.unrepeatable is None
+    return found if may_run_again else replace(found, limit=0)
 
 
 def is_to_have_a_slot(job: JobView, declarations: Declarations) -> bool:
     """Whether its commits are to be known by a slot from now on, because another attempt may follow or precede this one."""
     spec, attempts = job.spec, job.status.attempts
+    if spec.stream is not None:
+        return False  # its checkpoint tells what is done
     if spec.write is not None and spec.write.txn_app_id is not None:
         return False
     if spec.application is not None and attempts:
@@ -170,13 +174,13 @@ def followed(
     cause = cause_of(ended)
     if rules.limit == 0 and cause is not None and _lacks_a_limit(job, declarations):
         return Final(
-            f"{after}{message[:_LONGEST_QUOTE]}; it is not retried, because its retry sets no limit, and nobody else does"
+            f"{after}{message[:LONGEST_QUOTE]}; it is not retried, because its retry sets no limit, and nobody else does"
         )
     if rules.limit == 0:
         return Final(f"{after}{message}{_offered(job, ended, attempts) if cause is not None else ''}")
     why = _why_not(job, ended, cause, rules, attempts)
     if why is not None:
-        return Final(f"{after}{message[:_LONGEST_QUOTE]}; it is not retried, because {why}")
+        return Final(f"{after}{message[:LONGEST_QUOTE]}; it is not retried, because {why}")
     if cause is None or used >= rules.limit:
         return Final(f"{after}{message}")
     return _again(job, ended, rules, cause, message, now=now)
@@ -206,6 +210,8 @@ def _why_not(
 def why_it_cannot_run_again(job: JobView, attempts: Iterable[Attempt]) -> str | None:
     """Why another attempt could do twice what these have done; None if it can't, or if its job says that it may."""
     spec = job.spec
+    if spec.stream is not None:
+        return None  # its checkpoint tells what is done
     if spec.application is not None or job.footprint_from_spec.run is not None or job.status.run is not None:
         return None
     if spec.write is not None and spec.write.txn_app_id is not None:
@@ -220,7 +226,7 @@ def why_it_cannot_run_again(job: JobView, attempts: Iterable[Attempt]) -> str | 
 
 
 def _counted(attempts: Iterable[Attempt], used: int) -> str:
-    known = sum(one.outcome is not Outcome.WITHDRAWN for one in attempts)
+    known = sum(one.outcome not in (Outcome.WITHDRAWN, Outcome.PAUSED) for one in attempts)
     count = max(known, used + 1)
     return f"after {count} attempts: " if count > 1 else ""
 
@@ -248,13 +254,13 @@ def _again(
     exception = ended.exception
     advice = f"; what to change: {exception.advice}" if exception is not None and exception.advice else ""
     told = (
-        f"attempt {ended.number} ended as {cause.value}: {message[:_LONGEST_QUOTE]}; it queues again, keeping its age, at "
-        f"{_told(at, now)} UTC, for retry {retry} of {rules.limit}{advice}"
+        f"attempt {ended.number} ended as {cause.value}: {message[:LONGEST_QUOTE]}; it queues again, keeping its age, at "
+        f"{time_told(at, now)} UTC, for retry {retry} of {rules.limit}{advice}"
     )
     change = StatusChange(Phase.BACKING_OFF, Reason.RETRYING, told, attempt=ended, retries=retry, retry_at=at)
     return Again(cause, change)
 
 
-def _told(at: datetime, now: datetime) -> str:
+def time_told(at: datetime, now: datetime) -> str:
     """With its day, where it is another one than today."""
     return f"{at:%H:%M:%S}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M:%S}"

@@ -15,6 +15,7 @@ from sluice.api.job_status import (
     Phase,
     ShownFootprint,
     ShownRun,
+    StreamProgress,
 )
 from sluice.api.reasons import Reason
 from sluice.footprint import JobFootprint
@@ -76,6 +77,8 @@ class StatusChange:
     """Whom a new attempt runs beside though one may abort the other."""
     footprint: FootprintSaid | None = None
     """What a run's end said of it."""
+    stream: StreamProgress | None = None
+    """How far its stream has come."""
     run: ShownRun | None = None
     """By what Delta knows its commits from now on."""
     retries: int | None = None
@@ -117,7 +120,7 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
             "attempt": change.attempt.number,
             "attempts": _with_attempt(before.attempts, change.attempt),
         }
-    update |= _of_retry(change)
+    update |= _where_said(change)
     if change.blocked_by is not None:
         update |= {
             "blocked_by": tuple(map(_blocker, change.blocked_by[:MAX_BLOCKERS])),
@@ -128,8 +131,9 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
     return before.model_copy(update=update)
 
 
-def _of_retry(change: StatusChange) -> dict[str, Any]:
+def _where_said(change: StatusChange) -> dict[str, Any]:
     told = {
+        "stream": change.stream,
         "run": change.run,
         "retries": change.retries,
         "retry_at": change.retry_at,
@@ -212,9 +216,10 @@ def _goes_on(before: DeltaWriteJobStatus, change: StatusChange) -> bool:
 def _states(phase: Phase | None, reason: Reason) -> dict[str, ConditionStatus]:
     """`phase`: None where the operator cannot go on with the job, whatever its phase is."""
     is_stalled = phase is None or phase is Phase.FAILED or reason in NEED_A_PERSON
-    goes_on = not is_stalled and phase is not None and not phase.is_terminal
+    is_ready = phase in _ENDED_WELL or (phase is Phase.RUNNING and reason is Reason.STREAMING)
+    goes_on = not is_stalled and not is_ready and phase is not None and not phase.is_terminal
     return {
-        "Ready": _TRUE if phase in _ENDED_WELL else _FALSE,
+        "Ready": _TRUE if is_ready else _FALSE,
         "Reconciling": _TRUE if goes_on else _FALSE,
         "Stalled": _TRUE if is_stalled else _FALSE,
     }

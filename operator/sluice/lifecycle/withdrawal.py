@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from sluice.api.job_status import Attempt, Outcome, Phase
+from sluice.api.job_status import Attempt, EndingReason, Outcome, Phase
 from sluice.api.reasons import Reason
 from sluice.lifecycle.deadlines import quota_patience
 from sluice.lifecycle.job import JobView
@@ -67,9 +67,13 @@ def given_up(job: JobView, attempt: Attempt, words: str, now: datetime) -> Statu
 
 
 def waited_in_vain(job: JobView, attempt: Attempt, now: datetime) -> StatusChange:
-    """The same for an attempt that was ended because it waited for compute, and that is closed."""
+    """The same for an attempt that was ended before its driver ran, because it waited for compute or because streams had paused for
+    it for too long, and that is closed."""
+    ending = attempt.ending
+    gave_way = ending is not None and ending.reason is EndingReason.PAUSE_EXCEEDED
+    reason = Reason.PAUSE_EXCEEDED if gave_way else Reason.WAITING_FOR_COMPUTE
     message = f"{attempt.message}; {_until(job, now)}"
-    return StatusChange(Phase.BACKING_OFF, Reason.WAITING_FOR_COMPUTE, message, attempt=attempt)
+    return StatusChange(Phase.BACKING_OFF, reason, message, attempt=attempt)
 
 
 def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sluice.api import names
-from sluice.engines.progress import progress_of
+from sluice.engines.progress import progress_of, stream_of
 
 TOLD: dict[str, Any] = {
     "statement": 2,
@@ -49,3 +49,90 @@ def test_it_is_read_with_what_a_later_runner_adds_left_out() -> None:
 )
 def test_anything_else_is_nothing(pod: dict[str, Any] | None) -> None:
     assert progress_of(pod) is None
+
+
+STREAM: dict[str, Any] = {
+    "queryId": "9c2b",
+    "batch": 17,
+    "batches": 4,
+    "rows": 1200,
+    "batchAt": "2026-11-25T10:00:03+00:00",
+    "batchSeconds": 4,
+    "idleSince": None,
+    "lag": {"files": 3, "bytes": 4096, "rows": None},
+    "lastCommit": {"table": "file:/a", "version": 3},
+}
+
+
+def _streaming(stream: object) -> dict[str, Any]:
+    told = {"statement": 1, "of": 1, "operation": "STREAM", "since": "2026-11-25T10:00:00+00:00"}
+    return _pod(json.dumps(told | {"stream": stream}))
+
+
+def test_how_far_a_stream_has_come_is_read() -> None:
+    found = stream_of(_streaming(STREAM))
+    assert found is not None
+    assert (found.query_id, found.batch, found.batches, found.rows) == ("9c2b", 17, 4, 1200)
+    assert (found.batch_seconds, found.idle_since) == (4, None)
+    assert found.lag is not None
+    assert (found.lag.files, found.lag.bytes, found.lag.rows) == (3, 4096, None)
+    assert found.last_commit is not None
+    assert found.last_commit.version == 3
+    assert progress_of(_streaming(STREAM)) is not None, "what jobs say is read beside it"
+
+
+def test_of_a_stream_a_later_runners_fields_and_those_of_the_operator_are_left_out() -> None:
+    more = STREAM | {"watermark": "x", "attempt": 9, "toldAt": "2026-11-25T10:00:00Z"}
+    more["lag"] = {**STREAM["lag"], "partitions": 3}
+    more["lastCommit"] = {**STREAM["lastCommit"], "by": "x"}
+    found = stream_of(_streaming(more))
+    assert found == stream_of(_streaming(STREAM))
+    assert found is not None
+    assert (found.attempt, found.told_at) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        None,
+        [],
+        "17",
+        STREAM | {"batch": -1},
+        STREAM | {"batch": 2**63},
+        STREAM | {"batch": 10**400},
+        STREAM | {"batch": "17"},
+        STREAM | {"batch": True},
+        STREAM | {"batchSeconds": 1.5},
+        STREAM | {"rows": 2**70},
+        STREAM | {"batchAt": "2026-11-25T10:00:03"},
+        STREAM | {"idleSince": "yesterday"},
+        STREAM | {"lag": {"files": -1}},
+        STREAM | {"lag": {"files": 2**64}},
+        STREAM | {"lag": 3},
+        STREAM | {"lastCommit": {"table": "a\nb", "version": 3}},
+        STREAM | {"lastCommit": {"table": "file:/a", "version": 2**63}},
+        STREAM | {"lastCommit": {"table": "file:/a"}},
+        STREAM | {"queryId": "\ud800"},
+        STREAM | {"queryId": {"a": 1}},
+    ],
+)
+def test_a_stream_that_no_status_could_hold_says_nothing(stream: object) -> None:
+    assert stream_of(_streaming(stream)) is None
+
+
+def test_a_long_word_of_a_stream_is_shortened() -> None:
+    found = stream_of(_streaming(STREAM | {"queryId": "x" * 1000}))
+    assert found is not None
+    assert len(found.query_id or "") == 256
+
+
+@pytest.mark.parametrize("given", [None, {"metadata": {}}, _pod("[]"), _pod("{}"), _pod("[" * 4000)])
+def test_a_pod_without_a_stream_says_nothing_of_one(given: dict[str, Any] | None) -> None:
+    assert stream_of(given) is None
+
+
+def test_a_number_that_no_status_could_hold_is_nothing() -> None:
+    assert progress_of(_pod(json.dumps(TOLD | {"statement": 2**31}))) is None
+    assert (
+        progress_of(_pod(json.dumps(TOLD | {"lastCommit": {"table": "file:/a", "version": 2**63}}))) is None
+    )

@@ -291,3 +291,26 @@ def test_no_more_names_are_read_than_a_status_holds() -> None:
     result = parse(json.dumps(RESULT | {"names": said}))
     assert result is not None
     assert len(result.names) == 16
+
+
+def test_a_stream_that_pauses_says_how_far_it_has_come() -> None:
+    told = {"version": 1, "outcome": "Paused", "attempt": 2, "statements": []}
+    stream = {
+        "queryId": "9c2b",
+        "batch": 17,
+        "batches": 4,
+        "batchAt": "2026-11-25T10:00:03Z",
+        "lag": {"files": 0},
+    }
+    result = parse(json.dumps(told | {"stream": stream}))
+    assert result is not None
+    assert result.outcome is Outcome.PAUSED
+    assert result.stream is not None
+    assert (result.stream.batch, result.stream.batches) == (17, 4)
+
+
+def test_a_stream_that_is_not_understood_costs_nothing_of_the_result() -> None:
+    for nonsense in ("17", [], {"batch": -1}, {"batch": 2**80}):
+        result = parse(json.dumps(RESULT | {"stream": nonsense}))
+        assert result is not None
+        assert result.stream is None

@@ -16,8 +16,8 @@ from sluice.controller.world import World
 from sluice.engines import RuntimeProfile
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle import withdrawal
+from sluice.lifecycle.driver_ends import DELETED
 from sluice.lifecycle.job import JobView
-from sluice.lifecycle.outcome import DELETED
 from sluice.lifecycle.retrying import (
     DEFAULT_ON,
     NEVER_RETRIED,

@@ -1,0 +1,113 @@
+"""Works out what came of an attempt of a stream. No table's log is asked: a stream makes thousands of commits, and whatever it has
+done, it goes on from its checkpoint."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from sluice.api.job_status import Attempt, AttemptException, EndingReason, Outcome, StreamProgress
+from sluice.engines import Observation, Stage
+from sluice.engines.result import RunResult, parse
+from sluice.lifecycle import lost_commits, source_changes
+from sluice.lifecycle.driver_ends import (
+    DELETED,
+    death_of,
+    ended_as,
+    failure_of,
+    never_started,
+    outcome_of,
+    was_told_to_end,
+    why_lost,
+)
+from sluice.lifecycle.stream_progress import GOES_ON, in_words, of_attempt, put_together
+
+_LIMITED = (EndingReason.DEADLINE_EXCEEDED, EndingReason.PAUSE_EXCEEDED)
+"""Endings of what ran for longer than it may."""
+
+_WELL = {
+    Outcome.PAUSED: "it stopped at a batch boundary",
+    Outcome.SUCCEEDED: "it has processed what was there",
+    Outcome.ALREADY_COMMITTED: "nothing was there that it had not processed before",
+}
+
+
+def last_progress(
+    known: StreamProgress | None,
+    attempt: Attempt,
+    seen: Observation,
+    on_pod: StreamProgress | None,
+    now: datetime,
+) -> StreamProgress | None:
+    """What is known of the stream after the attempt: its result says it, and of a driver that was killed what it had said on its
+    pod. `known`: as its job's status has it."""
+    result = parse(seen.message)
+    for said in (on_pod, result.stream if result is not None else None):
+        if said is not None:
+            known = put_together(known, said, attempt.number, now)
+    return known
+
+
+def closed_stream(
+    attempt: Attempt,
+    seen: Observation,
+    progress: StreamProgress | None,
+    now: datetime,
+    *,
+    deleted: bool = False,
+    came_back: bool = False,
+    as_told: Callable[[AttemptException | None], AttemptException | None] = lambda exception: exception,
+    job: str | None = None,
+) -> Attempt:
+    """The same as `outcome.closed` for a stream. `progress`: what is known of it after the attempt."""
+    ended = seen.ended_at or now
+    if seen.stage is Stage.NEVER_STARTS and came_back:
+        may_have_run = (
+            "no driver of it is there, but it may have run, because it came back with the API server's earlier state: "
+            f"{GOES_ON}"
+        )
+        return ended_as(attempt, ended, Outcome.UNKNOWN, may_have_run)
+    if seen.stage is Stage.NEVER_STARTS:
+        return never_started(attempt, ended, seen.detail)
+    attempt = attempt.model_copy(
+        update={"started_at": attempt.started_at or seen.started_at, "exit_code": seen.exit_code}
+    )
+    result = parse(seen.message)
+    if result is not None:
+        result = result.model_copy(update={"exception": as_told(result.exception), "of_job": job})
+        attempt = attempt.model_copy(
+            update={
+                "report": result.report,
+                "names": result.names,
+                "exception": source_changes.with_advice(lost_commits.with_advice(result)),
+            }
+        )
+    so_far = in_words(of_attempt(progress, attempt.number))
+    if attempt.ending is not None and was_told_to_end(seen, result):
+        return _ended_by_us(attempt, ended, seen, progress, so_far)
+    if not deleted and (why := why_lost(seen, result)) is not None:
+        return ended_as(attempt, ended, Outcome.DRIVER_LOST, f"{why}; {so_far}; {GOES_ON}")
+    if result is not None:
+        return _from_result(attempt, ended, result, so_far)
+    death = f"{DELETED}: {death_of(seen)}" if deleted else death_of(seen)
+    return ended_as(attempt, ended, outcome_of(seen), f"{death}; {so_far}; {GOES_ON}")
+
+
+def _ended_by_us(
+    attempt: Attempt, ended: datetime, seen: Observation, progress: StreamProgress | None, so_far: str
+) -> Attempt:
+    ending = attempt.ending
+    if ending is None:
+        raise ValueError(f"attempt {attempt.number} came to its end by itself")
+    if ending.reason is EndingReason.DEADLINE_EXCEEDED:
+        return ended_as(attempt, ended, Outcome.DEADLINE_EXCEEDED, f"{ending.message}; {so_far}")
+    was_seen = attempt.started_at is not None or of_attempt(progress, attempt.number) is not None
+    if not was_seen and ending.reason is not EndingReason.PREEMPTED:
+        return never_started(attempt, ended, seen.detail)
+    outcome = Outcome.DEADLINE_EXCEEDED if ending.reason in _LIMITED else Outcome.DRIVER_LOST
+    return ended_as(attempt, ended, outcome, f"{ending.message}; {so_far}; {GOES_ON}")
+
+
+def _from_result(attempt: Attempt, ended: datetime, result: RunResult, so_far: str) -> Attempt:
+    failure = failure_of(result)
+    if result.outcome is Outcome.FAILED:
+        return ended_as(attempt, ended, Outcome.FAILED, f"{failure or 'it failed'}; {so_far}")
+    return ended_as(attempt, ended, result.outcome, f"{_WELL[result.outcome]}: {so_far}")

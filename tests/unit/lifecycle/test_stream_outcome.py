@@ -1,0 +1,189 @@
+"""What came of an attempt of a stream, and what is known of the stream after it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from sluice.api.job_status import (
+    Attempt,
+    AttemptEnding,
+    EndingReason,
+    Outcome,
+    PauseReason,
+    Phase,
+    StreamPause,
+    StreamProgress,
+)
+from sluice.api.reasons import EventReason, Reason
+from sluice.engines import Observation, Stage
+from sluice.engines.disruption import Disruption
+from sluice.lifecycle import telling
+from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.stream_outcome import closed_stream, last_progress
+from sluice.lifecycle.stream_progress import put_together
+from unit.lifecycle.endings import ended_with
+from unit.lifecycle.streaming import NOW, attempt, progress, said
+
+BATCH = {"batch": 17, "batches": 4, "batchAt": "2026-11-19T10:00:03Z"}
+KNOWN = put_together(None, progress(**BATCH), 1, NOW)
+RUN = attempt(started_at=NOW)
+
+
+def failed(class_: str = "RuntimeError", error_class: str | None = None, **stream: Any) -> Observation:
+    exception = {"class": class_, "message": "it broke", "retriable": False, "errorClass": error_class}
+    more = {"stream": said(**stream)} if stream else {}
+    return ended_with(1, outcome="Failed", exception=exception, **more)
+
+
+def paused(**stream: Any) -> Observation:
+    return ended_with(0, outcome="Paused", stream=said(**(BATCH | stream)))
+
+
+def ending(reason: EndingReason) -> AttemptEnding:
+    return AttemptEnding(reason=reason, since=NOW, message="it is ended")
+
+
+def end(seen: Observation, run: Attempt = RUN, known: StreamProgress | None = None, **more: Any) -> Attempt:
+    return closed_stream(run, seen, last_progress(known, run, seen, None, NOW), NOW, **more)
+
+
+def test_a_stream_that_stopped_as_it_was_asked_to_has_paused() -> None:
+    pause = StreamPause(reason=PauseReason.YIELDS, since=NOW)
+    found = end(paused(), RUN.model_copy(update={"pause": pause}))
+    assert (found.outcome, found.exit_code) == (Outcome.PAUSED, 0)
+    assert found.message == "it stopped at a batch boundary: batch 17 ended at 10:00:03 UTC"
+    assert phase_after(found)[:2] == (Phase.PAUSED, Reason.YIELDED)
+
+
+@pytest.mark.parametrize(
+    ("pause", "expected"),
+    [
+        (None, (Phase.PENDING, Reason.RESTARTING)),
+        (PauseReason.SPEC_CHANGED, (Phase.PENDING, Reason.RESTARTING)),
+        (PauseReason.SUSPENDED, (Phase.SUSPENDED, Reason.SUSPENDED)),
+        (PauseReason.YIELDS, (Phase.PAUSED, Reason.YIELDED)),
+    ],
+)
+def test_why_it_was_asked_tells_where_its_job_goes(
+    pause: PauseReason | None, expected: tuple[Phase, Reason]
+) -> None:
+    """One that nobody of us has asked was asked by hand."""
+    asked = StreamPause(reason=pause, since=NOW) if pause is not None else None
+    found = end(paused(), RUN.model_copy(update={"pause": asked}))
+    assert phase_after(found)[:2] == expected
+
+
+def test_that_it_has_paused_is_no_warning() -> None:
+    told = telling.ending(*phase_after(end(paused())), end(paused()))
+    assert (told.reason, told.is_warning) == (EventReason.PAUSED, False)
+
+
+def test_a_job_that_is_no_stream_does_not_pause() -> None:
+    assert must_ask_logs(paused(), is_application=False)
+    with pytest.raises(ValueError, match="left no result"):
+        closed(RUN, paused(), None, NOW)
+
+
+def test_a_stream_with_an_end_that_has_come_to_it_has_succeeded() -> None:
+    found = end(ended_with(0, outcome="Succeeded", stream=said(**BATCH)))
+    assert phase_after(found)[:2] == (Phase.SUCCEEDED, Reason.COMMITTED)
+    assert "it has processed what was there: batch 17" in (found.message or "")
+    assert not found.commits_known, "nobody has counted them"
+
+
+def test_a_failure_is_told_with_how_far_it_had_come() -> None:
+    found = end(failed(**BATCH))
+    assert found.outcome is Outcome.FAILED
+    assert found.exception is not None
+    assert found.message == "RuntimeError: it broke; batch 17 ended at 10:00:03 UTC"
+
+
+def test_a_driver_that_was_killed_goes_on_from_its_checkpoint_and_no_log_is_asked() -> None:
+    seen = Observation(Stage.ENDED, exit_code=137, detail="OOMKilled")
+    found = closed_stream(RUN, seen, KNOWN, NOW)
+    assert found.outcome is Outcome.KILLED
+    assert "more memory" in (found.message or "")
+    assert (found.message or "").endswith("batch 17 ended at 10:00:03 UTC; it goes on from its checkpoint")
+
+
+def test_a_driver_without_a_result_and_an_exit_code_of_0_is_not_known_to_have_paused() -> None:
+    found = end(Observation(Stage.ENDED, exit_code=0, message="nonsense"))
+    assert (found.outcome, phase_after(found)[0]) == (Outcome.UNKNOWN, Phase.FAILED)
+
+
+def test_a_driver_that_was_ended_from_outside_is_lost() -> None:
+    disruption = Disruption("EvictionByEvictionAPI", "it was evicted", NOW)
+    seen = Observation(Stage.ENDED, exit_code=143, ended_at=NOW, disruption=disruption)
+    found = end(seen)
+    assert found.outcome is Outcome.DRIVER_LOST
+    assert "it goes on from its checkpoint" in (found.message or "")
+
+
+def test_a_deleted_application_was_ended_by_somebody() -> None:
+    found = end(Observation(Stage.ENDED, exit_code=143), deleted=True)
+    assert phase_after(found)[:2] == (Phase.FAILED, Reason.APPLICATION_DELETED)
+
+
+def test_an_attempt_that_came_back_may_have_run_and_goes_on_from_its_checkpoint() -> None:
+    found = end(Observation(Stage.NEVER_STARTS), came_back=True)
+    assert (found.outcome, "it goes on from its checkpoint" in (found.message or "")) == (
+        Outcome.UNKNOWN,
+        True,
+    )
+
+
+def test_an_attempt_whose_driver_never_started_is_as_any_jobs() -> None:
+    assert end(Observation(Stage.NEVER_STARTS, "no image"), attempt()).outcome is Outcome.NOT_STARTED
+
+
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [
+        (EndingReason.DEADLINE_EXCEEDED, (Outcome.DEADLINE_EXCEEDED, Reason.DEADLINE_EXCEEDED)),
+        (EndingReason.PAUSE_EXCEEDED, (Outcome.DEADLINE_EXCEEDED, Reason.PAUSE_EXCEEDED)),
+        (EndingReason.PREEMPTED, (Outcome.DRIVER_LOST, Reason.DRIVER_LOST)),
+    ],
+)
+def test_one_that_we_ended_while_it_ran_says_why(
+    reason: EndingReason, expected: tuple[Outcome, Reason]
+) -> None:
+    found = end(Observation(Stage.ENDED, exit_code=143), RUN.model_copy(update={"ending": ending(reason)}))
+    assert (found.outcome, phase_after(found)[1]) == expected
+    assert (found.message or "").startswith("it is ended; no batch of it has ended yet")
+
+
+@pytest.mark.parametrize("reason", [EndingReason.PAUSE_EXCEEDED, EndingReason.WAITING_FOR_COMPUTE])
+def test_one_that_we_ended_before_it_ran_queues_again(reason: EndingReason) -> None:
+    unseen = attempt(ending=ending(reason))
+    found = end(Observation(Stage.ENDED, exit_code=143), unseen)
+    assert (found.outcome, phase_after(found)[0]) == (Outcome.WITHDRAWN, Phase.BACKING_OFF)
+
+
+def test_a_result_that_came_in_spite_of_an_ending_counts() -> None:
+    late = RUN.model_copy(update={"ending": ending(EndingReason.DEADLINE_EXCEEDED)})
+    assert end(paused(), late).outcome is Outcome.PAUSED
+
+
+def test_its_result_says_more_than_its_pod_did_and_its_pod_more_than_its_status() -> None:
+    on_pod = progress(batch=18, batches=5)
+    killed = Observation(Stage.ENDED, exit_code=137)
+    found = last_progress(KNOWN, RUN, killed, on_pod, NOW + timedelta(seconds=9))
+    assert found is not None
+    assert (found.batch, found.told_at) == (18, NOW + timedelta(seconds=9))
+    found = last_progress(KNOWN, RUN, paused(batch=19, batches=6), on_pod, NOW)
+    assert found is not None
+    assert found.batch == 19
+    found = last_progress(KNOWN, RUN, paused(batch=16, batches=3), on_pod, NOW)
+    assert found is not None
+    assert found.batch == 18, "what arrives late takes nothing back"
+
+
+def test_a_driver_that_says_nothing_keeps_what_was_known() -> None:
+    assert last_progress(KNOWN, attempt(2), Observation(Stage.ENDED, exit_code=137), None, NOW) == KNOWN
+
+
+def test_a_source_whose_rows_were_changed_is_told_with_what_to_do() -> None:
+    found = end(failed("DeltaUnsupportedOperationException", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", **BATCH))
+    assert found.exception is not None
+    assert "skipChangeCommits" in (found.exception.advice or "")
