@@ -287,7 +287,8 @@ class Retry(Model):
     """How many attempts may follow the first; 0 is none. Absent: as the policies say, otherwise 0. For an application they do
     not count, because Sluice cannot know whether running it twice does harm. A job with statements that another attempt
     could neither find in a table's log nor do again (CACHE TABLE, several INSERTs after one FROM, DROP FEATURE) is refused
-    if it sets this, and is not retried if a policy does."""
+    if it sets this, and is not retried if a policy does. Of a stream with processingTime: how many attempts in a row may
+    follow that end no batch; absent, as many as it takes, whatever policies say, and after any failure that may pass."""
     backoff: Pause | None = None
     """Wait from the end of the failed attempt, such as 30s; at most 24h, and never 0. It doubles with each further retry, up to
     10m (a longer one stays as it is), and is then half of that to one and a half times as long, differently for each job.

@@ -426,7 +426,7 @@ class DeltaWriteJobStatus(Model):
     """By what Delta knows its commits, if it may be retried and has no run key."""
     retries: Annotated[Int32, Field(ge=0)] | None = None
     """How many of the retries that its retry allows have begun, or are about to. Those that somebody asked for aren't among
-    them."""
+    them. Of a stream with processingTime: how many attempts in a row have failed."""
     retry_at: datetime | None = None
     """When the latest retry queues, or queued."""
     retry_asked: ShortText | None = None
