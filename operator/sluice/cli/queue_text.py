@@ -104,7 +104,7 @@ def _why(one: Json, table: str) -> str:
 
 
 def _blocker(blocker: Json, table: str) -> str:
-    ahead = " (ahead of it)" if blocker["holds"] is False else ""
+    ahead = " (at rest)" if blocker["atRest"] else " (ahead of it)" if blocker["holds"] is False else ""
     where = [] if blocker["overlap"] in (None, "true") else [f"at {_cut(blocker['overlap'])}"]
     elsewhere = [] if blocker["table"] == table else [f"on {blocker['table']}"]
     avoided = [f"avoids {blocker['exception']}"] if blocker["exception"] else []

@@ -6,6 +6,7 @@ from datetime import datetime
 from sluice.api.base import Json
 from sluice.online.driver_pods import DriverPods, progress_in
 from sluice.online.job_objects import (
+    AT_REST,
     HOLDING,
     attempts_of,
     key_of,
@@ -84,6 +85,7 @@ def _blocker(blocker: Json, queues: Queues) -> Json:
     return {
         "job": blocker.get("job"),
         "holds": None if there is None else phase_of(there) in HOLDING,
+        "atRest": None if there is None else phase_of(there) in AT_REST,
         "table": blocker.get("table"),
         "verdict": blocker.get("verdict"),
         "rule": blocker.get("rule"),

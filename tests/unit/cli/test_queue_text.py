@@ -76,6 +76,14 @@ def test_a_stream_is_told_with_its_batch_its_lag_and_whom_it_pauses_for() -> Non
     )
 
 
+def test_a_stream_at_rest_is_not_ahead_of_whom_it_keeps_waiting() -> None:
+    text = shown(
+        stream("rests", "file:/a", phase="Paused", since=SINCE, pause=pause("alter")),
+        waiting("breaks", "file:/a", queued_at=SINCE, blockedBy=behind("rests")),
+    )
+    assert "waits for etl/rests (at rest): added-files" in text
+
+
 def test_nobody_guesses_when_a_stream_ends_that_runs_for_ever() -> None:
     ended = done("past", "file:/a", operation="Stream", **AN_HOUR)
     assert "ends in" not in shown(
