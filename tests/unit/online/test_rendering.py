@@ -113,3 +113,23 @@ def test_of_a_job_that_waits_the_first_attempt_is_shown() -> None:
     made = application_of(job(SQL, phase="Waiting"), PROFILES)
     assert made["metadata"]["name"] == application_name("score", "uid-1", 1)
     assert made["metadata"]["annotations"][names.ANNOTATION_TOKEN] == "<token>"
+
+
+async def test_a_stream_reads_its_secrets_from_variables_and_its_work_from_the_plan(tmp_path: Path) -> None:
+    config = tmp_path / "sluice.yaml"
+    config.write_text(CONFIG, encoding="utf-8")
+    secret = {"option": "kafka.sasl.jaas.config", "secretKeyRef": {"name": "kafka", "key": "jaas"}}
+    stream: Json = {
+        "source": {"format": "kafka", "options": {"subscribe": "clicks"}, "optionsFrom": [secret]},
+        "table": {"path": "s3://lake/clicks"},
+        "checkpoint": "s3://lake/_checkpoints/clicks",
+        "trigger": {"processingTime": "1 minute"},
+    }
+    (made,) = await rendered(write(tmp_path / "jobs.yaml", {"stream": stream}), config, "etl")
+    assert made["spec"]["arguments"] == ["--plan=<plan>"]
+    [given] = [
+        one
+        for one in made["spec"]["driver"]["template"]["spec"]["containers"][0]["env"]
+        if "valueFrom" in one
+    ]
+    assert given["valueFrom"] == {"secretKeyRef": {"name": "kafka", "key": "jaas"}}
