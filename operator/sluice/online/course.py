@@ -16,9 +16,9 @@ from sluice.online.job_objects import (
     objects_in,
     phase_of,
     status_in,
-    stream_in,
     whole_number,
 )
+from sluice.online.streams import stream_in
 
 
 class Ending(StrEnum):
@@ -188,6 +188,6 @@ def outcome_json(course: Course) -> Json:
         "commits": [
             commit for one in objects_in(status.get("attempts")) for commit in objects_in(one.get("commits"))
         ],
-        "stream": stream_in(course.body),
+        "stream": stream_in(course.body, {}),
         "blockedBy": [one.get("job") for one in objects_in(status.get("blockedBy"))],
     }

@@ -38,6 +38,13 @@ def progress_in(job: Json, pods: DriverPods) -> AttemptProgress | None:
     attempts = attempts_of(job)
     if not attempts or phase_of(job) != Phase.RUNNING.value:
         return None
+    return progress_of(driver_of(job, pods)) or progress_from(attempts[-1].get("progress"))
+
+
+def driver_of(job: Json, pods: DriverPods) -> Json | None:
+    """The pod of its latest attempt's driver."""
+    attempts = attempts_of(job)
+    if not attempts:
+        return None
     driver = driver_pod_name(str(attempts[-1].get("application", "")))
-    pod = pods.get(f"{job['metadata'].get('namespace', '')}/{driver}")
-    return progress_of(pod) or progress_from(attempts[-1].get("progress"))
+    return pods.get(f"{job['metadata'].get('namespace', '')}/{driver}")

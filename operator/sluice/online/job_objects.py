@@ -30,11 +30,6 @@ def attempts_of(job: Json) -> list[Json]:
     return objects_in(status_in(job).get("attempts"))
 
 
-def stream_in(job: Json) -> Json | None:
-    """How far its stream has come. None: it has none, or it has told nothing."""
-    return object_in(status_in(job).get("stream")) or None
-
-
 def runs_for_ever(job: Json) -> bool:
     """Whether it is a stream whose trigger lets it end only when it fails or is stopped."""
     stream = object_in(object_in(job.get("spec")).get("stream"))

@@ -14,10 +14,10 @@ from sluice.online.job_objects import (
     pause_in,
     phase_of,
     status_in,
-    stream_in,
     whole_number,
 )
 from sluice.online.queues import Queued, Queues, TableQueue, granted_at
+from sluice.online.streams import stream_in
 
 
 def queues_json(
@@ -40,7 +40,7 @@ def _table(queue: TableQueue, queues: Queues, pods: DriverPods) -> Json:
         "maxWriters": queue.max_writers,
         "holders": [_holder(job, queues, pods) for job in queue.holders],
         "waiters": [_waiter(number, one, queues) for number, one in enumerate(queue.waiters, start=1)],
-        "aside": [_aside(job) for job in queue.aside],
+        "aside": [_aside(job, pods) for job in queue.aside],
     }
 
 
@@ -57,7 +57,7 @@ def _holder(job: Json, queues: Queues, pods: DriverPods) -> Json:
         "since": granted_at(job) or None,
         "startedAt": latest.get("startedAt"),
         "progress": progress and progress.model_dump(mode="json", by_alias=True, exclude_none=True),
-        "stream": stream_in(job),
+        "stream": stream_in(job, pods),
         "pause": pause_in(job),
         "estimate": None if end is None or usual is None else {"endsAt": end.isoformat(), "runs": usual.runs},
     }
@@ -94,13 +94,13 @@ def _blocker(blocker: Json, queues: Queues) -> Json:
     }
 
 
-def _aside(job: Json) -> Json:
+def _aside(job: Json, pods: DriverPods) -> Json:
     status = status_in(job)
     return {
         "job": key_of(job),
         "phase": phase_of(job),
         "since": status.get("since"),
         "message": status.get("message"),
-        "stream": stream_in(job),
+        "stream": stream_in(job, pods),
         "pause": pause_in(job),
     }

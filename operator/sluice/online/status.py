@@ -29,10 +29,10 @@ from sluice.online.job_objects import (
     pause_in,
     phase_of,
     status_in,
-    stream_in,
     time_in,
 )
 from sluice.online.leader import SILENT_AFTER, lease_of
+from sluice.online.streams import stream_in
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HoldingJob:
     progress: AttemptProgress | None = None
     """As its driver's pod has it; where that can't be read, as the status had it last."""
     stream: Json | None = None
-    """How far its stream has come, as its status has it."""
+    """How far its stream has come, likewise."""
     pause: Json | None = None
     """Why its stream is asked to stop, as its status has it."""
 
@@ -151,7 +151,7 @@ def told(
         jobs=dict(sorted(Counter(phase_of(job) for job in found).items())),
         holding=tuple(_holding(found, drivers or {})),
         paused=tuple(
-            PausedStream(key_of(job), stream_in(job), pause_in(job))
+            PausedStream(key_of(job), stream_in(job, drivers or {}), pause_in(job))
             for job in found
             if phase_of(job) == Phase.PAUSED.value
         ),
@@ -210,7 +210,7 @@ def _holding(jobs: Iterable[Json], drivers: DriverPods) -> Iterator[HoldingJob]:
                 attempt if isinstance(attempt, int) else None,
                 tuple(sorted(tables)),
                 progress_in(job, drivers),
-                stream_in(job),
+                stream_in(job, drivers),
                 pause_in(job),
             )
 

@@ -102,7 +102,7 @@ def test_another_job_of_the_same_name_is_not_the_one_that_is_followed(course: Co
 
 def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course: Course) -> None:
     def seen(phase: str, message: str, batch: int, **status: Any) -> list[str]:
-        told = body(phase, message, stream={"batch": batch}, **status)
+        told = body(phase, message, stream={"batch": batch, "batches": 1}, **status)
         return course.sees(told | {"spec": {"stream": {"trigger": {"processingTime": "1 minute"}}}})
 
     runs = {
@@ -114,4 +114,4 @@ def test_who_follows_a_stream_is_told_of_its_phases_and_not_of_each_batch(course
     assert course.sees_progress(AttemptProgress.as_stored(progress(1, version=4))) == []
     assert seen("Paused", "for etl/alter", 2) == ["Paused: for etl/alter"]
     assert seen("Running", "batch 3 ended", 3, **runs) == ["Running: batch 3 ended"]
-    assert outcome_json(course)["stream"] == {"batch": 3}
+    assert outcome_json(course)["stream"] == {"batch": 3, "batches": 1}

@@ -146,6 +146,29 @@ def test_streams_are_told_with_how_far_they_are_and_whom_they_pause_for(
     assert "pauses for etl/alter, etl/vacuum and 1 more, until 2026-11-26T10:14:00Z at the latest" in shown
 
 
+def test_how_far_a_stream_has_come_is_told_from_its_pod_or_else_from_its_status() -> None:
+    attempt = {"number": 2, "application": "s-2", "grantedAt": "2026-11-26T09:00:00Z"}
+    job = stream("s", "file:/a", phase="Running", attempt=2, attempts=[attempt])
+    newer = {"batch": 18, "batches": 4, "batchAt": "2026-11-26T09:59:50Z"}
+    progress = {
+        "statement": 1,
+        "of": 1,
+        "operation": "STREAM",
+        "since": "2026-11-26T09:00:00Z",
+        "stream": newer,
+    }
+    annotations = {names.ANNOTATION_PROGRESS: json.dumps(progress)}
+    pod = {"metadata": {"namespace": "etl", "name": "s-2-driver", "annotations": annotations}}
+    [one] = told(AT, _lease(), [job], NOW, drivers={key_of(pod): pod}).holding
+    assert one.stream is not None
+    assert newer.items() <= one.stream.items()
+    [one] = told(AT, _lease(), [job], NOW).holding
+    assert one.stream == STREAM
+    job["status"]["stream"] = {"batch": "seventeen"}
+    [one] = told(AT, _lease(), [job], NOW).holding
+    assert one.stream is None, "what somebody made up is not told"
+
+
 def test_a_job_that_waits_for_a_person_is_a_problem() -> None:
     lost = _job("lost", phase="Ending", reason="DriverLost", message="once you know that it is dead, say so")
     found = told(AT, _lease(), [lost], NOW)
