@@ -32,7 +32,7 @@ def risks(there: Standing, entry: Waiting) -> tuple[Blocking, ...]:
     return tuple(one for _, one in sorted(found, key=itemgetter(0))[:MOST_NAMED])
 
 
-def explained(there: Standing, entry: Waiting) -> Decision:
+def explained(there: Standing, entry: Waiting, most_named: int = MOST_NAMED) -> Decision:
     """Returns the decision on a waiter that is blocked."""
     found: list[Alike] = []
     shape, rank = entry.alike.shape, entry.rank
@@ -46,21 +46,23 @@ def explained(there: Standing, entry: Waiting) -> Decision:
             found.append(alike)
     count = sum(len(a.holding) + a.ready_ahead(rank) + (a.barrier_ahead(rank) is not None) for a in found)
     if not count and not at_least:
-        return _beyond_a_limit(there, entry)
+        return _beyond_a_limit(there, entry, most_named)
     named = []
-    for alike, by, holds in islice(_in_the_way(there, rank, found), MOST_NAMED):
+    for alike, by, holds in islice(_in_the_way(there, rank, found, most_named), most_named):
         conflict = there.shapes.between(shape, alike.shape)
         if conflict is not None:
             named.append(Blocking(by, conflict, holds))
     return Decision(entry.waiter, tuple(named), count=count, at_least=at_least)
 
 
-def _in_the_way(there: Standing, rank: Rank, found: list[Alike]) -> Iterator[tuple[Alike, Holder, bool]]:
+def _in_the_way(
+    there: Standing, rank: Rank, found: list[Alike], most: int
+) -> Iterator[tuple[Alike, Holder, bool]]:
     """Yields those who hold, then those who are about to, then the barriers ahead."""
-    held = [one for alike in found for one in alike.holding[:MOST_NAMED]]
+    held = [one for alike in found for one in alike.holding[:most]]
     for _, holding in sorted(held, key=lambda one: one[0]):
         yield holding.alike, holding.holder, True
-    about_to = [one for a in found for one in a.ready[: min(a.ready_ahead(rank), MOST_NAMED)]]
+    about_to = [one for a in found for one in a.ready[: min(a.ready_ahead(rank), most)]]
     barriers = [ahead.rank for a in found if (ahead := a.barrier_ahead(rank)) is not None]
     for ranks, holds in ((about_to, True), (barriers, False)):
         for one in sorted(ranks):
@@ -68,7 +70,7 @@ def _in_the_way(there: Standing, rank: Rank, found: list[Alike]) -> Iterator[tup
             yield waiting.alike, waiting.waiter, holds
 
 
-def _beyond_a_limit(there: Standing, entry: Waiting) -> Decision:
+def _beyond_a_limit(there: Standing, entry: Waiting, most: int) -> Decision:
     limit = there.limit_before(entry)
     if limit is None:
         return Decision(entry.waiter)
@@ -82,5 +84,5 @@ def _beyond_a_limit(there: Standing, entry: Waiting) -> Decision:
         *((one.waiter, False) for one in ahead if one.state is not State.MAY_GO),
     ]
     conflict = too_many_writers(table, limit.most)
-    named = tuple(Blocking(by, conflict, holds) for by, holds in parties[:MOST_NAMED])
+    named = tuple(Blocking(by, conflict, holds) for by, holds in parties[:most])
     return Decision(entry.waiter, named, count=len(parties))

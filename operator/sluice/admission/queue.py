@@ -14,7 +14,7 @@ from itertools import count
 from operator import itemgetter
 
 from sluice.admission.ageing import Ageing
-from sluice.admission.deciding import Blocking, Decision, Holder, Rank, Waiter
+from sluice.admission.deciding import MOST_NAMED, Blocking, Decision, Holder, Rank, Waiter
 from sluice.admission.explaining import explained, risks
 from sluice.admission.limits import Limit
 from sluice.admission.parties import (
@@ -207,15 +207,25 @@ class Queue:
                 return decision
         return None
 
-    def explain(self, uid: str) -> Decision:
-        """Returns the decision on the waiter as things are now, with those in its way."""
+    def is_in_the_way(self, uid: str) -> bool:
+        """Whether anybody stands behind what is held for this job."""
+        return any(one.in_the_way_of for one in self._there.holding.get(uid, ()))
+
+    def first_behind(self, uid: str) -> list[Waiter]:
+        """Returns the first of each shape that stand behind what is held for this job."""
+        stopped = (one for held in self._there.holding.get(uid, ()) for one in held.in_the_way_of)
+        first = (self._there.first_of(one) for one in stopped if isinstance(one, Alike))
+        return [one.waiter for one in first if one is not None]
+
+    def explain(self, uid: str, most: int = MOST_NAMED) -> Decision:
+        """Returns the decision on the waiter as things are now, with at most so many of those in its way."""
         entry = self._there.waiting[uid]
         while entry.alike.due is not None:
             self._judge(entry.alike)
         if entry.state is not State.BLOCKED:
             return Decision(entry.waiter, failure=entry.failure)
         try:
-            return explained(self._there, entry)
+            return explained(self._there, entry, most)
         except Exception as failure:  # noqa: BLE001 - goes to whoever acts on the decision
             self._fail(entry, entry.alike.behind, failure)
             return Decision(entry.waiter, failure=failure)

@@ -434,7 +434,7 @@ class DeltaWriteJobStatus(Model):
     stream: StreamProgress | None = None
     """How far its stream has come."""
     pause: StreamPause | None = None
-    """Why its stream pauses. Absent: it doesn't."""
+    """Why its stream pauses, or paused before it queued again. Absent: it doesn't."""
     finished_at: datetime | None = None
     """When the job ended."""
     writer_epoch: Annotated[Int32, Field(ge=0)] | None = None

@@ -24,6 +24,7 @@ from sluice.controller.leadership import Leadership
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import DecisionOutcome, Metrics
 from sluice.controller.own_changes import OwnChanges
+from sluice.controller.pausing import Pausing
 from sluice.controller.refusing import Refusing, unfit
 from sluice.controller.retelling import Retelling
 from sluice.controller.status import StatusWriter
@@ -40,6 +41,7 @@ from sluice.leases.changes import AT_ONCE
 from sluice.lifecycle import telling
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.pausing import since_when
 from sluice.lifecycle.status import StatusChange, UnderstoodFields
 from sluice.lifecycle.table_rules import Patience, accepted, ages_after, patience, writers_at_a_time
 from sluice.lifecycle.waiting import outcome_of_waiting
@@ -93,10 +95,20 @@ class Admitting:
     """The declarations whose limits the queue heeds."""
     who_holds: WhoHolds = field(init=False)
     refusing: Refusing = field(init=False)
+    pausing: Pausing = field(init=False)
     granting: Granting = field(init=False)
 
     def __post_init__(self) -> None:
         self.who_holds = WhoHolds(self.world, self.holders, self.conditions, self.unread)
+        self.pausing = Pausing(
+            world=self.world,
+            attempts=self.attempts,
+            workers=self.workers,
+            statuses=self.statuses,
+            events=self.events,
+            retelling=self.retelling,
+            neighbours=self.neighbours,
+        )
         self.granting = Granting(
             world=self.world,
             leases=self.leases,
@@ -125,12 +137,14 @@ class Admitting:
             return None
         ageing, until_told = self.queue.next_ageing, self.retelling.seconds_left()
         until_aged = None if ageing is None else max(AGEING_PAUSE, (ageing - clock.now()).total_seconds())
-        return min((left for left in (until_aged, until_told) if left is not None), default=None)
+        until_look = self.pausing.seconds_until_look(self.queue)
+        return min((left for left in (until_aged, until_told, until_look) if left is not None), default=None)
 
     def holds(self, uid: str) -> None:
         """Returns what is held for the job, as it is now."""
         holders = self.holders.of(uid)
         self.figures.holds(uid, holders)
+        self.pausing.holds(uid, holders)
         if uid not in self.holders.unread and (holders or self.queue.is_held_by(uid)):
             self.queue.hold(uid, holders)
             if not holders:
@@ -193,7 +207,7 @@ class Admitting:
                 left = SLOW_SECONDS - self.tables.waited(job)
                 self.timers.within(left + 0.1 if left > 0 else PATIENCE, uid)
                 return None, left > 0 or job.phase is not None
-            if self.refusing.by_policy(job) is not None:
+            if self.refusing.by_policy(job) is not None or self._gives_way_now(job):
                 return None, False
             if (own := self.surroundings.obstacle_of_its_own(job)) is not None:
                 return None, _says(job, own)  # it must not be in the way of those who can start
@@ -212,13 +226,14 @@ class Admitting:
         tables, declarations = job.footprint.keys, self.world.declarations
         age = ages_after(tables, declarations, self.age_after)
         since = counts_from(job.queued_at, age, job.annotations)
+        paused = since_when(job.uid, self.world.pausing_for(job.uid))
         return Waiter(
             job.uid,
             job.key,
             job.footprint,
             job.spec.priority,
             since,
-            since + age,
+            since + age if paused is None else min(since + age, paused),
             accepts=accepted(job.spec.admission, tables, declarations),
         )
 
@@ -230,7 +245,16 @@ class Admitting:
         now = datetime.now(UTC)
         if backs_off(job, now):
             return max(0.1, back_off_left(job, now))
+        if (left := self.pausing.seconds_left(job)) > 0:
+            return left
         return self.granting.pauses.seconds_left(job.uid)
+
+    def _gives_way_now(self, job: JobView) -> bool:
+        """Whether streams have paused for it for as long as they may."""
+        left = self.pausing.seconds_to_give_way(job)
+        if left:
+            self.timers.within(left, job.uid)
+        return left == 0
 
     def _heed_news(self, waiter: Waiter) -> None:
         """Updates a status that describes another spec, or other facts."""
@@ -274,8 +298,10 @@ class Admitting:
             await self.statuses.write(
                 job, StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, message, understood)
             )
-        elif backs_off(job, datetime.now(UTC)):
+        elif backs_off(job, datetime.now(UTC)) or self.pausing.seconds_left(job) > 0:
             return
+        elif self.pausing.seconds_to_give_way(job) == 0:
+            await self.pausing.give_way(job)
         elif (refused := self.refusing.by_policy(job)) is not None:
             await self.refusing.refuse(job, refused)
         elif self.surroundings.obstacle_of_its_own(job) is not None or self._outdated(job) is not None:
@@ -313,6 +339,7 @@ class Admitting:
             if time.monotonic() - began > TURN_SECONDS:
                 self.world.wake()
                 break
+        self.pausing.turn(self.queue)
         self._tell_who_waits()
 
     def _tell_who_waits(self) -> None:
@@ -394,7 +421,7 @@ class Admitting:
         obstacle = self.surroundings.obstacle_for(job) or self._outdated(job)
         if obstacle is None or not self.granting.nothing_under_way(job) or _says(job, obstacle):
             return
-        if job.phase is Phase.SUSPENDED or backs_off(job, datetime.now(UTC)):
+        if job.phase is Phase.SUSPENDED or self._seconds_of_pause(job) > 0:
             return
         if job.phase is Phase.WAITING and not self.leases.is_sure:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
@@ -406,7 +433,7 @@ class Admitting:
         return None if kept is None or kept.quiet_for else kept.obstacle
 
     def _may_wait(self, job: JobView) -> bool:
-        return job.spec.admission.when_blocked is WhenBlocked.WAIT and self._patience(job) is None
+        return job.when_blocked is WhenBlocked.WAIT and self._patience(job) is None
 
     def _tell_or_retell(self, uid: str) -> None:
         job = self.world.jobs.get(uid)
@@ -448,8 +475,9 @@ class Admitting:
         told = self.neighbours.as_told(decision)
         again = job.status.retry_at is not None
         phase, reason, message = outcome_of_waiting(
-            job.spec.admission.when_blocked, self._patience(job), told, waited, again=again
+            job.when_blocked, self._patience(job), told, waited, again=again
         )
+        message += self.pausing.said_to(job) if phase is Phase.WAITING else ""
         change = StatusChange(
             phase,
             reason,
@@ -464,6 +492,7 @@ class Admitting:
         except ApiError:
             self.retelling.again([uid])
             raise
+        await self.pausing.tell_if_it_goes_on(job)
         if new or phase is not Phase.WAITING:
             self.metrics.decided(_counted(phase, reason))
         if new:

@@ -34,6 +34,7 @@ from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.outcome import closed, footprint_said, looked_at, must_ask_logs, phase_after
+from sluice.lifecycle.pausing import GivesWay, after_a_stop, gives_way
 from sluice.lifecycle.restoring import restored
 from sluice.lifecycle.retrying import Again, followed
 from sluice.lifecycle.status import StatusChange
@@ -73,9 +74,19 @@ class Attempts:
         if self._followed[0] != self.leases.epoch:
             self._followed = self.leases.epoch, now
         step = way.next_step(
-            job, evidence, self._cover(job, attempt), creates, now, observed_since=self._followed[1]
+            job,
+            evidence,
+            self._cover(job, attempt),
+            creates,
+            now,
+            observed_since=self._followed[1],
+            gives_way=self._gives_way(job),
         )
         await self._take(job, attempt, evidence, step)
+
+    def _gives_way(self, job: JobView) -> GivesWay | None:
+        found = gives_way(job, self.world.pausing_for(job.uid))
+        return None if found is None else found.as_told(self.neighbours.called(found.to, job.namespace))
 
     def _not_followed(self, attempt: Attempt) -> str | None:
         """Why nothing may be concluded from an application that is not seen: an operator that was configured otherwise may have
@@ -172,6 +183,9 @@ class Attempts:
         started = telling.started(attempt, step.change.attempt)
         if started is not None:
             await self.events.tell(job, started.reason, started.message)
+        pausing = telling.pausing(attempt, step.change.attempt)
+        if pausing is not None:
+            await self.events.tell(job, pausing.reason, pausing.message)
         not_heeded = telling.pause_not_heeded(job.status, step.change.reason, step.change.message)
         if not_heeded is not None:
             await self.events.tell(job, not_heeded.reason, not_heeded.message, warning=True)
@@ -251,6 +265,9 @@ class Attempts:
     ) -> tuple[StatusChange, telling.Told, RetryCause | None]:
         """What the job's status and an Event say after this attempt, and for which failure another one follows."""
         phase, reason, message = phase_after(ended)
+        if ended.outcome is Outcome.PAUSED:
+            stopped = after_a_stop(job, ended, datetime.now(UTC))
+            return stopped, telling.Told(EventReason.PAUSED, stopped.message), None
         if phase is Phase.FAILED and not job.is_deleted:
             now = datetime.now(UTC)
             next_one = (

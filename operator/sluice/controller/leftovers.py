@@ -84,7 +84,7 @@ class Leftovers:
             return False
         await self._let_go(job.uid)
         left = [one for one in self._world.evidence(job.uid).by_application.values() if one.holds]
-        if left and backs_off(job, datetime.now(UTC)):
+        if left and (job.has_stopped or backs_off(job, datetime.now(UTC))):
             return True  # its status says when it queues again, and what is left may be gone by then
         if left:
             name = left[0].application_name

@@ -14,6 +14,7 @@ from sluice.controller.declarations import KnownPolicies, with_reports
 from sluice.controller.heard_names import HeardNames
 from sluice.controller.jobs_of_policies import JobsOfPolicies
 from sluice.controller.objects import Owned, OwnedApplications
+from sluice.controller.paused_streams import PausedStreams
 from sluice.controller.run_reports import RunReports
 from sluice.controller.slots import Slots
 from sluice.controller.tally import Tally
@@ -87,6 +88,7 @@ class World:
         self.tally = Tally()
         self.slots = Slots()
         self.of_policies = JobsOfPolicies()
+        self.paused = PausedStreams()
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
@@ -241,6 +243,10 @@ class World:
         is_new = job is None or (job.unreadable is None and not job.status.attempts)
         return is_new and not self.applications.of(uid) and not self.pods.of(uid)
 
+    def pausing_for(self, uid: str) -> list[JobView]:
+        """The streams that pause for this job, or were asked to."""
+        return [self.jobs[stream] for stream in self.paused.of(uid) if stream in self.jobs]
+
     def awake_uids(self) -> list[str]:
         """The jobs of which anything may hold."""
         return [uid for uid in self.all_uids() if not self.is_done_with(uid)]
@@ -310,6 +316,8 @@ class World:
         self.tally.follow(before, now)
         self.slots.follow(before, now)
         self.of_policies.follow(before, now)
+        for other in self.paused.follow(before, now):
+            self._dirty[other] = None
 
     def _heed_strayed(self, hashes: frozenset[str]) -> None:
         """Judges jobs anew whose spec has just turned out to be understood wrongly."""

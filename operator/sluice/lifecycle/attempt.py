@@ -10,7 +10,14 @@ from typing import assert_never
 
 from sluice.api import names
 from sluice.api.base import Json
-from sluice.api.job_status import Attempt, AttemptEnding, EndingReason, Phase, StreamProgress
+from sluice.api.job_status import (
+    Attempt,
+    AttemptEnding,
+    EndingReason,
+    Phase,
+    StreamPause,
+    StreamProgress,
+)
 from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage, engine_of
 from sluice.engines.progress import stream_of
@@ -22,6 +29,7 @@ from sluice.lifecycle.deletion import DeleteApplication, FreeDriverName, LetGo, 
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import PROVED, Evidence
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.pausing import GivesWay, wanted_by_itself
 from sluice.lifecycle.running import running
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.stopping import is_asked_to_stop, why_it_pauses
@@ -167,9 +175,10 @@ def next_step(
     now: datetime,
     *,
     observed_since: datetime | None = None,
+    gives_way: GivesWay | None = None,
 ) -> Step:
     """Returns the next step of the attempt whose intent is in the evidence. `observed_since`: since when it is followed without a
-    break, if that isn't since its grant."""
+    break, if that isn't since its grant. `gives_way`: until when streams pause for it."""
     attempt = evidence.intent
     if attempt is None:
         raise ValueError(f"{job.key}: {evidence.application_name} belongs to no running attempt")
@@ -180,7 +189,7 @@ def next_step(
             return _of_ending(job, attempt, attempt.ending, evidence, cover)
         attempt = attempt.model_copy(update={"ending": None})
         evidence = replace(evidence, intent=attempt)
-    deadline = deadline_of(job, attempt, evidence, observed_since)
+    deadline = deadline_of(job, attempt, evidence, observed_since, gives_way)
     if deadline is not None and deadline.at <= now and cover.lease is not None:
         return _begin_ending(attempt, deadline, now)
     if evidence.seen.stage is Stage.NOT_CREATED:
@@ -227,7 +236,11 @@ def _after_creation(  # noqa: PLR0917 - all that a step depends on
 def _while_it_runs(
     job: JobView, attempt: Attempt, evidence: Evidence, deadline: Deadline | None, now: datetime
 ) -> Step:
-    if attempt.pause is not None and evidence.pod is not None and not is_asked_to_stop(evidence.pod):
+    reason = None if attempt.pause is not None else wanted_by_itself(job, attempt)
+    if reason is not None:
+        pause = StreamPause(reason=reason, since=now)
+        attempt = attempt.model_copy(update={"pause": pause})
+    elif attempt.pause is not None and evidence.pod is not None and not is_asked_to_stop(evidence.pod):
         return AskToStop(evidence.pod, why_it_pauses(attempt.pause))
     told = running(job, attempt, evidence, now)
     return Tell(told.change, told.seconds_until_worth_it, deadline, told.seconds_until_more)

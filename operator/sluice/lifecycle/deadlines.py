@@ -5,6 +5,7 @@ That an attempt is to be ended proves nothing of its end, which is proved as alw
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,6 +15,7 @@ from sluice.engines import Observation, Stage
 from sluice.footprint import NotUnderstoodError
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.pausing import GivesWay
 
 PATIENCE = 600
 """Seconds for which an attempt may wait for compute, if its job sets no `quotaTimeout`."""
@@ -22,6 +24,8 @@ SECONDS_TO_COME_BACK = 60
 """What a cluster has to go on with its starts once it is observed again: while nobody could see it, perhaps nothing could start."""
 
 LONGEST_WORDS = 1024
+
+_ENDED_FOR_STREAMS = (Stage.NOT_CREATED, Stage.STARTING, Stage.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,19 @@ class Deadline:
 
 
 def deadline_of(
-    job: JobView, attempt: Attempt, evidence: Evidence, observed_since: datetime | None
+    job: JobView,
+    attempt: Attempt,
+    evidence: Evidence,
+    observed_since: datetime | None,
+    gives_way: GivesWay | None = None,
 ) -> Deadline | None:
     """Returns when the attempt is to be ended if it stays as it is seen, and why; None if nothing limits it. `observed_since`:
-    since when the attempts are followed without a break."""
-    try:
-        found = tuple(_deadlines(job, attempt, evidence.seen, observed_since))
-    except NotUnderstoodError:
-        return None  # its spec was made unreadable since, and limits nothing
+    since when the attempts are followed without a break. `gives_way`: until when streams pause for the job."""
+    found = list[Deadline]()
+    with suppress(NotUnderstoodError):  # its spec was made unreadable since, and limits nothing
+        found += _deadlines(job, attempt, evidence.seen, observed_since)
+    if gives_way is not None and evidence.seen.stage in _ENDED_FOR_STREAMS:
+        found.append(Deadline(gives_way.at, EndingReason.PAUSE_EXCEEDED, gives_way.message))
     return min(found, key=lambda deadline: deadline.at, default=None)
 
 

@@ -9,8 +9,15 @@ from typing import Any
 from sluice.api.base import Json
 from sluice.api.durations import LONGEST_PAUSE
 from sluice.api.engine_kind import EngineKind
-from sluice.api.job import DeltaWriteJobSpec
-from sluice.api.job_status import MAX_FOOTPRINTS, Attempt, DeltaWriteJobStatus, Phase, ShownFootprint
+from sluice.api.job import DeltaWriteJobSpec, WhenBlocked
+from sluice.api.job_status import (
+    MAX_FOOTPRINTS,
+    Attempt,
+    DeltaWriteJobStatus,
+    Outcome,
+    Phase,
+    ShownFootprint,
+)
 from sluice.engines import RuntimeProfile
 from sluice.footprint import JobFootprint, NotUnderstoodError, touching_all
 from sluice.footprint.run_keys import forgetful
@@ -136,16 +143,32 @@ class JobView:
         return self.arrived_at if told is None else min(told, self.arrived_at)
 
     def waited(self, now: datetime) -> float:
-        """Seconds of its patience that are used up: it isn't asked for any while it is held back."""
-        if self.phase is Phase.SUSPENDED:
+        """Seconds of its patience that are used up: it isn't asked for any while it is held back, or pauses for others."""
+        if self.phase in (Phase.SUSPENDED, Phase.PAUSED):
             return 0.0
         return (now - self.waits_since).total_seconds()
 
     @property
     def waits_since(self) -> datetime:
         """When it last joined the queue: its age counts from the first time, its patience from the last."""
-        again = (self.status.resumed_at, self.retry_at)
+        again = (self.status.resumed_at, self.retry_at, self._went_on_at)
         return max([self.queued_at, *(at for at in again if at is not None)])
+
+    @property
+    def _went_on_at(self) -> datetime | None:
+        """When a stream that had stopped at a batch boundary queued again."""
+        return self.status.since if self.has_stopped else None
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it is a stream whose latest attempt stopped because it was asked to."""
+        attempts = self.status.attempts
+        return bool(attempts) and attempts[-1].outcome is Outcome.PAUSED
+
+    @property
+    def when_blocked(self) -> WhenBlocked:
+        """What it does when others are in its way: a stream that stopped for others goes on after them, whatever it says."""
+        return WhenBlocked.WAIT if self.has_stopped else self.spec.admission.when_blocked
 
     @property
     def retry_at(self) -> datetime | None:

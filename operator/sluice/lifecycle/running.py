@@ -9,6 +9,7 @@ from sluice.engines.progress import progress_of, stream_of
 from sluice.lifecycle.driver import with_driver
 from sluice.lifecycle.evidence import Evidence
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.pausing import what_is_wrong
 from sluice.lifecycle.status import StatusChange
 from sluice.lifecycle.stopping import heed
 from sluice.lifecycle.stream_progress import got_anywhere, in_words, of_attempt, put_together, says_news
@@ -109,4 +110,5 @@ def _told(
         reason, runs = Reason.STREAMING, f"the stream runs{ended}: {in_words(stream)}"
     else:
         runs = f"{runs}; {in_words(stream)}"
+    runs += what_is_wrong(job) if job is not None else ""
     return Running(StatusChange(Phase.RUNNING, reason, f"{runs}{evidence.words_beside}", attempt=attempt))

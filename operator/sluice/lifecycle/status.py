@@ -15,6 +15,7 @@ from sluice.api.job_status import (
     Phase,
     ShownFootprint,
     ShownRun,
+    StreamPause,
     StreamProgress,
 )
 from sluice.api.reasons import Reason
@@ -38,6 +39,9 @@ NEED_A_PERSON = frozenset(
     }
 )
 """Reasons of jobs that have not ended and do not go on by themselves."""
+
+_MAY_HAVE_PAUSED = frozenset({Phase.PAUSED, Phase.PENDING, Phase.WAITING})
+"""Phases of a stream from its pause until it is admitted again."""
 
 _LONGEST_MESSAGE = 2048
 
@@ -87,6 +91,8 @@ class StatusChange:
     """When the latest one queues."""
     retry_asked: str | None = None
     """The word by which somebody asked for it."""
+    pause: StreamPause | None = None
+    """Why its stream pauses. It stays until the stream is admitted again, so that those for whom it was know that it is over."""
     comes_anew: bool = False
     """Whether the job enters the phase anew, even if it was in it already: the status then differs from what it was, whatever
     that was."""
@@ -121,6 +127,7 @@ def status_after(job: JobView, change: StatusChange, now: datetime) -> DeltaWrit
             "attempts": _with_attempt(before.attempts, change.attempt),
         }
     update |= _where_said(change)
+    update["pause"] = change.pause or (before.pause if change.phase in _MAY_HAVE_PAUSED else None)
     if change.blocked_by is not None:
         update |= {
             "blocked_by": tuple(map(_blocker, change.blocked_by[:MAX_BLOCKERS])),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Outcome, Phase
 from sluice.api.reasons import CONFLICTS, EventReason, Reason
+from sluice.lifecycle.stopping import why_it_pauses
 
 _OF_THEIR_OWN = {
     Reason.TIMED_OUT: EventReason.TIMED_OUT,
@@ -48,6 +49,15 @@ def started(before: Attempt, after: Attempt | None) -> Told | None:
     where = f" on node {after.driver.node}" if after.driver is not None and after.driver.node else ""
     pod = f"pod {after.driver.pod}" if after.driver is not None else f"SparkApplication {after.application}"
     return Told(EventReason.STARTED, f"the driver runs: {pod}{where}")
+
+
+def pausing(before: Attempt, after: Attempt | None) -> Told | None:
+    """Returns the Event of a stream that is asked to stop."""
+    if after is None or after.pause is None or before.pause is not None:
+        return None
+    return Told(
+        EventReason.PAUSING, f"it was asked to stop at a batch boundary: {why_it_pauses(after.pause)}"
+    )
 
 
 def pause_not_heeded(before: DeltaWriteJobStatus, reason: Reason, message: str) -> Told | None:

@@ -76,6 +76,14 @@ def waited_in_vain(job: JobView, attempt: Attempt, now: datetime) -> StatusChang
     return StatusChange(Phase.BACKING_OFF, reason, message, attempt=attempt)
 
 
+def gave_way(job: JobView, why: str, now: datetime) -> StatusChange:
+    """The change for a job that waits, and for which streams have paused for as long as they may."""
+    at = now + _pause(job)
+    message = f"it has not begun: {why}; it queues again, keeping its age, at {at:%H:%M:%S} UTC"
+    retried = job.status.retry_at is not None
+    return StatusChange(Phase.BACKING_OFF, Reason.PAUSE_EXCEEDED, message, retry_at=at if retried else None)
+
+
 def is_over(job: JobView, attempt: Attempt, now: datetime) -> bool:
     """Whether the job's patience with refusals is over."""
     return now >= _ends(job, attempt)

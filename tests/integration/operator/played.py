@@ -147,6 +147,13 @@ class Played:
     def events_of(self, name: str) -> list[str]:
         return self._events_about(names.JOB_KIND, name)
 
+    def messages_of(self, name: str, reason: str) -> list[str]:
+        """What Events of this reason say."""
+        events = self._core.list_namespaced_event(
+            self.namespace, field_selector=f"involvedObject.name={name},reason={reason}"
+        )
+        return [event.message or "" for event in events.items]
+
     def events_of_policy(self, name: str) -> list[str]:
         return self._events_about(names.POLICY_KIND, name)
 
@@ -365,6 +372,40 @@ class Driver:
         }
         self._container("Succeeded" if exit_code == 0 else "Failed", {"terminated": terminated})
 
+    def has_ended_batches(self, number: int, table: str, version: int = 1) -> None:
+        """As the runner of a stream says on its pod."""
+        said = {
+            "statement": 1,
+            "of": 1,
+            "operation": "STREAM",
+            "since": now(),
+            "stream": streamed(number, table, version),
+        }
+        self.cluster.patch_pod(
+            self.pod, {"metadata": {"annotations": {names.ANNOTATION_PROGRESS: json.dumps(said)}}}
+        )
+
+    def is_asked_to_stop(self) -> Json:
+        """What stands on its pod, once it is asked to stop at a batch boundary."""
+
+        def asked() -> Json | None:
+            metadata = (self.cluster.pod(self.pod) or {}).get("metadata") or {}
+            said = (metadata.get("annotations") or {}).get(names.ANNOTATION_STOP)
+            return None if said is None else _body(json.loads(said))
+
+        return eventually(asked, f"{self.pod} is asked to stop", show=lambda: self.cluster.pod(self.pod))
+
+    def stops(self, number: int, table: str, version: int = 1) -> None:
+        """Ends at a batch boundary, as it was asked to."""
+        told = {
+            "version": 1,
+            "outcome": "Paused",
+            "attempt": 1,
+            "statements": [],
+            "stream": streamed(number, table, version),
+        }
+        self.ends(0, json.dumps(told))
+
     def succeeds(self, table: str, version: int = 1) -> None:
         self.ends(0, committed(table, version))
 
@@ -415,6 +456,37 @@ def committed(table: str, version: int = 1, operation: str = "WRITE") -> str:
             ],
         }
     )
+
+
+def streamed(batches: int, table: str, version: int) -> Json:
+    """How far a stream has come, as its runner says."""
+    return {
+        "queryId": "0b5c",
+        "batch": batches - 1,
+        "batches": batches,
+        "rows": 10,
+        "batchAt": now(),
+        "batchSeconds": 1,
+        "lag": {"files": 0},
+        "lastCommit": {"table": table, "version": version},
+    }
+
+
+def stream(table: str, source: str = "/lake/raw", *, checkpoint: str = "", **more: Any) -> Json:
+    """A stream that appends to a table for ever."""
+    return {
+        "stream": {
+            "source": {"format": "delta", "path": source},
+            "table": {"path": table},
+            "checkpoint": checkpoint or f"{table}/_checkpoints/of-it",
+            "trigger": {"processingTime": "1 second"},
+            **more,
+        }
+    }
+
+
+def set_property(table: str, **more: Any) -> Json:
+    return {"sql": f"ALTER TABLE delta.`{table}` SET TBLPROPERTIES ('note' = 'x')", **more}
 
 
 def lost_a_race() -> str:

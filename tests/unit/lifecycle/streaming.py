@@ -15,6 +15,7 @@ from unit.lifecycle.objects import NAME, RUNNING, TOKEN, pod
 NOW = datetime(2026, 11, 19, 10, tzinfo=UTC)
 FOR_EVER = {"processingTime": "30 seconds"}
 ONCE = {"availableNow": True}
+PROFILES = {"default": RuntimeProfile(spark_version="4.2.0")}
 
 
 def spec(trigger: Json = FOR_EVER, **changed: Any) -> Json:
@@ -35,10 +36,13 @@ def attempt(number: int = 1, **changed: Any) -> Attempt:
 def stream(
     *attempts: Attempt, trigger: Json = FOR_EVER, status: Json | None = None, retry: Json | None = None
 ) -> JobView:
-    given = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in attempts]
     body = job_body("a", **spec(trigger), **({"retry": retry} if retry is not None else {}))
+    granted = {
+        "hash": JobView(body, PROFILES, NOW).spec_hash
+    }  # the spec is the one that they were granted for
+    given = [one.model_dump(mode="json", by_alias=True, exclude_none=True) | granted for one in attempts]
     told = {"attempts": given, **(status or {})}
-    return JobView(body | {"status": told}, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
+    return JobView(body | {"status": told}, PROFILES, NOW)
 
 
 def said(**changed: Any) -> Json:

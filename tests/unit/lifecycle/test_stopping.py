@@ -38,8 +38,13 @@ def stream(attempt: Attempt, **status: Any) -> JobView:
     return JobView(body, {"default": RuntimeProfile(spark_version="4.2.0")}, NOW)
 
 
+HASH = JobView(
+    job_body("a", stream=STREAM), {"default": RuntimeProfile(spark_version="4.2.0")}, NOW
+).spec_hash
+
+
 def paused(pause: StreamPause = FOR_ONE) -> Attempt:
-    return Attempt(number=1, token=TOKEN, hash="hash", application=NAME, granted_at=NOW, pause=pause)
+    return Attempt(number=1, token=TOKEN, hash=HASH, application=NAME, granted_at=NOW, pause=pause)
 
 
 def step(*objects: Json, attempt: Attempt | None = None, after: timedelta = timedelta()) -> way.Step:

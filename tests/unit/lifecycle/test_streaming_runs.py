@@ -136,7 +136,7 @@ def test_a_stream_with_an_end_tells_of_its_batches_and_is_not_ready_before_it() 
 def test_another_attempt_is_ready_only_by_its_own_word() -> None:
     view = written(running(), look(running(), telling_pod(batch=0, batches=1), at(4)), at(4))
     before = attempt(ended_at=at(50), outcome=Outcome.FAILED)
-    again = attempt(2, granted_at=at(60))
+    again = attempt(2, granted_at=at(60), hash=view.spec_hash)
     given = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in (before, again)]
     body = view.body | {"status": view.body["status"] | {"attempts": given, "attempt": 2}}
     view = replace(view, body=body)

@@ -1,0 +1,212 @@
+"""Has streams stop at a batch boundary for those that wait for them, as `lifecycle.pausing` decides: writes into a stream's status
+for whom it pauses, and tells both. What follows from that is the way of its attempt.
+
+Nobody is looked at for it but those that stand behind a stream that yields, and of these only so many at a time.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from sluice.admission import Holder, Queue, Waiter
+from sluice.api.job import Yield
+from sluice.api.job_status import Attempt, WaitsForPause
+from sluice.api.reasons import EventReason
+from sluice.controller import clock
+from sluice.controller.attempts import Attempts
+from sluice.controller.events import EventWriter
+from sluice.controller.retelling import Retelling
+from sluice.controller.status import StatusWriter
+from sluice.controller.workers import Workers
+from sluice.controller.world import World
+from sluice.engines import Stage
+from sluice.engines.progress import stream_of
+from sluice.footprint import NotUnderstoodError
+from sluice.lifecycle import pausing, telling, withdrawal
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
+from sluice.lifecycle.pausing import RunningStream
+from sluice.lifecycle.running import running
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN = 0.5
+"""Seconds between looks at those that stand behind streams."""
+SHARE = 50
+"""A look is followed by a pause that is this many times as long."""
+MOST_EXPLAINED = 20
+"""Waiters of whom all that is in their way is worked out in one look."""
+MOST_IN_THE_WAY = 64
+"""Streams that are asked for one waiter."""
+
+
+@dataclass(kw_only=True)
+class Pausing:
+    world: World
+    attempts: Attempts
+    workers: Workers
+    statuses: StatusWriter
+    events: EventWriter
+    retelling: Retelling
+    neighbours: Neighbours
+    _yielding: dict[str, None] = field(default_factory=dict)
+    """Streams that hold leases and pause for some of those that wait, by uid."""
+    _explained: set[str] = field(default_factory=set)
+    """Waiters that were looked at, so that others have their turn."""
+    _next_at: float = 0.0
+    explained: int = 0
+    """How often all was worked out that is in a waiter's way, since the beginning."""
+
+    def holds(self, uid: str, holders: Iterable[Holder]) -> None:
+        """Notes what is held for a job."""
+        if any(not one.at_rest for one in holders) and self._may_yield(uid):
+            self._yielding[uid] = None
+        else:
+            self._yielding.pop(uid, None)
+
+    def _may_yield(self, uid: str) -> bool:
+        """Told from the object, because most are no streams."""
+        job = self.world.jobs.get(uid)
+        spec = job.body.get("spec") if job is not None else None
+        stream = spec.get("stream") if isinstance(spec, dict) else None
+        return isinstance(stream, dict) and stream.get("yield", Yield.NEVER.value) != Yield.NEVER.value
+
+    def seconds_until_look(self, queue: Queue) -> float | None:
+        """Seconds until those behind streams are to be looked at; None: there are none."""
+        if not any(queue.is_in_the_way(uid) for uid in self._yielding):
+            return None
+        return max(0.0, self._next_at - time.monotonic())
+
+    def turn(self, queue: Queue) -> None:
+        """Has streams asked for whoever can go once they have stopped."""
+        began = time.monotonic()
+        if not self._yielding or began < self._next_at:
+            return
+        now, streams = clock.now(), dict[str, RunningStream]()
+        asked: dict[str, list[str]] = {}
+        for waiter in self._next_ones(queue):
+            self.explained += 1
+            decision = queue.explain(waiter.uid, MOST_IN_THE_WAY)
+            for uid in {one.by.uid for one in decision.blocked_by} - streams.keys():
+                if (found := self._running_stream(uid)) is not None:
+                    streams[uid] = found
+            for stream in pausing.to_ask(waiter, decision, streams, now):
+                asked.setdefault(stream, []).append(waiter.uid)
+        for stream, waiters in asked.items():
+            self.workers.do(stream, partial(self._ask, stream, waiters))
+        took = time.monotonic() - began
+        self._next_at = began + max(LOOK_AGAIN, SHARE * took)
+
+    def _next_ones(self, queue: Queue) -> list[Waiter]:
+        """The first of those that stand behind streams and for whom one may pause, in turns."""
+        now = clock.now()
+        standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid)}
+        found = [
+            one
+            for one in standing.values()
+            if one.has_aged(now) or pausing.changes_metadata(one.footprint)
+            if self._may_be_paused_for(one.uid)
+        ]
+        left = [one for one in found if one.uid not in self._explained]
+        if not left:
+            self._explained.clear()
+            left = found
+        left.sort(key=lambda one: one.rank(aged=one.has_aged(now)))
+        chosen = left[:MOST_EXPLAINED]
+        self._explained.update(one.uid for one in chosen)
+        return chosen
+
+    def _may_be_paused_for(self, uid: str) -> bool:
+        job = self.world.jobs.get(uid)
+        try:
+            return job is not None and pausing.may_be_paused_for(job)
+        except NotUnderstoodError:
+            return False
+
+    def _running_stream(self, uid: str) -> RunningStream | None:
+        """The stream, if its driver runs and nothing else ends it."""
+        job = self.world.jobs.get(uid) if uid in self._yielding else None
+        attempt = job.open_attempt if job is not None and not job.is_deleted else None
+        if job is None or attempt is None or attempt.ending is not None:
+            return None
+        evidence = self.world.evidence(uid).of(attempt)
+        if evidence.seen.stage is not Stage.RUNNING:
+            return None
+        try:
+            stream, footprint = job.spec.stream, job.footprint
+        except NotUnderstoodError:
+            return None
+        if stream is None:
+            return None
+        started = attempt.started_at or evidence.seen.started_at
+        had = pausing.had_its_turn(stream_of(evidence.pod), started, clock.now())
+        return RunningStream(uid, stream.yield_, footprint, had, attempt.pause)
+
+    async def _ask(self, uid: str, waiters: Iterable[str]) -> None:
+        """Writes for whom the stream pauses, and then has its driver told."""
+        job = self.world.jobs.get(uid)
+        if job is None or self._running_stream(uid) is None or (attempt := job.open_attempt) is None:
+            return
+        asking = [self.world.jobs[waiter] for waiter in waiters if waiter in self.world.jobs]
+        named = (
+            WaitsForPause(job=self.neighbours.called(one.key, job.namespace), uid=one.uid) for one in asking
+        )
+        pause = pausing.asked(attempt.pause, named, clock.now())
+        if pause == attempt.pause:
+            return
+        asked = attempt.model_copy(update={"pause": pause})
+        evidence = self.world.evidence(uid).of(attempt)
+        await self.statuses.write(job, running(job, asked, evidence, clock.now()).change)
+        logger.info("%s: asked to pause for %s", job.key, ", ".join(one.key for one in asking))
+        await self._tell(job, attempt, asked, asking)
+        current = self.world.jobs.get(uid)
+        if current is not None and current.open_attempt is not None:
+            await self.attempts.drive(current, current.open_attempt)
+
+    async def _tell(self, job: JobView, before: Attempt, after: Attempt, asking: Iterable[JobView]) -> None:
+        told = telling.pausing(before, after)
+        if told is not None:
+            await self.events.tell(job, told.reason, told.message)
+        for one in asking:
+            stream = self.neighbours.called(job.key, one.namespace)
+            message = f"the stream {stream} was asked to pause for it, at its next batch boundary"
+            await self.events.tell(one, EventReason.PAUSE_ASKED, message)
+        self.retelling.again(one.uid for one in asking)
+
+    def said_to(self, waiter: JobView) -> str:
+        """What a waiter's status says of the streams that pause for it."""
+        streams = self.world.pausing_for(waiter.uid)
+        if not streams:
+            return ""
+        names = dict.fromkeys(self.neighbours.called(one.key, waiter.namespace) for one in streams)
+        return f"; asked to pause for it at a batch boundary: {', '.join(names)}"
+
+    def seconds_left(self, stream: JobView) -> float:
+        """Seconds for which a stream pauses at the most; 0: it doesn't, or not any more."""
+        return pausing.seconds_left(stream, self.world.jobs, clock.now())
+
+    def seconds_to_give_way(self, waiter: JobView) -> float | None:
+        """Seconds until a job gives way to the streams that pause for it; None: none has stopped for it."""
+        found = self._gives_way(waiter)
+        return None if found is None else max(0.0, (found.at - clock.now()).total_seconds())
+
+    def _gives_way(self, waiter: JobView) -> pausing.GivesWay | None:
+        return pausing.gives_way(waiter, self.world.pausing_for(waiter.uid))
+
+    async def give_way(self, waiter: JobView) -> None:
+        """Has a job that waits leave the queue for a while, because streams have paused for it for as long as they may."""
+        found = self._gives_way(waiter)
+        if found is None:
+            return
+        told = found.as_told(self.neighbours.called(found.to, waiter.namespace))
+        change = withdrawal.gave_way(waiter, told.message, clock.now())
+        await self.statuses.write(waiter, change)
+        await self.events.tell(waiter, EventReason.PAUSE_EXCEEDED, change.message, warning=True)
+
+    async def tell_if_it_goes_on(self, stream: JobView) -> None:
+        """Tells of a stream that paused until now. `stream`: as it was then."""
+        told = pausing.went_on(stream, clock.now())
+        if told is not None:
+            await self.events.tell(stream, EventReason.RESUMED, told)

@@ -1,0 +1,241 @@
+"""Who pauses for whom, and for how long. A stream that runs for ever would keep others waiting for ever: it stops at a batch
+boundary for those to whom its `yield` gives way, and goes on once they have ended, or have had their time.
+
+It is asked only where that lets somebody go: everything in the way of the waiter is a stream that pauses for it. And it is asked
+only after it has had a turn, so that a batch lies between any two pauses.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sluice.admission import Decision, Waiter
+from sluice.api.durations import seconds
+from sluice.api.job import WhenBlocked, Yield
+from sluice.api.job_status import (
+    MAX_BLOCKERS,
+    Attempt,
+    PauseReason,
+    Phase,
+    StreamPause,
+    StreamProgress,
+    WaitsForPause,
+)
+from sluice.api.reasons import Reason
+from sluice.conflicts.readers import lasting
+from sluice.footprint import JobFootprint, NotUnderstoodError
+from sluice.footprint.model import Protocol
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.status import StatusChange
+
+TURN = timedelta(seconds=60)
+"""For how long a stream runs before it has had its turn, whatever it has come to."""
+MAX_PAUSE = 900
+"""Seconds for which a stream pauses for others, if it doesn't say."""
+
+
+@dataclass(frozen=True)
+class RunningStream:
+    """A stream whose driver runs."""
+
+    uid: str
+    yields: Yield
+    footprint: JobFootprint
+    had_its_turn: bool
+    pause: StreamPause | None = None
+    """Why it was asked to stop already."""
+
+    def gives_way_to(self, waiter: Waiter, now: datetime) -> bool:
+        """Whether it pauses for this waiter, which it would not break by that, nor be broken."""
+        gives_way = self.yields is Yield.AGED and waiter.has_aged(now)
+        gives_way |= self.yields is not Yield.NEVER and changes_metadata(waiter.footprint)
+        return gives_way and lasting(self.footprint, waiter.footprint) is None
+
+    def is_asked_for(self, uid: str) -> bool:
+        return self.pause is not None and any(one.uid == uid for one in self.pause.for_)
+
+    @property
+    def can_be_asked(self) -> bool:
+        if self.pause is None:
+            return self.had_its_turn
+        return self.pause.reason is PauseReason.YIELDS and len(self.pause.for_) < MAX_BLOCKERS
+
+
+def changes_metadata(footprint: JobFootprint) -> bool:
+    return any(
+        one.changes_metadata or one.replaces or one.protocol is not Protocol.NONE for one in footprint.tables
+    )
+
+
+def had_its_turn(progress: StreamProgress | None, started_at: datetime | None, now: datetime) -> bool:
+    """Whether a stream has ended a batch in its latest attempt, or has found nothing to do, or has run for long enough."""
+    if progress is not None and (progress.batches > 0 or progress.idle_since is not None):
+        return True
+    return started_at is not None and now - started_at >= TURN
+
+
+def may_be_paused_for(job: JobView) -> bool:
+    """Whether streams may pause for it: one that doesn't wait needs none, and another stream would never end."""
+    stream = job.spec.stream
+    is_endless = stream is not None and stream.trigger.processing_time is not None
+    return not is_endless and job.spec.admission.when_blocked is WhenBlocked.WAIT
+
+
+def to_ask(
+    waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
+) -> tuple[str, ...]:
+    """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, or where one of
+    them is yet to have its turn."""
+    if decision.at_least or decision.count != len(decision.blocked_by):
+        return ()
+    in_the_way = [
+        streams.get(one.by.uid) if one.holds and not one.by.at_rest else None for one in decision.blocked_by
+    ]
+    found = dict[str, None]()
+    for stream in in_the_way:
+        if stream is None or not stream.gives_way_to(waiter, now):
+            return ()
+        if stream.can_be_asked and not stream.is_asked_for(waiter.uid):
+            found[stream.uid] = None
+        elif stream.pause is None:
+            return ()
+    return tuple(found)
+
+
+def asked(before: StreamPause | None, waiters: Iterable[WaitsForPause], now: datetime) -> StreamPause:
+    """The pause with these for whom it is, too."""
+    known = before or StreamPause(reason=PauseReason.YIELDS, since=now)
+    named = {one.uid for one in known.for_}
+    more = tuple(one for one in waiters if one.uid not in named)
+    return known.model_copy(update={"for_": (*known.for_, *more)[:MAX_BLOCKERS]})
+
+
+def wanted_by_itself(job: JobView, attempt: Attempt) -> PauseReason | None:
+    """Why a stream is to stop whoever waits for it. A spec that isn't understood stops nothing."""
+    try:
+        if job.spec.stream is None:
+            return None
+        if job.spec.admission.suspend:
+            return PauseReason.SUSPENDED
+        job.footprint_from_spec  # noqa: B018 - one that can't be understood is an error
+        is_another = job.spec_hash != attempt.hash
+    except NotUnderstoodError:
+        return None
+    return PauseReason.SPEC_CHANGED if is_another else None
+
+
+def what_is_wrong(job: JobView) -> str:
+    """What is said of a stream whose spec was changed into one that can't be understood; nothing of any other."""
+    given = job.body.get("spec")
+    if not isinstance(given, dict) or "stream" not in given:
+        return ""
+    try:
+        job.footprint_from_spec  # noqa: B018 - likewise
+    except NotUnderstoodError as error:
+        return f"; its spec was changed since, and can't be understood, so that the stream goes on as it was: {error}"
+    return ""
+
+
+def after_a_stop(job: JobView, ended: Attempt, now: datetime) -> StatusChange:
+    """What follows an attempt that stopped at a batch boundary."""
+    at, pause = ended.ended_at or now, ended.pause
+    stopped = f"its stream stopped at a batch boundary at {at:%H:%M:%S} UTC"
+    if _is_suspended(job):
+        message = f"{stopped}; held by spec.admission.suspend, it goes on from there once that is false"
+        return StatusChange(Phase.SUSPENDED, Reason.SUSPENDED, message, attempt=ended)
+    if pause is None or pause.reason is not PauseReason.YIELDS:
+        message = f"{stopped}, and queues again, keeping its age, to go on as its spec says now"
+        return StatusChange(Phase.PENDING, Reason.RESTARTING, message, attempt=ended)
+    until = at + timedelta(seconds=longest_pause(job))
+    message = (
+        f"{stopped} so that {_named(pause)} can run; it goes on once {'that has' if len(pause.for_) == 1 else 'those have'} ended, "
+        f"at {until:%H:%M:%S} UTC at the latest"
+    )
+    paused = pause.model_copy(update={"until": until})
+    return StatusChange(Phase.PAUSED, Reason.YIELDED, message, attempt=ended, pause=paused)
+
+
+def longest_pause(job: JobView) -> int:
+    try:
+        given = job.spec.stream.max_pause if job.spec.stream is not None else None
+    except NotUnderstoodError:
+        given = None
+    return MAX_PAUSE if given is None else seconds(given)
+
+
+def is_kept_waiting_by(waiter: JobView | None) -> bool:
+    """Whether a stream that pauses for this job still waits for it."""
+    if waiter is None or waiter.is_finished:
+        return False
+    if waiter.open_attempt is not None:
+        return True
+    return not waiter.is_deleted and waiter.phase not in (Phase.SUSPENDED, Phase.BACKING_OFF)
+
+
+def seconds_left(job: JobView, waiters: Mapping[str, JobView], now: datetime) -> float:
+    """Seconds for which a stream pauses at the most; 0: it may go on."""
+    pause = job.status.pause
+    if job.phase is not Phase.PAUSED or pause is None or pause.until is None:
+        return 0.0
+    if not any(is_kept_waiting_by(waiters.get(one.uid)) for one in pause.for_):
+        return 0.0
+    return max(0.0, (pause.until - now).total_seconds())
+
+
+@dataclass(frozen=True)
+class GivesWay:
+    """Until when streams pause for a job, which then gives way to them."""
+
+    at: datetime
+    to: str
+    """The first of them, as namespace/name."""
+
+    def as_told(self, stream: str) -> "GivesWay":
+        """`stream`: what the job's status may call it."""
+        return replace(self, to=stream)
+
+    @property
+    def message(self) -> str:
+        return f"the stream {self.to} has paused for it for as long as its spec.stream.maxPause says, and goes on"
+
+
+def gives_way(waiter: JobView, streams: Collection[JobView]) -> GivesWay | None:
+    """When the job gives way to those that pause for it; None: none has stopped for it."""
+    found = (
+        GivesWay(stream.status.pause.until, stream.key)
+        for stream in streams
+        if stream.status.pause is not None and stream.status.pause.until is not None
+    )
+    return min(found, key=lambda one: one.at, default=None) if is_kept_waiting_by(waiter) else None
+
+
+def since_when(waiter: str, streams: Collection[JobView]) -> datetime | None:
+    """Since when streams were asked to pause for a job. From then on it counts as aged: while they stop, nobody else is to come
+    between."""
+    pauses = (
+        pause
+        for stream in streams
+        for pause in (stream.status.pause, stream.open_attempt.pause if stream.open_attempt else None)
+    )
+    since = (one.since for one in pauses if one is not None and any(to.uid == waiter for to in one.for_))
+    return min(since, default=None)
+
+
+def went_on(stream: JobView, now: datetime) -> str | None:
+    """What is told of a stream that paused until now."""
+    if stream.phase is not Phase.PAUSED or not stream.status.attempts:
+        return None
+    stopped_at = stream.status.attempts[-1].ended_at or now
+    return f"it queues again after a pause of {max(0.0, (now - stopped_at).total_seconds()):.1f} s"
+
+
+def _is_suspended(job: JobView) -> bool:
+    try:
+        return job.spec.admission.suspend
+    except NotUnderstoodError:
+        return False
+
+
+def _named(pause: StreamPause) -> str:
+    names = [one.job for one in pause.for_]
+    return ", ".join(names) or "others"
