@@ -38,9 +38,10 @@ def runs_for_ever(job: Json) -> bool:
 
 def pause_in(job: Json) -> Json | None:
     """Why its stream pauses, or is asked to."""
-    attempts = attempts_of(job)
-    asked = attempts[-1].get("pause") if attempts and phase_of(job) in HOLDING else None
-    return object_in(asked) or object_in(status_in(job).get("pause")) or None
+    attempts, phase = attempts_of(job), phase_of(job)
+    if phase == Phase.PAUSED.value:
+        return object_in(status_in(job).get("pause")) or None
+    return object_in(attempts[-1].get("pause")) or None if attempts and phase in HOLDING else None
 
 
 def object_in(given: Any) -> Json:

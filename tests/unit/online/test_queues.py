@@ -8,7 +8,7 @@ from sluice.api.base import Json
 from sluice.online.job_objects import key_of
 from sluice.online.queue_answers import queues_json
 from sluice.online.queues import Policies, Queues, TableQueue, queues_of
-from unit.online.job_bodies import behind, holding, job, policy, waiting
+from unit.online.job_bodies import behind, holding, job, pause, policy, stream, waiting
 
 NOW = datetime(2026, 11, 26, 10, tzinfo=UTC)
 YOUNG, OLD, OLDER = "2026-11-26T09:59:30Z", "2026-11-26T09:57:00Z", "2026-11-26T09:56:00Z"
@@ -16,6 +16,24 @@ YOUNG, OLD, OLDER = "2026-11-26T09:59:30Z", "2026-11-26T09:57:00Z", "2026-11-26T
 
 def queues(*jobs: Json, policies: tuple[Json, ...] = (), table: str | None = None) -> Queues:
     return queues_of(jobs, Policies(policies), NOW, table)
+
+
+def test_a_stream_that_queues_again_pauses_no_more() -> None:
+    paused = pause("alter", until=YOUNG)
+    told = queues_json(
+        queues(
+            stream("again", "file:/a", phase="Pending", pause=paused),
+            stream("rests", "file:/a", phase="Paused", pause=paused),
+        ),
+        {},
+        None,
+        [],
+        NOW,
+    )
+    assert {one["job"]: one["pause"] for one in told["tables"][0]["aside"]} == {
+        "etl/again": None,
+        "etl/rests": paused,
+    }
 
 
 def order(queue: TableQueue) -> list[str]:
