@@ -12,7 +12,7 @@ from deltalake.schema import PrimitiveType
 from argocd import health_tests
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
-from integration.operator.played import Driver, Played, lost_a_race, rewrite
+from integration.operator.played import Driver, Played, lost_a_race, rewrite, set_property, stream
 from integration.operator.test_refused_creates import applications_are_refused
 from integration.waiting import eventually
 from sluice.api import names
@@ -133,6 +133,19 @@ def _on_their_way(scene: Scene) -> None:
     scene.keep("stalled", is_stalled)
 
 
+def _streams(scene: Scene) -> None:
+    scene.cluster.apply("streaming", stream("/lake/streamed"))
+    scene.cluster.start("streaming").has_ended_batches(1, "file:/lake/streamed")
+    scene.keep_in("streaming", "Running", "Streaming")
+    scene.cluster.apply("paused", stream("/lake/paused", **{"yield": "Metadata"}))
+    driver = scene.cluster.start("paused")
+    driver.has_ended_batches(1, "file:/lake/paused")
+    scene.cluster.apply("changes-it", set_property("/lake/paused"))
+    driver.is_asked_to_stop()
+    driver.stops(1, "file:/lake/paused")
+    scene.keep_in("paused", "Paused", "Yielded")
+
+
 def _policies(scene: Scene) -> None:
     table = {"name": "lake.sales.orders", "path": "s3://lake/sales/orders"}
     scene.cluster.declare("counts", {"table": table, "logStore": "S3Conditional"})
@@ -183,6 +196,7 @@ def test_the_test_data_of_the_health_checks_is_what_the_operator_writes(
     _in_the_way(scene)
     _ended(scene)
     _on_their_way(scene)
+    _streams(scene)
     redis.service.kill()
     scene.job("pending", "pending")
     scene.keep_in("pending", "Pending", "LeasesUnavailable")
