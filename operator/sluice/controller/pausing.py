@@ -106,7 +106,7 @@ class Pausing:
         found = [
             one
             for one in standing.values()
-            if one.has_aged(now) or pausing.changes_metadata(one.footprint)
+            if one.has_aged(now) or one.footprint.changes_metadata
             if self._may_be_paused_for(one.uid)
         ]
         left = [one for one in found if one.uid not in self._explained]

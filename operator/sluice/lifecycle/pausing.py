@@ -24,7 +24,6 @@ from sluice.api.job_status import (
 from sluice.api.reasons import Reason
 from sluice.conflicts.readers import lasting
 from sluice.footprint import JobFootprint, NotUnderstoodError
-from sluice.footprint.model import Protocol
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.status import StatusChange
 
@@ -48,7 +47,7 @@ class RunningStream:
     def gives_way_to(self, waiter: Waiter, now: datetime) -> bool:
         """Whether it pauses for this waiter, which it would not break by that, nor be broken."""
         gives_way = self.yields is Yield.AGED and waiter.has_aged(now)
-        gives_way |= self.yields is not Yield.NEVER and changes_metadata(waiter.footprint)
+        gives_way |= self.yields is not Yield.NEVER and waiter.footprint.changes_metadata
         return gives_way and lasting(self.footprint, waiter.footprint) is None
 
     def is_asked_for(self, uid: str) -> bool:
@@ -59,12 +58,6 @@ class RunningStream:
         if self.pause is None:
             return self.had_its_turn
         return self.pause.reason is PauseReason.YIELDS and len(self.pause.for_) < MAX_BLOCKERS
-
-
-def changes_metadata(footprint: JobFootprint) -> bool:
-    return any(
-        one.changes_metadata or one.replaces or one.protocol is not Protocol.NONE for one in footprint.tables
-    )
 
 
 def had_its_turn(progress: StreamProgress | None, started_at: datetime | None, now: datetime) -> bool:
