@@ -120,7 +120,7 @@ class Stream(Model):
     aged). It goes on from its checkpoint when that job has ended. May be changed at any time."""
     max_pause: Limit | None = None
     """Longest time for which it pauses for others, such as 30m. After that it goes on: a job that has not ended by then
-    is ended, or queues again, and says so. Absent: 15m. May be changed at any time."""
+    is ended, or queues again, and says so. Absent: 15m. A change counts from the next pause on."""
 
     validations = (
         exactly_one(
