@@ -477,7 +477,7 @@ class Admitting:
         phase, reason, message = outcome_of_waiting(
             job.when_blocked, self._patience(job), told, waited, again=again
         )
-        message += self.pausing.said_to(job) if phase is Phase.WAITING else ""
+        message += self.pausing.said_to(job, decision) if phase is Phase.WAITING else ""
         change = StatusChange(
             phase,
             reason,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from sluice.admission import Holder, Queue, Waiter
+from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import Yield
 from sluice.api.job_status import Attempt, WaitsForPause
 from sluice.api.reasons import EventReason
@@ -175,13 +175,19 @@ class Pausing:
             await self.events.tell(one, EventReason.PAUSE_ASKED, message)
         self.retelling.again(one.uid for one in asking)
 
-    def said_to(self, waiter: JobView) -> str:
-        """What a waiter's status says of the streams that pause for it."""
+    def said_to(self, waiter: JobView, decision: Decision) -> str:
+        """What a waiter's status says of the streams in its way: which pause for it, and which never will."""
         streams = self.world.pausing_for(waiter.uid)
-        if not streams:
-            return ""
-        names = dict.fromkeys(self.neighbours.called(one.key, waiter.namespace) for one in streams)
-        return f"; asked to pause for it at a batch boundary: {', '.join(names)}"
+        if streams:
+            names = dict.fromkeys(self.neighbours.called(one.key, waiter.namespace) for one in streams)
+            return f"; asked to pause for it at a batch boundary: {', '.join(names)}"
+        for one in decision.blocked_by:
+            stream = self.world.jobs.get(one.by.uid)
+            why = pausing.why_it_makes_no_room(stream, waiter) if stream is not None else None
+            if stream is not None and why is not None:
+                name = self.neighbours.called(stream.key, waiter.namespace)
+                return f"; {name} is a stream that runs for ever, and {why}"
+        return ""
 
     def seconds_left(self, stream: JobView) -> float:
         """Seconds for which a stream pauses at the most; 0: it doesn't, or not any more."""

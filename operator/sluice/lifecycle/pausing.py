@@ -103,6 +103,25 @@ def asked(before: StreamPause | None, waiters: Iterable[WaitsForPause], now: dat
     return known.model_copy(update={"for_": (*known.for_, *more)[:MAX_BLOCKERS]})
 
 
+def why_it_makes_no_room(stream: JobView, waiter: JobView) -> str | None:
+    """Why a job would wait for ever behind a stream that runs for ever, and what lets it go; None if the stream ends, or pauses for
+    it."""
+    try:
+        given = stream.spec.stream
+        if given is None or given.trigger.processing_time is None:
+            return None
+        if waiter.streams_for_ever:
+            return "makes no room for another one that does"
+        if lasting(stream.footprint, waiter.footprint) is not None:
+            return "makes no room for what would break it for good"
+        needed = Yield.METADATA if waiter.footprint.changes_metadata else Yield.AGED
+        if given.yield_ in (needed, Yield.AGED):
+            return None
+    except NotUnderstoodError:
+        return None
+    return f"makes room for it only with spec.stream.yield: {needed}"
+
+
 def wanted_by_itself(job: JobView, attempt: Attempt) -> PauseReason | None:
     """Why a stream is to stop whoever waits for it. A spec that isn't understood stops nothing."""
     try:

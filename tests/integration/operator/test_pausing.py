@@ -100,7 +100,8 @@ def test_a_stream_that_yields_to_metadata_alone_does_not_pause_for_anything_else
     table = "/lake/only-metadata"
     driver = started_stream(shared, "only-metadata", table, **{"yield": "Metadata"})
     shared.apply("rewrites", rewrite(table))
-    shared.reaches("rewrites", "Waiting")
+    message = shared.reaches("rewrites", "Waiting")["message"]
+    assert "a stream that runs for ever, and makes room for it only with spec.stream.yield: Aged" in message
     shared.apply("rewrites-later", set_property(table, admission={"whenBlocked": "Skip"}))
     shared.reaches("rewrites-later", "Skipped")
     time.sleep(2.0)  # longer than it takes to ask
