@@ -78,7 +78,7 @@ def _columns(job: JobFootprint) -> Iterator[Seen]:
 
 
 def _streamed(job: JobFootprint) -> Iterator[Seen]:
-    yield from _readers("s", job.streams_from)
+    yield from _readers("s", job.streamed)
     yield from _writers("s", job, _disturbs_streams)
 
 
@@ -110,7 +110,12 @@ def _by_logs(job: JobFootprint) -> Iterator[Seen]:
 
 
 def _disturbs_streams(footprint: TableFootprint) -> bool:
-    return footprint.metadata is not Metadata.NONE or not footprint.removes.is_empty
+    return (
+        footprint.metadata is not Metadata.NONE
+        or footprint.replaces
+        or footprint.renames_columns
+        or not footprint.removes.is_empty
+    )
 
 
 def _deletes_files(footprint: TableFootprint) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sluice.conflicts import databricks, example_jobs, oss, stores_and_runs
 from sluice.conflicts.race import Race
-from sluice.conflicts.rule import WHOLE_TABLE, Example, Rule, Ruling, rule
+from sluice.conflicts.rule import WHOLE_TABLE, Difference, Example, Rule, Ruling, rule
 from sluice.conflicts.verdict import Level, Verdict, only_possible
 from sluice.footprint.model import Follows, JobFootprint, TableFootprint
 from sluice.footprint.operations import CHANGES_SOME_ROWS, KEEPS_ROWS
@@ -80,6 +80,32 @@ def streamed_rows(race: Race) -> Ruling | None:
 
 @rule(
     says=(
+        "A stream fails for good once the table that it reads is replaced by another one, or a column of it is renamed or dropped: "
+        "neither starting it again helps nor an option of its source, only a new checkpoint."
+    ),
+    sources=("M19",),
+    differs=Difference(
+        "documents say of each change of the schema that a stream goes on once it is started again.", ("D30",)
+    ),
+    example=Example(example_jobs.STREAM_FROM_ORDERS, "ALTER TABLE orders DROP COLUMN amount"),
+    proofs=(f"{_STREAMED}::test_no_restart_helps_a_stream_whose_table_is_another_or_lacks_a_column",),
+)
+def streamed_columns(race: Race) -> Ruling | None:
+    source, winner = race.table, race.winner
+    if not (winner.replaces or winner.renames_columns) or not source.may_equal(winner.table):
+        return None
+    what = "may replace" if winner.replaces else "may rename or drop columns of"
+    return Ruling(
+        Level.MAY,
+        f"{winner.operation} {what} {source}, which the stream reads: it would fail for good, and restarting it does not help",
+        None,
+        "end the stream first, and begin another one with a new checkpoint after it",
+        WHOLE_TABLE,
+    )
+
+
+@rule(
+    says=(
         "Sluice may have derived where a query's rows land from the columns of the tables that it selects from, as "
         "they were when the job was judged: from their order for `SELECT *`, from their types for "
         "`WHERE region = 'eu'`. A job that changes these columns before the query runs changes where its rows land, and "
@@ -111,7 +137,9 @@ def changed_source(race: Race) -> Ruling | None:
     )
 
 
-RULES: tuple[Rule, ...] = (vacuum_under_a_run, streamed_rows, changed_source)
+RULES: tuple[Rule, ...] = (vacuum_under_a_run, streamed_rows, streamed_columns, changed_source)
+LASTING = frozenset({streamed_rows.id, streamed_columns.id})
+"""The rules by which a stream that reads fails for good, so that restarting it cures nothing."""
 
 Found = tuple[TableKey, Verdict]
 """A table on which the two meet, and the verdict there."""
@@ -121,7 +149,7 @@ def lasting(stream: JobFootprint, other: JobFootprint) -> Found | None:
     """What the other would do to the stream that no restart mends, so that it counts also while the stream doesn't run: it breaks
     what the stream reads, or may go on from the stream's checkpoint."""
     for table, verdict in beside(stream, other):
-        if verdict.rule == streamed_rows.id:
+        if verdict.rule in LASTING:
             return table, verdict
     for mine in stream.tables:
         for theirs in other.tables:
@@ -148,7 +176,7 @@ def beside(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
 def _by_these_keys(loser: JobFootprint, winner: JobFootprint) -> Iterator[Found]:
     if loser.vacuums or winner.vacuums:
         yield from _vacuumed_reads(loser, winner)
-    if loser.streams_from:
+    if loser.streamed:
         yield from _streaming_reads(loser, winner)
     for mine in loser.tables:
         if mine.told_by:
@@ -187,9 +215,14 @@ def _streaming_reads(loser: JobFootprint, winner: JobFootprint) -> Iterator[Foun
     for source in loser.streams_from:
         for theirs in winner.tables:
             race = Race(loser.tables[0], theirs, loser, winner, source, source == theirs.table)
-            rows, changed = streamed_rows.verdict(race), streaming_read.verdict(race)
-            if rows is not None:
-                yield source, rows if on_oss else only_possible(rows)
+            for rule_for_good in (streamed_rows, streamed_columns):
+                verdict = rule_for_good.verdict(race)
+                if verdict is not None:
+                    yield source, verdict if on_oss else only_possible(verdict)
+    for source in loser.streamed:
+        for theirs in winner.tables:
+            race = Race(loser.tables[0], theirs, loser, winner, source, source == theirs.table)
+            changed = streaming_read.verdict(race)
             if changed is not None:
                 yield source, changed if is_documented else only_possible(changed)
 

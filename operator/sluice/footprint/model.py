@@ -94,6 +94,8 @@ class TableFootprint:
     adds_surely: bool = False
     keeps_no_row: bool = False
     """Whether it removes all rows and rewrites none: all that it adds is new."""
+    renames_columns: bool = False
+    """Whether columns may have other names after it, or be gone: no stream goes on reading the table then."""
     hook: bool = False
     """Whether it runs after the job's own commit, so that losing does not fail the job."""
     compacts: bool = False
@@ -182,6 +184,8 @@ class JobFootprint:
     """The dialect of the engine that commits; None if unknown: then only what holds under all dialects counts."""
     streams_from: tuple[TableKey, ...] = ()
     """Delta tables that its stream reads: their changes can make a batch fail although the job does not write them."""
+    looks_into: tuple[TableKey, ...] = ()
+    """Tables that its query joins to the rows of its source, in each batch by the columns that they had when the stream began."""
     follows: Follows = Follows.APPENDS
     streams_surely: bool = False
     """Whether its source is a Delta table; if not, it may still query the tables in `streams_from`, batch by batch."""
@@ -208,6 +212,11 @@ class JobFootprint:
         return any(
             one.changes_metadata or one.replaces or one.protocol is not Protocol.NONE for one in self.tables
         )
+
+    @property
+    def streamed(self) -> tuple[TableKey, ...]:
+        """The tables whose changes may make a batch of its stream fail although the job does not write them."""
+        return (*self.streams_from, *self.looks_into)
 
     @property
     def keys(self) -> tuple[TableKey, ...]:
@@ -251,6 +260,7 @@ class JobFootprint:
             self,
             tables=tuple(replace(f, told_by=named(f.told_by)) if f.told_by else f for f in self.tables),
             streams_from=named(self.streams_from),
+            looks_into=named(self.looks_into),
             reads=replace(self.reads, tables=named(self.reads.tables)),
             ids_of_sources={
                 other if key == source else key: table_id for key, table_id in self.ids_of_sources.items()

@@ -51,7 +51,9 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
     else:
         found = insert.overwrite(reading, lands, source, certain=certain, identity=identity)
     if write.schema_evolution:
-        found = replace(found, metadata=Metadata.MAY_CHANGE)
+        found = replace(
+            found, metadata=Metadata.MAY_CHANGE, renames_columns=write.mode is not WriteMode.APPEND
+        )
     return replace(
         found,
         txn_app_id=write.txn_app_id,
@@ -97,6 +99,15 @@ def streamed_tables(stream: Stream) -> tuple[TableKey, ...]:
     source = stream.source
     found = _read_from(source).tables if is_delta(source) else ()
     return tuple(dict.fromkeys([*found, *(key_of(table) for table in stream.reads_tables or ())]))
+
+
+def looked_into(stream: Stream, texts: Texts, around: Surroundings) -> tuple[TableKey, ...]:
+    """The tables that the stream's query reads beside its source. Statements of sql are read anew in each batch, a query is not."""
+    if stream.query is None:
+        return ()
+    query = _query(stream.query, "spec.stream.query", texts)
+    around = replace(around, views={**around.views, "source": None})
+    return around.selected_by(query).under(around.one_key).tables
 
 
 def is_delta(source: StreamSource) -> bool:

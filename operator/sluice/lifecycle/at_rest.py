@@ -6,7 +6,6 @@ from typing import Any
 from sluice.admission import Holder
 from sluice.api.job_status import Phase
 from sluice.conflicts import conflict_at_rest
-from sluice.footprint.model import Follows
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.outcome import COMMITTED_NOTHING
 
@@ -32,8 +31,7 @@ def may_rest(body: Any) -> bool:
 def holder_at_rest(job: JobView) -> Holder | None:
     """What it keeps others from while it holds no lease; None if nothing could break it."""
     footprint = job.footprint
-    reads = bool(footprint.streams_from) and footprint.follows is not Follows.CHANGES
-    if not reads and all(one.checkpoint is None for one in footprint.tables):
+    if not footprint.streams_from and all(one.checkpoint is None for one in footprint.tables):
         return None
     if conflict_at_rest(footprint, footprint) is not None:
         return None  # it breaks itself, whoever runs beside it

@@ -108,8 +108,8 @@ def _shared(first: JobFootprint, second: JobFootprint) -> tuple[TableKey, TableK
     """Says what each calls the table that both address: by the same name if they share one."""
     for mine, theirs in (
         (first.keys, second.keys),
-        (first.streams_from, second.keys),
-        (first.keys, second.streams_from),
+        (first.streamed, second.keys),
+        (first.keys, second.streamed),
         (first.reads.tables, _vacuumed(second)),
         (_vacuumed(first), second.reads.tables),
     ):

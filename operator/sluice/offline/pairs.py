@@ -111,7 +111,7 @@ def _makes_room(job: Understood) -> bool:
 
 def perhaps_one(first: Understood, second: Understood) -> tuple[TableKey, TableKey] | None:
     """Returns two tables that may be one, where that is all that two jobs have in common."""
-    keys = [(*one.footprint.keys, *one.footprint.streams_from) for one in (first, second)]
+    keys = [(*one.footprint.keys, *one.footprint.streamed) for one in (first, second)]
     if not set(keys[0]).isdisjoint(keys[1]) or first.checkpoints & second.checkpoints:
         return None
     mine, theirs = first.footprint, second.footprint

@@ -101,9 +101,9 @@ def _that_may_meet(jobs: Sequence[Understood]) -> set[tuple[int, int]]:
     by_log: dict[str, set[int]] = defaultdict(set)
     for number, job in enumerate(jobs):
         ids = job.footprint.ids_of_sources
-        for key in (*job.footprint.keys, *job.footprint.streams_from):
+        for key in (*job.footprint.keys, *job.footprint.streamed):
             by_key["table", key].add(number)
-        for source in job.footprint.streams_from:
+        for source in job.footprint.streamed:
             if source in ids:
                 by_log[ids[source]].add(number)
         for table in job.footprint.tables:

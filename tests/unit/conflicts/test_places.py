@@ -83,12 +83,14 @@ class Drawing:
     def job(self) -> JobFootprint:
         tables = tuple(self.statement() for _ in range(self._one_of([1, 1, 2, 3])))
         streams = (self.key(),) if self.seldom() else ()
+        looks = (self.key(),) if self.seldom() else ()
         reads = tuple(self.key() for _ in range(self._one_of([0, 0, 1, 2])))
-        read = [*streams, *reads, *(key for one in tables for key in one.told_by)]
+        read = [*streams, *looks, *reads, *(key for one in tables for key in one.told_by)]
         return JobFootprint(
             tables,
             dialect=self._one_of([None, oss("4.4.0"), databricks("15.4"), delta_rs("1.0")]),
             streams_from=streams,
+            looks_into=looks,
             follows=self._one_of(list(Follows)),
             streams_surely=self._one_of([True, False]),
             reads=Sources(reads, any_table=self.seldom() and self.seldom()),

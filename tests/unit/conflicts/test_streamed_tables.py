@@ -90,6 +90,54 @@ def test_a_change_of_the_schema_may_break_a_stream_until_it_starts_again(
     assert (found.level, found.rule, found.exception) == (Level.MAY, "streaming-read", None)
 
 
+RENAME = "ALTER TABLE {t} RENAME COLUMN v TO w"
+DROP = "ALTER TABLE {t} DROP COLUMNS (v)"
+
+
+@pytest.mark.parametrize("winner", [RENAME, DROP, "ALTER TABLE {t} DROP COLUMN IF EXISTS v", p.REPLACE_TABLE])
+@pytest.mark.parametrize(
+    "option", ["skipChangeCommits", "readChangeFeed", "ignoreDeletes", "maxFilesPerTrigger"]
+)
+def test_no_restart_helps_a_stream_whose_table_is_another_or_lacks_a_column(winner: str, option: str) -> None:
+    found = readers.lasting(*footprints(winner, {option: "true"}, DELTA))
+    assert found is not None
+    assert found[0] == key_of_path("/lake/t")
+    assert found[1].level is Level.MAY
+    passes = {"skipChangeCommits", "readChangeFeed"}
+    by_rows = winner == p.REPLACE_TABLE and option not in passes
+    assert found[1].rule == ("streamed-rows" if by_rows else "streamed-columns")
+
+
+@pytest.mark.parametrize("winner", [p.ADD_COLUMN, p.SET, p.CHANGE_FEED, p.OPTIMIZE])
+def test_a_restart_helps_after_any_other_change_of_the_table(winner: str) -> None:
+    assert readers.lasting(*footprints(winner, None, DELTA)) is None
+
+
+def test_a_query_goes_by_the_columns_that_a_joined_table_had_when_it_began() -> None:
+    joins = stream(format="kafka", path=None)
+    joins["stream"]["query"] = "SELECT s.id FROM source s JOIN delta.`/lake/t` d ON s.id = d.id"
+    known = p.facts(dialect=DELTA)
+    reader = p.job(joins, known)
+    assert reader.looks_into == (key_of_path("/lake/t"),)
+    for winner in (RENAME, DROP, p.ADD_COLUMN, p.REPLACE_TABLE):
+        pair = pair_of(reader, p.job(winner, known))
+        assert (pair.first_loses.level, pair.first_loses.rule) == (Level.MAY, "streaming-read")
+        assert pair.second_loses.level is Level.NEVER
+        assert readers.lasting(reader, p.job(winner, known)) is None
+    for winner in (*REWRITES, p.OPTIMIZE, p.APPEND):
+        assert pair_of(reader, p.job(winner, known)).together
+
+
+def test_statements_of_a_batch_are_read_anew_each_time() -> None:
+    joins = stream(format="kafka", path=None)
+    del joins["stream"]["table"]
+    joins["stream"]["sql"] = (
+        "INSERT INTO delta.`/lake/other` SELECT b.id FROM batch b JOIN delta.`/lake/t` d ON b.id = d.id"
+    )
+    known = p.facts(dialect=DELTA)
+    assert p.job(joins, known).looks_into == ()
+
+
 @pytest.mark.parametrize("dialect", [None, databricks("15.4", photon=True)])
 def test_of_other_engines_it_is_only_possible(dialect: Dialect | None) -> None:
     assert pair(p.DELETE, None, dialect).first_loses.level is Level.MAY

@@ -65,6 +65,8 @@ _CHANGES = (
     ("DROP", "COLUMN"),
     ("DROP", "COLUMNS"),
 )
+_NAMES = frozenset({("RENAME", "COLUMN"), ("DROP", "COLUMN"), ("DROP", "COLUMNS"), ("REPLACE", "COLUMNS")})
+"""What takes a column its name, or a name its column."""
 _PLAIN_TYPE = r"(?:BOOLEAN|TINYINT|SMALLINT|INT|INTEGER|BIGINT|FLOAT|DOUBLE|STRING|BINARY|DATE)"
 _PLAIN_COLUMN = rf"\S+ {_PLAIN_TYPE}(?: COMMENT {re.escape(QUOTED)})?"
 _PLAIN_COLUMNS = re.compile(rf"ADD COLUMNS? ?\(? ?{_PLAIN_COLUMN}(?: , {_PLAIN_COLUMN})*(?: \))?")
@@ -101,17 +103,20 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
         )
     if rest[-2:] == ["SYNC", "IDENTITY"]:
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
+    names = tuple(rest[:2]) in _NAMES
     if rest[:1] == ["DROP"] and rest[2:4] == ["IF", "EXISTS"]:
-        return _metadata_only(reading, Metadata.MAY_CHANGE)
+        return _metadata_only(reading, Metadata.MAY_CHANGE, renames_columns=names)
     for beginning in _CHANGES:
         if tuple(rest[: len(beginning)]) == beginning:
             needs_feature = rest[0] == "ADD" and _PLAIN_COLUMNS.fullmatch(" ".join(rest)) is None
             protocol = Protocol.MAY_ADD if needs_feature else Protocol.NONE
-            return _metadata_only(reading, Metadata.CHANGES, protocol)
+            return _metadata_only(reading, Metadata.CHANGES, protocol, renames_columns=names)
     for kind in _MAY_CHANGE:
         if tuple(rest[: len(kind)]) == kind:
             protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE
-            return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
+            return _metadata_only(
+                reading, Metadata.MAY_CHANGE, protocol, renames_columns=names or rest[0] == "CHANGE"
+            )
     raise reading.refused(
         f"ALTER TABLE ... {' '.join(word for word in rest[:2] if word != QUOTED)}: Sluice does not know this clause; "
         "declare what it touches in spec.footprint"
@@ -149,7 +154,9 @@ def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint
     if known is not None and all(known.get(key) == value for key, value in wanted.items()):
         return _metadata_only(reading, Metadata.SAME)
     if _rewrites_files(wanted, known):
-        return reading.footprint(Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
+        return reading.footprint(
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, renames_columns=True
+        )
     enabling = all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items())
     if known is not None and enabling:
         enables = frozenset(ENABLING[key][1] for key in wanted)
@@ -172,7 +179,9 @@ def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
     known = _known(reading)
     protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in given) else Protocol.NONE
     if _MAPPING in given:
-        return reading.footprint(Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD)
+        return reading.footprint(
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, renames_columns=True
+        )
     if known is None:
         return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)
     changes = any(key in known for key in given)
