@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from integration.objects import Objects, Server
 from integration.operator.process import OperatorProcess, configuration
 from jvm_options import java_options
 from sluice.api.base import Json
+from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
 
 ROOT = Path(__file__).parents[3]
 ENDED = frozenset({"Succeeded", "Skipped", "Failed"})
@@ -139,14 +141,42 @@ def pipeline(
 ) -> Iterator[Pipeline]:
     folder = tmp_path_factory.mktemp("pipeline")
     accounts = {name: folder / "accounts" / name for name in ("may", "may-not")}
-    in_cluster = {
-        name: PROFILE | {"driverPod": _in_cluster(at, stack.kubeconfig)} for name, at in accounts.items()
+    with_accounts = {
+        name: PROFILE | {"driverPod": in_cluster(at, stack.kubeconfig)} for name, at in accounts.items()
     }
     with running_pipeline(
-        stack, kubectl, folder, namespace_of(request), {"default": PROFILE, **in_cluster}
+        stack, kubectl, folder, namespace_of(request), {"default": PROFILE, **with_accounts}
     ) as running:
         running.accounts.update(accounts)
         yield running
+
+
+@pytest.fixture(scope="module")
+def accounts(pipeline: Pipeline) -> None:
+    """An account that has the driver's Role, and one that has no rights: their files are where their drivers look."""
+    let_drivers_report(pipeline, "may", pipeline.accounts["may"])
+    make_account(pipeline, "may-not", pipeline.accounts["may-not"])
+
+
+def let_drivers_report(pipeline: Pipeline, account: str, folder: Path) -> None:
+    make_account(pipeline, account, folder)
+    n = ("-n", pipeline.namespace)
+    role = (f"--verb={','.join(DRIVER_VERBS)}", f"--resource={','.join(DRIVER_RESOURCES)}")
+    assert pipeline.kubectl("create", "role", account, *n, *role).returncode == 0
+    bound = (f"--role={account}", f"--serviceaccount={pipeline.namespace}:{account}")
+    assert pipeline.kubectl("create", "rolebinding", account, *n, *bound).returncode == 0
+
+
+def make_account(pipeline: Pipeline, account: str, folder: Path) -> None:
+    cluster = yaml.safe_load(Path(pipeline.kubectl.kubeconfig).read_text(encoding="utf-8"))["clusters"][0]
+    authority = cluster["cluster"]["certificate-authority-data"]
+    n = ("-n", pipeline.namespace)
+    assert pipeline.kubectl("create", "serviceaccount", account, *n).returncode == 0
+    token = pipeline.kubectl("create", "token", account, *n)
+    assert token.returncode == 0, token.stderr
+    folder.mkdir(parents=True)
+    (folder / "token").write_text(token.stdout)
+    (folder / "ca.crt").write_bytes(b64decode(authority))
 
 
 def namespace_of(request: pytest.FixtureRequest) -> str:
@@ -164,8 +194,10 @@ def running_pipeline(
     jars: Sequence[str] = (),
     environment: Mapping[str, str] = MappingProxyType({}),
     settings: Mapping[str, str] = MappingProxyType({}),
+    drivers: int = 2,
 ) -> Iterator[Pipeline]:
-    """`jars`: what drivers need beside Delta and our LogStores. `environment`: the operator's. `settings`: of its configuration."""
+    """`jars`: what drivers need beside Delta and our LogStores. `environment`: the operator's. `settings`: of its configuration.
+    `drivers`: how many may run at once."""
     lake = folder / "lake"
     lake.mkdir()
     created = kubectl("create", "namespace", namespace)
@@ -177,7 +209,7 @@ def running_pipeline(
         config = configuration([namespace], redis.url, runtimes=runtimes, **settings)
         operator = OperatorProcess(stack.kubeconfig, config, folder, environment=dict(environment))
         operator.start()
-        engine = _engine(stack.kubeconfig, namespace, folder, jars)
+        engine = _engine(stack.kubeconfig, namespace, folder, jars, drivers)
         try:
             yield Pipeline(kubectl, namespace, operator, redis, engine, lake)
         finally:
@@ -196,7 +228,7 @@ PROFILE: Json = {
 }
 
 
-def _in_cluster(account: Path, kubeconfig: Path) -> Json:
+def in_cluster(account: Path, kubeconfig: Path) -> Json:
     """Gives a process what Kubernetes gives a container: the API server's address, and a folder with its account."""
     server = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
     address = urlsplit(server)
@@ -209,13 +241,16 @@ def _in_cluster(account: Path, kubeconfig: Path) -> Json:
     return {"spec": {"containers": [{"name": "spark-kubernetes-driver", "env": env}]}}
 
 
-def _engine(kubeconfig: Path, namespace: str, folder: Path, jars: Sequence[str]) -> subprocess.Popen[bytes]:
+def _engine(
+    kubeconfig: Path, namespace: str, folder: Path, jars: Sequence[str], drivers: int
+) -> subprocess.Popen[bytes]:
     all_jars = ",".join([os.environ["SLUICE_SPARK_JARS"], *jars])
     with (folder / "engine.log").open("ab") as log:
         return subprocess.Popen(
             [
                 *(sys.executable, "-m", "localengine", "--namespace", namespace, "--stop-drivers"),
-                *("--kubeconfig", str(kubeconfig), "--work", str(folder / "engine"), "--drivers", "2"),
+                *("--kubeconfig", str(kubeconfig), "--work", str(folder / "engine")),
+                *("--drivers", str(drivers)),
                 f"--jars={all_jars}",
             ],
             env={

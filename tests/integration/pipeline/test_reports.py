@@ -1,36 +1,14 @@
 """What a driver tells beside its result, on a real API server: with the rights that the chart gives it, and without any."""
 
 import json
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from integration.pipeline.conftest import Pipeline
-from sluice.engines.account import DRIVER_RESOURCES, DRIVER_VERBS
 
 pytestmark = pytest.mark.timeout(900)
-
-
-@pytest.fixture(scope="module")
-def accounts(pipeline: Pipeline) -> None:
-    """An account that has the driver's Role, and one that has no rights: their files are where their drivers look."""
-    cluster = yaml.safe_load(Path(pipeline.kubectl.kubeconfig).read_text(encoding="utf-8"))["clusters"][0]
-    authority = cluster["cluster"]["certificate-authority-data"]
-    n = ("-n", pipeline.namespace)
-    for account, folder in pipeline.accounts.items():
-        assert pipeline.kubectl("create", "serviceaccount", account, *n).returncode == 0
-        token = pipeline.kubectl("create", "token", account, *n)
-        assert token.returncode == 0, token.stderr
-        folder.mkdir(parents=True)
-        (folder / "token").write_text(token.stdout)
-        (folder / "ca.crt").write_bytes(b64decode(authority))
-    role = (f"--verb={','.join(DRIVER_VERBS)}", f"--resource={','.join(DRIVER_RESOURCES)}")
-    assert pipeline.kubectl("create", "role", "may", *n, *role).returncode == 0
-    bound = ("--role=may", f"--serviceaccount={pipeline.namespace}:may")
-    assert pipeline.kubectl("create", "rolebinding", "may", *n, *bound).returncode == 0
 
 
 @pytest.mark.usefixtures("accounts")
