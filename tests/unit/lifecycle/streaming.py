@@ -36,10 +36,9 @@ def attempt(number: int = 1, **changed: Any) -> Attempt:
 def stream(
     *attempts: Attempt, trigger: Json = FOR_EVER, status: Json | None = None, retry: Json | None = None
 ) -> JobView:
-    body = job_body("a", **spec(trigger), **({"retry": retry} if retry is not None else {}))
-    granted = {
-        "hash": JobView(body, PROFILES, NOW).spec_hash
-    }  # the spec is the one that they were granted for
+    body = job_body("a") | {"spec": spec(trigger) | ({"retry": retry} if retry is not None else {})}
+    # The spec is the one that they were granted for.
+    granted = {"hash": JobView(body, PROFILES, NOW).spec_hash}
     given = [one.model_dump(mode="json", by_alias=True, exclude_none=True) | granted for one in attempts]
     told = {"attempts": given, **(status or {})}
     return JobView(body | {"status": told}, PROFILES, NOW)

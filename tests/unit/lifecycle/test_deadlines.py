@@ -18,6 +18,7 @@ from sluice.lifecycle.evidence import evidence_of
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.logs import LogsSay
 from sluice.lifecycle.outcome import closed, phase_after
+from sluice.lifecycle.retrying import cause_of
 from sluice.lifecycle.telling import ending as told_at_the_end
 from sluice.lifecycle.withdrawal import Creates
 from unit.controller.bodies import job_body
@@ -378,3 +379,24 @@ def test_a_preempted_driver_is_a_lost_one_with_what_it_had_committed() -> None:
     after = ended(being_ended(EndingReason.PREEMPTED, started_at=NOW), BY_SIGNAL, LogsSay((COMMITTED,)))
     assert (after.outcome, after.commits) == (Outcome.DRIVER_LOST, (COMMITTED,))
     assert (after.message or "").startswith("it took too long; it had committed version 7")
+
+
+def test_a_run_for_which_streams_paused_for_too_long_fails_with_what_it_had_committed() -> None:
+    attempt = being_ended(EndingReason.PAUSE_EXCEEDED, started_at=NOW)
+    after = ended(attempt, BY_SIGNAL, LogsSay((COMMITTED,)))
+    phase, reason, message = phase_after(after)
+    assert (after.outcome, phase, reason) == (Outcome.DEADLINE_EXCEEDED, Phase.FAILED, "PauseExceeded")
+    assert message.startswith("it took too long; it had committed version 7")
+    assert told_at_the_end(phase, reason, message, after).reason == "PauseExceeded"
+    assert cause_of(after) is None, "streams would have to pause again"
+
+
+def test_a_start_for_which_streams_paused_for_too_long_queues_again() -> None:
+    attempt = being_ended(EndingReason.PAUSE_EXCEEDED)
+    container = Observation(Stage.ENDED, exit_code=137, detail="ContainerStatusUnknown")
+    for after in (ended(attempt, NEVER), ended(attempt, container, NOTHING)):
+        assert after.outcome is Outcome.WITHDRAWN
+        change = withdrawal.waited_in_vain(job(attempt, LIMITS), after, NOW)
+        assert (change.phase, change.reason) == (Phase.BACKING_OFF, "PauseExceeded")
+        assert "it queues again, keeping its age" in change.message
+        assert told_at_the_end(change.phase, change.reason, change.message, after).reason == "PauseExceeded"

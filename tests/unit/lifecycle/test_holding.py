@@ -15,6 +15,7 @@ from sluice.lifecycle.job import JobView
 from sluice.tables import key_of_path
 from unit.controller.bodies import job_body, policy_body
 from unit.lifecycle.objects import LEASE, RUNNING, TERMINATED, TOKEN, application, pod
+from unit.lifecycle.streaming import attempt, stream
 
 ORDERS = key_of_path("/lake/orders")
 INTENT = {
@@ -321,3 +322,20 @@ def test_an_intent_that_was_taken_back_tells_no_drivers_end() -> None:
     assert holding.unexplained(known, evidence(seen), tombstones={LEASE.holder}) == known
     ended = world(phase="Succeeded", attempts=[INTENT | {"outcome": "Succeeded"}])
     assert holding.unexplained(known, evidence(ended), tombstones={LEASE.holder}) == []
+
+
+def test_a_stream_whose_spec_was_changed_may_do_anything_to_its_tables_until_it_has_stopped() -> None:
+    shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in stream().recorded]
+    view = stream(attempt(), status={"footprint": shown})
+    reads = ("file:/lake/raw",)
+    lease = replace(LEASE, hash=view.spec_hash, tables=("file:/lake/orders",), reads=reads)
+    assert holding.holder_of(lease, view).footprint == view.footprint
+    changed = stream(attempt(), trigger={"processingTime": "1 minute"}, status={"footprint": shown})
+    assert not holding.is_of(lease, changed)
+    anything = holding.holder_of(lease, changed).footprint
+    assert anything == holding.holder_of(lease, None).footprint
+    assert {one.table for one in anything.tables} == {ORDERS}
+    patient = replace(
+        view, body=view.body | {"spec": {"stream": view.body["spec"]["stream"] | {"yield": "Aged"}}}
+    )
+    assert holding.is_of(lease, patient), "what may be changed at any time changes nothing that runs"

@@ -25,7 +25,7 @@ from sluice.lifecycle.stream_progress import put_together
 from unit.lifecycle.endings import ended_with
 from unit.lifecycle.streaming import NOW, attempt, progress, said
 
-BATCH = {"batch": 17, "batches": 4, "batchAt": "2026-11-19T10:00:03Z"}
+BATCH: dict[str, Any] = {"batch": 17, "batches": 4, "batchAt": "2026-11-19T10:00:03Z"}
 KNOWN = put_together(None, progress(**BATCH), 1, NOW)
 RUN = attempt(started_at=NOW)
 
@@ -113,7 +113,7 @@ def test_a_driver_without_a_result_and_an_exit_code_of_0_is_not_known_to_have_pa
 
 
 def test_a_driver_that_was_ended_from_outside_is_lost() -> None:
-    disruption = Disruption("EvictionByEvictionAPI", "it was evicted", NOW)
+    disruption = Disruption("EvictionByEvictionAPI", "drained", "it was evicted", NOW)
     seen = Observation(Stage.ENDED, exit_code=143, ended_at=NOW, disruption=disruption)
     found = end(seen)
     assert found.outcome is Outcome.DRIVER_LOST
