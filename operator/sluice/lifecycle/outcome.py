@@ -13,7 +13,6 @@ from sluice.api.job_status import (
     Commit,
     EndingReason,
     Outcome,
-    PauseReason,
     Phase,
 )
 from sluice.api.reasons import Reason, reason_of
@@ -299,13 +298,6 @@ def may_have_committed(attempt: Attempt) -> bool:
     return bool(attempt.commits) or not attempt.commits_known
 
 
-_PAUSED = {
-    PauseReason.YIELDS: (Phase.PAUSED, Reason.YIELDED),
-    PauseReason.SUSPENDED: (Phase.SUSPENDED, Reason.SUSPENDED),
-    PauseReason.SPEC_CHANGED: (Phase.PENDING, Reason.RESTARTING),
-}
-
-
 def phase_after(attempt: Attempt) -> tuple[Phase, Reason, str]:
     """Returns the job's phase, reason and message after its last attempt."""
     if attempt.outcome is None:
@@ -315,10 +307,6 @@ def phase_after(attempt: Attempt) -> tuple[Phase, Reason, str]:
         reason = reason_of(attempt.exception.class_)
     if attempt.outcome is Outcome.KILLED and (attempt.message or "").startswith(DELETED):
         reason = Reason.APPLICATION_DELETED
-    if attempt.outcome is Outcome.PAUSED:
-        # One that nobody of us has asked was asked by hand: it goes on at once.
-        why = attempt.pause.reason if attempt.pause is not None else PauseReason.SPEC_CHANGED
-        phase, reason = _PAUSED[why]
     ending = attempt.ending
     if ending is not None and ending.reason is EndingReason.PAUSE_EXCEEDED and attempt.outcome in _GAVE_WAY:
         reason = Reason.PAUSE_EXCEEDED

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Outcome, Phase
+from sluice.api.job_status import Attempt, DeltaWriteJobStatus, Phase
 from sluice.api.reasons import CONFLICTS, EventReason, Reason
 from sluice.lifecycle.stopping import why_it_pauses
 
@@ -27,8 +27,6 @@ def ending(phase: Phase, reason: Reason, message: str, attempt: Attempt | None =
         return Told(EventReason.SUCCEEDED, message)
     if phase is Phase.SKIPPED:
         return Told(EventReason.SKIPPED, message)
-    if attempt is not None and attempt.outcome is Outcome.PAUSED:
-        return Told(EventReason.PAUSED, message)
     if reason in _OF_THEIR_OWN:
         return Told(_OF_THEIR_OWN[reason], message, is_warning=True)
     if reason in CONFLICTS:

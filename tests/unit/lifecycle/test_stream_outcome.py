@@ -15,15 +15,15 @@ from sluice.api.job_status import (
     StreamPause,
     StreamProgress,
 )
-from sluice.api.reasons import EventReason, Reason
+from sluice.api.reasons import Reason
 from sluice.engines import Observation, Stage
 from sluice.engines.disruption import Disruption
-from sluice.lifecycle import telling
 from sluice.lifecycle.outcome import closed, must_ask_logs, phase_after
+from sluice.lifecycle.pausing import after_a_stop
 from sluice.lifecycle.stream_outcome import closed_stream, last_progress
 from sluice.lifecycle.stream_progress import put_together
 from unit.lifecycle.endings import ended_with
-from unit.lifecycle.streaming import NOW, attempt, progress, said
+from unit.lifecycle.streaming import NOW, attempt, progress, said, stream
 
 BATCH: dict[str, Any] = {"batch": 17, "batches": 4, "batchAt": "2026-11-19T10:00:03Z"}
 KNOWN = put_together(None, progress(**BATCH), 1, NOW)
@@ -53,7 +53,7 @@ def test_a_stream_that_stopped_as_it_was_asked_to_has_paused() -> None:
     found = end(paused(), RUN.model_copy(update={"pause": pause}))
     assert (found.outcome, found.exit_code) == (Outcome.PAUSED, 0)
     assert found.message == "it stopped at a batch boundary: batch 17 ended at 10:00:03 UTC"
-    assert phase_after(found)[:2] == (Phase.PAUSED, Reason.YIELDED)
+    assert phase_after(found)[0] is Phase.PAUSED
 
 
 @pytest.mark.parametrize(
@@ -61,22 +61,17 @@ def test_a_stream_that_stopped_as_it_was_asked_to_has_paused() -> None:
     [
         (None, (Phase.PENDING, Reason.RESTARTING)),
         (PauseReason.SPEC_CHANGED, (Phase.PENDING, Reason.RESTARTING)),
-        (PauseReason.SUSPENDED, (Phase.SUSPENDED, Reason.SUSPENDED)),
+        (PauseReason.SUSPENDED, (Phase.PENDING, Reason.RESTARTING)),
         (PauseReason.YIELDS, (Phase.PAUSED, Reason.YIELDED)),
     ],
 )
 def test_why_it_was_asked_tells_where_its_job_goes(
     pause: PauseReason | None, expected: tuple[Phase, Reason]
 ) -> None:
-    """One that nobody of us has asked was asked by hand."""
+    """One that nobody of us has asked was asked by hand; and one that is held back no longer goes on at once."""
     asked = StreamPause(reason=pause, since=NOW) if pause is not None else None
-    found = end(paused(), RUN.model_copy(update={"pause": asked}))
-    assert phase_after(found)[:2] == expected
-
-
-def test_that_it_has_paused_is_no_warning() -> None:
-    told = telling.ending(*phase_after(end(paused())), end(paused()))
-    assert (told.reason, told.is_warning) == (EventReason.PAUSED, False)
+    change = after_a_stop(stream(), end(paused(), RUN.model_copy(update={"pause": asked})), NOW)
+    assert (change.phase, change.reason) == expected
 
 
 def test_a_job_that_is_no_stream_does_not_pause() -> None:
