@@ -286,3 +286,29 @@ def test_any_message_can_be_judged(messages: list[str]) -> None:
 @given(st.text(max_size=300))
 def test_any_conflicting_commit_can_be_judged(text: str) -> None:
     assert judge([java("io.delta.exceptions.ConcurrentWriteException", "Conflicting commit: {" + text)]).name
+
+
+def test_what_ended_a_stream_is_told_and_not_that_it_has_ended() -> None:
+    ended = java(
+        "org.apache.spark.sql.streaming.StreamingQueryException", "the query ended", "STREAM_FAILED", "XXKST"
+    )
+    lost = java(
+        "org.apache.spark.sql.delta.DeltaIllegalStateException",
+        "log files are gone",
+        "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+    )
+    failure = judge([ended, lost])
+    assert (failure.name, failure.error_class) == ("DeltaIllegalStateException", lost.error_class)
+    assert failure.message == "log files are gone"
+    assert judge([ended]).error_class == "STREAM_FAILED", "where it doesn't say of what"
+
+
+def test_a_source_with_a_new_schema_is_worth_another_attempt_and_one_whose_rows_were_changed_is_not() -> None:
+    ended = java("org.apache.spark.sql.streaming.StreamingQueryException", "the query ended", "STREAM_FAILED")
+    delta = "org.apache.spark.sql.delta."
+    for name, code, may_end_better in (
+        ("DeltaIllegalStateException", "DELTA_SCHEMA_CHANGED_WITH_VERSION", True),
+        ("DeltaUnsupportedOperationException", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", False),
+    ):
+        failure = judge([ended, java(delta + name, "it changed", code)])
+        assert (failure.error_class, failure.retriable) == (code, may_end_better)

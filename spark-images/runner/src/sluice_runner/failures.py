@@ -15,6 +15,7 @@ from sluice_runner.advice import advice_for
 from sluice_runner.chains import Link, chain_of
 from sluice_runner.winners import Winner, partition_in, winner_in
 
+_QUERY_ENDED = "StreamingQueryException"
 _SHUT_DOWN = re.compile("SparkContext (was|has been) shut ?down")
 
 
@@ -71,6 +72,7 @@ def classify_of_program(error: BaseException) -> Failure:
 def judge(chain: Sequence[Link], *, unknown: bool | None = False) -> Failure:
     """The failure that a chain of exceptions means: one that the table knows, anywhere in it, or else the outermost
     exception with its root cause. `unknown`: whether one that the table doesn't know is worth another attempt."""
+    chain = _of_what_ended_the_query(chain)
     for depth, link in enumerate(chain):
         known = retriable.find(link.class_name, link.error_class) if link.is_java else None
         if known is not None:
@@ -87,6 +89,15 @@ def judge(chain: Sequence[Link], *, unknown: bool | None = False) -> Failure:
         sql_state=coded.sql_state if coded is not None else None,
         retriable=unknown,
     )
+
+
+def _of_what_ended_the_query(chain: Sequence[Link]) -> Sequence[Link]:
+    """The chain without the word that a stream has ended, where an exception of Spark's or Delta's says of what: a function of
+    Python's stays what the stream says of it."""
+    for depth, link in enumerate(chain):
+        if _short(link.class_name) != _QUERY_ENDED:
+            return chain[depth:] if link.error_class is not None else chain
+    return chain
 
 
 def _of_known(known: retriable.Known, chain: Sequence[Link]) -> Failure:

@@ -17,6 +17,9 @@ _OURS = "dev.sluice.delta."
 
 _OTHERS_CHANGED = "another commit changed what this one had read; nothing of it was committed"
 
+_NEW_SCHEMA = "the table that the stream reads has a new schema, with which the next attempt begins"
+_ROWS_CHANGED = "rows of the table that the stream reads were changed or deleted, which it takes only if it skips such commits"
+
 
 @dataclass(frozen=True)
 class Known:
@@ -82,6 +85,25 @@ TABLE: tuple[Known, ...] = (
         "DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL",
         True,
         "row tracking was being enabled while it was disabled; once that has ended it can be",
+    ),
+    *(
+        Known(_DELTA_FORMERLY + "DeltaIllegalStateException", code, True, _NEW_SCHEMA)
+        for code in (
+            "DELTA_SCHEMA_CHANGED",
+            "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS",
+            "DELTA_SCHEMA_CHANGED_WITH_VERSION",
+            "DELTA_STREAMING_SCHEMA_MISMATCH_ON_RESTART",
+        )
+    ),
+    Known(
+        _DELTA_FORMERLY + "DeltaRuntimeException",
+        "DELTA_STREAMING_METADATA_EVOLUTION",
+        True,
+        _NEW_SCHEMA,
+    ),
+    *(
+        Known(_DELTA_FORMERLY + "DeltaUnsupportedOperationException", code, False, _ROWS_CHANGED)
+        for code in ("DELTA_SOURCE_IGNORE_DELETE", "DELTA_SOURCE_TABLE_IGNORE_CHANGES")
     ),
     Known(_KERNEL + "ConcurrentWriteException", None, True, _OTHERS_CHANGED),
     Known(_KERNEL + "MetadataChangedException", None, True, _CONFLICTS["MetadataChangedException"][1]),
