@@ -116,7 +116,7 @@ class Reason(_Word):
     )
     CHECKPOINT_IN_USE = (
         "CheckpointInUse",
-        "Failed: another job that has not ended uses the checkpoint; the message names it.",
+        "Failed: another job that has not ended uses the checkpoint; the message names it. Pending: that one is being deleted.",
     )
     PAUSE_EXCEEDED = (
         "PauseExceeded",

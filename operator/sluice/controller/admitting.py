@@ -127,6 +127,7 @@ class Admitting:
             statuses=self.statuses,
             events=self.events,
             metrics=self.metrics,
+            neighbours=self.neighbours,
         )
 
     def seconds_left(self) -> float | None:
@@ -207,9 +208,9 @@ class Admitting:
                 left = SLOW_SECONDS - self.tables.waited(job)
                 self.timers.within(left + 0.1 if left > 0 else PATIENCE, uid)
                 return None, left > 0 or job.phase is not None
-            if self.refusing.by_policy(job) is not None or self._gives_way_now(job):
+            if self.refusing.out_of_the_queue(job) is not None or self._gives_way_now(job):
                 return None, False
-            if (own := self.surroundings.obstacle_of_its_own(job)) is not None:
+            if (own := self._obstacle_of_its_own(job)) is not None:
                 return None, _says(job, own)  # it must not be in the way of those who can start
             if (kept := self.own_changes.keeps(job)) is not None:
                 if not kept.quiet_for:
@@ -302,9 +303,9 @@ class Admitting:
             return
         elif self.pausing.seconds_to_give_way(job) == 0:
             await self.pausing.give_way(job)
-        elif (refused := self.refusing.by_policy(job)) is not None:
+        elif (refused := self.refusing.out_of_the_queue(job)) is not None:
             await self.refusing.refuse(job, refused)
-        elif self.surroundings.obstacle_of_its_own(job) is not None or self._outdated(job) is not None:
+        elif self._obstacle_of_its_own(job) is not None or self._outdated(job) is not None:
             await self.tell_obstacle(job.uid)
         elif not self.leases.is_sure and job.phase is not Phase.WAITING:  # who waits keeps who is in the way
             message = f"nothing is granted until it is certain who holds what: {self.leases.trouble}"
@@ -418,7 +419,7 @@ class Admitting:
         job = self.world.jobs.get(uid)
         if job is None:
             return
-        obstacle = self.surroundings.obstacle_for(job) or self._outdated(job)
+        obstacle = self.surroundings.obstacle_for(job) or self.refusing.obstacle(job) or self._outdated(job)
         if obstacle is None or not self.granting.nothing_under_way(job) or _says(job, obstacle):
             return
         if job.phase is Phase.SUSPENDED or self._seconds_of_pause(job) > 0:
@@ -426,6 +427,9 @@ class Admitting:
         if job.phase is Phase.WAITING and not self.leases.is_sure:
             return  # who waits keeps who is in the way: an API server that starts serves nothing of ours for a moment
         await self.statuses.write(job, StatusChange(Phase.PENDING, obstacle.reason, obstacle.message))
+
+    def _obstacle_of_its_own(self, job: JobView) -> Obstacle | None:
+        return self.surroundings.obstacle_of_its_own(job) or self.refusing.obstacle(job)
 
     def _outdated(self, job: JobView) -> Obstacle | None:
         """What it is to be told where it would change a table for a policy that has not looked at it for too long."""

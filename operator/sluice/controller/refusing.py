@@ -1,6 +1,7 @@
 """Ends jobs that are not run whatever they wait for: what they do is not understood, or their tables' policies let no such job
 write."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluice.api.job_status import Phase
@@ -9,9 +10,12 @@ from sluice.controller.events import EventWriter
 from sluice.controller.lease_table import LeaseTable
 from sluice.controller.metrics import DecisionOutcome, Metrics
 from sluice.controller.status import StatusWriter
+from sluice.controller.surroundings import Obstacle
 from sluice.controller.world import World
 from sluice.lifecycle import telling
+from sluice.lifecycle.checkpoints import being_freed, in_use, owner_of
 from sluice.lifecycle.job import JobView
+from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.retrying import why_it_cannot_run_again
 from sluice.lifecycle.runs import app_id_of, kept_slot, slot_named
 from sluice.lifecycle.status import StatusChange
@@ -25,9 +29,31 @@ class Refusing:
     statuses: StatusWriter
     events: EventWriter
     metrics: Metrics
+    neighbours: Neighbours
 
-    def by_policy(self, job: JobView) -> Refused | None:
-        """Why the policies of its tables keep it out of the queue, as they are now."""
+    def out_of_the_queue(self, job: JobView) -> Refused | None:
+        """Why it doesn't queue: another job has its checkpoint, or the policies of its tables keep it out, as they are now."""
+        for checkpoint, owner in self._owners(job):
+            if not owner.is_deleted:
+                return in_use(checkpoint, self.neighbours.called(owner.key, job.namespace))
+        return self._by_policy(job)
+
+    def obstacle(self, job: JobView) -> Obstacle | None:
+        """What it waits for besides others and what is around the operator: that one is gone which has its checkpoint."""
+        for checkpoint, owner in self._owners(job):
+            called = self.neighbours.called(owner.key, job.namespace)
+            return Obstacle(Reason.CHECKPOINT_IN_USE, being_freed(checkpoint, called))
+        return None
+
+    def _owners(self, job: JobView) -> Iterator[tuple[str, JobView]]:
+        for checkpoint, uids in self.world.checkpoints.shared_by(job.uid).items():
+            others = [self.world.jobs[uid] for uid in uids]
+            holding = [uid for uid in (job.uid, *uids) if self.leases.held_by(uid)]
+            owner = owner_of(job, others, holding)
+            if owner is not None:
+                yield checkpoint, owner
+
+    def _by_policy(self, job: JobView) -> Refused | None:
         declarations, admission = self.world.declarations, job.spec.admission
         if not declarations.by_table:
             return risk_not_allowed(admission, job.tables, declarations)
@@ -40,7 +66,7 @@ class Refusing:
     def before_a_grant(self, job: JobView) -> Refused | None:
         """Why it is not run though nothing is in its way: by then nobody else changes what its tables refuse."""
         return (
-            self.by_policy(job)
+            self.out_of_the_queue(job)
             or (None if job.refusal is None else unfit(job.refusal))
             or self._without_its_run(job)
         )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from sluice.api.base import Json
 from sluice.api.engine_kind import EngineKind
 from sluice.controller import clock
+from sluice.controller.checkpoints import Checkpoints
 from sluice.controller.declarations import KnownPolicies, with_reports
 from sluice.controller.heard_names import HeardNames
 from sluice.controller.jobs_of_policies import JobsOfPolicies
@@ -88,7 +89,7 @@ class World:
         self.tally = Tally()
         self.slots = Slots()
         self.of_policies = JobsOfPolicies()
-        self.paused = PausedStreams()
+        self.paused, self.checkpoints = PausedStreams(), Checkpoints()
         self._changed = asyncio.Event()
         self.forgotten = asyncio.Event()
         """Set when what was seen no longer counts: whoever follows from there begins anew."""
@@ -316,7 +317,7 @@ class World:
         self.tally.follow(before, now)
         self.slots.follow(before, now)
         self.of_policies.follow(before, now)
-        for other in self.paused.follow(before, now):
+        for other in (*self.paused.follow(before, now), *self.checkpoints.follow(before, now)):
             self._dirty[other] = None
 
     def _heed_strayed(self, hashes: frozenset[str]) -> None:

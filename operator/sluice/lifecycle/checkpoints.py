@@ -1,0 +1,64 @@
+"""Whose a checkpoint is. It tells how far one stream has come: of two jobs that use it each would go on from the other's batches,
+so that it stays its job's until that job has ended, also while that pauses or waits for another attempt."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sluice.api.job_status import Phase
+from sluice.api.reasons import Reason
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.table_rules import Refused
+from sluice.tables import key_of_path
+
+_ENDED = frozenset(phase.value for phase in Phase if phase.is_terminal)
+
+
+def used_by(body: Any) -> frozenset[str]:
+    """The checkpoints that a job names which has not ended, each in its one spelling. It is told from the object: of most there is
+    none."""
+    spec, status = body.get("spec"), body.get("status")
+    if not isinstance(spec, dict) or (isinstance(status, dict) and status.get("phase") in _ENDED):
+        return frozenset()
+    return frozenset(_keys(_given(spec)))
+
+
+def _given(spec: dict[str, Any]) -> Iterator[Any]:
+    for one in (spec.get("stream"), *_listed(spec.get("footprint"))):
+        if isinstance(one, dict):
+            yield one.get("checkpoint")
+
+
+def _keys(given: Iterable[Any]) -> Iterator[str]:
+    for one in given:
+        if isinstance(one, str):
+            yield key_of_path(one).text
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []
+
+
+def owner_of(checkpoint_of: JobView, others: Iterable[JobView], holding: Iterable[str]) -> JobView | None:
+    """The one of the others that has the checkpoint before this job. `holding`: those of them all that hold leases, by uid."""
+    held = set(holding)
+
+    def order(job: JobView) -> tuple[int, str, str]:
+        is_at_work = job.open_attempt is not None or job.uid in held
+        came = 0 if is_at_work else 1 if job.status.attempts else 2
+        return came, str(job.body["metadata"].get("creationTimestamp", "")), job.uid
+
+    found = min(others, key=order, default=None)
+    return found if found is not None and order(found) < order(checkpoint_of) else None
+
+
+def in_use(checkpoint: str, owner: str) -> Refused:
+    """`owner`: what the job's status may call the one whose it is."""
+    return Refused(
+        Reason.CHECKPOINT_IN_USE,
+        f"not run, because {owner} uses the checkpoint {checkpoint} and has not ended: of two streams on one checkpoint each would "
+        "go on from the other's batches. Delete that job, or give this one a checkpoint of its own, and create it again",
+    )
+
+
+def being_freed(checkpoint: str, owner: str) -> str:
+    return f"waits until {owner} is gone, which is being deleted and uses the checkpoint {checkpoint}"
