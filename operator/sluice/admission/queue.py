@@ -211,11 +211,11 @@ class Queue:
         """Whether anybody stands behind what is held for this job."""
         return any(one.in_the_way_of for one in self._there.holding.get(uid, ()))
 
-    def first_behind(self, uid: str) -> list[Waiter]:
-        """Returns the first of each shape that stand behind what is held for this job."""
+    def first_behind(self, uid: str, most: int = 1) -> list[Waiter]:
+        """Returns the first of each shape that stand behind what is held for this job, at most so many of each."""
         stopped = (one for held in self._there.holding.get(uid, ()) for one in held.in_the_way_of)
-        first = (self._there.first_of(one) for one in stopped if isinstance(one, Alike))
-        return [one.waiter for one in first if one is not None]
+        first = (rank for one in stopped if isinstance(one, Alike) for rank in one.blocked[:most])
+        return [self._there.waiting[rank[-1]].waiter for rank in first]
 
     def explain(self, uid: str, most: int = MOST_NAMED) -> Decision:
         """Returns the decision on the waiter as things are now, with at most so many of those in its way."""

@@ -12,7 +12,7 @@ from functools import partial
 
 from sluice.admission import Decision, Holder, Queue, Waiter
 from sluice.api.job import Yield
-from sluice.api.job_status import Attempt, WaitsForPause
+from sluice.api.job_status import MAX_BLOCKERS, Attempt, WaitsForPause
 from sluice.api.reasons import EventReason
 from sluice.controller import clock
 from sluice.controller.attempts import Attempts
@@ -102,7 +102,7 @@ class Pausing:
     def _next_ones(self, queue: Queue) -> list[Waiter]:
         """The first of those that stand behind streams and for whom one may pause, in turns."""
         now = clock.now()
-        standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid)}
+        standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid, MAX_BLOCKERS)}
         found = [
             one
             for one in standing.values()

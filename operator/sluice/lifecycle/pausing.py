@@ -78,11 +78,14 @@ def to_ask(
     waiter: Waiter, decision: Decision, streams: Mapping[str, RunningStream], now: datetime
 ) -> tuple[str, ...]:
     """The streams that are to be asked, by uid, so that the waiter can go; none where anything else is in its way, or where one of
-    them is yet to have its turn."""
+    them is yet to have its turn. Those ahead of it for whom they pause already go first, in the same pause."""
     if decision.at_least or decision.count != len(decision.blocked_by):
         return ()
+    asked_already = {one.uid for stream in streams.values() if stream.pause for one in stream.pause.for_}
     in_the_way = [
-        streams.get(one.by.uid) if one.holds and not one.by.at_rest else None for one in decision.blocked_by
+        streams.get(one.by.uid) if one.holds and not one.by.at_rest else None
+        for one in decision.blocked_by
+        if one.holds or one.by.uid not in asked_already
     ]
     found = dict[str, None]()
     for stream in in_the_way:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from integration.operator.played import Driver, Played, rewrite, set_property, stream
+from integration.operator.conftest import StartOperator
+from integration.operator.played import Driver, Played, append, rewrite, set_property, stream, told_to_end
 from integration.waiting import eventually
 from sluice.api import names
 from sluice.api.base import Json
@@ -111,3 +112,232 @@ def test_a_stream_that_yields_to_metadata_alone_does_not_pause_for_anything_else
     assert shared.status("only-metadata")["reason"] != "Pausing"
     shared.delete("rewrites")
     shared.delete("only-metadata")
+
+
+def test_of_two_jobs_on_one_checkpoint_the_younger_is_refused_and_named_the_other(shared: Played) -> None:
+    table = "/lake/one-checkpoint"
+    driver = started_stream(
+        shared, "has-it", table, checkpoint="/lake/checkpoints/one", **{"yield": "Metadata"}
+    )
+    shared.apply("wants-it", stream("/lake/elsewhere", checkpoint="file:///lake//checkpoints/one/"))
+    status = shared.reaches("wants-it", "Failed")
+    assert status["reason"] == "CheckpointInUse"
+    assert f"{shared.namespace}/has-it uses the checkpoint file:/lake/checkpoints/one" in status["message"]
+    shared.apply("pauses-it", set_property(table))
+    driver.is_asked_to_stop()
+    driver.stops(2, f"file:{table}", 2)
+    change = shared.start("pauses-it")
+    shared.reaches("has-it", "Paused")
+    declared = {
+        "table": {"path": "/lake/declared"},
+        "operation": "Stream",
+        "checkpoint": "/lake/checkpoints/one",
+    }
+    shared.apply("declares-it", append("/lake/declared", footprint=[declared]))
+    assert shared.reaches("declares-it", "Failed")["reason"] == "CheckpointInUse"
+    shared.delete("has-it")
+    shared.apply("has-it-next", stream("/lake/elsewhere", checkpoint="/lake/checkpoints/one"))
+    shared.start("has-it-next")
+    shared.reaches("has-it-next", "Running")
+    change.succeeds(f"file:{table}", 3)
+    shared.delete("has-it-next")
+
+
+def test_of_many_jobs_created_at_once_on_one_checkpoint_exactly_one_goes(shared: Played) -> None:
+    names_ = [f"at-once-{number}" for number in range(6)]
+    for number, name in enumerate(names_):
+        shared.apply(name, stream(f"/lake/at-once-{number}", checkpoint="/lake/checkpoints/at-once"))
+    refused = eventually(
+        lambda: (
+            (found := [name for name in names_ if shared.status(name).get("phase") == "Failed"])[4:] and found
+        ),
+        "all but one are refused",
+    )
+    (goes,) = set(names_) - set(refused)
+    shared.start(goes)
+    shared.reaches(goes, "Running")
+    assert {shared.status(name)["reason"] for name in refused} == {"CheckpointInUse"}
+    shared.delete(goes)
+
+
+def test_a_checkpoint_of_a_job_that_is_being_deleted_is_waited_for(shared: Played) -> None:
+    driver = started_stream(shared, "is-deleted", "/lake/is-deleted", checkpoint="/lake/checkpoints/freed")
+    shared.delete("is-deleted")
+    shared.apply("comes-after", stream("/lake/comes-after", checkpoint="/lake/checkpoints/freed"))
+    (blocker,) = shared.reaches("comes-after", "Waiting")["blockedBy"]
+    assert blocker["job"] == f"{shared.namespace}/is-deleted"
+    driver.ends(143)
+    shared.start("comes-after")
+    shared.reaches("comes-after", "Running")
+    shared.delete("comes-after")
+
+
+def test_a_changed_spec_stops_the_stream_and_the_next_attempt_runs_as_it_says(shared: Played) -> None:
+    table = "/lake/changed-spec"
+    driver = started_stream(shared, "changes", table)
+    shared.change("changes", {"spec": {"stream": {"yield": "Aged"}, "priority": 5}})
+    shared.change("changes", {"spec": {"stream": {"trigger": {"processingTime": "5 seconds"}}}})
+    assert "its spec was changed" in driver.is_asked_to_stop()["why"]
+    driver.stops(3, f"file:{table}", 3)
+    again = grants(shared, "changes", 2)
+    first = shared.status("changes")["attempts"][0]
+    assert (first["outcome"], first["pause"]["reason"]) == ("Paused", "SpecChanged")
+    assert again["hash"] != first["hash"]
+    assert seconds_between(first["endedAt"], again["grantedAt"]) <= PAUSE_TARGET
+    is_told(shared, "changes", "Started", "Pausing", "Paused", "Admitted")
+    shared.delete("changes")
+
+
+def test_a_suspended_stream_stops_and_goes_on_when_it_is_let(shared: Played) -> None:
+    table = "/lake/suspended-stream"
+    driver = started_stream(shared, "held-back", table)
+    shared.change("held-back", {"spec": {"admission": {"suspend": True}}})
+    assert "suspend" in driver.is_asked_to_stop()["why"]
+    driver.stops(2, f"file:{table}", 2)
+    status = shared.reaches("held-back", "Suspended")
+    assert status["attempts"][0]["pause"]["reason"] == "Suspended"
+    shared.change("held-back", {"spec": {"admission": {"suspend": False}}})
+    grants(shared, "held-back", 2)
+    shared.start("held-back")
+    shared.reaches("held-back", "Running")
+    shared.delete("held-back")
+
+
+def test_a_stream_that_yields_to_the_aged_pauses_for_an_optimize_once_that_has_aged(
+    cluster: Played, operators: StartOperator
+) -> None:
+    operators(ageAfter="3s").says("the lease table was rebuilt")
+    table = "/lake/aged"
+    driver = started_stream(cluster, "yields", table, **{"yield": "Aged"})
+    cluster.apply("optimizes", {"sql": f"OPTIMIZE delta.`{table}`"})
+    cluster.reaches("optimizes", "Waiting")
+    driver.is_asked_to_stop()
+    waiting = cluster.status("optimizes")
+    assert (
+        seconds_between(waiting["queuedAt"], cluster.status("yields")["attempts"][0]["pause"]["since"]) >= 2.5
+    )
+    driver.stops(2, f"file:{table}", 2)
+    change = cluster.start("optimizes")
+    cluster.reaches("yields", "Paused")
+    change.succeeds(f"file:{table}", 3)
+    grants(cluster, "yields", 2)
+    second = cluster.start("yields")
+    is_told(cluster, "yields", "Admitted", "Started", "Pausing", "Paused", "Resumed", "Admitted", "Started")
+    is_told(cluster, "optimizes", "Queued", "PauseAsked", "Admitted", "Started", "Succeeded")
+    cluster.apply("optimizes-again", {"sql": f"OPTIMIZE delta.`{table}`"})
+    cluster.reaches("optimizes-again", "Waiting")
+    time.sleep(5.0)  # it has aged by then, and the stream has ended no batch since its pause
+    pod = cluster.pod(second.pod)
+    assert pod is not None
+    assert names.ANNOTATION_STOP not in pod["metadata"]["annotations"]
+    second.has_ended_batches(1, f"file:{table}", 4)
+    second.is_asked_to_stop()
+
+
+def test_who_has_not_ended_when_a_pause_is_over_gives_way_to_the_stream(shared: Played) -> None:
+    table = "/lake/gives-way"
+    driver = started_stream(shared, "has-paused", table, **{"yield": "Metadata", "maxPause": "8s"})
+    shared.apply("runs-long", set_property(table))
+    driver.is_asked_to_stop()
+    shared.apply("waits-long", set_property(table))
+    eventually(
+        lambda: len(shared.status("has-paused")["attempts"][0]["pause"]["for"]) == 2,
+        "the stream pauses for both",
+        show=lambda: shared.status("has-paused"),
+    )
+    driver.stops(2, f"file:{table}", 2)
+    change = shared.start("runs-long")
+    shared.reaches("waits-long", "BackingOff")
+    assert shared.status("waits-long")["reason"] == "PauseExceeded"
+    shared.reaches("runs-long", "Ending")
+    change.ends(143, told_to_end())
+    status = shared.reaches("runs-long", "Failed")
+    assert status["reason"] == "PauseExceeded"
+    assert f"{shared.namespace}/has-paused" in status["message"]
+    grants(shared, "has-paused", 2)
+    is_told(shared, "runs-long", "PauseAsked", "Admitted", "Started", "PauseExceeded")
+    is_told(shared, "waits-long", "PauseAsked", "PauseExceeded")
+    is_told(shared, "has-paused", "Pausing", "Paused", "Resumed")
+    shared.delete("has-paused")
+    shared.delete("waits-long")
+
+
+def test_who_has_not_even_begun_when_a_pause_is_over_gives_its_leases_back(shared: Played) -> None:
+    table = "/lake/gives-back"
+    driver = started_stream(shared, "goes-first", table, **{"yield": "Metadata", "maxPause": "4s"})
+    uid = shared.apply("starts-long", set_property(table))
+    driver.is_asked_to_stop()
+    driver.stops(2, f"file:{table}", 2)
+    eventually(lambda: shared.applications_of(uid), "it is admitted")
+    status = shared.reaches("starts-long", "BackingOff")
+    assert (status["reason"], status["attempts"][0]["outcome"]) == ("PauseExceeded", "Withdrawn")
+    grants(shared, "goes-first", 2)
+    is_told(shared, "starts-long", "PauseAsked", "Admitted", "PauseExceeded")
+    shared.delete("goes-first")
+    shared.delete("starts-long")
+
+
+def test_what_breaks_a_reader_for_good_waits_for_one_that_pauses_and_nothing_else_does(
+    shared: Played,
+) -> None:
+    source, table = "/lake/read", "/lake/read-into"
+    driver = started_stream(shared, "reads", table, source=source, **{"yield": "Metadata"})
+    shared.apply("deletes-read", rewrite(source))
+    shared.reaches("deletes-read", "Waiting")
+    shared.apply("pauses-reader", set_property(table))
+    driver.is_asked_to_stop()
+    driver.stops(2, f"file:{table}", 2)
+    change = shared.start("pauses-reader")
+    shared.reaches("reads", "Paused")
+    blocker = eventually(
+        lambda: next(
+            (
+                one
+                for one in shared.status("deletes-read").get("blockedBy", [])
+                if one["rule"] == "streamed-rows"
+            ),
+            None,
+        ),
+        "who would break the reader waits for it",
+        show=lambda: shared.status("deletes-read"),
+    )
+    assert blocker["job"] == f"{shared.namespace}/reads"
+    assert shared.status("deletes-read")["phase"] == "Waiting"
+    shared.delete("deletes-read")
+    shared.apply("sets-read", set_property(source))
+    shared.start("sets-read").succeeds(f"file:{source}", 3)
+    shared.reaches("sets-read", "Succeeded")
+    assert shared.status("reads")["phase"] == "Paused"
+    change.succeeds(f"file:{table}", 3)
+    grants(shared, "reads", 2)
+    shared.delete("reads")
+
+
+def test_a_pause_goes_on_whoever_leads(cluster: Played, operators: StartOperator) -> None:
+    first = operators("first")
+    first.says("the lease table was rebuilt")
+    table = "/lake/whoever-leads"
+    driver = started_stream(cluster, "yields", table, **{"yield": "Metadata"})
+    first.kill()  # having written for whom it pauses, and nothing else
+    uid = cluster.apply("sets", set_property(table))
+    (attempt,) = cluster.status("yields")["attempts"]
+    pause = {
+        "reason": "Yields",
+        "since": attempt["grantedAt"],
+        "for": [{"job": f"{cluster.namespace}/sets", "uid": uid}],
+    }
+    cluster.write_status("yields", {"attempts": [attempt | {"pause": pause}]})
+    second = operators("second")
+    driver.is_asked_to_stop()
+    second.kill()
+    driver.stops(2, f"file:{table}", 2)
+    third = operators("third")
+    cluster.reaches("yields", "Paused")
+    change = cluster.start("sets")
+    cluster.reaches("sets", "Running")
+    third.kill()
+    change.succeeds(f"file:{table}", 3)
+    operators("fourth")
+    grants(cluster, "yields", 2)
+    assert cluster.reaches("sets", "Succeeded")["attempt"] == 1
+    is_told(cluster, "yields", "Paused", "Resumed")
