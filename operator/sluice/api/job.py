@@ -265,8 +265,9 @@ class Admission(Model):
     conflict with, if they accept that, too; the policy of each of its tables must say Optimistic, or the job is refused.
     The one that loses has run in vain, and is retried as its retry says. Absent: as the policies say, otherwise Strict."""
     suspend: StrictBool = False
-    """true holds a waiting job back: it keeps its age, blocks nobody, and queues again once this is false. It never
-    stops a running job; delete the job for that. May be changed at any time."""
+    """true holds a waiting job back: it keeps its age, blocks nobody, and queues again once this is false. A stream that runs
+    stops at a batch boundary, and goes on from its checkpoint once this is false; no other running job is stopped: delete the
+    job for that. May be changed at any time."""
 
 
 class RetryCause(StrEnum):

@@ -1,0 +1,225 @@
+"""For whom a stream pauses: only where that lets somebody go, never for ever, and never two streams for each other."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sluice.admission import Decision, Holder, Queue, Waiter
+from sluice.api.job import DeltaWriteJobSpec, Yield
+from sluice.api.job_status import Outcome, PauseReason, Phase, StreamPause, WaitsForPause
+from sluice.api.reasons import Reason
+from sluice.footprint import JobFootprint, footprint_of
+from sluice.lifecycle.job import JobView
+from sluice.lifecycle.pausing import (
+    RunningStream,
+    after_a_stop,
+    asked,
+    gives_way,
+    had_its_turn,
+    may_be_paused_for,
+    seconds_left,
+    to_ask,
+)
+from sluice.predicates import Table
+from sluice.tables import LogStore, TableFacts, key_of_path, oss
+from unit.controller.bodies import job_body
+from unit.lifecycle.streaming import NOW, PROFILES, attempt, progress, spec, stream
+
+LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
+KNOWN = TableFacts(columns=Table.of({"id": "bigint"}, []), dialect=oss("4.4.0"), log_store=LogStore.SAFE)
+ALTER, OPTIMIZE = "ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')", "OPTIMIZE {t}"
+DELETE = "DELETE FROM {t} WHERE id = 1"
+AGE = timedelta(minutes=2)
+
+
+def work(sql: str, table: str = "/orders") -> JobFootprint:
+    spelled = DeltaWriteJobSpec(sql=sql.replace("{t}", f"delta.`{table}`"))
+    return footprint_of(spelled, LINKING, facts={key_of_path(table): KNOWN})
+
+
+def merging(table: str = "/orders", source: str = "/raw") -> JobFootprint:
+    given = {
+        "source": {"format": "delta", "path": source},
+        "sql": f"MERGE INTO delta.`{table}` t USING batch s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+        "checkpoint": f"/checkpoints{table}",
+        "trigger": {"processingTime": "1 second"},
+    }
+    facts = {key_of_path(path): KNOWN for path in (table, source)}
+    return footprint_of(DeltaWriteJobSpec.model_validate({"stream": given}), LINKING, facts=facts)
+
+
+def waiter(sql: str, uid: str = "w", table: str = "/orders") -> Waiter:
+    return Waiter(uid, f"etl/{uid}", work(sql, table), 0, NOW, NOW + AGE)
+
+
+def running(uid: str = "s", yields: Yield = Yield.AGED, **changed: Any) -> RunningStream:
+    return replace(RunningStream(uid, yields, merging(), had_its_turn=True), **changed)
+
+
+def decided(one: Waiter, *holders: Holder) -> Decision:
+    queue = Queue()
+    for holder in holders:
+        queue.hold(holder.uid, [holder])
+    queue.wait(one)
+    while queue.judge(NOW):
+        pass
+    return queue.explain(one.uid, 64)
+
+
+def ask(
+    one: Waiter, *streams: RunningStream, beside: tuple[Holder, ...] = (), now: datetime = NOW
+) -> set[str]:
+    holders = [Holder(stream.uid, f"etl/{stream.uid}", stream.footprint) for stream in streams]
+    decision = decided(one, *holders, *beside)
+    return set(to_ask(one, decision, {stream.uid: stream for stream in streams}, now))
+
+
+def test_it_pauses_for_a_change_of_metadata_at_once_and_for_anything_else_once_that_has_aged() -> None:
+    assert ask(waiter(ALTER), running()) == {"s"}
+    assert ask(waiter(ALTER), running(yields=Yield.METADATA)) == {"s"}
+    assert ask(waiter(OPTIMIZE), running()) == set()
+    assert ask(waiter(OPTIMIZE), running(), now=NOW + AGE) == {"s"}
+    assert ask(waiter(OPTIMIZE), running(yields=Yield.METADATA), now=NOW + AGE) == set()
+    assert ask(waiter(ALTER), running(yields=Yield.NEVER), now=NOW + AGE) == set()
+
+
+def test_nobody_is_asked_where_anything_else_is_in_the_way() -> None:
+    other = Holder("h", "etl/h", work(DELETE))
+    assert ask(waiter(ALTER), running(), beside=(other,)) == set()
+
+
+def test_all_streams_in_the_way_are_asked_or_none() -> None:
+    one, other = running("s1"), running("s2", footprint=merging(source="/raw2"))
+    assert ask(waiter(ALTER), one, other) == {"s1", "s2"}
+    assert ask(waiter(ALTER), one, replace(other, had_its_turn=False)) == set()
+    assert ask(waiter(ALTER), one, replace(other, yields=Yield.NEVER)) == set()
+    already = asked(None, [WaitsForPause(job="etl/w", uid="w")], NOW)
+    assert ask(waiter(ALTER), one, replace(other, pause=already)) == {"s1"}
+
+
+def test_what_would_break_the_stream_for_good_is_never_let_go_by_a_pause() -> None:
+    reader = running(footprint=merging("/copy", "/orders"))
+    assert ask(waiter(DELETE), reader, now=NOW + AGE) == set()
+    assert ask(waiter(ALTER), reader) == {"s"}
+
+
+def test_a_later_one_goes_in_the_same_pause_behind_the_one_it_is_for() -> None:
+    already = asked(None, [WaitsForPause(job="etl/first", uid="first")], NOW)
+    first = replace(waiter(ALTER, "first"), aged_at=NOW)
+    second = waiter("ALTER TABLE {t} ADD COLUMNS (more INT)", "second")
+    queue, one = Queue(), running(pause=already)
+    queue.hold("s", [Holder("s", "etl/s", one.footprint)])
+    for each in (first, second):
+        queue.wait(each)
+    while queue.judge(NOW):
+        pass
+    assert to_ask(second, queue.explain("second", 64), {"s": one}, NOW) == ("s",)
+    assert to_ask(first, queue.explain("first", 64), {"s": one}, NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "ran", "had"),
+    [
+        ({"batches": 1}, 0, True),
+        ({"idleSince": "2026-11-19T10:00:00Z"}, 0, True),
+        ({"batches": 0}, 59, False),
+        ({"batches": 0}, 60, True),
+    ],
+)
+def test_it_has_had_its_turn_after_a_batch_or_a_minute_or_when_nothing_is_left(
+    told: Any, ran: int, had: bool
+) -> None:
+    assert had_its_turn(progress(**told), NOW, NOW + timedelta(seconds=ran)) is had
+    assert not had_its_turn(None, None, NOW)
+
+
+def test_no_stream_pauses_for_another_that_never_ends_nor_for_who_does_not_wait() -> None:
+    def job(**given: Any) -> JobView:
+        return JobView(job_body("w", **given), PROFILES, NOW)
+
+    assert may_be_paused_for(job(sql="OPTIMIZE delta.`/a`"))
+    assert may_be_paused_for(job(**spec({"availableNow": True})))
+    assert not may_be_paused_for(job(**spec()))
+    assert not may_be_paused_for(job(sql="OPTIMIZE delta.`/a`", admission={"whenBlocked": "Skip"}))
+
+
+PAUSE = StreamPause(reason=PauseReason.YIELDS, for_=(WaitsForPause(job="etl/w", uid="uid-w"),), since=NOW)
+
+
+def test_a_stop_for_others_is_a_pause_with_an_end_and_any_other_queues_at_once() -> None:
+    ended = attempt(outcome=Outcome.PAUSED, ended_at=NOW, pause=PAUSE)
+    change = after_a_stop(stream(ended), ended, NOW)
+    assert (change.phase, change.reason) == (Phase.PAUSED, Reason.YIELDED)
+    assert change.pause is not None
+    assert change.pause.until == NOW + timedelta(minutes=15)
+    for pause in (None, StreamPause(reason=PauseReason.SPEC_CHANGED, since=NOW)):
+        by_itself = ended.model_copy(update={"pause": pause})
+        change = after_a_stop(stream(by_itself), by_itself, NOW)
+        assert (change.phase, change.reason, change.pause) == (Phase.PENDING, Reason.RESTARTING, None)
+
+
+def paused(until: datetime) -> JobView:
+    pause = PAUSE.model_copy(update={"until": until}).model_dump(mode="json", by_alias=True)
+    ended = attempt(outcome=Outcome.PAUSED, ended_at=NOW, pause=PAUSE)
+    return stream(ended, status={"phase": "Paused", "since": NOW.isoformat(), "pause": pause})
+
+
+def job_in(phase: str | None, **metadata: Any) -> JobView:
+    body = job_body("w", sql="OPTIMIZE delta.`/a`") | ({"status": {"phase": phase}} if phase else {})
+    return JobView(body | {"metadata": body["metadata"] | metadata}, PROFILES, NOW)
+
+
+phases = st.one_of(st.none(), st.sampled_from([phase.value for phase in Phase]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(phases, st.integers(-100, 100), st.booleans())
+def test_a_stream_pauses_as_long_as_somebody_needs_it_and_never_past_its_end(
+    phase: str | None, seconds: int, is_there: bool
+) -> None:
+    until = NOW + timedelta(seconds=seconds)
+    one, other = paused(until), job_in(phase)
+    left = seconds_left(one, {"uid-w": other} if is_there else {}, NOW)
+    assert 0 <= left <= max(0, seconds)
+    needs_none = phase in ("Succeeded", "Failed", "Skipped", "Suspended", "BackingOff")
+    assert (left > 0) == (is_there and not needs_none and seconds > 0)
+    found = gives_way(other, [one])
+    assert (found is None) == needs_none
+    if found is not None:
+        assert found.at == until  # either it has gone by then, or it is told
+
+
+uids = st.sampled_from(["s1", "s2", "s3"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.tuples(uids, st.sampled_from(list(Yield)), st.booleans(), st.booleans()),
+        max_size=3,
+        unique_by=lambda one: one[0],
+    ),
+    st.sampled_from([ALTER, OPTIMIZE, DELETE]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_whoever_is_asked_for_can_go_once_all_that_were_asked_have_stopped(
+    given_streams: list[tuple[str, Yield, bool, bool]], sql: str, has_aged: bool, is_other: bool
+) -> None:
+    streams = [
+        RunningStream(uid, yields, merging(source=f"/raw-{uid}"), had, PAUSE if pauses else None)
+        for uid, yields, had, pauses in given_streams
+    ]
+    beside = (Holder("h", "etl/h", work(DELETE)),) if is_other else ()
+    one = waiter(sql)
+    found = ask(one, *streams, beside=beside, now=NOW + AGE if has_aged else NOW)
+    if found:
+        stopped = found | {stream.uid for stream in streams if stream.pause is not None}
+        left = [Holder(s.uid, f"etl/{s.uid}", s.footprint) for s in streams if s.uid not in stopped]
+        assert decided(one, *left, *beside).granted
+    for stream_ in streams:
+        assert stream_.yields is not Yield.NEVER or not found
