@@ -104,10 +104,7 @@ class Pausing:
         now = clock.now()
         standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid, MAX_BLOCKERS)}
         found = [
-            one
-            for one in standing.values()
-            if one.has_aged(now) or one.footprint.changes_metadata
-            if self._may_be_paused_for(one.uid)
+            one for one in standing.values() if one.has_aged(now) or one.footprint.changes_metadata
         ]
         left = [one for one in found if one.uid not in self._explained]
         if not left:
@@ -116,7 +113,7 @@ class Pausing:
         left.sort(key=lambda one: one.rank(aged=one.has_aged(now)))
         chosen = left[:MOST_EXPLAINED]
         self._explained.update(one.uid for one in chosen)
-        return chosen
+        return [one for one in chosen if self._may_be_paused_for(one.uid)]
 
     def _may_be_paused_for(self, uid: str) -> bool:
         job = self.world.jobs.get(uid)
