@@ -34,7 +34,7 @@ from sluice.lifecycle.holding import changed_tables
 from sluice.lifecycle.job import JobView
 from sluice.lifecycle.neighbours import Neighbours
 from sluice.lifecycle.outcome import closed, footprint_said, looked_at, must_ask_logs, phase_after
-from sluice.lifecycle.pausing import GivesWay, after_a_stop, gives_way
+from sluice.lifecycle.pausing import GivesWay, after_a_stop, gives_way, is_kept_waiting_by
 from sluice.lifecycle.restoring import restored
 from sluice.lifecycle.retrying import Again, followed
 from sluice.lifecycle.status import StatusChange
@@ -189,7 +189,17 @@ class Attempts:
         not_heeded = telling.pause_not_heeded(job.status, step.change.reason, step.change.message)
         if not_heeded is not None:
             await self.events.tell(job, not_heeded.reason, not_heeded.message, warning=True)
+            await self._tell_those_it_is_for(job, attempt)
         await self._tell_what_is_beside(job, evidence)
+
+    async def _tell_those_it_is_for(self, stream: JobView, attempt: Attempt) -> None:
+        """Tells who waits for a stream that goes on though it was asked to stop."""
+        for one in attempt.pause.for_ if attempt.pause is not None else ():
+            waiter = self.world.jobs.get(one.uid)
+            if waiter is not None and is_kept_waiting_by(waiter):
+                called = self.neighbours.called(stream.key, waiter.namespace)
+                message = f"the stream {called} was asked to pause for it, and still goes on: it waits until that has stopped"
+                await self.events.tell(waiter, EventReason.PAUSE_NOT_HEEDED, message, warning=True)
 
     async def _tell_what_is_beside(self, job: JobView, evidence: Evidence) -> None:
         """Tells once what stands beside the attempt: `job` is as it was before its status named them."""

@@ -103,9 +103,7 @@ class Pausing:
         """The first of those that stand behind streams and for whom one may pause, in turns."""
         now = clock.now()
         standing = {one.uid: one for uid in self._yielding for one in queue.first_behind(uid, MAX_BLOCKERS)}
-        found = [
-            one for one in standing.values() if one.has_aged(now) or one.footprint.changes_metadata
-        ]
+        found = [one for one in standing.values() if one.has_aged(now) or one.footprint.changes_metadata]
         left = [one for one in found if one.uid not in self._explained]
         if not left:
             self._explained.clear()

@@ -341,3 +341,26 @@ def test_a_pause_goes_on_whoever_leads(cluster: Played, operators: StartOperator
     grants(cluster, "yields", 2)
     assert cluster.reaches("sets", "Succeeded")["attempt"] == 1
     is_told(cluster, "yields", "Paused", "Resumed")
+
+
+def test_a_stream_that_does_not_heed_is_told_of_and_never_ended_for_it(shared: Played) -> None:
+    table = "/lake/not-heeded"
+    driver = started_stream(shared, "goes-on", table, **{"yield": "Metadata"})
+    shared.apply("waits-on", set_property(table))
+    driver.is_asked_to_stop()
+    eventually(
+        lambda: shared.status("goes-on").get("reason") == "PauseNotHeeded",
+        "after a minute it is told that the stream goes on",
+        show=lambda: shared.status("goes-on"),
+    )
+    is_told(shared, "goes-on", "Pausing", "PauseNotHeeded")
+    is_told(shared, "waits-on", "PauseAsked", "PauseNotHeeded")
+    application = shared.application(driver.application)
+    assert application is not None
+    assert "deletionTimestamp" not in application["metadata"]
+    assert shared.status("goes-on")["phase"] == "Running"
+    assert shared.status("waits-on")["phase"] == "Waiting"
+    driver.stops(9, f"file:{table}", 9)
+    shared.start("waits-on").succeeds(f"file:{table}", 10)
+    grants(shared, "goes-on", 2)
+    shared.delete("goes-on")
