@@ -5,7 +5,6 @@ import json
 import shlex
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,8 @@ import yaml
 
 from integration.chart.helm import RELEASE, Helm, one
 from integration.conftest import Kubectl, OwnObjects
+from integration.forking import OPERATOR, Forked
+from integration.operator.process import FORKED_COMMANDS
 from integration.waiting import PATIENCE, eventually
 from sluice.api import names
 from sluice.api.base import Json
@@ -23,7 +24,7 @@ from sluice.installations.claims import Claim, Identity
 from sluice.online.connection import OWN_CONFIG
 
 Hook = Callable[..., subprocess.CompletedProcess[str]]
-Start = Callable[..., subprocess.Popen[str]]
+Start = Callable[[str], Forked]
 
 REPLICAS = 2
 """How many operators the chart runs on a Kubernetes with admission policies."""
@@ -50,10 +51,10 @@ def bodies(helm: Helm, namespace: str, extra: tuple[str, ...]) -> list[Json]:
 
 
 @pytest.fixture
-def start(
+def environment(
     bodies: list[Json], kubectl: Kubectl, kubeconfig: Path, namespace: str, tmp_path: Path
-) -> Iterator[Start]:
-    """Starts one of the chart's hooks, as its account may."""
+) -> dict[str, str]:
+    """Of a process that may what the account of the chart's hooks may."""
     kinds = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
     of_hooks = [body for body in bodies if body["kind"] in kinds and "hooks" in body["metadata"]["name"]]
     done = kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(of_hooks))
@@ -65,38 +66,36 @@ def start(
     own = tmp_path / "kubeconfig"
     own.write_text(yaml.safe_dump(config), encoding="utf-8")
 
-    started: list[subprocess.Popen[str]] = []
+    return {"KUBECONFIG": str(own), "PYTHONPATH": str(OPERATOR), "PATH": ""}
 
-    def begin(name: str, *more: str) -> subprocess.Popen[str]:
-        container = one(bodies, "Job", f"{RELEASE}-{name}")["spec"]["template"]["spec"]["containers"][0]
-        assert container["command"] == ["sluice", "hooks"]
-        program = [sys.executable, "-c", "from sluice.cli.main import app; app()", "hooks"]
-        process = subprocess.Popen(
-            [*program, *container["args"], *more],
-            env={"KUBECONFIG": str(own), "PYTHONPATH": ":".join(sys.path), "PATH": ""},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+
+@pytest.fixture
+def start(bodies: list[Json], environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
+    """Starts one of the chart's hooks."""
+    started: list[Forked] = []
+
+    def begin(name: str) -> Forked:
+        with (tmp_path / "said").open("wb") as said:
+            process = FORKED_COMMANDS.start(_words(bodies, name), environment, said, said)
         started.append(process)
         return process
 
     yield begin
     for process in started:
         process.kill()
-        process.communicate()
+        process.wait(PATIENCE)
 
 
 @pytest.fixture
-def hook(start: Start) -> Hook:
+def hook(bodies: list[Json], environment: dict[str, str]) -> Hook:
     """Runs one of the chart's hooks until it has ended."""
+    return lambda name, *more: FORKED_COMMANDS.run([*_words(bodies, name), *more], environment)
 
-    def run(name: str, *more: str) -> subprocess.CompletedProcess[str]:
-        process = start(name, *more)
-        out, err = process.communicate(timeout=PATIENCE)
-        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    return run
+def _words(bodies: list[Json], name: str) -> list[str]:
+    container = one(bodies, "Job", f"{RELEASE}-{name}")["spec"]["template"]["spec"]["containers"][0]
+    assert container["command"] == ["sluice", "hooks"]
+    return [*container["command"], *container["args"]]
 
 
 def test_a_password_is_made_once_and_kept(hook: Hook, objects: OwnObjects) -> None:
@@ -238,7 +237,7 @@ def test_a_check_that_is_stopped_halfway_leaves_an_operator_that_goes_on(  # noq
     process = start("may-go")
     eventually(lambda: _replicas(kubectl, objects) == 0, "the operator is told to stop")
     process.send_signal(how)
-    process.communicate(timeout=PATIENCE)
+    process.wait(PATIENCE)
     if how is signal.SIGKILL:  # its Job makes the pod anew
         objects.delete("pod", "operator", grace_seconds=0)
         assert hook("may-go").returncode == FINAL

@@ -65,10 +65,16 @@ def operators(
     started: list[OperatorProcess] = []
 
     def start(
-        name: str = "operator", *, environment: dict[str, str] | None = None, **more: Any
+        name: str = "operator",
+        *,
+        environment: dict[str, str] | None = None,
+        imports_itself: bool = False,
+        **more: Any,
     ) -> OperatorProcess:
         config = configuration([namespace], redis.url) | more
-        operator = OperatorProcess(kubeconfig, config, tmp_path, name, environment or {})
+        operator = OperatorProcess(
+            kubeconfig, config, tmp_path, name, environment or {}, imports_itself=imports_itself
+        )
         operator.start()
         started.append(operator)
         operator_logs.append(operator.log)

@@ -1,4 +1,4 @@
-"""The operator as people start it: a process with a configuration file."""
+"""The operator and the command line as people start them: processes, with a configuration file or with words."""
 
 import http.client
 import json
@@ -16,10 +16,20 @@ from typing import Any
 
 import yaml
 
+from integration.forking import OPERATOR, Forked, Forker
 from integration.waiting import PATIENCE, eventually
 from sluice.controller.lease_table import EPOCHS_BEGIN
 
-OPERATOR = Path(__file__).parents[3] / "operator"
+FORKED_OPERATORS = Forker("sluice.controller.__main__:main", "sluice.controller.command")
+FORKED_COMMANDS = Forker(
+    "sluice.cli.main:app",
+    *(
+        "sluice.online.commands",
+        "sluice.online.doctor",
+        "sluice.online.rendering",
+        "sluice.online.suspension",
+    ),
+)
 
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
 
@@ -31,7 +41,9 @@ class OperatorProcess:
     folder: Path
     name: str = "operator"
     environment: dict[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = field(default=None)
+    imports_itself: bool = False
+    """Whether it is started as people do, whatever that costs: also where it is given more, which may count for imports."""
+    process: subprocess.Popen[bytes] | Forked | None = field(default=None)
 
     @property
     def log(self) -> Path:
@@ -40,19 +52,19 @@ class OperatorProcess:
     def start(self) -> None:
         file = self.folder / f"{self.name}.yaml"
         file.write_text(yaml.safe_dump(self.config), encoding="utf-8")
+        arguments = ["--config", str(file)]
+        environment = _environment(self.kubeconfig) | self.environment
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "sluice.controller", "--config", str(file)],
-                env={
-                    **os.environ,
-                    "PYTHONPATH": str(OPERATOR),
-                    "KUBECONFIG": str(self.kubeconfig),
-                    **self.environment,
-                },
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            if self.environment or self.imports_itself:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "sluice.controller", *arguments],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
+            else:
+                self.process = FORKED_OPERATORS.start(["sluice-operator", *arguments], environment, log, log)
 
     @property
     def running(self) -> bool:
@@ -124,15 +136,12 @@ def first_epochs() -> tuple[int, int]:
     return hours, hours - 1
 
 
+def _environment(kubeconfig: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(kubeconfig)}
+
+
 def sluice(kubeconfig: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sluice.cli.main", *arguments],
-        env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(kubeconfig)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    return FORKED_COMMANDS.run(["sluice", *arguments], _environment(kubeconfig))
 
 
 @dataclass
@@ -166,7 +175,7 @@ def typed(kubeconfig: Path, folder: Path, *arguments: str) -> Iterator[Typed]:
     with out.open("wb") as stdout, told.open("wb") as stderr:
         process = subprocess.Popen(
             [sys.executable, "-m", "sluice.cli.main", *arguments],
-            env={**os.environ, "PYTHONPATH": str(OPERATOR), "KUBECONFIG": str(kubeconfig)},
+            env=_environment(kubeconfig),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,

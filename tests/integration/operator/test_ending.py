@@ -40,7 +40,7 @@ def test_every_line_of_the_log_is_json_and_none_has_a_piece_of_sql(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_while_it_starts(operators: StartOperator, number: signal.Signals) -> None:
-    started = [operators(f"starting-{moment}") for moment in range(3)]
+    started = [operators(f"starting-{moment}", imports_itself=True) for moment in range(3)]
     for moment, operator in enumerate(started):
         eventually(lambda one=operator: _imports(one), "it begins")  # type: ignore[misc]
         time.sleep(0.4 * moment)

@@ -1,0 +1,63 @@
+"""A process that has imported a program of ours and forks it for whoever asks on its standard input: see forking.py.
+
+python prepared.py MODULE:FUNCTION IMPORTED... A question is one message: what to start, with its standard output and error as
+descriptors, which is answered with a pid; or whose end to wait for, which is answered with how it ended.
+"""
+
+import importlib
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+LONGEST = 1_000_000
+STANDARD = (1, 2)
+READ_ONCE = ("kubernetes.config.kube_config", "kubernetes.aio.config.kube_config")
+"""Modules that read variables when they are imported: they do it anew."""
+
+
+def main(program: str, *imported: str) -> object:
+    """Returns in each process that is forked, with what its program returned."""
+    sys.path.pop(0)  # this folder, of which the program knows nothing
+    module, _, function = program.partition(":")
+    run: Callable[[], object] = getattr(importlib.import_module(module), function)
+    for name in imported:
+        importlib.import_module(name)
+    asked = socket.socket(fileno=os.dup(0))
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(asked, LONGEST, len(STANDARD))
+        if not message:
+            return 0
+        question = json.loads(message)
+        if "reap" in question:
+            answer = os.waitstatus_to_exitcode(os.waitpid(question["reap"], 0)[1])
+        else:
+            answer = os.fork()
+            if answer == 0:
+                asked.close()
+                _become(question, descriptors)
+                return run()
+            for descriptor in descriptors:
+                os.close(descriptor)
+        asked.send(str(answer).encode())
+
+
+def _become(question: dict[str, Any], descriptors: list[int]) -> None:
+    """What `subprocess` would do between fork and exec."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in zip((nothing, *descriptors), (0, *STANDARD), strict=True):
+        os.dup2(source, target)
+        os.close(source)
+    os.chdir(question["folder"])
+    os.environ.clear()
+    os.environ.update(question["environment"])
+    sys.argv = question["arguments"]
+    for name in READ_ONCE:
+        if name in sys.modules:
+            importlib.reload(sys.modules[name])
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))  # type: ignore[arg-type]  # an exit code, or None
