@@ -72,7 +72,7 @@ def all_sections() -> tuple[Section, ...]:
             *("integration", "tests/integration", "--ignore=tests/integration/runner", "--numprocesses=3"),
             about="operator, leases and local engine against a real API server and Redis",
             needs=("stack", "spark", "s3"),
-            cpu_minutes=66,
+            cpu_minutes=50,
             lane=WAITING,
             runs_again=True,
         ),

@@ -23,12 +23,14 @@ from sluice.controller.lease_table import EPOCHS_BEGIN
 FORKED_OPERATORS = Forker("sluice.controller.__main__:main", "sluice.controller.command")
 FORKED_COMMANDS = Forker(
     "sluice.cli.main:app",
-    *(
-        "sluice.online.commands",
-        "sluice.online.doctor",
-        "sluice.online.rendering",
-        "sluice.online.suspension",
-    ),
+    "sluice.online.commands",
+    "sluice.online.doctor",
+    "sluice.online.leases",
+    "sluice.online.listed",
+    "sluice.online.rendering",
+    "sluice.online.status",
+    "sluice.online.suspension",
+    "sluice.online.uninstalling",
 )
 
 LINKING = {"spark.delta.logStore.file.impl": "dev.sluice.delta.LinkLogStore"}
