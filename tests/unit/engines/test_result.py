@@ -310,7 +310,8 @@ def test_a_stream_that_pauses_says_how_far_it_has_come() -> None:
 
 
 def test_a_stream_that_is_not_understood_costs_nothing_of_the_result() -> None:
-    for nonsense in ("17", [], {"batch": -1}, {"batch": 2**80}):
+    made_up: tuple[Any, ...] = ("17", [], {"batch": -1}, {"batch": 2**80})
+    for nonsense in made_up:
         result = parse(json.dumps(RESULT | {"stream": nonsense}))
         assert result is not None
         assert result.stream is None
