@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 
+from integration.forking import OPERATOR
 from integration.leases.redis_process import RedisProcess
 from integration.operator.conftest import StartOperator
 from integration.operator.played import Played, rewrite
-from integration.operator.process import OPERATOR, OperatorProcess, first_epochs
+from integration.operator.process import OperatorProcess, first_epochs
 from integration.waiting import eventually
 from sluice.api.base import Json
 

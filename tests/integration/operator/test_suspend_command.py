@@ -8,9 +8,10 @@ from pathlib import Path
 
 import yaml
 
+from integration.forking import OPERATOR
 from integration.operator.accounts import Rule, kubeconfig_with
 from integration.operator.played import Played, append, rewrite
-from integration.operator.process import OPERATOR, sluice
+from integration.operator.process import sluice
 from integration.waiting import eventually
 from sluice.api import names
 
