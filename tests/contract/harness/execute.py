@@ -75,14 +75,21 @@ def _stream(session: SparkSession, stream: Spec) -> None:
         rows.createOrReplaceTempView("source")
         rows = session.sql(stream["query"])
     writer = rows.writeStream.option("checkpointLocation", stream["checkpoint"]).trigger(availableNow=True)
-    if "table" in stream:
-        query = writer.format("delta").start(stream["table"]["path"])
-    else:
-        query = writer.foreachBatch(_each_batch(stream["sql"])).start()
+    run = _appended_to(stream["table"]["path"]) if "table" in stream else _each_batch(stream["sql"])
+    query = writer.foreachBatch(run).start()
     try:
         query.awaitTermination()
     finally:
         query.stop()
+
+
+def _appended_to(path: str) -> Callable[[DataFrame, int], None]:
+    def run(batch: DataFrame, number: int) -> None:
+        query_id = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        writer = batch.write.format("delta").mode("append").option("txnAppId", query_id)
+        writer.option("txnVersion", number).save(path)
+
+    return run
 
 
 def _each_batch(text: str) -> Callable[[DataFrame, int], None]:
