@@ -113,7 +113,7 @@ def _disturbs_streams(footprint: TableFootprint) -> bool:
     return (
         footprint.metadata is not Metadata.NONE
         or footprint.replaces
-        or footprint.renames_columns
+        or footprint.ends_readers
         or not footprint.removes.is_empty
     )
 

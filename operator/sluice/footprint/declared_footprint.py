@@ -57,7 +57,7 @@ def declared_footprint(declared: DeclaredFootprint, around: Surroundings, place:
         leaves_retention_hours=0.0 if changes and operation is not Operation.CREATE else None,
         domains=frozenset({CLUSTERING} if operation in CLUSTERS_ANEW else ()),
         single_attempt=operation in TRIES_ONCE,
-        renames_columns=changes,
+        ends_readers=changes,
         replaces=operation in REPLACES,
         creates=operation in CREATES or (reading.facts is None and operation in MAKES_A_TABLE),
         not_by_row="its conditions are declared, not read",

@@ -233,7 +233,7 @@ def _unknown(footprint: TableFootprint, why: str) -> TableFootprint:
             data_change=True,
             metadata=Metadata.MAY_CHANGE,
             protocol=Protocol.MAY_ADD,
-            renames_columns=True,
+            ends_readers=True,
             leaves_retention_hours=0.0,
             certain=False,
             adds_surely=False,

@@ -94,8 +94,8 @@ class TableFootprint:
     adds_surely: bool = False
     keeps_no_row: bool = False
     """Whether it removes all rows and rewrites none: all that it adds is new."""
-    renames_columns: bool = False
-    """Whether columns may have other names after it, or be gone: no stream goes on reading the table then."""
+    ends_readers: bool = False
+    """Whether no stream may go on reading the table: columns are renamed or dropped, or the change feed ends."""
     hook: bool = False
     """Whether it runs after the job's own commit, so that losing does not fail the job."""
     compacts: bool = False

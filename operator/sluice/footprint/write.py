@@ -51,9 +51,7 @@ def write_footprint(write: Write, texts: Texts, around: Surroundings) -> TableFo
     else:
         found = insert.overwrite(reading, lands, source, certain=certain, identity=identity)
     if write.schema_evolution:
-        found = replace(
-            found, metadata=Metadata.MAY_CHANGE, renames_columns=write.mode is not WriteMode.APPEND
-        )
+        found = replace(found, metadata=Metadata.MAY_CHANGE, ends_readers=write.mode is not WriteMode.APPEND)
     return replace(
         found,
         txn_app_id=write.txn_app_id,

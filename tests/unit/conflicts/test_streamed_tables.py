@@ -94,7 +94,12 @@ RENAME = "ALTER TABLE {t} RENAME COLUMN v TO w"
 DROP = "ALTER TABLE {t} DROP COLUMNS (v)"
 
 
-@pytest.mark.parametrize("winner", [RENAME, DROP, "ALTER TABLE {t} DROP COLUMN IF EXISTS v", p.REPLACE_TABLE])
+FEED_OFF = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')"
+FEED_UNSET = "ALTER TABLE {t} UNSET TBLPROPERTIES ('Delta.enableChangeDataFeed')"
+IF_THERE = "ALTER TABLE {t} DROP COLUMN IF EXISTS v"
+
+
+@pytest.mark.parametrize("winner", [RENAME, DROP, IF_THERE, p.REPLACE_TABLE, p.RESTORE, FEED_OFF])
 @pytest.mark.parametrize(
     "option", ["skipChangeCommits", "readChangeFeed", "ignoreDeletes", "maxFilesPerTrigger"]
 )
@@ -104,8 +109,15 @@ def test_no_restart_helps_a_stream_whose_table_is_another_or_lacks_a_column(winn
     assert found[0] == key_of_path("/lake/t")
     assert found[1].level is Level.MAY
     passes = {"skipChangeCommits", "readChangeFeed"}
-    by_rows = winner == p.REPLACE_TABLE and option not in passes
+    by_rows = winner in (p.REPLACE_TABLE, p.RESTORE) and option not in passes
     assert found[1].rule == ("streamed-rows" if by_rows else "streamed-columns")
+
+
+def test_a_feed_that_is_unset_ends_unless_there_was_none() -> None:
+    on = p.facts(dialect=DELTA, properties={"delta.enableChangeDataFeed": "true"})
+    assert readers.lasting(p.job(stream(), on), p.job(FEED_UNSET, on)) is not None
+    off = p.facts(dialect=DELTA)
+    assert readers.lasting(p.job(stream(), off), p.job(FEED_UNSET, off)) is None
 
 
 @pytest.mark.parametrize("winner", [p.ADD_COLUMN, p.SET, p.CHANGE_FEED, p.OPTIMIZE])

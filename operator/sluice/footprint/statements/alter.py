@@ -55,6 +55,7 @@ AFTER_ALTER = "|".join(
     ]
 )
 _ONLY_WRITTEN = ("delta.feature.", "delta.minreaderversion", "delta.minwriterversion")
+_CHANGE_FEED = "delta.enablechangedatafeed"
 _MAPPING = "delta.columnmapping.mode"
 _RETENTION = DATA_RETENTION.lower()
 _CHANGES = (
@@ -105,17 +106,17 @@ def alter(reading: Reading) -> TableFootprint:  # noqa: PLR0911 - one kind a lin
         return reading.footprint(Operation.ALTER, adds=NOTHING, removes=NOTHING, metadata=Metadata.IDENTITY)
     names = tuple(rest[:2]) in _NAMES
     if rest[:1] == ["DROP"] and rest[2:4] == ["IF", "EXISTS"]:
-        return _metadata_only(reading, Metadata.MAY_CHANGE, renames_columns=names)
+        return _metadata_only(reading, Metadata.MAY_CHANGE, ends_readers=names)
     for beginning in _CHANGES:
         if tuple(rest[: len(beginning)]) == beginning:
             needs_feature = rest[0] == "ADD" and _PLAIN_COLUMNS.fullmatch(" ".join(rest)) is None
             protocol = Protocol.MAY_ADD if needs_feature else Protocol.NONE
-            return _metadata_only(reading, Metadata.CHANGES, protocol, renames_columns=names)
+            return _metadata_only(reading, Metadata.CHANGES, protocol, ends_readers=names)
     for kind in _MAY_CHANGE:
         if tuple(rest[: len(kind)]) == kind:
             protocol = Protocol.MAY_ADD if "TYPE" in rest or "DEFAULT" in rest else Protocol.NONE
             return _metadata_only(
-                reading, Metadata.MAY_CHANGE, protocol, renames_columns=names or rest[0] == "CHANGE"
+                reading, Metadata.MAY_CHANGE, protocol, ends_readers=names or rest[0] == "CHANGE"
             )
     raise reading.refused(
         f"ALTER TABLE ... {' '.join(word for word in rest[:2] if word != QUOTED)}: Sluice does not know this clause; "
@@ -146,7 +147,13 @@ def _set_properties(reading: Reading) -> TableFootprint:
     if not given:
         raise reading.refused("SET TBLPROPERTIES needs ('key' = 'value', ...)")
     wanted = {_as_delta_has(key): (value or "") for key, value in given.items()}
-    return replace(_with_properties(reading, wanted), leaves_retention_hours=_retention(given))
+    ends_feed = wanted.get(_CHANGE_FEED, "true").lower() != "true"
+    found = _with_properties(reading, wanted)
+    return replace(
+        found,
+        leaves_retention_hours=_retention(given),
+        ends_readers=found.ends_readers or (ends_feed and found.metadata is not Metadata.SAME),
+    )
 
 
 def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint:
@@ -155,7 +162,7 @@ def _with_properties(reading: Reading, wanted: dict[str, str]) -> TableFootprint
         return _metadata_only(reading, Metadata.SAME)
     if _rewrites_files(wanted, known):
         return reading.footprint(
-            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, renames_columns=True
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, ends_readers=True
         )
     enabling = all(key in ENABLING and value.lower() == ENABLING[key][0] for key, value in wanted.items())
     if known is not None and enabling:
@@ -172,7 +179,9 @@ def _unset_properties(reading: Reading) -> TableFootprint:
     start = next((k for k in range(reading.end + 2, len(tokens)) if tokens[k].text == "("), len(tokens))
     given = [_as_delta_has(key) for key in properties(tokens[start:])]
     leaves = hours_kept_by({}) if _RETENTION in given else None
-    return replace(_without_properties(reading, given), leaves_retention_hours=leaves)
+    found = _without_properties(reading, given)
+    ends_feed = _CHANGE_FEED in given and found.metadata is not Metadata.SAME
+    return replace(found, leaves_retention_hours=leaves, ends_readers=found.ends_readers or ends_feed)
 
 
 def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
@@ -180,7 +189,7 @@ def _without_properties(reading: Reading, given: list[str]) -> TableFootprint:
     protocol = Protocol.MAY_ADD if any(_may_add_a_feature(key) for key in given) else Protocol.NONE
     if _MAPPING in given:
         return reading.footprint(
-            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, renames_columns=True
+            Operation.ALTER, metadata=Metadata.MAY_CHANGE, protocol=Protocol.MAY_ADD, ends_readers=True
         )
     if known is None:
         return _metadata_only(reading, Metadata.MAY_CHANGE, protocol)

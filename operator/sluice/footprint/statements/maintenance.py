@@ -143,7 +143,7 @@ def restore(reading: Reading) -> TableFootprint:
         Operation.RESTORE,
         metadata=Metadata.RESTORES,
         protocol=Protocol.MAY_ADD,
-        renames_columns=True,
+        ends_readers=True,
         single_attempt=True,
         leaves_retention_hours=0.0,
     )
