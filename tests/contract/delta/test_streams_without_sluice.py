@@ -142,10 +142,10 @@ def test_without_anybody_s_doing_some_of_twenty_rounds_are_lost(
     merges, optimizes = 0, 0
     stream = Running(freezing.spark, tmp_path, "merge", feed.folder, None, merged_into(table))
     try:
-        for number in range(ROUNDS):
+        for _ in range(ROUNDS):
             done = stream.batches
             for _ in range(3):
-                feed.give(number % 5)
+                feed.give()
             optimizes += _loses(session, f"OPTIMIZE delta.`{table}`")
             stream.until_more_than(done)
             if stream.has_failed:
